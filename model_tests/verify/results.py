@@ -1,0 +1,110 @@
+"""What a part of `eos verify` hands back: results per rule and layer, controls, mutants, and its own figures."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum, unique
+
+from spec.evidence import Layer
+from spec.rules import Rule
+
+type Figure = int | float | str
+"""A number or a short text in a report."""
+
+
+@unique
+class Effort(StrEnum):
+    """How much of everything runs."""
+
+    QUICK = "quick"
+    DEFAULT = "default"
+    DEEP = "deep"
+
+
+@unique
+class Verdict(StrEnum):
+    """The outcome of one kind of evidence for one rule."""
+
+    PROVED = "proved"  # by induction, without bounds
+    HOLDS = "holds"  # on everything that was looked at; the figures say on how much
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"  # the solver gave up: a failure
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Evidence of one kind for one rule.
+
+    Attributes:
+        count: what was judged: obligations, states, examples, rows, steps, batches. Zero is no evidence.
+        figures: what the count is made of (`obligations`, `depth`, `states`, `rows`, ...), printed with the verdict.
+        detail: for a violation, the first one in a line; for a proof, its assumptions.
+    """
+
+    rule: Rule
+    layer: Layer
+    verdict: Verdict
+    count: int
+    seconds: float
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    detail: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether this is evidence that the rule holds."""
+        return self.verdict in (Verdict.PROVED, Verdict.HOLDS) and self.count > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A change that must break a rule, and what happened."""
+
+    name: str
+    rule: Rule
+    expected: str
+    got: str
+    detail: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the change did what it must."""
+        return self.expected == self.got
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A defect planted in the reference or the specification, and the checks that saw it, each by its rule."""
+
+    name: str
+    rule: Rule
+    killed_by: tuple[str, ...]
+    seconds: float = 0.0
+
+    @property
+    def killed(self) -> bool:
+        """Whether the rule that the mutant breaks is among those that saw it."""
+        return any(self.rule.id in killer for killer in self.killed_by)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Everything one part of the run found.
+
+    Attributes:
+        extra: figures of the part as a whole, as they go into `report.json` under the part's name.
+        failures: what went wrong beyond single results, one line each.
+        sampled: "ran n of N" where the part took a sample.
+    """
+
+    name: str
+    results: tuple[Result, ...] = ()
+    controls: tuple[Control, ...] = ()
+    mutants: tuple[Mutant, ...] = ()
+    extra: Mapping[str, object] = field(default_factory=dict)
+    failures: tuple[str, ...] = ()
+    sampled: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing failed."""
+        outcomes = [r.passed for r in self.results] + [c.passed for c in self.controls] + [m.killed for m in self.mutants]
+        return all(outcomes) and not self.failures

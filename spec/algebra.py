@@ -1,0 +1,83 @@
+"""The connectives that every decision is written with, over any reading.
+
+A decision takes scalars and returns scalars. In the Python reading these are `int` and `bool`; a solver's
+terms, Spark's columns and NumPy's arrays are further readings, which register themselves with `register`.
+Comparisons and `+`, `-` are the operands' own; only what Python does not let a type overload is here.
+
+A Python constant among the operands is folded, so that a decision specialised to a profile costs nothing.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+type Term = Any
+"""A scalar of some reading: a Python int or bool, a solver's term, a column, an array."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How one kind of term joins: conjunction, disjunction, negation, and choice between two terms."""
+
+    conjunction: Callable[[Term, Term], Term]
+    disjunction: Callable[[Term, Term], Term]
+    negation: Callable[[Term], Term]
+    choice: Callable[[Term, Term, Term], Term]
+
+
+_READINGS: dict[type, Reading] = {}
+
+
+def register(kind: type, reading: Reading) -> None:
+    """Let terms of `kind` and its subclasses be operands of the connectives."""
+    _READINGS[kind] = reading
+
+
+def all_of(*facts: Term) -> Term:
+    """Every fact holds; with none, true."""
+    if any(fact is False for fact in facts):
+        return False
+    return _join([fact for fact in facts if fact is not True], True, lambda r: r.conjunction)
+
+
+def any_of(*facts: Term) -> Term:
+    """Some fact holds; with none, false."""
+    if any(fact is True for fact in facts):
+        return True
+    return _join([fact for fact in facts if fact is not False], False, lambda r: r.disjunction)
+
+
+def negate(fact: Term) -> Term:
+    """The fact does not hold."""
+    return (not fact) if isinstance(fact, bool) else _reading_of(fact).negation(fact)
+
+
+def implies(fact: Term, then: Term) -> Term:
+    """If the fact holds, so does `then`."""
+    return any_of(negate(fact), then)
+
+
+def choose(fact: Term, then: Term, otherwise: Term) -> Term:
+    """`then` where the fact holds, `otherwise` where it does not."""
+    if isinstance(fact, bool):
+        return then if fact else otherwise
+    return _reading_of(fact).choice(fact, then, otherwise)
+
+
+def same(left: Term, right: Term) -> Term:
+    """Two facts are both true or both false."""
+    return choose(left, right, negate(right))
+
+
+def _join(facts: list[Term], empty: bool, joining: Callable[[Reading], Callable[[Term, Term], Term]]) -> Term:
+    if not facts:
+        return empty
+    return reduce(lambda left, right: joining(_reading_of(left))(left, right), facts)
+
+
+def _reading_of(term: Term) -> Reading:
+    for kind in type(term).__mro__:
+        if kind in _READINGS:
+            return _READINGS[kind]
+    raise TypeError(f"no reading for {type(term).__name__}: register one with spec.algebra.register")

@@ -1,0 +1,100 @@
+"""Named behaviours of Kafka's releases, and the profiles that have them.
+
+A profile is one release (or one recorded build) seen as a set of behaviours. Decisions read behaviours,
+never release names, so that a difference between versions has one name and one place.
+Sources: the release branches named in the comments, and recordings of the two builds.
+"""
+
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Behaviours of one release. Every default is that of the newest release.
+
+    Attributes:
+        name: release or recorded build.
+        transaction_version: the feature `transaction.version`, 0, 1 or 2.
+        cached_batches: batches kept per producer for duplicate detection: 5, or 1 in 0.11 (KAFKA-5494).
+        recovered_batches: batches per producer known after a restart; snapshots keep the newest one.
+        any_first_sequence: an unknown producer id may start at any sequence (2.5, KIP-360); before, at 0 only.
+        unknown_producer_error: a producer without known sequence that does not start at 0 is answered
+            UNKNOWN_PRODUCER_ID (1.0 to 2.4, KAFKA-5793) instead of OUT_OF_ORDER_SEQUENCE_NUMBER.
+        unknown_after_marker: that answer also goes to a known producer of which only markers are left (2.0 to 2.4).
+        cached_first_wraps: the first sequence of a cached batch is derived modulo 2^31 (since 1.0).
+        produce_error_is_fenced: a stale epoch on Produce is answered PRODUCER_FENCED (before 2.7, KIP-588).
+        replica_tolerates_stale_epoch: replicas log a falling epoch and go on (2.4); before, they stop.
+        partition_verification: Produce asks the coordinator whether the partition is in the transaction (3.6, KIP-890).
+        ongoing_compares_epoch: a transaction is ongoing only for its own epoch (4.0, KAFKA-18575).
+        stale_epoch_before_verification: a stale epoch is refused before the verification guard is looked at
+            (4.1 and later, KAFKA-19690).
+        first_after_bump_is_zero: under version 2 the first sequence of a verified transaction is 0 (4.1, KAFKA-18202).
+        marker_epoch_strict: under version 2 a marker must carry a bumped epoch, retries excepted (4.2, KAFKA-19446).
+        marker_keeps_next_guard: a marker leaves the guard of the next transaction alone (4.0, KAFKA-18654).
+    """
+
+    name: str
+    transaction_version: int = 2
+    cached_batches: int = 5
+    recovered_batches: int = 1
+    any_first_sequence: bool = True
+    unknown_producer_error: bool = False
+    unknown_after_marker: bool = False
+    cached_first_wraps: bool = True
+    produce_error_is_fenced: bool = False
+    replica_tolerates_stale_epoch: bool = True
+    partition_verification: bool = True
+    ongoing_compares_epoch: bool = True
+    stale_epoch_before_verification: bool = True
+    first_after_bump_is_zero: bool = True
+    marker_epoch_strict: bool = True
+    marker_keeps_next_guard: bool = True
+
+    def under(self, transaction_version: int) -> "Profile":
+        """The same release with another `transaction.version`."""
+        return replace(self, transaction_version=transaction_version)
+
+
+NEWEST: Final = Profile("4.3")
+KAFKA_4_1: Final = replace(NEWEST, name="4.1", marker_epoch_strict=False)
+KAFKA_4_0: Final = replace(
+    KAFKA_4_1, name="4.0", stale_epoch_before_verification=False, first_after_bump_is_zero=False
+)
+SNAPSHOT_4_0: Final = replace(
+    KAFKA_4_0, name="4.0-SNAPSHOT", ongoing_compares_epoch=False, marker_keeps_next_guard=False
+)
+KAFKA_3_9: Final = replace(SNAPSHOT_4_0, name="3.9.0", transaction_version=0)
+KAFKA_2_7: Final = replace(KAFKA_3_9, name="2.7", partition_verification=False)
+KAFKA_2_5: Final = replace(KAFKA_2_7, name="2.5", produce_error_is_fenced=True)
+KAFKA_2_4: Final = replace(
+    KAFKA_2_5, name="2.4", any_first_sequence=False, unknown_producer_error=True, unknown_after_marker=True
+)
+KAFKA_2_0: Final = replace(KAFKA_2_4, name="2.0", replica_tolerates_stale_epoch=False)
+KAFKA_1_0: Final = replace(KAFKA_2_0, name="1.0", unknown_after_marker=False)
+KAFKA_0_11: Final = replace(
+    KAFKA_1_0, name="0.11", cached_batches=1, unknown_producer_error=False, cached_first_wraps=False
+)
+
+PROFILES: Final = MappingProxyType(
+    {
+        profile.name: profile
+        for profile in (
+            KAFKA_0_11,
+            KAFKA_1_0,
+            KAFKA_2_0,
+            KAFKA_2_4,
+            KAFKA_2_5,
+            KAFKA_2_7,
+            replace(KAFKA_3_9, name="3.6"),
+            KAFKA_3_9,
+            SNAPSHOT_4_0,
+            KAFKA_4_0,
+            KAFKA_4_1,
+            replace(NEWEST, name="4.2"),
+            NEWEST,
+        )
+    }
+)
+"""Every profile by release or build, oldest first."""
