@@ -10,9 +10,9 @@ A Python constant among the operands is folded, so that a decision specialised t
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, TypeAlias
 
-type Term = Any
+Term: TypeAlias = Any
 """A scalar of some reading: a Python int or bool, a solver's term, a column, an array."""
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
+from typing import TypeAlias
 
 from spec.evidence import Layer
 from spec.rules import Rule
 
-type Figure = int | float | str
+Figure: TypeAlias = int | float | str
 """A number or a short text in a report."""
 
 
