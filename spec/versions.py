@@ -26,7 +26,8 @@ class Profile:
         cached_first_wraps: the first sequence of a cached batch is derived modulo 2^31 (since 1.0).
         produce_error_is_fenced: a stale epoch on Produce is answered PRODUCER_FENCED (before 2.7, KIP-588).
         replica_tolerates_stale_epoch: replicas log a falling epoch and go on (2.4); before, they stop.
-        partition_verification: Produce asks the coordinator whether the partition is in the transaction (3.6, KIP-890).
+        partition_verification: Produce asks the coordinator whether the partition is in the transaction (3.6, KIP-890);
+            the broker's setting `transaction.partition.verification.enable` turns it off.
         ongoing_compares_epoch: a transaction is ongoing only for its own epoch (4.0, KAFKA-18575).
         stale_epoch_before_verification: a stale epoch is refused before the verification guard is looked at
             (4.1 and later, KAFKA-19690).
@@ -59,13 +60,12 @@ class Profile:
 
 NEWEST: Final = Profile("4.3")
 KAFKA_4_1: Final = replace(NEWEST, name="4.1", marker_epoch_strict=False)
-KAFKA_4_0: Final = replace(
-    KAFKA_4_1, name="4.0", stale_epoch_before_verification=False, first_after_bump_is_zero=False
-)
+KAFKA_4_0: Final = replace(KAFKA_4_1, name="4.0", stale_epoch_before_verification=False, first_after_bump_is_zero=False)
 SNAPSHOT_4_0: Final = replace(
     KAFKA_4_0, name="4.0-SNAPSHOT", ongoing_compares_epoch=False, marker_keeps_next_guard=False
 )
 KAFKA_3_9: Final = replace(SNAPSHOT_4_0, name="3.9.0", transaction_version=0)
+KAFKA_3_9_UNVERIFIED: Final = replace(KAFKA_3_9, name="3.9.0-nover", partition_verification=False)
 KAFKA_2_7: Final = replace(KAFKA_3_9, name="2.7", partition_verification=False)
 KAFKA_2_5: Final = replace(KAFKA_2_7, name="2.5", produce_error_is_fenced=True)
 KAFKA_2_4: Final = replace(
@@ -89,6 +89,7 @@ PROFILES: Final = MappingProxyType(
             KAFKA_2_7,
             replace(KAFKA_3_9, name="3.6"),
             KAFKA_3_9,
+            KAFKA_3_9_UNVERIFIED,
             SNAPSHOT_4_0,
             KAFKA_4_0,
             KAFKA_4_1,

@@ -1,0 +1,46 @@
+"""Ordered guards: the shape of every decision that may refuse.
+
+Guards stand in the order in which Kafka checks them; the first that applies decides. Each has a name and
+belongs to a rule, so that a wrong answer anywhere is reported with both.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spec.algebra import Term, choose
+from spec.rules import Rule
+from spec.vocabulary import ErrorCode
+
+PASSED = 0
+"""Number of the branch on which no guard applies; guard k is branch k+1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One check: what it is called, whose rule it is, when it applies, and what it answers."""
+
+    name: str
+    rule: Rule
+    applies: Term
+    error: Term
+
+
+def branch(guards: Sequence[Guard]) -> Term:
+    """Number of the first guard that applies, from 1; 0 where none does."""
+    number: Term = PASSED
+    for position in range(len(guards), 0, -1):
+        number = choose(guards[position - 1].applies, position, number)
+    return number
+
+
+def number(guards: Sequence[Guard], name: str) -> int:
+    """Number of the branch of the guard with this name."""
+    return [guard.name for guard in guards].index(name) + 1
+
+
+def error_of(guards: Sequence[Guard], decided: Term) -> Term:
+    """The answer of the guard that decided; no error where none did."""
+    answer: Term = ErrorCode.NONE.value
+    for position, guard in enumerate(guards, start=1):
+        answer = choose(decided == position, guard.error, answer)
+    return answer

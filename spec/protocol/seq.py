@@ -1,0 +1,154 @@
+"""Sequence numbers: arithmetic modulo 2^31, the duplicate window, and what may come next."""
+
+from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, ProducerEntry, Verification
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, MAX_SEQUENCE, ErrorCode
+
+
+def next_sequence(sequence: Term, records: Term) -> Term:
+    """The sequence number `records` after this one; after 2^31-1 comes 0."""
+    return choose(sequence <= MAX_SEQUENCE - records, sequence + records, sequence - (MAX_SEQUENCE - records) - 1)
+
+
+def previous_sequence(sequence: Term, records: Term) -> Term:
+    """The sequence number `records` before this one; before 0 comes 2^31-1."""
+    return choose(sequence >= records, sequence - records, MAX_SEQUENCE - (records - sequence) + 1)
+
+
+def is_successor(last: Term, sequence: Term) -> Term:
+    """A base sequence directly follows the last sequence, wrapping after 2^31-1 to 0."""
+    return any_of(sequence == last + 1, all_of(sequence == 0, last == MAX_SEQUENCE))
+
+
+def last_sequence(request: AppendRequest) -> Term:
+    """Sequence of the batch's last record; -1 where the batch has none."""
+    return choose(
+        request.base_sequence == ABSENT, ABSENT, next_sequence(request.base_sequence, request.last_offset_delta)
+    )
+
+
+def is_resend_of(cached: CachedBatch, request: AppendRequest, profile: Profile) -> Term:
+    """The batch has exactly the sequences of a cached one."""
+    if profile.cached_first_wraps:
+        first = previous_sequence(cached.last_sequence, cached.offset_delta)
+    else:
+        first = cached.last_sequence - cached.offset_delta
+    return all_of(cached.present, first == request.base_sequence, cached.last_sequence == last_sequence(request))
+
+
+def resends(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> tuple[Term, ...]:
+    """For each cached batch, the newest first: whether this batch is an exact resend of it."""
+    return tuple(
+        all_of(entry.epoch == request.producer_epoch, is_resend_of(cached, request, profile))
+        for cached in entry.cached[: profile.cached_batches]
+    )
+
+
+def is_malformed(request: AppendRequest) -> dict[str, Term]:
+    """What a client's Produce must not be, by the name of the guard."""
+    counted = all_of(request.record_count > 0, request.last_offset_delta + 1 == request.record_count)
+    return {
+        "one_batch": negate(request.batch_count == 1),
+        "control_by_client": request.control,
+        "records_counted": negate(counted),
+        "sequence_missing": all_of(request.producer_id >= 0, request.base_sequence < 0),
+    }
+
+
+def starts_unverified(
+    entry: ProducerEntry, request: AppendRequest, verification: Verification, profile: Profile
+) -> Term:
+    """Under version 2, the first batch of a producer that waits for verification has not sequence 0."""
+    return all_of(
+        profile.first_after_bump_is_zero,
+        verification.verification_pending,
+        verification.verification_bumps,
+        negate(request.base_sequence == 0),
+        negate(entry.cached[0].present),
+    )
+
+
+def overtakes_verification(request: AppendRequest, verification: Verification, profile: Profile) -> Term:
+    """A lower sequence of this producer still waits for its verification."""
+    return all_of(
+        profile.partition_verification,
+        verification.verification_pending,
+        request.base_sequence > verification.verification_lowest,
+    )
+
+
+def is_unknown(entry: ProducerEntry) -> Term:
+    """The partition knows nothing of the producer."""
+    return entry.epoch == ABSENT
+
+
+def changes_epoch(entry: ProducerEntry, request: AppendRequest) -> Term:
+    """The batch has another epoch than the known one of its producer."""
+    return all_of(negate(is_unknown(entry)), negate(entry.epoch == request.producer_epoch))
+
+
+def resets_wrongly(entry: ProducerEntry, request: AppendRequest) -> Term:
+    """A new epoch of a known producer does not start at sequence 0."""
+    return all_of(changes_epoch(entry, request), negate(request.base_sequence == 0))
+
+
+def starts_wrongly(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Term:
+    """An unknown producer does not start at sequence 0, where the version demands it."""
+    return all_of(negate(profile.any_first_sequence), is_unknown(entry), negate(request.base_sequence == 0))
+
+
+def continues_forgotten(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Term:
+    """A known producer of which only markers are left does not start at sequence 0 (2.0 to 2.4)."""
+    return all_of(
+        profile.unknown_after_marker,
+        entry.epoch == request.producer_epoch,
+        entry.cached[0].last_sequence == ABSENT,
+        negate(request.base_sequence == 0),
+    )
+
+
+def skips(entry: ProducerEntry, request: AppendRequest) -> Term:
+    """The batch does not directly follow the last one of its producer and epoch."""
+    return all_of(
+        negate(is_unknown(entry)),
+        entry.epoch == request.producer_epoch,
+        negate(is_successor(entry.cached[0].last_sequence, request.base_sequence)),
+    )
+
+
+def unknown_error(profile: Profile) -> ErrorCode:
+    """What a producer without known sequence is told when it does not start at 0."""
+    if profile.unknown_producer_error:
+        return ErrorCode.UNKNOWN_PRODUCER_ID
+    return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def remember(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> tuple[CachedBatch, ...]:
+    """The window after an accepted batch: the batch first, then those of the same epoch, as far as there is room."""
+    newest = CachedBatch(
+        last_sequence(request), request.base_offset + request.last_offset_delta, request.last_offset_delta
+    )
+    return (newest, *_of_epoch(entry, request, profile.cached_batches - 1)[: WINDOW - 1])
+
+
+def forget_other_epochs(entry: ProducerEntry, request: AppendRequest) -> tuple[CachedBatch, ...]:
+    """The window after a marker: unchanged in the same epoch, else empty."""
+    return _of_epoch(entry, request, WINDOW)
+
+
+def _of_epoch(entry: ProducerEntry, request: AppendRequest, room: int) -> tuple[CachedBatch, ...]:
+    same_epoch = entry.epoch == request.producer_epoch
+    return tuple(
+        choose_cached(all_of(position < room, same_epoch), cached, CachedBatch())
+        for position, cached in enumerate(entry.cached)
+    )
+
+
+def choose_cached(fact: Term, then: CachedBatch, otherwise: CachedBatch) -> CachedBatch:
+    """One of two cached batches."""
+    return CachedBatch(
+        choose(fact, then.last_sequence, otherwise.last_sequence),
+        choose(fact, then.last_offset, otherwise.last_offset),
+        choose(fact, then.offset_delta, otherwise.offset_delta),
+    )
