@@ -1,0 +1,65 @@
+"""The rules as `eos rules` shows them: all in one table, or one with everything known of it."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from model_tests.reports import BadInput
+from model_tests.verify.coverage import Owed, owed_by, waived_by
+from model_tests.verify.modules import import_production_modules
+from model_tests.verify.report import domain_text
+from spec.evidence import checks
+from spec.rules import RULES, Rule
+
+
+def rule_called(rule_id: str) -> Rule:
+    """The rule with this id; `BadInput` names the ids that come near it."""
+    if rule_id in RULES:
+        return RULES[rule_id]
+    near = get_close_matches(rule_id, RULES, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`eos rules` lists them all"
+    raise BadInput(f"no rule is called {rule_id!r}: {hint}")
+
+
+def print_catalogue(console: Console) -> None:
+    """Write every rule: id, statement, and the evidence it owes."""
+    table = Table(title=f"{len(RULES)} rules; `eos rules ID` shows one", title_justify="left", show_lines=True)
+    table.add_column("rule", no_wrap=True, style="bold")
+    table.add_column("statement", overflow="fold")
+    table.add_column("evidence", overflow="fold")
+    for rule in RULES.values():
+        table.add_row(rule.id, rule.statement, Text(", ").join(_evidence(owed) for owed in owed_by(rule)))
+    console.print(table)
+    console.print(Text("Dim evidence is owed by a later issue.", "dim"))
+
+
+def _evidence(owed: Owed) -> Text:
+    return Text(str(owed.layer), "" if owed.is_brought else "dim")
+
+
+def print_rule(rule: Rule, console: Console) -> None:
+    """Write one rule: statement, source, domain, the evidence it owes, and the checks marked with it."""
+    import_production_modules()
+    table = Table(title=rule.id, title_justify="left", show_header=False, show_lines=True)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("statement", rule.statement)
+    table.add_row("source", ", ".join(rule.source))
+    table.add_row("domain", domain_text(rule))
+    table.add_row("evidence", Text("\n").join(_evidence_lines(rule)))
+    console.print(table)
+
+
+def _evidence_lines(rule: Rule) -> Iterator[Text]:
+    marked = checks()
+    for owed in owed_by(rule):
+        if not owed.is_brought:
+            yield Text(f"{owed.layer}: owed by issue {owed.issue}", "dim")
+            continue
+        where = marked.get((rule.id, owed.layer), ())
+        yield Text.assemble(f"{owed.layer}: ", ", ".join(where) or ("no check is marked with it", "red"))
+    for layer, reason in waived_by(rule).items():
+        yield Text(f"{layer}: waived: {reason}", "dim")

@@ -1,0 +1,165 @@
+"""`eos`: the command line. Every command that judges prints its report, writes it with `--json`, and exits by it."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Final, TypeAlias, cast
+
+import typer
+from rich.console import Console
+
+from model_tests.catalogue import print_catalogue, print_rule, rule_called
+from model_tests.java import require_java
+from model_tests.reports import NOTHING_JUDGED, BadInput, Report
+from model_tests.verify.results import Effort
+from model_tests.verify.run import DIRECTORY, chosen, verify
+
+app: Final = typer.Typer(
+    name="eos",
+    help="Kafka's exactly-once: rules, proofs, and the sessions and logs of real brokers held against them.\n\n"
+    "Exit code 0: all holds. 1: something is violated or damaged. 2: nothing could be judged.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+)
+
+Json: TypeAlias = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the report here too.")]
+Master: TypeAlias = Annotated[str, typer.Option(help="Where Spark runs.")]
+LOCAL: Final = "local[*]"
+
+
+@app.command("rules")
+def rules_command(
+    rule: Annotated[str, typer.Argument(metavar="[ID]", help="One rule, as seq.successor.")] = "",
+) -> None:
+    """List the rules, or show one with its source, its domain and its evidence."""
+    with _bad_input_in_one_line():
+        if rule:
+            print_rule(rule_called(rule), Console())
+        else:
+            print_catalogue(Console())
+
+
+@app.command("verify")
+def verify_command(
+    profile: Annotated[Effort, typer.Option(help="How much of everything runs.")] = Effort.DEFAULT,
+    only: Annotated[
+        str, typer.Option(metavar="PART,...", help="Run these parts, and judge only what they bring.")
+    ] = "",
+    out: Annotated[Path, typer.Option(help="Where the reports go.")] = DIRECTORY,
+    json_file: Json = None,
+) -> None:
+    """Run everything: proofs, machines, mutants, traces, recorded sessions, logs of real brokers."""
+
+    def run() -> Report:
+        parts = chosen(only)
+        require_java()
+        return verify(profile, parts, out, Console())
+
+    _judge(run, json_file)
+
+
+@app.command("prove")
+def prove_command(
+    rule: Annotated[str, typer.Argument(metavar="[RULE]", help="Only this rule's obligations.")] = "",
+    json_file: Json = None,
+) -> None:
+    """Prove the rules without bounds, and search for counterexamples within them."""
+    _judge(lambda: _provided("model_tests.verify.proofs")(rule_called(rule) if rule else None), json_file)
+
+
+@app.command("audit")
+def audit_command(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Log directories, local or as URLs.")],
+    master: Master = LOCAL,
+    crc: Annotated[bool, typer.Option("--crc/--no-crc", help="Check each batch's CRC-32C.")] = True,
+    json_file: Json = None,
+) -> None:
+    """Judge the log directories of real brokers: which rules they break, and what is damaged."""
+    _judge(lambda: _on_spark("model_tests.traces.audit")(paths, master=master, crc=crc), json_file)
+
+
+@app.command("conform")
+def conform_command(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Recorded sessions, or directories of them.")],
+    family: Annotated[str, typer.Option(metavar="A,Ax", help="Only these families of sessions.")] = "",
+    json_file: Json = None,
+) -> None:
+    """Replay recorded sessions of real brokers, step by step, on the specification and on the reference."""
+    families = tuple(name.strip() for name in family.split(",") if name.strip())
+    _judge(lambda: _provided("model_tests.conformance.replay")(paths, families=families), json_file)
+
+
+@app.command("simulate")
+def simulate_command(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the traces go, as Parquet.")],
+    traces: Annotated[int, typer.Option(min=1, help="How many traces.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="The first trace's seed; the others count up from it.")] = 0,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of one trace.")] = 100,
+    master: Master = LOCAL,
+    json_file: Json = None,
+) -> None:
+    """Make randomized traces of the reference on Spark; the same seed gives the same traces."""
+    arguments = {"traces": traces, "seed": seed, "out": out, "steps": steps, "master": master}
+    _judge(lambda: _on_spark("model_tests.traces.simulate")(**arguments), json_file)
+
+
+@app.command("check")
+def check_command(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="Traces: a file or directory, Parquet or NDJSON.")],
+    master: Master = LOCAL,
+    json_file: Json = None,
+) -> None:
+    """Judge traces on Spark, every step against the specification's decisions."""
+    _judge(lambda: _on_spark("model_tests.traces.check")(path, master=master), json_file)
+
+
+def _provided(module: str) -> Callable[..., Report]:
+    """The `run` of a module, imported only when its command is asked for."""
+    return cast(Callable[..., Report], import_module(module).run)
+
+
+def _on_spark(module: str) -> Callable[..., Report]:
+    """The same for a command that needs Spark, and so Java."""
+    require_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return _provided(module)
+
+
+def _judge(run: Callable[[], Report], json_file: Path | None) -> None:
+    with _bad_input_in_one_line():
+        _require_writable(json_file)
+        report = run()
+        report.print(Console())
+        _write(report, json_file)
+    raise typer.Exit(report.exit_code)
+
+
+@contextmanager
+def _bad_input_in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except BadInput as bad:
+        typer.echo(f"eos: {' '.join(str(bad).split())}", err=True)
+        raise typer.Exit(NOTHING_JUDGED) from bad
+
+
+def _require_writable(json_file: Path | None) -> None:
+    """Say that the report has nowhere to go before the work, not after it."""
+    if json_file is None:
+        return
+    if json_file.is_dir() or not os.access(json_file if json_file.exists() else json_file.parent, os.W_OK):
+        raise BadInput(f"{json_file} cannot be written: it needs a file in a directory that exists")
+
+
+def _write(report: Report, json_file: Path | None) -> None:
+    if json_file is None:
+        return
+    try:
+        json_file.write_text(json.dumps(report.to_json(), indent=1) + "\n")
+    except OSError as error:
+        raise BadInput(f"{json_file} cannot be written: {error.strerror}") from error

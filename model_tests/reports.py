@@ -1,0 +1,32 @@
+"""What every command that judges hands back, and how input that cannot be judged is told."""
+
+from typing import Final, Protocol
+
+from rich.console import Console
+
+HOLDS: Final = 0
+"""Exit code: everything that was judged holds; suspicious, known and undecided findings alone included."""
+
+VIOLATED: Final = 1
+"""Exit code: something is violated or damaged."""
+
+NOTHING_JUDGED: Final = 2
+"""Exit code: there was nothing that could be judged."""
+
+
+class Report(Protocol):
+    """The outcome of one command, for people, for programs and for the shell."""
+
+    @property
+    def exit_code(self) -> int:
+        """`HOLDS`, `VIOLATED` or `NOTHING_JUDGED`."""
+
+    def to_json(self) -> dict[str, object]:
+        """The whole report as plain JSON values."""
+
+    def print(self, console: Console) -> None:
+        """Write the report for a person to read."""
+
+
+class BadInput(Exception):
+    """Input that cannot be judged, told in one line: what it is, what is wrong with it, what to do instead."""

@@ -1,0 +1,54 @@
+"""How much each effort runs: Hypothesis' settings by profile, registered in this one place.
+
+On a build server the examples are the same every time (`CI` is set), unless `EOS_RANDOM=1` asks for new ones.
+"""
+
+import os
+from typing import Final
+
+from hypothesis import HealthCheck, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
+
+from model_tests.reports import BadInput
+from model_tests.verify.results import Effort
+
+EXAMPLES: Final = {Effort.QUICK: 60, Effort.DEFAULT: 300, Effort.DEEP: 5000}
+
+STEPS: Final = {Effort.QUICK: 30, Effort.DEFAULT: 50, Effort.DEEP: 100}
+"""Steps of one run of a state machine."""
+
+DATABASE: Final = ".hypothesis/examples"
+
+
+def hypothesis_settings(effort: Effort) -> settings:
+    """The settings under which Hypothesis runs with this effort."""
+    derandomized = is_derandomized()
+    return settings(
+        max_examples=EXAMPLES[effort],
+        stateful_step_count=STEPS[effort],
+        deadline=None,  # a shared machine is no reason to fail
+        derandomize=derandomized,
+        database=None if derandomized else DirectoryBasedExampleDatabase(DATABASE),
+        print_blob=effort is Effort.DEEP,
+        suppress_health_check=[HealthCheck.too_slow],  # likewise
+    )
+
+
+def is_derandomized() -> bool:
+    """Whether every run sees the same examples."""
+    return bool(os.environ.get("CI")) and os.environ.get("EOS_RANDOM") != "1"
+
+
+def effort_from_environment() -> Effort:
+    """The effort that `EOS_PROFILE` asks for; without it, `default`."""
+    asked = os.environ.get("EOS_PROFILE", Effort.DEFAULT)
+    if asked not in set(Effort):
+        raise BadInput(f"EOS_PROFILE is {', '.join(Effort)}, not {asked!r}")
+    return Effort(asked)
+
+
+def register() -> None:
+    """Make the efforts known to Hypothesis as profiles, and load the one that the environment asks for."""
+    for effort in Effort:
+        settings.register_profile(effort, hypothesis_settings(effort))
+    settings.load_profile(effort_from_environment())
