@@ -1,0 +1,57 @@
+"""Producer ids: a broker claims them in blocks and hands them out one by one (RPCProducerIdManager)."""
+
+from typing import Final, NamedTuple
+
+from reference.errors import Impossible
+from spec.vocabulary import PRODUCER_ID_BLOCK, Epoch, ProducerId
+
+FIRST_EPOCH: Final = Epoch(0)
+
+
+class ProducerIdentity(NamedTuple):
+    """A producer id and an epoch of it."""
+
+    producer_id: ProducerId
+    epoch: Epoch
+
+
+class BlockAllocator:
+    """The controller's counter: every block is claimed once."""
+
+    __slots__ = ("_next",)
+
+    def __init__(self, first: int = 0) -> None:
+        self._next = first
+
+    def claim(self) -> range:
+        """The next block of producer ids."""
+        block = range(self._next, self._next + PRODUCER_ID_BLOCK)
+        if block.stop > 2**63 - 1:
+            raise Impossible("all producer ids are used up")
+        self._next = block.stop
+        return block
+
+
+class ProducerIdManager:
+    """One broker's part: ids of a claimed block; a restart loses the rest of it."""
+
+    __slots__ = ("_allocator", "_block")
+
+    def __init__(self, allocator: BlockAllocator) -> None:
+        self._allocator = allocator
+        self._block = range(0)
+
+    def generate(self) -> ProducerId:
+        """A producer id that nobody has had."""
+        if not self._block:
+            self._block = self._allocator.claim()
+        producer_id, self._block = self._block[0], self._block[1:]
+        return ProducerId(producer_id)
+
+    def init_producer_id(self) -> ProducerIdentity:
+        """Answer InitProducerId without transactional id: always a new producer id, epoch 0."""
+        return ProducerIdentity(self.generate(), FIRST_EPOCH)
+
+    def restart(self) -> None:
+        """Lose the rest of the block."""
+        self._block = range(0)

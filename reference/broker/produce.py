@@ -1,0 +1,162 @@
+"""The Produce request at its broker: what is checked before the log, and the answer (KafkaApis, ReplicaManager)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from reference.broker.partition import AppendResult, Partition
+from reference.broker.producer_entry import NO_GUARD
+from reference.errors import (
+    InvalidRecord,
+    InvalidRequest,
+    InvalidRequiredAcks,
+    NotEnoughReplicas,
+    Refusal,
+    TransactionalIdAuthorizationFailed,
+    UnknownTopicOrPartition,
+)
+from reference.log.batch import RecordBatch
+from spec.vocabulary import ABSENT, NO_OFFSET, NO_TIMESTAMP, ErrorCode, Offset, Origin, Timestamp
+
+ACKS: Final = (-1, 0, 1)
+LOG_START_SINCE: Final = 5
+"""First version of Produce whose answer has the log start offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProduceRequest:
+    """A Produce: batches per partition number; guards as the verification of the partitions gave them."""
+
+    batches: Mapping[int, tuple[RecordBatch, ...]]
+    transactional_id: str | None = None
+    acks: int = -1
+    version: int = 11
+    guards: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether a partition's first batch is transactional."""
+        return any(batches[0].is_transactional for batches in self.batches.values() if batches)
+
+
+class PartitionAnswer(NamedTuple):
+    """The answer for one partition.
+
+    Attributes:
+        error: Kafka's error code.
+        base_offset: of the first record, -1 if refused.
+        log_append_time: -1, or the cached timestamp of a duplicate.
+        log_start: log start offset; -1 if refused before the log, and before version 5.
+        last_offset: of the last record, -1 if refused; acks=all waits for it (not on the wire).
+        duplicate: the answer came from the cache (not on the wire).
+        refusal: why it was refused (not on the wire).
+    """
+
+    error: ErrorCode
+    base_offset: Offset = NO_OFFSET
+    log_append_time: Timestamp = NO_TIMESTAMP
+    log_start: Offset = NO_OFFSET
+    last_offset: Offset = NO_OFFSET
+    duplicate: bool = False
+    refusal: Refusal | None = None
+
+
+Verify = Callable[[str, int, RecordBatch], int]
+"""Asks the coordinator about (transactional id, partition, batch): the guard of the append, or a refusal."""
+
+
+def handle_produce(
+    partitions: Mapping[int, Partition],
+    request: ProduceRequest,
+    verify: Verify | None = None,
+    min_insync: int = 1,
+    insync: int = 1,
+) -> dict[int, PartitionAnswer]:
+    """Answer a Produce, partition by partition (acks=0 gets no answer on the wire, but has one here)."""
+    try:
+        check_acks(request)
+        check_transactional_id(request)
+    except Refusal as refusal:
+        return {number: refused(refusal) for number in request.batches}
+    return {
+        number: produce_to(partitions.get(number), number, request, verify, insync >= min_insync)
+        for number in request.batches
+    }
+
+
+def produce_to(
+    partition: Partition | None, number: int, request: ProduceRequest, verify: Verify | None, enough_insync: bool
+) -> PartitionAnswer:
+    """One partition's part of a Produce."""
+    batches = request.batches[number]
+    try:
+        if partition is None:
+            raise UnknownTopicOrPartition(partition=number)
+        check_one_batch(batches)
+        guard = verified_guard(number, request, verify)
+        partition.check_leads()
+        check_insync(request, enough_insync)
+    except Refusal as refusal:
+        return refused(refusal)
+    try:
+        return answered(partition.append(batches[0], Origin.CLIENT, guard), request.version)
+    except Refusal as refusal:
+        return refused(refusal, shown_log_start(partition.log_start, request.version))
+
+
+def check_acks(request: ProduceRequest) -> None:
+    """Acks is 0, 1 or all."""
+    if request.acks not in ACKS:
+        raise InvalidRequiredAcks(acks=request.acks)
+
+
+def check_transactional_id(request: ProduceRequest) -> None:
+    """Transactional records come with a transactional id."""
+    if request.is_transactional and request.transactional_id is None:
+        raise TransactionalIdAuthorizationFailed(transactional_id=None)
+
+
+def check_one_batch(batches: tuple[RecordBatch, ...]) -> None:
+    """A Produce carries exactly one batch for a partition."""
+    if len(batches) != 1:
+        raise InvalidRecord(batches=len(batches))
+
+
+def check_insync(request: ProduceRequest, enough_insync: bool) -> None:
+    """Acks=all needs min.insync.replicas in sync."""
+    if request.acks == -1 and not enough_insync:
+        raise NotEnoughReplicas(acks=request.acks)
+
+
+def verified_guard(number: int, request: ProduceRequest, verify: Verify | None) -> int:
+    """The guard for the partition: given with the request, or by the coordinator that `verify` asks."""
+    batch = request.batches[number][0]
+    if not batch.is_transactional or batch.producer_id == ABSENT or request.transactional_id is None:
+        return NO_GUARD
+    if request.transactional_id == "":
+        raise InvalidRequest(transactional_id="")
+    if number in request.guards or verify is None:
+        return request.guards.get(number, NO_GUARD)
+    return verify(request.transactional_id, number, batch)
+
+
+def answered(result: AppendResult, version: int) -> PartitionAnswer:
+    """The answer to an accepted append or a duplicate."""
+    return PartitionAnswer(
+        ErrorCode.NONE,
+        result.first_offset,
+        result.log_append_time,
+        shown_log_start(result.log_start, version),
+        result.last_offset,
+        result.duplicate,
+    )
+
+
+def refused(refusal: Refusal, log_start: Offset = NO_OFFSET) -> PartitionAnswer:
+    """The answer to a refused append."""
+    return PartitionAnswer(refusal.code, log_start=log_start, refusal=refusal)
+
+
+def shown_log_start(log_start: Offset, version: int) -> Offset:
+    """The log start offset as far as the version of the answer has it."""
+    return log_start if version >= LOG_START_SINCE else NO_OFFSET

@@ -1,0 +1,241 @@
+"""Record batches of version 2, in Kafka's own bytes (DefaultRecordBatch).
+
+Base offset and leader epoch lie before the checksummed part, so that a leader places a batch in its log
+without touching what the client wrote.
+"""
+
+import struct
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import crc32c
+
+from reference.errors import UnsupportedCodec
+from reference.log import sequence
+from reference.log.record import (
+    EndTransactionMarker,
+    Record,
+    decode_records,
+    encode_records,
+    marker_of,
+    marker_record,
+)
+from spec.vocabulary import (
+    ABSENT,
+    NO_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    ControlType,
+    CoordinatorEpoch,
+    Epoch,
+    LeaderEpoch,
+    Offset,
+    ProducerId,
+    Timestamp,
+)
+from spec.vocabulary import Sequence as SequenceNumber
+
+HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+HEADER_SIZE: Final = HEADER.size  # 61
+PREFIX_SIZE: Final = 12  # base offset and length, which the length does not count
+CHECKED_FROM: Final = 21  # first byte that the checksum covers
+MAGIC: Final = 2
+
+COMPRESSION: Final = 0x07
+APPEND_TIME: Final = 0x08
+TRANSACTIONAL: Final = 0x10
+CONTROL: Final = 0x20
+DELETE_HORIZON: Final = 0x40
+
+CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+class RecordBatch(NamedTuple):
+    """One batch: the header's fields by Kafka's names, and the body as bytes.
+
+    Attributes:
+        base_offset: offset of the first record, 0 as the client sends it.
+        leader_epoch: leader epoch under which it was appended, -1 as the client sends it.
+        attributes: compression, timestamp type, transactional, control, delete horizon.
+        last_offset_delta: offset of the last record minus that of the first; the same for sequences.
+        base_timestamp: milliseconds.
+        max_timestamp: milliseconds.
+        producer_id: -1 none.
+        producer_epoch: -1 none.
+        base_sequence: -1 none.
+        record_count: records in the body.
+        body: records, possibly compressed as a whole.
+    """
+
+    base_offset: Offset
+    leader_epoch: LeaderEpoch
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: Timestamp
+    max_timestamp: Timestamp
+    producer_id: ProducerId
+    producer_epoch: Epoch
+    base_sequence: SequenceNumber
+    record_count: int
+    body: bytes
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether the batch belongs to a transaction."""
+        return self.attributes & TRANSACTIONAL != 0
+
+    @property
+    def is_control(self) -> bool:
+        """Whether the batch holds a control record instead of data."""
+        return self.attributes & CONTROL != 0
+
+    @property
+    def codec(self) -> str:
+        """Name of the compression codec, or `unknown`."""
+        number = self.attributes & COMPRESSION
+        return CODECS[number] if number < len(CODECS) else "unknown"
+
+    @property
+    def last_offset(self) -> Offset:
+        """Offset of the last record."""
+        return Offset(self.base_offset + self.last_offset_delta)
+
+    @property
+    def last_sequence(self) -> SequenceNumber:
+        """Sequence of the last record, -1 if the batch has none."""
+        return sequence.last_of(self.base_sequence, self.last_offset_delta)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole batch."""
+        return HEADER_SIZE + len(self.body)
+
+    def at(self, base_offset: Offset, leader_epoch: LeaderEpoch) -> "RecordBatch":
+        """The batch as a leader places it in its log."""
+        return RecordBatch(base_offset, leader_epoch, *self[2:])
+
+    def records(self) -> tuple[Record, ...]:
+        """The records.
+
+        Raises:
+            UnsupportedCodec: the body is compressed.
+            MalformedRecords: the body does not hold the declared records.
+        """
+        if self.attributes & COMPRESSION:
+            raise UnsupportedCodec(f"records of the batch at offset {self.base_offset} are compressed with {self.codec}")
+        return decode_records(self.body, self.record_count)
+
+    def marker(self) -> EndTransactionMarker | None:
+        """The transaction marker of a control batch, None if cleaning has emptied the batch."""
+        records = self.records()
+        return marker_of(records[0]) if records else None
+
+    def encode(self) -> bytes:
+        """The batch in bytes, with its checksum."""
+        header = _pack(self)
+        struct.pack_into(">I", header, 17, crc32c.crc32c(self.body, crc32c.crc32c(bytes(header[CHECKED_FROM:]))))
+        return bytes(header) + self.body
+
+
+def _pack(batch: RecordBatch) -> bytearray:
+    length = batch.size - PREFIX_SIZE
+    return bytearray(HEADER.pack(batch.base_offset, length, batch.leader_epoch, MAGIC, 0, *batch[2:10]))
+
+
+def decode_header(data: bytes, position: int) -> tuple[RecordBatch, int, int, int]:
+    """Batch without body, length, magic and checksum as the 61 bytes at `position` say."""
+    base_offset, length, leader_epoch, magic, checksum, *rest = HEADER.unpack_from(data, position)
+    return RecordBatch(Offset(base_offset), LeaderEpoch(leader_epoch), *rest, body=b""), length, magic, checksum
+
+
+def data_batch(
+    records: Iterable[Record],
+    *,
+    producer_id: int = NO_PRODUCER_ID,
+    epoch: int = NO_EPOCH,
+    base_sequence: int = NO_SEQUENCE,
+    timestamp: int = 0,
+    transactional: bool = False,
+) -> RecordBatch:
+    """A client's uncompressed batch of these records, its timestamps counted from `timestamp` (milliseconds)."""
+    listed = tuple(records)
+    return RecordBatch(
+        Offset(0),
+        LeaderEpoch(ABSENT),
+        TRANSACTIONAL if transactional else 0,
+        len(listed) - 1,
+        Timestamp(timestamp),
+        Timestamp(timestamp + max((record.timestamp_delta for record in listed), default=0)),
+        ProducerId(producer_id),
+        Epoch(epoch),
+        SequenceNumber(base_sequence),
+        len(listed),
+        encode_records(listed),
+    )
+
+
+def value_batch(
+    values: Sequence[bytes],
+    *,
+    producer_id: int = NO_PRODUCER_ID,
+    epoch: int = NO_EPOCH,
+    base_sequence: int = NO_SEQUENCE,
+    timestamp: int = 0,
+    transactional: bool = False,
+) -> RecordBatch:
+    """A client's batch of records without keys."""
+    return data_batch(
+        (Record(delta, 0, None, value) for delta, value in enumerate(values)),
+        producer_id=producer_id,
+        epoch=epoch,
+        base_sequence=base_sequence,
+        timestamp=timestamp,
+        transactional=transactional,
+    )
+
+
+def blank_batch(
+    record_count: int,
+    *,
+    producer_id: int = NO_PRODUCER_ID,
+    epoch: int = NO_EPOCH,
+    base_sequence: int = NO_SEQUENCE,
+    timestamp: int = 0,
+    transactional: bool = False,
+) -> RecordBatch:
+    """A client's batch of `record_count` records without keys and values: cheap, for workloads."""
+    return RecordBatch(
+        Offset(0),
+        LeaderEpoch(ABSENT),
+        TRANSACTIONAL if transactional else 0,
+        record_count - 1,
+        Timestamp(timestamp),
+        Timestamp(timestamp),
+        ProducerId(producer_id),
+        Epoch(epoch),
+        SequenceNumber(base_sequence),
+        record_count,
+        _blank_body(record_count),
+    )
+
+
+@lru_cache(maxsize=64)
+def _blank_body(record_count: int) -> bytes:
+    return encode_records(Record(delta, 0, None, None) for delta in range(record_count))
+
+
+def marker_batch(
+    producer_id: int, epoch: int, control_type: ControlType, coordinator_epoch: int, timestamp: int = 0
+) -> RecordBatch:
+    """The control batch that ends a producer's transaction on a partition: 78 bytes."""
+    record = marker_record(EndTransactionMarker(control_type, CoordinatorEpoch(coordinator_epoch)))
+    return data_batch((record,), producer_id=producer_id, epoch=epoch, timestamp=timestamp)._replace(
+        attributes=TRANSACTIONAL | CONTROL
+    )
+
+
+def emptied(batch: RecordBatch) -> RecordBatch:
+    """The batch after cleaning removed its records: the header stays, so that sequence and offset are known."""
+    return batch._replace(record_count=0, body=b"", base_timestamp=NO_TIMESTAMP)

@@ -1,0 +1,70 @@
+"""The log of one partition in memory: batches in offset order, from log start to log end."""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import islice
+
+from reference.errors import Impossible
+from reference.log.batch import RecordBatch
+from spec.vocabulary import Offset
+
+
+class PartitionLog:
+    """An append-only list of batches; only truncation and the advance of log start take any away."""
+
+    __slots__ = ("_batches", "log_end", "log_start")
+
+    def __init__(self) -> None:
+        self._batches: list[RecordBatch] = []
+        self.log_start = Offset(0)
+        self.log_end = Offset(0)
+
+    def __len__(self) -> int:
+        """Batches in the log."""
+        return len(self._batches)
+
+    def __iter__(self) -> Iterator[RecordBatch]:
+        """Every batch in offset order."""
+        return iter(self._batches)
+
+    @property
+    def batches(self) -> tuple[RecordBatch, ...]:
+        """Every batch in offset order."""
+        return tuple(self._batches)
+
+    def append(self, batch: RecordBatch) -> None:
+        """Add a placed batch at or after the log end (a gap in offsets is what cleaning leaves)."""
+        if batch.base_offset < self.log_end:
+            raise Impossible(f"batch at {batch.base_offset} below the log end {self.log_end}")
+        self._batches.append(batch)
+        self.log_end = Offset(batch.base_offset + batch.last_offset_delta + 1)
+
+    def read(self, offset: int, below: int) -> tuple[RecordBatch, ...]:
+        """The batches that hold any offset in offset .. below-1; the first may begin earlier."""
+        return tuple(self.walk(offset, below))
+
+    def walk(self, offset: int, below: int) -> Iterator[RecordBatch]:
+        """As `read`, one batch at a time."""
+        first = bisect_left(self._batches, offset, key=_last_offset)
+        for batch in islice(self._batches, first, None):
+            if batch.base_offset >= below:
+                return
+            yield batch
+
+    def truncate(self, offset: int) -> None:
+        """Drop every batch that reaches `offset` or beyond; the log then ends at the last kept batch."""
+        kept = bisect_left(self._batches, offset, key=_last_offset)
+        del self._batches[kept:]
+        end = self._batches[-1].last_offset + 1 if self._batches else self.log_start
+        self.log_end = Offset(min(self.log_end, max(end, self.log_start)))
+
+    def advance_start(self, offset: int) -> None:
+        """Move log start up to `offset` (retention or DeleteRecords) and drop the batches wholly below it."""
+        if not self.log_start <= offset <= self.log_end:
+            raise Impossible(f"log start cannot go from {self.log_start} to {offset}, the log ends at {self.log_end}")
+        self.log_start = Offset(offset)
+        del self._batches[: bisect_left(self._batches, offset, key=_last_offset)]
+
+
+def _last_offset(batch: RecordBatch) -> int:
+    return batch.last_offset

@@ -1,0 +1,27 @@
+"""Sequence numbers: 0 .. 2^31-1, after which the next one is 0 (DefaultRecordBatch, ProducerAppendInfo)."""
+
+from spec.vocabulary import MAX_SEQUENCE, NO_SEQUENCE, Sequence
+
+
+def increment(sequence: Sequence, by: int) -> Sequence:
+    """The sequence `by` records later."""
+    if sequence > MAX_SEQUENCE - by:
+        return Sequence(by - (MAX_SEQUENCE - sequence) - 1)
+    return Sequence(sequence + by)
+
+
+def decrement(sequence: Sequence, by: int) -> Sequence:
+    """The sequence `by` records earlier."""
+    if sequence < by:
+        return Sequence(MAX_SEQUENCE - (by - sequence) + 1)
+    return Sequence(sequence - by)
+
+
+def last_of(base: Sequence, last_offset_delta: int) -> Sequence:
+    """The last sequence of a batch; none if the batch has no sequence."""
+    return NO_SEQUENCE if base == NO_SEQUENCE else increment(base, last_offset_delta)
+
+
+def succeeds(last: Sequence, following: Sequence) -> bool:
+    """Whether `following` comes right after `last`; after none (-1) comes 0."""
+    return following == last + 1 or (following == 0 and last == MAX_SEQUENCE)

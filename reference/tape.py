@@ -1,0 +1,121 @@
+"""The tape of choices: the one source of all chance, so that a run is rebuilt from its tape alone.
+
+Every choice is an integer below a bound. Where the integers come from is the reel's business: a seed, a recorded
+list, or Hypothesis (which can then shrink them). The tape keeps what was drawn.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol, TypeVar
+
+Choice = TypeVar("Choice")
+
+_MASK: Final = 2**64 - 1
+
+
+class Reel(Protocol):
+    """Where a tape's integers come from."""
+
+    def below(self, bound: int) -> int:
+        """An integer in 0 .. bound-1."""
+        ...
+
+
+class SeededReel:
+    """SplitMix64: the same numbers from the same seed under every Python version and hash seed."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, seed: int) -> None:
+        self._state = seed & _MASK
+
+    def below(self, bound: int) -> int:
+        """An integer in 0 .. bound-1, by multiplying the next 64 bits into the range."""
+        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
+        mixed = self._state
+        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+        return ((mixed ^ (mixed >> 31)) * bound) >> 64
+
+
+class RecordedReel:
+    """Plays a recorded list; past its end every choice is 0, so that a shortened tape still plays."""
+
+    __slots__ = ("_choices", "_position")
+
+    def __init__(self, choices: Sequence[int]) -> None:
+        self._choices = choices
+        self._position = 0
+
+    def below(self, bound: int) -> int:
+        """The next recorded integer, brought into the range if the run has changed."""
+        if self._position == len(self._choices):
+            return 0
+        self._position += 1
+        return self._choices[self._position - 1] % bound
+
+
+class DrawnReel:
+    """Asks a function, as `lambda bound: data.draw(st.integers(0, bound - 1))` of a Hypothesis test."""
+
+    __slots__ = ("_draw",)
+
+    def __init__(self, draw: Callable[[int], int]) -> None:
+        self._draw = draw
+
+    def below(self, bound: int) -> int:
+        """What the function answers for `bound`."""
+        return self._draw(bound)
+
+
+class Tape:
+    """Choices in the order in which a run makes them; `drawn` is the recorded tape."""
+
+    __slots__ = ("_reel", "drawn")
+
+    def __init__(self, reel: Reel) -> None:
+        self._reel = reel
+        self.drawn: list[int] = []
+
+    @classmethod
+    def seeded(cls, seed: int) -> "Tape":
+        """A tape generated from `seed`."""
+        return cls(SeededReel(seed))
+
+    @classmethod
+    def recorded(cls, choices: Sequence[int]) -> "Tape":
+        """A tape that plays `choices` again."""
+        return cls(RecordedReel(choices))
+
+    @classmethod
+    def drawing(cls, draw: Callable[[int], int]) -> "Tape":
+        """A tape whose integers below a bound come from `draw(bound)`."""
+        return cls(DrawnReel(draw))
+
+    def below(self, bound: int) -> int:
+        """An integer in 0 .. bound-1; 0 is the simplest choice."""
+        if bound <= 1:
+            return 0
+        choice = self._reel.below(bound)
+        self.drawn.append(choice)
+        return choice
+
+    def between(self, low: int, high: int) -> int:
+        """An integer in low .. high."""
+        return low + self.below(high - low + 1)
+
+    def pick(self, options: Sequence[Choice]) -> Choice:
+        """One of the options; the first is the simplest."""
+        return options[self.below(len(options))]
+
+    def happens(self, per_thousand: int) -> bool:
+        """Whether something happens that happens `per_thousand` times in a thousand; 0 on the tape is no."""
+        return per_thousand > 0 and self.below(1000) >= 1000 - per_thousand
+
+    def weighted(self, options: Sequence[tuple[Choice, int]]) -> Choice:
+        """One of the options, each as likely as its weight says."""
+        left = self.below(sum(weight for _, weight in options))
+        for option, weight in options:
+            if left < weight:
+                return option
+            left -= weight
+        return options[-1][0]
