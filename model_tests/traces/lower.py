@@ -1,0 +1,198 @@
+"""From a decision to Spark columns: every shared part of it is computed once a row, whatever it is used for.
+
+A decision called on columns directly is a tree in which a shared part stands as often as it is used, thousands
+of times for the branch of an append. Called on `Formula`s it is a graph; `evaluate` turns the parts that are used
+more than once into columns of their own, in as few selects as their order allows.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+import pyspark.sql.functions as F
+from pyspark.sql import Column, DataFrame
+
+import model_tests.traces.reading_spark as reading
+from spec.algebra import Reading, Term, all_of, any_of, choose, negate, register
+
+_MATERIALISED: Final = "_part_"
+
+_WORTH_A_COLUMN: Final = 2
+"""Operators that a shared part must save to be computed apart; measured with `model_tests.bench`."""
+
+
+class Formula:
+    """One part of a decision: an operator on parts, a column of the table, or a constant."""
+
+    __slots__ = ("operands", "operator", "sheet", "value")
+
+    def __init__(self, sheet: "Sheet", operator: str, operands: tuple["Formula", ...], value: Term) -> None:
+        self.sheet = sheet
+        self.operator = operator
+        self.operands = operands
+        self.value = value
+
+    def __eq__(self, other: object) -> "Formula":  # type: ignore[override]  # a fact, as with columns
+        return self._join("==", other)
+
+    def __lt__(self, other: Term) -> "Formula":
+        return self._join("<", other)
+
+    def __le__(self, other: Term) -> "Formula":
+        return self._join("<=", other)
+
+    def __gt__(self, other: Term) -> "Formula":
+        return self._join(">", other)
+
+    def __ge__(self, other: Term) -> "Formula":
+        return self._join(">=", other)
+
+    def __add__(self, other: Term) -> "Formula":
+        return self._join("+", other)
+
+    def __radd__(self, other: Term) -> "Formula":
+        return self._join("+", other)
+
+    def __sub__(self, other: Term) -> "Formula":
+        return self._join("-", other)
+
+    def __rsub__(self, other: Term) -> "Formula":
+        return self.sheet.join("-", self.sheet.constant(other), self)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def _join(self, operator: str, other: object) -> "Formula":
+        return self.sheet.join(operator, self, self.sheet.constant(other))
+
+
+class Sheet:
+    """The parts of the decisions on one table; equal parts are the same part."""
+
+    def __init__(self) -> None:
+        self._parts: dict[tuple[object, ...], Formula] = {}
+
+    def column(self, name: str) -> Formula:
+        """The column of this name."""
+        return self._part("column", (), name)
+
+    def constant(self, value: object) -> Formula:
+        """A constant; what is a part already stays it."""
+        return value if isinstance(value, Formula) else self._part("constant", (), value)
+
+    def join(self, operator: str, *operands: Formula) -> Formula:
+        """The part that joins these."""
+        return self._part(operator, operands, None)
+
+    def _part(self, operator: str, operands: tuple[Formula, ...], value: object) -> Formula:
+        key = (operator, *map(id, operands), type(value), value)
+        return self._parts.setdefault(key, Formula(self, operator, operands, value))
+
+
+def _choice(fact: Formula, then: Term, otherwise: Term) -> Formula:
+    sheet = fact.sheet
+    chosen, other = sheet.constant(then), sheet.constant(otherwise)
+    return chosen if chosen is other else sheet.join("choose", fact, chosen, other)
+
+
+register(
+    Formula,
+    Reading(
+        conjunction=lambda left, right: left.sheet.join("and", left, right),
+        disjunction=lambda left, right: left.sheet.join("or", left, right),
+        negation=lambda fact: fact.sheet.join("not", fact),
+        choice=_choice,
+    ),
+)
+
+_COLUMN_OF: Final[Mapping[str, Callable[..., Column]]] = {
+    "==": lambda left, right: left == right,
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+    "+": lambda left, right: left + right,
+    "-": lambda left, right: left - right,
+    "and": all_of,
+    "or": any_of,
+    "not": negate,
+    "choose": choose,
+}
+
+
+def columns_read(*facts: Term) -> frozenset[str]:
+    """Names of the columns that the facts depend on."""
+    return frozenset(part.value for part in _parts(facts) if part.operator == "column")
+
+
+def evaluate(table: DataFrame, kept: Iterable[str], results: Mapping[str, Term]) -> DataFrame:
+    """The table's `kept` columns, and the value of each result as a column of its name."""
+    formulas = {name: result for name, result in results.items() if isinstance(result, Formula)}
+    parts = _parts(formulas.values())
+    levels = _levels(parts, _shared(parts, formulas.values()))
+    names = {part: f"{_MATERIALISED}{number}" for number, part in enumerate(levels)}
+    columns = sorted({*kept, *(part.value for part in parts if part.operator == "column")})
+    table = table.select(*columns)
+    for level in range(1, max(levels.values(), default=0) + 1):
+        new = [part for part in levels if levels[part] == level]
+        known = {part: F.col(names[part]) for part in levels if levels[part] < level}
+        table = table.select("*", *(_lower(part, known).alias(names[part]) for part in new))
+    known = {part: F.col(name) for part, name in names.items()}
+    outputs = [_lower_result(result, known).alias(name) for name, result in results.items()]
+    return table.select(*kept, *outputs)
+
+
+def _parts(facts: Iterable[Term]) -> list[Formula]:
+    """Every part of the facts, each after its operands."""
+    seen: dict[Formula, None] = {}
+
+    def visit(part: Formula) -> None:
+        if part not in seen:
+            for operand in part.operands:
+                visit(operand)
+            seen[part] = None
+
+    for fact in facts:
+        if isinstance(fact, Formula):
+            visit(fact)
+    return list(seen)
+
+
+def _shared(parts: list[Formula], results: Iterable[Formula]) -> set[Formula]:
+    """The parts that are worth a column: used more than once, and more work than reading it back."""
+    uses: dict[Formula, int] = dict.fromkeys(parts, 0)
+    for part in (*(operand for part in parts for operand in part.operands), *results):
+        uses[part] += 1
+    shared: set[Formula] = set()
+    work: dict[Formula, int] = {}
+    for part in parts:
+        own = sum(0 if operand in shared else work[operand] for operand in part.operands)
+        work[part] = own + (1 if part.operands else 0)
+        if uses[part] > 1 and work[part] >= _WORTH_A_COLUMN:
+            shared.add(part)
+    return shared
+
+
+def _levels(parts: list[Formula], shared: set[Formula]) -> dict[Formula, int]:
+    """For each shared part, in which select it is computed: after those that it is made of."""
+    depth: dict[Formula, int] = {}
+    for part in parts:
+        below = max((depth[operand] for operand in part.operands), default=0)
+        depth[part] = below + 1 if part in shared else below
+    return {part: depth[part] for part in parts if part in shared}
+
+
+def _lower(part: Formula, known: Mapping[Formula, Column]) -> Column:
+    """The column of one part, made of the columns known already."""
+    if part.operator == "column":
+        return F.col(part.value)
+    if part.operator == "constant":
+        return reading.literal(part.value)
+    return _COLUMN_OF[part.operator](
+        *(known[operand] if operand in known else _lower(operand, known) for operand in part.operands)
+    )
+
+
+def _lower_result(result: Term, known: Mapping[Formula, Column]) -> Column:
+    if not isinstance(result, Formula):
+        return reading.literal(result)
+    return known[result] if result in known else _lower(result, known)

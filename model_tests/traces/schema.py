@@ -1,0 +1,97 @@
+"""The trace schema as Arrow, Spark and NDJSON know it; the columns themselves are `reference.trace`'s."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import types as T
+
+from model_tests.reports import BadInput
+from reference.trace import COLUMNS, Column, Kind
+from spec.protocol.judge import Step
+from spec.protocol.records import AppendReply, AppendRequest, ProducerEntry, Verification, build, scalars
+
+Row = Mapping[str, Any]
+"""One step: the value of every column by its name."""
+
+BY_NAME: Final[Mapping[str, Column]] = {column.name: column for column in COLUMNS}
+
+_PYTHON: Final = {Kind.INTEGER: int, Kind.BOOLEAN: bool, Kind.TEXT: str}
+
+STEP_PARTS: Final = (
+    ("before_", ProducerEntry),
+    ("", AppendRequest),
+    ("", Verification),
+    ("", AppendReply),
+    ("after_", ProducerEntry),
+)
+"""The records that an append step is made of, and the prefix of their columns."""
+
+
+def arrow_schema() -> pa.Schema:
+    """The schema of Arrow and Parquet."""
+    kinds = {Kind.INTEGER: pa.int64(), Kind.BOOLEAN: pa.bool_(), Kind.TEXT: pa.string()}
+    return pa.schema([pa.field(column.name, kinds[column.kind]) for column in COLUMNS])
+
+
+def spark_schema() -> T.StructType:
+    """The schema of Spark; a null is read, and then set aside."""
+    kinds = {Kind.INTEGER: T.LongType(), Kind.BOOLEAN: T.BooleanType(), Kind.TEXT: T.StringType()}
+    return T.StructType([T.StructField(column.name, kinds[column.kind], nullable=True) for column in COLUMNS])
+
+
+def columns_of(*records: tuple[str, type[Any]]) -> tuple[str, ...]:
+    """Names of the columns that hold these records' scalars."""
+    return tuple(f"{prefix}{name}" for prefix, kind in records for name, _ in scalars(kind))
+
+
+def step_of(scalar: Any) -> Step:
+    """The append step whose scalars are what `scalar` says for the names of their columns."""
+    return Step(
+        before=build(ProducerEntry, lambda name: scalar(f"before_{name}")),
+        request=build(AppendRequest, scalar),
+        reply=build(AppendReply, scalar),
+        after=build(ProducerEntry, lambda name: scalar(f"after_{name}")),
+        verification=build(Verification, scalar),
+    )
+
+
+def complete(row: Row) -> dict[str, Any]:
+    """The row with every column, in order; what it leaves out is absent."""
+    return {column.name: row.get(column.name, column.absent) for column in COLUMNS}
+
+
+def write_ndjson(rows: Iterable[Row], path: Path) -> int:
+    """Write rows as one JSON object a line, and say how many."""
+    count = 0
+    with path.open("w", encoding="utf-8") as lines:
+        for count, row in enumerate(rows, start=1):
+            lines.write(json.dumps(complete(row), separators=(",", ":")) + "\n")
+    return count
+
+
+def read_ndjson(path: Path) -> Iterator[dict[str, Any]]:
+    """Rows of a file of JSON objects, one a line.
+
+    Raises:
+        BadInput: a line is no such object, or a column has a value of another type.
+    """
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                yield _checked(line, f"{path}, line {number}")
+
+
+def _checked(line: str, where: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{where}: not JSON ({error.msg}); a trace is one JSON object a line") from None
+    if not isinstance(row, dict):
+        raise BadInput(f"{where}: a {type(row).__name__}, not an object with the columns of a step")
+    for name, value in row.items():
+        if name in BY_NAME and type(value) is not _PYTHON[BY_NAME[name].kind]:
+            raise BadInput(f"{where}: {name} is {value!r}, not of type {BY_NAME[name].kind}")
+    return complete(row)

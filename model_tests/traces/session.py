@@ -1,0 +1,53 @@
+"""The Spark session: the one place where it is made, and what it is told."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from model_tests.java import require_java
+
+LOCAL: Final = "local[*]"
+
+SHUFFLE_PARTITIONS: Final = 8
+
+_SETTINGS: Final = {
+    "spark.driver.memory": "2g",
+    "spark.sql.shuffle.partitions": str(SHUFFLE_PARTITIONS),
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    # A trace has more columns than the 100 up to which Spark compiles a stage, and a decision makes one long
+    # method of them, which the JVM would only interpret.
+    "spark.sql.codegen.maxFields": "1000",
+    "spark.driver.extraJavaOptions": "-XX:-DontCompileHugeMethods",
+    "spark.executor.extraJavaOptions": "-XX:-DontCompileHugeMethods",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+
+
+def session(master: str = LOCAL) -> SparkSession:
+    """The running session, or a new one on `master`.
+
+    Raises:
+        BadInput: there is no Java that Spark can run on.
+    """
+    running = SparkSession.getActiveSession()
+    return running if running is not None else _new_session(master)
+
+
+def _new_session(master: str) -> SparkSession:
+    require_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    scratch = Path(tempfile.gettempdir()) / "eos-spark"
+    builder = SparkSession.Builder().master(master).appName("eos")
+    for name, value in _SETTINGS.items():
+        builder = builder.config(name, value)
+    builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
+    created = builder.config("spark.local.dir", str(scratch)).getOrCreate()
+    created.sparkContext.setLogLevel("ERROR")
+    return created
