@@ -1,0 +1,177 @@
+"""`eos`: what it prints, how it exits, and that bad input is one line."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Final
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from model_tests import cli, java
+from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput, Report
+from spec.rules import RULES
+
+RUN: Final = CliRunner()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A report made up here."""
+
+    exit_code: int = HOLDS
+
+    def to_json(self) -> dict[str, object]:
+        return {"judged": 3}
+
+    def print(self, console: Console) -> None:
+        console.print("three judged")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A command's function that keeps what it was given."""
+
+    calls: list[tuple[object, object]] = field(default_factory=list)
+
+    def __call__(self, *given: object, **options: object) -> Judged:
+        self.calls.append((given, options))
+        return Judged()
+
+
+@pytest.fixture
+def provide(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Report]], None]:
+    """Put a function in the place of the one that a command dispatches to."""
+
+    def put(run: Callable[..., Report]) -> None:
+        monkeypatch.setattr(cli, "import_module", lambda name: SimpleNamespace(run=run))
+        monkeypatch.setattr(cli, "require_java", lambda: None)
+
+    return put
+
+
+def test_the_catalogue_lists_every_rule() -> None:
+    """`eos rules` has each rule once."""
+    shown = RUN.invoke(cli.app, ["rules"], env={"COLUMNS": "200"})
+
+    assert 0 == shown.exit_code
+    assert all(shown.output.count(f"│ {rule} ") == 1 for rule in RULES)
+
+
+def test_one_rule_is_shown_with_all_that_is_known_of_it() -> None:
+    """`eos rules ID` has statement, source, domain and evidence."""
+    shown = RUN.invoke(cli.app, ["rules", "seq.successor"], env={"COLUMNS": "200"})
+
+    assert 0 == shown.exit_code
+    assert all(word in shown.output for word in ("wrapping after 2^31-1", "KIP-98", "any circumstances", "conformance"))
+
+
+def test_an_unknown_rule_is_told_with_the_rules_that_come_near() -> None:
+    """A typo is one line with what was meant."""
+    shown = RUN.invoke(cli.app, ["rules", "seq.sucessor"])
+
+    assert NOTHING_JUDGED == shown.exit_code
+    assert "did you mean seq.successor" in shown.stderr
+
+
+@pytest.mark.parametrize("exit_code", [HOLDS, VIOLATED, NOTHING_JUDGED])
+def test_a_command_exits_as_its_report_says(provide: Callable[[Callable[..., Report]], None], exit_code: int) -> None:
+    """The report is printed, and its exit code is the command's."""
+    provide(lambda *paths, **options: Judged(exit_code))
+
+    shown = RUN.invoke(cli.app, ["audit", "logs"])
+
+    assert (exit_code, "three judged\n") == (shown.exit_code, shown.stdout)
+
+
+def test_a_report_is_written_where_json_says(provide: Callable[[Callable[..., Report]], None], tmp_path: Path) -> None:
+    """`--json FILE` has the whole report."""
+    provide(lambda *paths, **options: Judged())
+
+    RUN.invoke(cli.app, ["conform", "sessions", "--json", str(tmp_path / "report.json")])
+
+    assert {"judged": 3} == json.loads((tmp_path / "report.json").read_text())
+
+
+def test_a_report_with_nowhere_to_go_is_told_before_the_work(
+    provide: Callable[[Callable[..., Report]], None], tmp_path: Path
+) -> None:
+    """An unwritable `--json FILE` is one line, and nothing runs for it."""
+    seen = Seen()
+    provide(seen)
+
+    shown = RUN.invoke(cli.app, ["check", "traces", "--json", str(tmp_path / "no" / "report.json")])
+
+    assert (NOTHING_JUDGED, []) == (shown.exit_code, seen.calls)
+    assert 1 == len(shown.stderr.splitlines())
+
+
+def test_bad_input_is_one_line(provide: Callable[[Callable[..., Report]], None]) -> None:
+    """What cannot be judged is told without a traceback, and exits with 2."""
+
+    def refuse(*paths: object, **options: object) -> Report:
+        raise BadInput("logs is no log directory:\n it holds no segment")
+
+    provide(refuse)
+
+    shown = RUN.invoke(cli.app, ["audit", "logs"])
+
+    assert NOTHING_JUDGED == shown.exit_code
+    assert "eos: logs is no log directory: it holds no segment\n" == shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["audit", "a", "b", "--no-crc"], ((["a", "b"],), {"master": "local[*]", "crc": False})),
+        (["conform", "s", "--family", "A,Ax"], ((["s"],), {"families": ("A", "Ax")})),
+        (["check", "t", "--master", "local[1]"], (("t",), {"master": "local[1]"})),
+        (
+            ["simulate", "--traces", "5", "--seed", "9", "--out", "d"],
+            ((), {"traces": 5, "seed": 9, "out": Path("d"), "steps": 100, "master": "local[*]"}),
+        ),
+    ],
+    ids=["audit", "conform", "check", "simulate"],
+)
+def test_a_command_passes_on_what_it_was_given(
+    provide: Callable[[Callable[..., Report]], None], arguments: list[str], expected: tuple[object, object]
+) -> None:
+    """Arguments reach the function behind the command under the names that it has for them."""
+    seen = Seen()
+    provide(seen)
+
+    RUN.invoke(cli.app, arguments)
+
+    assert [expected] == seen.calls
+
+
+@pytest.mark.parametrize(
+    ("says", "found"),
+    [('openjdk version "1.8.0_392"', "1.8.0_392"), ('openjdk version "11.0.2" 2019-01-15', "11.0.2"), ("", "none")],
+    ids=["8", "11", "none"],
+)
+def test_an_old_java_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str, found: str
+) -> None:
+    """Without a recent Java a Spark command says what was found and how to get one."""
+    fake = tmp_path / "java"
+    fake.write_text(f"#!/bin/sh\necho '{says}' >&2\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+
+    shown = RUN.invoke(cli.app, ["audit", "logs"])
+
+    assert NOTHING_JUDGED == shown.exit_code
+    assert shown.stderr.startswith(f"eos: Java >= 17 is needed; found: {found}. Try apt-get")
+
+
+def test_java_home_comes_before_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Spark starts the Java of JAVA_HOME, so that is the one looked at."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+
+    with pytest.raises(BadInput, match="found: none"):
+        java.require_java()

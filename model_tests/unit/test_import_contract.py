@@ -1,0 +1,102 @@
+"""Who may import what: the specification and the reference are evidence for each other only while they stay apart."""
+
+import json
+import subprocess
+import sys
+from typing import Final
+
+import pytest
+
+from model_tests.unit.source_files import PACKAGES, ROOT, Module, production, within
+
+PURE: Final = ("spec.rules", "spec.evidence", "spec.vocabulary")
+"""Pure data: imports nothing of ours."""
+
+SHARED: Final = (*PURE, "spec.versions")
+"""All that the reference may know of the specification."""
+
+PLAIN: Final = frozenset(sys.stdlib_module_names) | {"crc32c"} | set(PACKAGES)
+"""What the specification (its engines aside) and the reference are made of."""
+
+CLOCKS: Final = ("time", "datetime", "random", "secrets", "uuid", "threading", "socket")
+"""What would make two runs of the reference differ."""
+
+WATCH: Final = """
+import importlib, json, sys, threading
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+from pyspark import SparkContext
+print(json.dumps({"threads": threading.active_count(), "spark": SparkContext._active_spark_context is not None}))
+"""
+
+
+def offences(allowed_for: tuple[Module, ...], *packages: str) -> dict[str, set[str]]:
+    """The modules that import any of the packages, each with what it imports."""
+    return {module.name: found for module in allowed_for if (found := module.imports_any(*packages))}
+
+
+def inside(*packages: str) -> tuple[Module, ...]:
+    return tuple(module for module in production() if within(module.name, packages))
+
+
+def outside(*packages: str) -> tuple[Module, ...]:
+    return tuple(module for module in production() if not within(module.name, packages))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_there_are_modules_to_judge(package: str) -> None:
+    """A contract over no files would hold without a word."""
+    assert inside(package)
+
+
+def test_names_rules_and_evidence_import_nothing_of_ours() -> None:
+    """Names, rules and evidence are pure data, and so anybody's to import."""
+    found = offences(tuple(module for module in production() if module.name in PURE), *PACKAGES)
+
+    assert {} == found
+
+
+def test_the_specification_knows_no_implementation() -> None:
+    """Nothing in spec imports reference or model_tests."""
+    assert {} == offences(inside("spec"), "reference", "model_tests")
+
+
+def test_the_reference_shares_names_with_the_specification_and_no_decision() -> None:
+    """The reference imports rules, evidence, vocabulary and versions of spec, and nothing of model_tests."""
+    ours = offences(inside("reference"), "spec", "model_tests")
+    forbidden = {name: {i for i in found if i != "spec" and not within(i, SHARED)} for name, found in ours.items()}
+
+    assert {} == {name: found for name, found in forbidden.items() if found}
+
+
+def test_only_engines_know_the_solver() -> None:
+    """Z3 is imported in spec.engines alone."""
+    assert {} == offences(outside("spec.engines"), "z3")
+
+
+def test_only_traces_know_spark() -> None:
+    """PySpark is imported in model_tests.traces alone."""
+    assert {} == offences(outside("model_tests.traces"), "pyspark")
+
+
+def test_specification_and_reference_need_only_python() -> None:
+    """Outside the engines, spec and reference are made of the standard library (and CRC-32C)."""
+    plain = tuple(module for module in inside("spec", "reference") if not within(module.name, ("spec.engines",)))
+    found = {module.name: {name.partition(".")[0] for name in module.imports} - PLAIN for module in plain}
+
+    assert {} == {name: strangers for name, strangers in found.items() if strangers}
+
+
+def test_the_reference_looks_at_no_clock_and_throws_no_dice() -> None:
+    """The reference is deterministic: time is its own clock's, chance is the tape's."""
+    assert {} == offences(inside("reference"), *CLOCKS)
+
+
+def test_every_module_imports_and_starts_nothing() -> None:
+    """Importing everything leaves one thread and no Spark session behind."""
+    names = [module.name for module in production()]
+
+    done = subprocess.run([sys.executable, "-c", WATCH, *names], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert 0 == done.returncode, done.stderr
+    assert {"threads": 1, "spark": False} == json.loads(done.stdout)

@@ -1,0 +1,88 @@
+"""The repository's own order: names, folders, docstrings, and nothing of the place where it was made."""
+
+import ast
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from model_tests.unit.source_files import PACKAGES, ROOT, Module, modules, tracked
+
+TOP_LEVEL: Final = {
+    *PACKAGES,
+    "docs",
+    "pyproject.toml",
+    "Makefile",
+    "README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "LICENSE",
+    "constraints.txt",
+    ".ci",
+    ".github",
+    ".gitignore",
+}
+
+PLACES: Final = tuple(f"/{name}/" for name in ("work", "tmp", "root"))
+"""Folders that a reader of the repository does not have."""
+
+BINARY: Final = {".xz", ".png", ".gz", ".parquet"}
+
+
+def test_the_top_level_is_the_table_of_contents() -> None:
+    """Nothing lies at the top level but what the architecture names."""
+    assert set() == {path.relative_to(ROOT).parts[0] for path in tracked()} - TOP_LEVEL
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_other_distribution_claims_our_names(package: str) -> None:
+    """An installed distribution with a package `spec` would shadow ours, or be shadowed."""
+    claimed = set(packages_distributions().get(package, ()))
+
+    assert claimed <= {"kafka-exactly-once"}
+
+
+def test_every_folder_of_python_is_a_package() -> None:
+    """A folder of tests without `__init__.py` would import its tests by their bare names, over ours."""
+    folders = {module.path.parent for module in modules()}
+
+    assert [] == sorted(str(f.relative_to(ROOT)) for f in folders if not (f / "__init__.py").is_file())
+
+
+def test_files_name_no_place_of_their_making() -> None:
+    """A path of one machine in a tracked file is of no use to anybody else."""
+    texts = {path: path.read_text(encoding="utf-8") for path in tracked() if path.suffix not in BINARY}
+
+    assert [] == sorted(str(path.relative_to(ROOT)) for path, text in texts.items() if any(p in text for p in PLACES))
+
+
+def test_every_test_says_what_behaviour_it_shows() -> None:
+    """A test's docstring is one sentence: it is what a reader has when the test fails."""
+    silent = [
+        f"{m.name}.{test.name}" for m in modules() if m.is_test for test in functions_of_tests(m) if not is_told(test)
+    ]
+
+    assert [] == silent
+
+
+def test_recordings_say_where_they_are_from() -> None:
+    """Each folder of recordings, or one above it in its package, has a README of provenance."""
+    folders = {path.parent for path in tracked() if path.suffix == ".xz"}
+
+    assert [] == sorted(str(folder.relative_to(ROOT)) for folder in folders if not has_readme(folder))
+
+
+def functions_of_tests(module: Module) -> Iterator[ast.FunctionDef]:
+    functions = (node for node in ast.walk(module.tree) if isinstance(node, ast.FunctionDef))
+    return (function for function in functions if function.name.startswith("test_"))
+
+
+def is_told(test: ast.FunctionDef) -> bool:
+    return bool(ast.get_docstring(test))
+
+
+def has_readme(folder: Path) -> bool:
+    inside = [above for above in (folder, *folder.parents) if above.is_relative_to(ROOT) and above != ROOT]
+    return any((above / "README.md").is_file() for above in inside)

@@ -1,0 +1,103 @@
+"""What counts as the evidence that a rule owes."""
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
+
+import pytest
+
+from model_tests.verify.coverage import brought, joined, owed_by, uncontrolled, uncovered, waived_by
+from model_tests.verify.results import Control, Mutant, Result, Verdict
+from spec.evidence import Layer
+from spec.rules import BROUGHT, RULES, Rule
+
+RULE: Final = Rule("seq.example", "An example.", ("KIP-98",), {"P": BROUGHT, "T": BROUGHT, "L": BROUGHT + 1})
+REGISTRY: Final = MappingProxyType({RULE.id: RULE})
+PROOF: Final = Result(RULE, Layer.PROOF, Verdict.PROVED, 12, 0.5)
+TRACE: Final = Result(RULE, Layer.TRACE, Verdict.HOLDS, 1000, 2.0)
+
+
+def test_all_that_is_due_covers_a_rule() -> None:
+    """With a passing result in every cell that is due, nothing is said."""
+    assert () == uncovered([PROOF, TRACE], rules=REGISTRY)
+
+
+def test_a_missing_cell_is_named() -> None:
+    """Evidence that is due and has no result is a failure with its rule and its kind."""
+    (line,) = uncovered([PROOF], rules=REGISTRY)
+
+    assert line.startswith("seq.example: trace is owed since issue")
+
+
+def test_evidence_of_a_later_issue_is_not_asked_for() -> None:
+    """What a later issue brings is owed, and missing it is no failure yet."""
+    later = [owed.layer for owed in owed_by(RULE) if not owed.is_brought]
+
+    assert [Layer.AUDIT] == later
+    assert Layer.AUDIT not in {owed.layer for owed in brought(REGISTRY)}
+
+
+def test_only_the_kinds_that_a_run_was_to_bring_are_asked_for() -> None:
+    """A run of some parts is judged by what these parts bring."""
+    assert () == uncovered([TRACE], layers=[Layer.TRACE], rules=REGISTRY)
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        pytest.param(replace(PROOF, count=0), "judged nothing", id="zero"),
+        pytest.param(replace(PROOF, verdict=Verdict.UNKNOWN, detail="step"), "which is a failure: step", id="unknown"),
+        pytest.param(replace(PROOF, verdict=Verdict.VIOLATED, detail="at 7"), "violated: at 7", id="violated"),
+        pytest.param(replace(PROOF, rule=replace(RULE, id="seq.typo")), "a rule that is not registered", id="stranger"),
+        pytest.param(replace(PROOF, rule=replace(RULE, statement="Else.")), "not registered", id="another-statement"),
+    ],
+)
+def test_a_result_that_is_no_evidence_is_named(result: Result, said: str) -> None:
+    """Zero, unknown, violated and unregistered each fail with a line of their own."""
+    lines = uncovered([result, TRACE], layers=[Layer.TRACE], rules=REGISTRY)
+
+    assert 1 == len([line for line in lines if said in line])
+
+
+def test_a_violation_counts_where_nothing_is_owed_yet() -> None:
+    """A rule that is violated before its evidence is due is violated all the same."""
+    early = Result(RULE, Layer.AUDIT, Verdict.VIOLATED, 3, 0.1, detail="offset 9")
+
+    assert ("seq.example: audit is violated: offset 9",) == uncovered([PROOF, TRACE, early], rules=REGISTRY)
+
+
+def test_joined_results_keep_the_worst_verdict_and_the_shallower_depth() -> None:
+    """Two parts that judged one cell make one result that claims no more than both."""
+    deep = Result(RULE, Layer.BOUNDED, Verdict.HOLDS, 2, 1.0, {"depth": 12, "queries": 2})
+    shallow = Result(RULE, Layer.BOUNDED, Verdict.UNKNOWN, 1, 0.5, {"depth": 8, "queries": 1}, "timeout")
+
+    both = joined([deep, shallow])[RULE.id, Layer.BOUNDED]
+
+    expected = Result(RULE, Layer.BOUNDED, Verdict.UNKNOWN, 3, 1.5, {"depth": 8, "queries": 3}, "timeout")
+    assert expected == both
+
+
+def test_waived_evidence_is_not_owed() -> None:
+    """A waiver takes its cell off the list and keeps its reason."""
+    waiving = replace(RULE, waived={"P": "a proof of its own size"})
+
+    assert Layer.PROOF not in {owed.layer for owed in owed_by(waiving)}
+    assert {Layer.PROOF: "a proof of its own size"} == waived_by(waiving)
+
+
+def test_a_rule_that_nothing_violates_is_named() -> None:
+    """Each rule with evidence needs a control or a mutant that must violate it."""
+    control = Control("window_4", RULE, "refuted", "refuted")
+    mutant = Mutant("keeps four batches", RULE, (RULE.id,))
+
+    assert ("seq.example: no control and no mutant violates it",) == uncontrolled([], [], REGISTRY)
+    assert () == uncontrolled([control], [], REGISTRY)
+    assert () == uncontrolled([], [mutant], REGISTRY)
+
+
+def test_at_most_five_waivers_are_given() -> None:
+    """Waivers are few, and each has a reason."""
+    reasons = [reason for rule in RULES.values() for reason in waived_by(rule).values()]
+
+    assert len(reasons) <= 5
+    assert all(reasons)

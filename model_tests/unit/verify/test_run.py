@@ -1,0 +1,174 @@
+"""A whole run: what is written, what fails it, and what it says."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import pytest
+from rich.console import Console
+
+from model_tests.reports import HOLDS, VIOLATED, BadInput
+from model_tests.verify import parts
+from model_tests.verify.coverage import brought
+from model_tests.verify.parts import PARTS, PartOfRun
+from model_tests.verify.results import Control, Effort, Mutant, Part, Result, Verdict
+from model_tests.verify.run import chosen, verify
+from spec import rules
+from spec.evidence import Layer
+from spec.rules import RULES
+
+CELLS: Final = [(owed.rule, owed.layer) for owed in brought()]
+
+
+def complete(layers: tuple[Layer, ...]) -> Part:
+    """Passing evidence for all that these kinds owe."""
+    results = (Result(rule, layer, Verdict.HOLDS, 7, 0.1) for rule, layer in CELLS if layer in layers)
+    return Part("any", tuple(results), extra={"steps": 7})
+
+
+def part(name: str, run: Callable[[Effort], Part], *layers: Layer, share: float = 60.0) -> PartOfRun:
+    """A part of a run made up here."""
+    _MADE_UP[name] = run
+    return PartOfRun(name, f"{__name__}:{name}", layers, MappingProxyType({Effort.QUICK: share}))
+
+
+_MADE_UP: dict[str, Callable[[Effort], Part]] = {}
+
+
+def __getattr__(name: str) -> Callable[[Effort], Part]:
+    try:
+        return _MADE_UP[name]
+    except KeyError:
+        raise AttributeError(name) from None
+
+
+@pytest.fixture
+def console() -> Console:
+    return Console(file=io.StringIO(), width=200)
+
+
+def said(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_a_run_in_which_everything_holds_is_ok(tmp_path: Path, console: Console) -> None:
+    """With all evidence that its parts owe, a run is ok and says so in report.json."""
+    whole = part("proofs", lambda _: complete((Layer.PROOF,)), Layer.PROOF)
+
+    report = verify(Effort.QUICK, [whole], tmp_path, console)
+
+    written = json.loads((tmp_path / "report.json").read_text())
+    assert HOLDS == report.exit_code
+    assert (True, "quick", []) == (written["ok"], written["profile"], written["failures"])
+    assert set(RULES) == {rule["id"] for rule in written["rules"]}
+    assert {"steps": 7} == written["proofs"]
+    assert "</html>" in (tmp_path / "report.html").read_text()
+
+
+def test_a_part_that_breaks_fails_the_run_and_the_others_still_run(tmp_path: Path, console: Console) -> None:
+    """A part that raises is a failure with its first line; its traceback is kept beside the report."""
+
+    def breaks(effort: Effort) -> Part:
+        raise ValueError("no such thing\nand more")
+
+    bad, good = part("traces", breaks), part("audit", lambda _: complete((Layer.AUDIT,)), Layer.AUDIT)
+
+    report = verify(Effort.QUICK, [bad, good], tmp_path, console)
+
+    assert VIOLATED == report.exit_code
+    assert report.failures[0].startswith("traces: the part broke: ValueError: no such thing (see ")
+    assert "ValueError" in (tmp_path / "traces.traceback.txt").read_text()
+    assert (tmp_path / "audit.json").exists()
+
+
+def test_a_part_that_is_not_there_is_a_failure(tmp_path: Path, console: Console) -> None:
+    """A missing part is an error in the report, never a skip."""
+    absent = PartOfRun("absent", "model_tests.no_such_part:evidence", (), MappingProxyType({}))
+
+    report = verify(Effort.QUICK, [absent], tmp_path, console)
+
+    assert not report.ok
+    assert "No module named 'model_tests.no_such_part'" in report.failures[0]
+
+
+def test_missing_evidence_is_written_as_missing(tmp_path: Path, console: Console) -> None:
+    """A cell without a result is `missing` in report.json, and fails the run."""
+    report = verify(Effort.QUICK, [part("proofs", lambda _: Part("proofs"), Layer.PROOF)], tmp_path, console)
+
+    (order,) = [
+        rule for rule in json.loads((tmp_path / "report.json").read_text())["rules"] if rule["id"] == "seq.order"
+    ]
+    assert {"verdict": "missing", "count": 0} == order["evidence"]["proof"]
+    assert "not run" == order["evidence"]["stateful"]["verdict"]
+    assert any(line.startswith("seq.order: proof is owed") for line in report.failures)
+
+
+def test_evidence_of_a_later_issue_is_never_shown_as_passed(tmp_path: Path, console: Console) -> None:
+    """A result that comes early does not turn what is owed into what is done."""
+    early = Result(rules.TXN_ATOMIC, Layer.PROOF, Verdict.PROVED, 5, 0.1)
+    run = part("proofs", lambda _: Part("proofs", (early,)), Layer.PROOF)
+
+    written = verify(Effort.QUICK, [run], tmp_path, console).to_json()["rules"]
+
+    assert isinstance(written, list)
+    (atomic,) = [rule for rule in written if rule["id"] == "txn.atomic"]
+    assert {} == atomic["evidence"]
+    assert {"evidence": "proof", "issue": rules.TXN_ATOMIC.owes["P"]} in atomic["owed"]
+
+
+def test_controls_and_mutants_that_do_not_do_what_they_must_fail_the_run(tmp_path: Path, console: Console) -> None:
+    """A control that holds and a mutant that survives are each named."""
+    control = Control("six_in_flight", rules.SEQ_WINDOW_SUFFICES, "refuted", "holds")
+    mutant = Mutant("forgets_epoch", rules.SEQ_EPOCH_RESET, ("fence.stale_epoch",))
+
+    report = verify(
+        Effort.QUICK, [part("mutants", lambda _: Part("m", controls=(control,), mutants=(mutant,)))], tmp_path, console
+    )
+
+    assert (
+        "control six_in_flight (seq.window_suffices): holds, not refuted",
+        "mutant forgets_epoch: seq.epoch_reset did not see it",
+    ) == report.failures
+
+
+def test_a_part_that_overruns_its_share_is_named(tmp_path: Path, console: Console) -> None:
+    """Too slow is told, and is no failure."""
+    slow = part("audit", lambda _: complete((Layer.AUDIT,)), Layer.AUDIT, share=0.0)
+
+    report = verify(Effort.QUICK, [slow], tmp_path, console)
+    report.print(console)
+
+    assert report.ok
+    assert "OVERRAN" in said(console)
+
+
+def test_the_table_shows_each_kind_of_cell(tmp_path: Path, console: Console) -> None:
+    """Judged, missing, not run and owed by a later issue look different."""
+    proofs = part(
+        "proofs", lambda _: Part("p", (Result(rules.SEQ_ORDER, Layer.PROOF, Verdict.PROVED, 12, 1.0),)), Layer.PROOF
+    )
+
+    verify(Effort.QUICK, [proofs], tmp_path, console).print(console)
+
+    assert all(word in said(console) for word in ("proved 12", "MISSING", "not run", "owed by issue"))
+
+
+def test_parts_are_chosen_by_name_in_their_own_order() -> None:
+    """`--only` takes names, whatever their order; without it, all parts."""
+    assert ["proofs", "audit"] == [part.name for part in chosen("audit, proofs")]
+    assert PARTS == chosen("")
+
+
+def test_an_unknown_part_is_bad_input() -> None:
+    """A name that is no part is told with the names that are."""
+    with pytest.raises(BadInput, match="'profs': there are proofs, stateful"):
+        chosen("profs")
+
+
+def test_every_kind_of_evidence_has_one_part_that_brings_it() -> None:
+    """No kind is without a part, and none has two."""
+    assert sorted(Layer) == sorted(layer for part in parts.PARTS for layer in part.layers)
