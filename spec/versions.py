@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
+from spec.vocabulary import MAX_SEQUENCE
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -34,6 +36,8 @@ class Profile:
         first_after_bump_is_zero: under version 2 the first sequence of a verified transaction is 0 (4.1, KAFKA-18202).
         marker_epoch_strict: under version 2 a marker must carry a bumped epoch, retries excepted (4.2, KAFKA-19446).
         marker_keeps_next_guard: a marker leaves the guard of the next transaction alone (4.0, KAFKA-18654).
+        max_sequence: the sequence number after which the next one is 0; smaller in finite models, and None
+            where sequences are never to wrap. Every release has 2^31-1.
     """
 
     name: str
@@ -52,6 +56,7 @@ class Profile:
     first_after_bump_is_zero: bool = True
     marker_epoch_strict: bool = True
     marker_keeps_next_guard: bool = True
+    max_sequence: int | None = MAX_SEQUENCE
 
     def under(self, transaction_version: int) -> "Profile":
         """The same release with another `transaction.version`."""

@@ -4,7 +4,7 @@ The guards stand in Kafka's order (ProducerAppendInfo, UnifiedLog.analyzeAndVali
 LogValidator). They are composed of the families' decisions; nothing is decided here.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, negate
@@ -31,13 +31,26 @@ class Append:
 
 
 NOTHING_PENDING = Verification()
+NONE_DROPPED: frozenset[str] = frozenset()
 
 
 def append(
-    entry: ProducerEntry, request: AppendRequest, profile: Profile, verification: Verification = NOTHING_PENDING
+    entry: ProducerEntry,
+    request: AppendRequest,
+    profile: Profile,
+    verification: Verification = NOTHING_PENDING,
+    without: frozenset[str] = NONE_DROPPED,
 ) -> Append:
-    """Accept, recognise as a resend, or refuse one batch; the entry changes only where it is appended."""
-    checks = guards(entry, request, profile, verification)
+    """Accept, recognise as a resend, or refuse one batch; the entry changes only where it is appended.
+
+    Args:
+        entry: what the partition knows of the batch's producer.
+        request: the batch.
+        profile: the release.
+        verification: what the partition knows of the coordinator's answer.
+        without: names of guards that never apply, to see what breaks without them; none in any release.
+    """
+    checks = _dropped(guards(entry, request, profile, verification), without)
     decided = branch(checks)
     resent = decided == number(checks, "duplicate")
     reply = _reply(entry, request, profile, appended=decided == PASSED, resent=resent, error=error_of(checks, decided))
@@ -104,7 +117,12 @@ def guards(
             all_of(sent, seq.continues_forgotten(entry, request, profile)),
             unknown,
         ),
-        Guard("successor", rules.SEQ_SUCCESSOR, all_of(sent, seq.skips(entry, request)), out_of_order),
+        Guard(
+            "successor",
+            rules.SEQ_SUCCESSOR,
+            all_of(sent, seq.skips(entry, request, profile.max_sequence)),
+            out_of_order,
+        ),
         Guard(
             "outside_transaction",
             rules.TXN_ATOMIC,
@@ -135,6 +153,10 @@ def names(profile: Profile) -> tuple[str, ...]:
 def rules_of(profile: Profile) -> tuple[rules.Rule, ...]:
     """Rule of every guard, in order."""
     return tuple(guard.rule for guard in _listing(profile))
+
+
+def _dropped(checks: tuple[Guard, ...], without: frozenset[str]) -> tuple[Guard, ...]:
+    return tuple(replace(guard, applies=False) if guard.name in without else guard for guard in checks)
 
 
 def _listing(profile: Profile) -> tuple[Guard, ...]:

@@ -6,35 +6,41 @@ from spec.versions import Profile
 from spec.vocabulary import ABSENT, MAX_SEQUENCE, ErrorCode
 
 
-def next_sequence(sequence: Term, records: Term) -> Term:
-    """The sequence number `records` after this one; after 2^31-1 comes 0."""
-    return choose(sequence <= MAX_SEQUENCE - records, sequence + records, sequence - (MAX_SEQUENCE - records) - 1)
+def next_sequence(sequence: Term, records: Term, largest: int | None = MAX_SEQUENCE) -> Term:
+    """The sequence number `records` after this one; after the largest, 2^31-1, comes 0."""
+    if largest is None:
+        return sequence + records
+    return choose(sequence <= largest - records, sequence + records, sequence - (largest - records) - 1)
 
 
-def previous_sequence(sequence: Term, records: Term) -> Term:
-    """The sequence number `records` before this one; before 0 comes 2^31-1."""
-    return choose(sequence >= records, sequence - records, MAX_SEQUENCE - (records - sequence) + 1)
+def previous_sequence(sequence: Term, records: Term, largest: int | None = MAX_SEQUENCE) -> Term:
+    """The sequence number `records` before this one; before 0 comes the largest, 2^31-1."""
+    if largest is None:
+        return sequence - records
+    return choose(sequence >= records, sequence - records, largest - (records - sequence) + 1)
 
 
-def is_successor(last: Term, sequence: Term) -> Term:
-    """A base sequence directly follows the last sequence, wrapping after 2^31-1 to 0."""
-    return any_of(sequence == last + 1, all_of(sequence == 0, last == MAX_SEQUENCE))
+def is_successor(last: Term, sequence: Term, largest: int | None = MAX_SEQUENCE) -> Term:
+    """A base sequence directly follows the last sequence, wrapping after the largest, 2^31-1, to 0."""
+    if largest is None:
+        return sequence == last + 1
+    return any_of(sequence == last + 1, all_of(sequence == 0, last == largest))
 
 
-def last_sequence(request: AppendRequest) -> Term:
+def last_sequence(request: AppendRequest, largest: int | None = MAX_SEQUENCE) -> Term:
     """Sequence of the batch's last record; -1 where the batch has none."""
-    return choose(
-        request.base_sequence == ABSENT, ABSENT, next_sequence(request.base_sequence, request.last_offset_delta)
-    )
+    last = next_sequence(request.base_sequence, request.last_offset_delta, largest)
+    return choose(request.base_sequence == ABSENT, ABSENT, last)
 
 
 def is_resend_of(cached: CachedBatch, request: AppendRequest, profile: Profile) -> Term:
     """The batch has exactly the sequences of a cached one."""
     if profile.cached_first_wraps:
-        first = previous_sequence(cached.last_sequence, cached.offset_delta)
+        first = previous_sequence(cached.last_sequence, cached.offset_delta, profile.max_sequence)
     else:
         first = cached.last_sequence - cached.offset_delta
-    return all_of(cached.present, first == request.base_sequence, cached.last_sequence == last_sequence(request))
+    last = last_sequence(request, profile.max_sequence)
+    return all_of(cached.present, first == request.base_sequence, cached.last_sequence == last)
 
 
 def resends(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> tuple[Term, ...]:
@@ -108,12 +114,12 @@ def continues_forgotten(entry: ProducerEntry, request: AppendRequest, profile: P
     )
 
 
-def skips(entry: ProducerEntry, request: AppendRequest) -> Term:
+def skips(entry: ProducerEntry, request: AppendRequest, largest: int | None = MAX_SEQUENCE) -> Term:
     """The batch does not directly follow the last one of its producer and epoch."""
     return all_of(
         negate(is_unknown(entry)),
         entry.epoch == request.producer_epoch,
-        negate(is_successor(entry.cached[0].last_sequence, request.base_sequence)),
+        negate(is_successor(entry.cached[0].last_sequence, request.base_sequence, largest)),
     )
 
 
@@ -127,7 +133,9 @@ def unknown_error(profile: Profile) -> ErrorCode:
 def remember(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> tuple[CachedBatch, ...]:
     """The window after an accepted batch: the batch first, then those of the same epoch, as far as there is room."""
     newest = CachedBatch(
-        last_sequence(request), request.base_offset + request.last_offset_delta, request.last_offset_delta
+        last_sequence(request, profile.max_sequence),
+        request.base_offset + request.last_offset_delta,
+        request.last_offset_delta,
     )
     return (newest, *_of_epoch(entry, request, profile.cached_batches - 1)[: WINDOW - 1])
 
