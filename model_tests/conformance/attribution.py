@@ -1,0 +1,64 @@
+"""Which rules a step is about, by the specification's own word: the guard that decided, or what accepted the batch."""
+
+from collections.abc import Iterator
+
+from model_tests.conformance.fields import Json
+from model_tests.conformance.on_specification import Decided, branch_name
+from model_tests.conformance.sessions import Step
+from spec import rules
+from spec.protocol.judge import Step as JudgedStep
+from spec.protocol.judge import judge
+from spec.protocol.records import AppendReply
+from spec.rules import Rule
+from spec.versions import Profile
+from spec.vocabulary import ErrorCode
+
+
+def rules_at_stake(step: Step, decided: tuple[Decided, ...], profile: Profile) -> tuple[Rule, ...]:
+    """The rules that the recorded answer is evidence about, each once."""
+    return tuple(dict.fromkeys(rule for decision in decided for rule in _rules(step, decision, profile)))
+
+
+def _rules(step: Step, decision: Decided, profile: Profile) -> Iterator[Rule]:
+    if decision.outcome is None or decision.before is None:
+        yield rules.SEQ_WELL_FORMED
+        yield rules.SEQ_REFUSAL_IS_PURE
+        return
+    reply = _recorded_reply(_of_partition(step.response, decision.partition), decision.request.last_offset_delta)
+    recorded = JudgedStep(decision.before, decision.request, reply, decision.outcome.entry)
+    _, checks = judge(recorded, profile)
+    yield from (check.rule for check in checks if check.at_stake)
+
+
+def _of_partition(response: Json, partition: str) -> Json:
+    part = response.get("partitions")
+    found = part.get(partition, {}) if isinstance(part, dict) else response
+    return found if isinstance(found, dict) else {}
+
+
+def _recorded_reply(response: Json, last_offset_delta: int) -> AppendReply:
+    error = ErrorCode.__members__.get(str(response.get("error")), ErrorCode.UNKNOWN_SERVER_ERROR)
+    resent = response.get("log_append_time") == "set"
+    offset = response.get("base_offset")
+    first = offset if isinstance(offset, int) else -1
+    in_log = error is ErrorCode.NONE
+    last = first + last_offset_delta if in_log else -1
+    return AppendReply(error.value, first, last, duplicate=resent, appended=in_log and not resent)
+
+
+def explained(decided: tuple[Decided, ...], profile: Profile) -> str:
+    """Which guard decided each batch, and on which values."""
+    return "; ".join(_explained(decision, profile) for decision in decided)
+
+
+def _explained(decision: Decided, profile: Profile) -> str:
+    name = f"{decision.partition}: {branch_name(decision, profile)}"
+    if decision.before is None:
+        return name
+    entry, request = decision.before, decision.request
+    if request.producer_id < 0:
+        return f"{name} (no producer id)"
+    known = (
+        f"epoch {entry.epoch} last sequence {entry.cached[0].last_sequence}" if entry.epoch >= 0 else "nothing known"
+    )
+    return f"{name} ({known}; batch of epoch {request.producer_epoch} sequence {request.base_sequence})"

@@ -1,0 +1,90 @@
+"""Fields of a recorded JSON object, read with their type and range; what is wrong is said in one line."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Json: TypeAlias = Mapping[str, Any]
+"""A JSON object."""
+
+
+class Malformed(Exception):
+    """A recording is not of the documented form; the message says where and what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A JSON object at a known place of a session.
+
+    Attributes:
+        place: where it is, for the message: `step 3 request`.
+    """
+
+    place: str
+    values: Json
+
+    @classmethod
+    def of(cls, place: str, value: object) -> "Fields":
+        """The object at `place`.
+
+        Raises:
+            Malformed: it is no object.
+        """
+        if not isinstance(value, dict):
+            raise Malformed(f"{place} is {_shown(value)}, not an object")
+        return cls(place, value)
+
+    def within(self, name: str) -> "Fields":
+        """The object in a field."""
+        return Fields.of(f"{self.place} {name}", self.values.get(name))
+
+    def integer(self, name: str, low: int, high: int, default: int | None = None) -> int:
+        """An integer from `low` to `high`."""
+        value = self.values.get(name, default)
+        if type(value) is not int:
+            raise self.wrong(name, "an integer")
+        if not low <= value <= high:
+            raise self.wrong(name, f"within {low} .. {high}")
+        return value
+
+    def text(self, name: str) -> str:
+        """A string."""
+        value = self.values.get(name)
+        if not isinstance(value, str):
+            raise self.wrong(name, "a string")
+        return value
+
+    def text_or_null(self, name: str) -> str | None:
+        """A string, or null; missing means null."""
+        return None if self.values.get(name) is None else self.text(name)
+
+    def flag(self, name: str, default: bool | None = None) -> bool:
+        """True or false."""
+        value = self.values.get(name, default)
+        if not isinstance(value, bool):
+            raise self.wrong(name, "true or false")
+        return value
+
+    def items(self, name: str) -> list[object]:
+        """A list that is not empty."""
+        value = self.values.get(name)
+        if not isinstance(value, list) or not value:
+            raise self.wrong(name, "a list with something in it")
+        return value
+
+    def one_of(self, name: str, *allowed: str) -> str:
+        """One of the strings allowed."""
+        value = self.values.get(name)
+        if value not in allowed:
+            raise self.wrong(name, " or ".join(allowed))
+        return str(value)
+
+    def wrong(self, name: str, wanted: str) -> Malformed:
+        """What to raise for a field that is not as wanted."""
+        found = _shown(self.values[name]) if name in self.values else "missing"
+        return Malformed(f"{self.place}: {name} is {found}, not {wanted}")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

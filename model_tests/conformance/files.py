@@ -1,0 +1,147 @@
+"""Session files: found, opened and read line by line; what cannot be read is named, and the rest goes on."""
+
+import gzip
+import json
+import lzma
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final, TypeAlias
+
+from model_tests.conformance.fields import Malformed
+from model_tests.conformance.sessions import Session, session_of
+
+SUFFIXES: Final = (".ndjson", ".ndjson.gz", ".ndjson.xz")
+GZIP_MAGIC: Final = b"\x1f\x8b"
+XZ_MAGIC: Final = b"\xfd7zXZ\x00"
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Something that could not be read.
+
+    Attributes:
+        line: number of the line in the file, from 1; 0 for the file as a whole.
+    """
+
+    path: str
+    line: int
+    what: str
+
+    def __str__(self) -> str:
+        """Where and what, in one line."""
+        where = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{where}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A session, and where it is."""
+
+    path: str
+    line: int
+    session: Session
+
+
+Read: TypeAlias = Found | Damage
+
+
+def read(paths: Iterable[Path | str]) -> Iterator[Read]:
+    """Every session in files and directories, in order, each file once; what is damaged stands in its place."""
+    met: set[Path] = set()
+    for given in map(Path, paths):
+        for file in _files(given):
+            if isinstance(file, Damage):
+                yield file
+            elif file.resolve() not in met:
+                met.add(file.resolve())
+                yield from _or_foreign(file)
+
+
+def sessions(*paths: Path | str) -> Iterator[Session]:
+    """The readable sessions of files and directories."""
+    return (item.session for item in read(paths) if isinstance(item, Found))
+
+
+def _files(given: Path) -> Iterator[Path | Damage]:
+    if "://" in str(given) or ":/" in str(given):
+        yield Damage(str(given), 0, "sessions are read from local files only")
+    elif not given.is_dir():
+        yield given
+    else:
+        yield from _session_files(given)
+
+
+def _session_files(folder: Path) -> Iterator[Path | Damage]:
+    unreadable: list[Damage] = []
+    found: list[Path] = []
+    for where, _, names in os.walk(folder, onerror=lambda error: unreadable.append(_unreadable(folder, error))):
+        found.extend(Path(where, name) for name in names if name.endswith(SUFFIXES))
+    yield from unreadable
+    yield from sorted(found)
+    if not found and not unreadable:
+        yield Damage(str(folder), 0, f"no session file in it ({', '.join(SUFFIXES)})")
+
+
+def _unreadable(path: Path, error: OSError) -> Damage:
+    return Damage(str(error.filename or path), 0, (error.strerror or str(error)).lower())
+
+
+def _or_foreign(file: Path) -> Iterator[Read]:
+    """The sessions of a file; one line only if there is none in it."""
+    damaged: list[Damage] = []
+    any_session = False
+    for item in _lines(file):
+        if isinstance(item, Found):
+            any_session = True
+            yield from damaged
+            damaged = []
+            yield item
+        elif any_session:
+            yield item
+        else:
+            damaged.append(item)
+    if len(damaged) > 1:
+        first = damaged[0]
+        yield Damage(first.path, first.line, f"{first.what}; {len(damaged)} lines, and no session in any of them")
+    else:
+        yield from damaged
+
+
+def _lines(file: Path) -> Iterator[Read]:
+    number = 0
+    try:
+        with _opened(file) as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield _session(str(file), number, line)
+    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+        yield Damage(str(file), number + 1, f"compressed data is damaged: {error}")
+    except OSError as error:
+        yield _unreadable(file, error)
+    else:
+        if not number:
+            yield Damage(str(file), 0, "empty")
+
+
+def _opened(file: Path) -> BinaryIO:
+    with file.open("rb") as raw:
+        magic = raw.read(len(XZ_MAGIC))
+    if magic.startswith(GZIP_MAGIC):
+        return gzip.open(file, "rb")  # type: ignore[return-value]  # a binary stream by another name
+    if magic == XZ_MAGIC:
+        return lzma.open(file, "rb")
+    return file.open("rb")
+
+
+def _session(path: str, number: int, line: bytes) -> Read:
+    try:
+        return Found(path, number, session_of(json.loads(line)))
+    except Malformed as error:
+        return Damage(path, number, str(error))
+    except RecursionError:
+        return Damage(path, number, "not a session: nested too deeply")
+    except ValueError as error:
+        return Damage(path, number, f"not JSON: {error}")

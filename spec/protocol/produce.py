@@ -1,0 +1,125 @@
+"""Produce around the log: what a broker refuses before it asks the log, how it words the log's answer.
+
+The guards stand in Kafka's order (KafkaApis.handleProduceRequest, ProduceRequest.validateRecords,
+ReplicaManager.appendRecords). What passes them is the append's to decide.
+"""
+
+from dataclasses import dataclass
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.protocol.guards import PASSED, Guard, branch, error_of
+from spec.protocol.records import WINDOW, AppendReply, CachedBatch, ProducerEntry
+from spec.protocol.seq import choose_cached
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, ErrorCode
+
+LOG_START_SINCE = 5
+"""First version of Produce whose answer has the log start offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProduceRequest:
+    """One partition's part of a Produce request, as the broker sees it before the log.
+
+    Attributes:
+        version: version of the request.
+        acks: 0, 1 or -1 for all.
+        names_transaction: the request has a transactional id, be it the empty string.
+        any_transactional: some batch of the request, for whichever partition, is transactional.
+        partition_exists: the broker knows the partition.
+        batch_count: batches sent to the partition.
+    """
+
+    version: Term
+    acks: Term = -1
+    names_transaction: Term = False
+    any_transactional: Term = False
+    partition_exists: Term = True
+    batch_count: Term = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Whether the log is asked: number of the guard that refused and its error, both 0 where none did."""
+
+    branch: Term
+    error: Term
+
+
+@dataclass(frozen=True, slots=True)
+class ProduceReply:
+    """What the client is told about one partition."""
+
+    error: Term
+    base_offset: Term
+    append_time_told: Term  # the answer has a time of appending
+    log_start_offset: Term
+
+
+def admit(request: ProduceRequest) -> Admission:
+    """Let one partition's part of a Produce request through to the log, or refuse it."""
+    checks = guards(request)
+    decided = branch(checks)
+    return Admission(decided, error_of(checks, decided))
+
+
+def guards(request: ProduceRequest) -> tuple[Guard, ...]:
+    """Every check in Kafka's order."""
+    return (
+        Guard(
+            "transactional_id_missing",
+            rules.SEQ_WELL_FORMED,
+            all_of(request.any_transactional, negate(request.names_transaction)),
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED.value,
+        ),
+        Guard(
+            "partition_unknown",
+            rules.SEQ_WELL_FORMED,
+            negate(request.partition_exists),
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value,
+        ),
+        Guard(
+            "several_batches",
+            rules.SEQ_WELL_FORMED,
+            negate(request.batch_count == 1),
+            ErrorCode.INVALID_RECORD.value,
+        ),
+        Guard("acks_unknown", rules.SEQ_WELL_FORMED, _acks_unknown(request), ErrorCode.INVALID_REQUIRED_ACKS.value),
+    )
+
+
+def names() -> tuple[str, ...]:
+    """Name of every branch by its number; 0 is "admitted"."""
+    return ("admitted", *(guard.name for guard in guards(ProduceRequest(version=0))))
+
+
+def refused(admission: Admission) -> ProduceReply:
+    """The answer where the log was not asked."""
+    return ProduceReply(admission.error, ABSENT, append_time_told=False, log_start_offset=ABSENT)
+
+
+def answered(request: ProduceRequest, reply: AppendReply, log_start: Term) -> ProduceReply:
+    """The log's answer, as the client gets it.
+
+    The time of appending is told for a resend alone, because with the client's own timestamps only the
+    cached batch has another one than the client sent.
+    """
+    told_start = choose(request.version >= LOG_START_SINCE, log_start, ABSENT)
+    return ProduceReply(reply.error, reply.first_offset, reply.duplicate, told_start)
+
+
+def recovered(entry: ProducerEntry, profile: Profile) -> ProducerEntry:
+    """What the partition knows of a producer after a restart: all but the older part of the window."""
+    kept = (choose_cached(position < profile.recovered_batches, entry.cached[position], CachedBatch())
+            for position in range(WINDOW))
+    return ProducerEntry(entry.epoch, entry.coordinator_epoch, entry.txn_first_offset, tuple(kept))
+
+
+def is_admitted(admission: Admission) -> Term:
+    """Whether the log is asked."""
+    return admission.branch == PASSED
+
+
+def _acks_unknown(request: ProduceRequest) -> Term:
+    return negate(any_of(request.acks == -1, request.acks == 0, request.acks == 1))
