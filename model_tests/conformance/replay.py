@@ -1,116 +1,84 @@
-"""Sessions replayed, step by step, on the specification and on the reference."""
+"""Files of recorded sessions in, one report out: what `eos conform` does."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import Final, TypeAlias
 
-from model_tests.conformance.answers import Answer, SeenPartition, Side
-from model_tests.conformance.attribution import explained, rules_at_stake
-from model_tests.conformance.compare import Difference, differences, undecided
-from model_tests.conformance.on_reference import OnReference
-from model_tests.conformance.on_specification import Decided, OnSpecification
-from model_tests.conformance.report import Disagreement
-from model_tests.conformance.requests import Fetch, InitProducerId, Produce, Request, Restart, resolved
-from model_tests.conformance.sessions import Session, Step
-from model_tests.conformance.symbols import Symbols
-from spec.versions import Profile
+from rich.console import Console
+from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-MakeSide: TypeAlias = Callable[[Profile, Sequence[str]], Side]
-"""A fresh broker of a profile with fresh partitions."""
-
-SPECIFICATION: Final = "specification"
-REFERENCE: Final = "reference"
-SIDES: Final[Mapping[str, MakeSide]] = MappingProxyType({SPECIFICATION: OnSpecification, REFERENCE: OnReference})
+from model_tests.conformance.files import Damage, Found, Read, read
+from model_tests.conformance.report import ConformReport, Tally, Undecided
+from model_tests.conformance.sessions import FAMILIES
+from model_tests.conformance.side_by_side import Outcome, outcomes
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one step of a session showed.
+def run(paths: Iterable[Path | str], families: Sequence[str] | None = None) -> ConformReport:
+    """Replay every session in files and directories on the specification and on the reference.
 
-    Attributes:
-        decided: the specification's decisions in the step, empty if it did not take part.
-        disagreed: each side that differs, where nothing in the recording excuses it.
-        undecided: the recording's own excuse, if a side differs with one.
+    Args:
+        paths: session files (NDJSON, plain or compressed by gzip or xz) and directories of them.
+        families: judge only these; none means all.
     """
-
-    index: int
-    step: Step
-    decided: tuple[Decided, ...]
-    disagreed: tuple[Disagreement, ...]
-    undecided: str
-
-
-@dataclass(slots=True)
-class _Player:
-    """One side as it goes through a session."""
-
-    name: str
-    side: Side
-    symbols: Symbols
-
-    def play(self, step: Step) -> tuple[tuple[Difference, ...], str]:
-        """What differs after the step, and what in the recording excuses it."""
-        try:
-            answer = _answer(self.side, resolved(step.request, self.symbols.number))
-            seen: Mapping[str, SeenPartition] = {} if step.after is None else self.side.seen()
-        except Exception as error:  # noqa: BLE001  # a side that breaks down has answered wrongly, whatever broke
-            return (Difference("response", step.response, f"{type(error).__name__}: {error}"),), ""
-        if isinstance(step.request, InitProducerId):
-            self.symbols.meet(step.response.get("producer_id"), getattr(answer, "producer_id", -1))
-        found = differences(step, answer, seen, self.symbols)
-        return found, undecided(found, step.marks, answer) if found else ""
+    report = ConformReport()
+    wanted = _wanted(families or (), report)
+    started = time.monotonic()
+    for item in _shown(read(paths)):
+        if isinstance(item, Damage):
+            report.damage.append(str(item))
+        elif item.session.family in wanted:
+            for _ in replay(item, report):
+                pass
+    report.seconds = time.monotonic() - started
+    if families:
+        _note_absent(wanted, report)
+    return report
 
 
-def outcomes(session: Session, sides: Mapping[str, MakeSide] = SIDES) -> Iterator[Outcome]:
-    """Every step of a session on each side, each from a fresh broker on; a side keeps its own state throughout."""
-    players = [_Player(name, make(session.profile, session.partitions), Symbols()) for name, make in sides.items()]
-    for index, step in enumerate(session.steps):
-        played = [(player, *player.play(step)) for player in players]
-        decided = next((p.side.decided for p in players if isinstance(p.side, OnSpecification)), ())
-        disagreed = tuple(
-            _disagreement(session, index, player.name, found, decided)
-            for player, found, excuse in played
-            if found and not excuse
-        )
-        excused = next((excuse for _, found, excuse in played if found and excuse), "")
-        yield Outcome(index, step, decided, disagreed, "" if disagreed else excused)
+def replay(found: Found, report: ConformReport) -> Iterator[Outcome]:
+    """Replay one session into the report; every step is counted once, as agreed, undecided or disagreed."""
+    session = found.session
+    if session.unsupported:
+        report.unsupported.add(session.family, len(session.steps), session.unsupported)
+        return
+    build = (session.profile.name, session.profile.transaction_version, session.family)
+    tally = report.tallies.setdefault(build, Tally())
+    report.sessions += 1
+    tally.sessions += 1
+    for outcome in outcomes(session):
+        _count(outcome, found, tally, report)
+        yield outcome
 
 
-def disagreements(sessions: Iterable[Session], sides: Mapping[str, MakeSide] = SIDES) -> Iterator[Disagreement]:
-    """Every disagreement in sessions, as they are found; nothing is remembered between two calls."""
-    for session in sessions:
-        if not session.unsupported:
-            for outcome in outcomes(session, sides):
-                yield from outcome.disagreed
+def _count(outcome: Outcome, found: Found, tally: Tally, report: ConformReport) -> None:
+    report.steps += 1
+    tally.steps += 1
+    if outcome.disagreed:
+        report.disagreed_steps += 1
+        tally.disagreed += 1
+        report.disagreed.extend(disagreement.located(found.path) for disagreement in outcome.disagreed)
+    elif outcome.undecided:
+        tally.undecided += 1
+        report.undecided.append(Undecided(found.session.id, outcome.index, outcome.undecided))
 
 
-def _disagreement(
-    session: Session, index: int, by: str, found: tuple[Difference, ...], decided: tuple[Decided, ...]
-) -> Disagreement:
-    step = session.steps[index]
-    return Disagreement(
-        session=session.id,
-        step=index,
-        by=by,
-        expected={difference.where: difference.expected for difference in found},
-        got={difference.where: difference.got for difference in found},
-        api=step.api,
-        request=step.recorded,
-        guard=explained(decided, session.profile),
-        rules=rules_at_stake(step, decided, session.profile),
-    )
+def _wanted(families: Sequence[str], report: ConformReport) -> frozenset[str]:
+    unknown = [family for family in families if family not in FAMILIES]
+    report.damage.extend(f"no family {family!r}: the families are {', '.join(FAMILIES)}" for family in unknown)
+    return frozenset(families) & frozenset(FAMILIES) if families else frozenset(FAMILIES)
 
 
-def _answer(side: Side, request: Request) -> Answer:
-    match request:
-        case Produce():
-            return side.produce(request)
-        case Fetch():
-            return side.fetch(request)
-        case InitProducerId():
-            return side.init_producer_id(request)
-        case Restart():
-            return side.restart(request)
-    raise NotImplementedError(f"{request.what} is not judged yet")
+def _note_absent(wanted: frozenset[str], report: ConformReport) -> None:
+    met = {family for _, _, family in report.tallies} | set(report.unsupported.families)
+    report.notes.extend(f"no session of family {family} in what was read" for family in sorted(wanted - met))
+
+
+def _shown(items: Iterator[Read]) -> Iterator[Read]:
+    """The same, with a line on the terminal that says how far it has come."""
+    console = Console(stderr=True)
+    columns = (TextColumn("replaying sessions"), TextColumn("{task.completed:,.0f}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=None)
+        for item in items:
+            yield item
+            progress.advance(task)

@@ -1,7 +1,7 @@
 """What a replay of sessions found: for people, for programs, for the shell."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rich.console import Console
@@ -39,6 +39,10 @@ class Disagreement:
     guard: str
     rules: tuple[Rule, ...]
     path: str = ""
+
+    def located(self, path: str) -> "Disagreement":
+        """The same, with the file of its session."""
+        return replace(self, path=path)
 
     def to_json(self) -> dict[str, object]:
         """The disagreement as JSON values."""

@@ -1,6 +1,6 @@
 """Recorded sessions of real brokers: the format, read strictly, as typed records."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
@@ -100,10 +100,9 @@ def session_of(value: object) -> Session:
     family = fields.one_of("family", *FAMILIES)
     profile = _profile(fields)
     partitions = _partitions(fields.within("topics"))
-    steps: list[Step] = []
-    for index, recorded in enumerate(fields.items("steps")):
-        steps.append(_step(Fields.of(f"session {session} step {index}", recorded), index, steps))
-    return Session(session, family, profile, partitions, tuple(steps))
+    recorded = [Fields.of(f"session {session} step {n}", step) for n, step in enumerate(fields.items("steps"))]
+    steps = tuple(_step(step, origin) for step, origin in zip(recorded, _origins(recorded), strict=True))
+    return Session(session, family, profile, partitions, steps)
 
 
 def _profile(fields: Fields) -> Profile:
@@ -116,24 +115,27 @@ def _partitions(topics: Fields) -> tuple[str, ...]:
     return tuple(f"{topic}-{number}" for topic, count in counts for number in range(count))
 
 
-def _step(fields: Fields, index: int, before: Iterable[Step]) -> Step:
+def _origins(steps: Sequence[Fields]) -> list[int]:
+    """For each step the number of the one whose bytes were sent: its own, or that of the step that it repeats."""
+    origins: list[int] = []
+    for index, step in enumerate(steps):
+        if "replay_of" not in step.values:
+            origins.append(index)
+            continue
+        repeated = step.integer("replay_of", 0, index - 1)
+        if steps[repeated].values.get("api") != step.values.get("api"):
+            raise step.wrong("replay_of", f"the number of a {step.values.get('api')}")
+        origins.append(origins[repeated])
+    return origins
+
+
+def _step(fields: Fields, origin: int) -> Step:
     response = fields.within("response")
     response.text("error")
     after = fields.within("after").values if "after" in fields.values else None
     api = fields.text("api")
-    request = _request(api, fields, _origin(fields, index, tuple(before)))
-    recorded = fields.within("request").values
-    return Step(api, request, recorded, response.values, after, _marks(fields))
-
-
-def _origin(fields: Fields, index: int, before: tuple[Step, ...]) -> int:
-    """Number of the step whose bytes were sent: this one's, or that of the step it repeats."""
-    if "replay_of" not in fields.values:
-        return index
-    origin = fields.integer("replay_of", 0, max(index - 1, 0))
-    if before and before[origin].api != fields.values["api"]:
-        raise fields.wrong("replay_of", f"the number of a {fields.values['api']}")
-    return origin
+    request = _request(api, fields, origin)
+    return Step(api, request, fields.within("request").values, response.values, after, _marks(fields))
 
 
 def _marks(fields: Fields) -> Marks:
@@ -204,11 +206,3 @@ def _fetch(version: int, request: Fields) -> Request:
         return Unsupported("Fetch with a limit of bytes")
     committed = request.one_of("isolation", "read_committed", "read_uncommitted") == "read_committed"
     return Fetch(version, request.text("partition"), request.integer("offset", -(2**63), 2**63 - 1), committed)
-
-
-def by_family(sessions: Iterable[Session]) -> Mapping[str, int]:
-    """How many sessions each family has."""
-    counts: dict[str, int] = {}
-    for session in sessions:
-        counts[session.family] = counts.get(session.family, 0) + 1
-    return counts

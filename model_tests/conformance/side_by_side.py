@@ -1,0 +1,115 @@
+"""One session, step by step, on the specification and on the reference, each from a fresh broker on."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from model_tests.conformance.answers import Answer, SeenPartition, Side
+from model_tests.conformance.attribution import explained, rules_at_stake
+from model_tests.conformance.compare import Difference, differences, undecided
+from model_tests.conformance.on_reference import OnReference
+from model_tests.conformance.on_specification import Decided, OnSpecification
+from model_tests.conformance.report import Disagreement
+from model_tests.conformance.requests import Fetch, InitProducerId, Produce, Request, Restart, resolved
+from model_tests.conformance.sessions import Session, Step
+from model_tests.conformance.symbols import Symbols
+from spec.versions import Profile
+
+MakeSide: TypeAlias = Callable[[Profile, Sequence[str]], Side]
+"""A fresh broker of a profile with fresh partitions."""
+
+SPECIFICATION: Final = "specification"
+REFERENCE: Final = "reference"
+SIDES: Final[Mapping[str, MakeSide]] = MappingProxyType({SPECIFICATION: OnSpecification, REFERENCE: OnReference})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one step of a session showed.
+
+    Attributes:
+        decided: the specification's decisions in the step, empty if it did not take part.
+        disagreed: each side that differs, where nothing in the recording excuses it.
+        undecided: the recording's own excuse, if a side differs with one.
+    """
+
+    index: int
+    step: Step
+    decided: tuple[Decided, ...]
+    disagreed: tuple[Disagreement, ...]
+    undecided: str
+
+
+@dataclass(slots=True)
+class _Player:
+    """One side as it goes through a session."""
+
+    name: str
+    side: Side
+    symbols: Symbols
+
+    def play(self, step: Step) -> tuple[tuple[Difference, ...], str]:
+        """What differs after the step, and what in the recording excuses it."""
+        try:
+            answer = _answer(self.side, resolved(step.request, self.symbols.number))
+            seen: Mapping[str, SeenPartition] = {} if step.after is None else self.side.seen()
+        except Exception as error:  # noqa: BLE001  # a side that breaks down has answered wrongly, whatever broke
+            return (Difference("response", step.response, f"{type(error).__name__}: {error}"),), ""
+        if isinstance(step.request, InitProducerId):
+            self.symbols.meet(step.response.get("producer_id"), getattr(answer, "producer_id", -1))
+        found = differences(step, answer, seen, self.symbols)
+        return found, undecided(found, step.marks, answer) if found else ""
+
+
+def outcomes(session: Session, sides: Mapping[str, MakeSide] = SIDES) -> Iterator[Outcome]:
+    """Every step of a session on each side, each from a fresh broker on; a side keeps its own state throughout."""
+    players = [_Player(name, make(session.profile, session.partitions), Symbols()) for name, make in sides.items()]
+    for index, step in enumerate(session.steps):
+        played = [(player, *player.play(step)) for player in players]
+        decided = next((p.side.decided for p in players if isinstance(p.side, OnSpecification)), ())
+        disagreed = tuple(
+            _disagreement(session, index, player.name, found, decided)
+            for player, found, excuse in played
+            if found and not excuse
+        )
+        excused = next((excuse for _, found, excuse in played if found and excuse), "")
+        yield Outcome(index, step, decided, disagreed, "" if disagreed else excused)
+
+
+def disagreements(sessions: Iterable[Session], sides: Mapping[str, MakeSide] = SIDES) -> Iterator[Disagreement]:
+    """Every disagreement in sessions, as they are found; nothing is remembered between two calls."""
+    for session in sessions:
+        if not session.unsupported:
+            for outcome in outcomes(session, sides):
+                yield from outcome.disagreed
+
+
+def _disagreement(
+    session: Session, index: int, by: str, found: tuple[Difference, ...], decided: tuple[Decided, ...]
+) -> Disagreement:
+    step = session.steps[index]
+    return Disagreement(
+        session=session.id,
+        step=index,
+        by=by,
+        expected={difference.where: difference.expected for difference in found},
+        got={difference.where: difference.got for difference in found},
+        api=step.api,
+        request=step.recorded,
+        guard=explained(decided, session.profile),
+        rules=rules_at_stake(step, decided, session.profile),
+    )
+
+
+def _answer(side: Side, request: Request) -> Answer:
+    match request:
+        case Produce():
+            return side.produce(request)
+        case Fetch():
+            return side.fetch(request)
+        case InitProducerId():
+            return side.init_producer_id(request)
+        case Restart():
+            return side.restart(request)
+    raise NotImplementedError(f"{request.what} is not judged yet")
