@@ -16,6 +16,7 @@ from model_tests.reports import BadInput
 from model_tests.verify.parts import BY_NAME, PARTS, PartOfRun
 from model_tests.verify.report import Outcome, VerifyReport, part_json
 from model_tests.verify.results import Effort, Part
+from model_tests.verify.table import WIDE
 
 DIRECTORY: Final = Path("build/verify")
 
@@ -35,7 +36,7 @@ def verify(effort: Effort, parts: Iterable[PartOfRun], directory: Path, console:
     outcomes = tuple(_kept(part, effort, directory, console) for part in parts)
     report = VerifyReport(effort, outcomes)
     _write(directory / "report.json", report.to_json())
-    page = Console(record=True, width=150, file=StringIO())
+    page = Console(record=True, width=WIDE, file=StringIO())
     report.print(page)
     page.save_html(str(directory / "report.html"))
     return report

@@ -26,6 +26,9 @@ UNITS: Final[Mapping[Layer, str]] = MappingProxyType(
 )
 """What the number in a cell counts."""
 
+WIDE: Final = 164
+"""Columns of text that the widest table needs."""
+
 _MARKS: Final = MappingProxyType(
     {
         Verdict.PROVED: ("proved", "bold green"),
@@ -38,10 +41,10 @@ _MARKS: Final = MappingProxyType(
 
 def rules(console: Console, cells: Cells, ran: Collection[Layer]) -> None:
     """Every rule against every kind of evidence."""
-    table = Table(title="Rules and their evidence", title_justify="left", row_styles=("", "on grey7"))
+    table = Table(title="Rules and their evidence", title_justify="left")
     table.add_column("rule", no_wrap=True)
     for layer in Layer:
-        table.add_column(f"{layer}\n{UNITS[layer]}", justify="right", no_wrap=True)
+        table.add_column(f"{layer}\n{UNITS[layer]}", justify="right", overflow="fold")
     for rule in RULES.values():
         owed = {o.layer: o for o in owed_by(rule)}
         waived = waived_by(rule)
@@ -57,8 +60,8 @@ def rules(console: Console, cells: Cells, ran: Collection[Layer]) -> None:
 
 def _wide(console: Console) -> Console:
     """The same console, wide enough for the tables when it is a file or a pipe."""
-    if not console.is_terminal and console.width < 150:
-        console.width = 150
+    if not console.is_terminal and console.width < WIDE:
+        console.width = WIDE
     return console
 
 
@@ -120,8 +123,8 @@ def parts(console: Console, found: Sequence[tuple[Part, float, float | None, boo
     """Each part with its time, its share of the time and its figures as a whole."""
     table = Table(title="Parts of the run", title_justify="left")
     table.add_column("part", no_wrap=True)
-    table.add_column("seconds", justify="right")
-    table.add_column("share", justify="right")
+    table.add_column("seconds", justify="right", overflow="fold")
+    table.add_column("share", justify="right", overflow="fold")
     table.add_column("figures", overflow="fold")
     for part, seconds, share, overran in found:
         time = Text(f"{seconds:.1f}{' OVERRAN' if overran else ''}", "yellow" if overran else "")
