@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, TypeAlias
+from typing import IO, Final, TypeAlias
 
 from model_tests.conformance.fields import Malformed
 from model_tests.conformance.sessions import Session, session_of
@@ -126,7 +126,7 @@ def _lines(file: Path) -> Iterator[Read]:
             yield Damage(str(file), 0, "empty")
 
 
-def _opened(file: Path) -> BinaryIO:
+def _opened(file: Path) -> IO[bytes]:
     with file.open("rb") as raw:
         magic = raw.read(len(XZ_MAGIC))
     if magic.startswith(GZIP_MAGIC):

@@ -22,6 +22,7 @@ from reference.log.batch import CONTROL, TRANSACTIONAL, RecordBatch, data_batch
 from reference.log.record import EndTransactionMarker, Record, marker_record
 from spec.versions import Profile
 from spec.vocabulary import ControlType, CoordinatorEpoch, ErrorCode, Timestamp
+from spec.vocabulary import Sequence as SequenceNumber
 
 NOW = Timestamp(0)
 """A session is over before anything expires."""
@@ -83,7 +84,7 @@ class OnReference:
 def _sent(batch: Batch, sent_at: int) -> tuple[RecordBatch, ...]:
     """The batches in the request, each continuing the sequence of the one before."""
     records = _records(batch)
-    first = batch.base_sequence
+    first = SequenceNumber(batch.base_sequence)
     sent = []
     for _ in range(batch.batch_count):
         plain = data_batch(

@@ -55,7 +55,9 @@ class Partition:
     @property
     def stable(self) -> int:
         """The last stable offset: the first offset of the oldest open transaction, else the end."""
-        return min((entry.txn_first_offset for entry in self.entries.values() if entry.in_transaction), default=self.end)
+        return min(
+            (entry.txn_first_offset for entry in self.entries.values() if entry.in_transaction), default=self.end
+        )
 
     def take(self, batch: Batch, outcome: Append) -> None:
         """Make true what was decided: an accepted batch is in the log, and its producer is known by it."""

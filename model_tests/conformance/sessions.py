@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.conformance.fields import Fields, Json, Malformed
+from model_tests.conformance.fields import Fields, Json
 from model_tests.conformance.requests import Batch, Fetch, InitProducerId, Named, Produce, Request, Restart, Unsupported
 from spec.versions import PROFILES, Profile
 

@@ -111,8 +111,10 @@ def answered(request: ProduceRequest, reply: AppendReply, log_start: Term) -> Pr
 
 def recovered(entry: ProducerEntry, profile: Profile) -> ProducerEntry:
     """What the partition knows of a producer after a restart: all but the older part of the window."""
-    kept = (choose_cached(position < profile.recovered_batches, entry.cached[position], CachedBatch())
-            for position in range(WINDOW))
+    kept = (
+        choose_cached(position < profile.recovered_batches, entry.cached[position], CachedBatch())
+        for position in range(WINDOW)
+    )
     return ProducerEntry(entry.epoch, entry.coordinator_epoch, entry.txn_first_offset, tuple(kept))
 
 

@@ -1,0 +1,101 @@
+"""Corrupted recordings that must be disagreed with, at the corrupted step and by both sides."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from model_tests.conformance.attribution import rules_at_stake
+from model_tests.conformance.sessions import Session, Step
+from model_tests.conformance.side_by_side import SIDES, disagreements, outcomes
+from model_tests.verify.results import Control
+from spec import rules
+from spec.rules import Rule
+
+VIOLATED: Final = "violated"
+HOLDS: Final = "holds"
+
+
+@dataclass(frozen=True, slots=True)
+class Corruption:
+    """One way to falsify a recorded step that is about a rule.
+
+    Attributes:
+        falsify: the step with the corruption, None where it cannot have it.
+    """
+
+    name: str
+    rule: Rule
+    falsify: Callable[[Step], Step | None]
+
+
+def wrong_error(step: Step) -> Step | None:
+    """Another error than the broker's."""
+    other = "NONE" if step.response["error"] == "UNKNOWN_SERVER_ERROR" else "UNKNOWN_SERVER_ERROR"
+    return replace(step, response={**step.response, "error": other})
+
+
+def wrong_offset(step: Step) -> Step | None:
+    """Another base offset than the broker's."""
+    base_offset = step.response.get("base_offset", -1)
+    return replace(step, response={**step.response, "base_offset": base_offset + 1}) if base_offset >= 0 else None
+
+
+def wrong_state(step: Step) -> Step | None:
+    """Another last sequence of the first producer that the step left behind."""
+    after: Mapping[str, Any] = deepcopy(dict(step.after or {}))
+    producers = [producer for listed in after.get("producers", {}).values() for producer in listed]
+    if not producers:
+        return None
+    producers[0]["last_sequence"] += 1
+    return replace(step, after=after)
+
+
+CORRUPTIONS: Final = (
+    Corruption("first append refused in the recording", rules.SEQ_FIRST, wrong_error),
+    Corruption("next append refused in the recording", rules.SEQ_SUCCESSOR, wrong_error),
+    Corruption("append of a new epoch at another offset", rules.SEQ_EPOCH_RESET, wrong_offset),
+    Corruption("resend acknowledged with another offset", rules.SEQ_DUPLICATE_WINDOW, wrong_offset),
+    Corruption("refusal that changes a producer", rules.SEQ_REFUSAL_IS_PURE, wrong_state),
+    Corruption("malformed batch with another error", rules.SEQ_WELL_FORMED, wrong_error),
+    Corruption("stale epoch with another error", rules.FENCE_STALE_EPOCH, wrong_error),
+)
+
+
+def controls(sessions: Iterable[Session]) -> tuple[Control, ...]:
+    """Every corruption, on the first step of the sessions that can have it."""
+    waiting = {corruption.name: corruption for corruption in CORRUPTIONS}
+    done: dict[str, Control] = {}
+    for session in sessions:
+        if not waiting:
+            break
+        for corruption, index, falsified in list(_corrupted(session, tuple(waiting.values()))):
+            if waiting.pop(corruption.name, None):
+                done[corruption.name] = _control(corruption, session, index, falsified)
+    absent = (Control(c.name, c.rule, VIOLATED, "not run: no such step") for c in waiting.values())
+    return (*(done[c.name] for c in CORRUPTIONS if c.name in done), *absent)
+
+
+def _corrupted(session: Session, wanted: tuple[Corruption, ...]) -> Iterator[tuple[Corruption, int, Session]]:
+    """What of the wanted can be done to a session: where, and the session then."""
+    for outcome in outcomes(session):
+        if outcome.step.api != "Produce":
+            continue
+        at_stake = rules_at_stake(outcome.step, outcome.decided, session.profile)
+        for corruption in wanted:
+            falsified = corruption.falsify(outcome.step) if corruption.rule in at_stake else None
+            if falsified is not None:
+                yield corruption, outcome.index, _with_step(session, outcome.index, falsified)
+
+
+def _with_step(session: Session, index: int, step: Step) -> Session:
+    return replace(session, steps=(*session.steps[:index], step, *session.steps[index + 1 :]))
+
+
+def _control(corruption: Corruption, original: Session, index: int, falsified: Session) -> Control:
+    before = sum(1 for _ in disagreements([original]))
+    found = list(disagreements([falsified]))
+    named = {d.by for d in found if d.step == index and corruption.rule in d.rules}
+    exact = not before and all(d.step == index for d in found) and named == set(SIDES)
+    detail = f"{original.id} step {index}, seen by {', '.join(sorted(named)) or 'neither side'}"
+    return Control(corruption.name, corruption.rule, VIOLATED, VIOLATED if exact else HOLDS, detail)

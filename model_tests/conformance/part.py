@@ -1,0 +1,125 @@
+"""The conformance part of `eos verify`: the bundled sessions, and what they are evidence of, rule by rule."""
+
+import random
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from model_tests.conformance.attribution import rules_at_stake
+from model_tests.conformance.controls import controls
+from model_tests.conformance.files import Found, read
+from model_tests.conformance.replay import replay
+from model_tests.conformance.report import ConformReport
+from model_tests.conformance.side_by_side import Outcome
+from model_tests.verify.results import Effort, Part, Result, Verdict
+from spec import rules
+from spec.evidence import Layer, evidences
+from spec.rules import Rule
+
+RECORDINGS: Final = Path(__file__).parent / "recordings"
+SEED: Final = 20261121
+"""Of the sample that a quick run takes."""
+
+RULES: Final = (
+    rules.SEQ_FIRST,
+    rules.SEQ_SUCCESSOR,
+    rules.SEQ_EPOCH_RESET,
+    rules.SEQ_DUPLICATE_WINDOW,
+    rules.SEQ_REFUSAL_IS_PURE,
+    rules.SEQ_WELL_FORMED,
+    rules.FENCE_STALE_EPOCH,
+)
+"""The rules that the bundled sessions are about."""
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What the replayed steps say about the rules.
+
+    Attributes:
+        about: steps about each rule.
+        against: steps about it on which a side disagrees with the broker.
+        first: the first of those, in a line.
+    """
+
+    about: Counter[Rule] = field(default_factory=Counter)
+    against: Counter[Rule] = field(default_factory=Counter)
+    first: dict[Rule, str] = field(default_factory=dict)
+
+
+def evidence(effort: Effort) -> Part:
+    """Replay the bundled sessions: a seeded third of them in a quick run, else all."""
+    started = time.monotonic()
+    report = ConformReport()
+    found, total = _bundled(effort, report)
+    judged = judge_rules(found, report)
+    report.seconds = time.monotonic() - started
+    return Part(
+        name="conformance",
+        results=tuple(_result(rule, judged, report.seconds) for rule in RULES),
+        controls=controls(item.session for item in found),
+        extra=report.to_json(),
+        failures=(*report.damage, *_disagreed(report)),
+        sampled="" if len(found) == total else f"ran {len(found):,} of {total:,} sessions",
+    )
+
+
+@evidences(rules.SEQ_FIRST, Layer.CONFORMANCE)
+@evidences(rules.SEQ_SUCCESSOR, Layer.CONFORMANCE)
+@evidences(rules.SEQ_EPOCH_RESET, Layer.CONFORMANCE)
+@evidences(rules.SEQ_DUPLICATE_WINDOW, Layer.CONFORMANCE)
+@evidences(rules.SEQ_REFUSAL_IS_PURE, Layer.CONFORMANCE)
+@evidences(rules.SEQ_WELL_FORMED, Layer.CONFORMANCE)
+@evidences(rules.FENCE_STALE_EPOCH, Layer.CONFORMANCE)
+def judge_rules(found: Sequence[Found], report: ConformReport) -> Evidence:
+    """Replay sessions into the report, and count each step for the rules that it is about."""
+    judged = Evidence()
+    for item in found:
+        for outcome in replay(item, report):
+            _count(outcome, rules_at_stake(outcome.step, outcome.decided, item.session.profile), judged, item)
+    return judged
+
+
+def _count(outcome: Outcome, at_stake: tuple[Rule, ...], judged: Evidence, item: Found) -> None:
+    if outcome.undecided:
+        return
+    judged.about.update(at_stake)
+    if outcome.disagreed:
+        judged.against.update(at_stake)
+        for rule in at_stake:
+            judged.first.setdefault(rule, f"{item.session.id} step {outcome.index} by {outcome.disagreed[0].by}")
+
+
+def _bundled(effort: Effort, report: ConformReport) -> tuple[list[Found], int]:
+    read_items = list(read([RECORDINGS]))
+    found = [item for item in read_items if isinstance(item, Found)]
+    report.damage.extend(str(item) for item in read_items if not isinstance(item, Found))
+    if effort is not Effort.QUICK:
+        return found, len(found)
+    chosen = sorted(random.Random(SEED).sample(range(len(found)), len(found) // 3))
+    return [found[index] for index in chosen], len(found)
+
+
+def _result(rule: Rule, judged: Evidence, seconds: float) -> Result:
+    return Result(
+        rule=rule,
+        layer=Layer.CONFORMANCE,
+        verdict=Verdict.VIOLATED if judged.against[rule] else Verdict.HOLDS,
+        count=judged.about[rule],
+        seconds=round(seconds / len(RULES), 3),
+        figures={"steps": judged.about[rule]},
+        detail=judged.first.get(rule, ""),
+    )
+
+
+def _disagreed(report: ConformReport) -> tuple[str, ...]:
+    if not report.disagreed:
+        return ()
+    first = report.disagreed[0]
+    return (
+        f"{report.disagreed_steps:,} of {report.steps:,} recorded steps disagree, first {first.session} "
+        f"step {first.step} ({first.api}) by the {first.by}: expected {dict(first.expected)}, got {dict(first.got)}",
+    )
