@@ -10,8 +10,8 @@ import pytest
 
 from model_tests.unit.source_files import ROOT
 
-SETTINGS: Final = ("JAVA_HOME", "MAKEFLAGS", "PYTHON", "PROFILE")
-"""What the surroundings of this very run may have set."""
+SETTINGS: Final = ("JAVA_HOME", "PYTHON", "PROFILE", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
+"""What the surroundings of this very run, a `make test` perhaps, may have set."""
 
 GOOD_PYTHON: Final = "#!/bin/sh\necho 3.12\n"
 OLD_PYTHON: Final = "#!/bin/sh\necho 3.9\n"
