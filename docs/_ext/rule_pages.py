@@ -18,12 +18,15 @@ from sphinx.util.nodes import make_refnode
 
 from model_tests.verify.coverage import Owed, owed_by, waived_by
 from model_tests.verify.report import domain_text
+from model_tests.verify.table import UNITS
 from spec.rules import RULES, Rule
 
 REPORT: Final = Path(__file__).parents[2] / "build" / "verify" / "report.json"
 
 Results = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Evidence as in the report, by rule and kind."""
+
+NO_FIGURES: Final = ("verdict", "detail", "seconds", "count")
 
 FAMILIES: Final = ("ids", "seq", "fence", "txn", "lso", "offsets", "repl")
 
@@ -101,11 +104,18 @@ def told(owed: Owed, result: Mapping[str, Any] | None) -> tuple[str, str]:
     """The verdict and its figures in words."""
     if not owed.is_brought:
         return f"owed by issue {owed.issue}", ""
-    if result is None:
-        return "not run", ""
-    figures = (f"{name} {value}" for name, value in result.items() if name not in ("verdict", "detail", "seconds"))
-    time = f"{result['seconds']:.1f} s" if "seconds" in result else ""
-    return str(result["verdict"]), ", ".join(filter(None, (*figures, time)))
+    if result is None or not result["count"]:
+        return (str(result["verdict"]) if result else "not run"), ""
+    time = f"{result['seconds']:.1f} s"
+    return str(result["verdict"]), ", ".join((*figures(result, UNITS[owed.layer]), time))
+
+
+def figures(result: Mapping[str, Any], unit: str) -> list[str]:
+    """What was judged, in the unit of its kind first."""
+    named = {name: value for name, value in result.items() if name not in NO_FIGURES}
+    if unit not in named and result["count"] not in named.values():
+        named = {"judged": result["count"], **named}
+    return [f"{name} {value}" for name, value in named.items()]
 
 
 def table(
