@@ -29,7 +29,7 @@ verify: profile python java $(STAMP) ## proofs, machines, mutants, sessions, tra
 	$(BIN)/eos verify --profile $(PROFILE)
 
 docs: python $(STAMP) ## build/docs/index.html; warnings are errors
-	$(BIN)/python -m sphinx -n -W --keep-going -q -b html docs build/docs
+	$(BIN)/python -m sphinx -E -n -W --keep-going -q -b html docs build/docs
 	@echo "build/docs/index.html"
 
 bench: profile python java $(STAMP) ## ratios measured in one run

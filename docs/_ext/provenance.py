@@ -22,7 +22,6 @@ class Provenance(SphinxDirective):
         return sections or [nodes.paragraph("", NONE_YET)]
 
     def _section(self, path: Path) -> nodes.section:
-        self.env.note_dependency(str(path))
         folder = str(path.parent.relative_to(ROOT))
         section = nodes.section(ids=[nodes.make_id(folder)], names=[folder])
         section += nodes.title("", "", nodes.literal("", folder))

@@ -53,7 +53,6 @@ class RulesOfFamily(SphinxDirective):
         family = self.arguments[0]
         if family not in FAMILIES:
             raise self.error(f"no family of rules is called {family!r}: there are {', '.join(FAMILIES)}")
-        self.env.note_dependency(str(REPORT))
         found = results()
         return [self._section(rule, found) for rule in RULES.values() if rule.family == family]
 
