@@ -1,0 +1,103 @@
+"""The append decision on every batch of a log: was the leader right to append it, and is the state as gathered?"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+import model_tests.traces.reading_numpy  # noqa: F401  # arrays are operands of the decisions from here on
+from model_tests.traces.audit_links import Links
+from model_tests.traces.kafka_log_batches import Facts
+from spec import rules
+from spec.algebra import Term, all_of, any_of, negate
+from spec.protocol import seq
+from spec.protocol.append import append
+from spec.protocol.guards import PASSED
+from spec.protocol.judge import entries_agree
+from spec.protocol.records import AppendRequest, ProducerEntry, Verification, build, flatten
+from spec.rules import Rule
+from spec.versions import Profile
+from spec.vocabulary import Origin
+
+CONFIRMED = Verification(verification_guarded=True)
+"""The log does not say whether the coordinator confirmed a partition; that is another rule's business."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """For each link, what the decision on it says.
+
+    Attributes:
+        doubtful: the batch would be refused, or the gathered state is not the one the decision leads to.
+        unusual: a first batch that does not start at sequence 0, where the release allows it.
+        at_stake: for each rule, on which links it is.
+    """
+
+    doubtful: Facts
+    unusual: Facts
+    at_stake: dict[Rule, Facts]
+
+
+def decide(links: Links, profile: Profile, without: frozenset[str]) -> Decisions:
+    """Hold every link against the decision at once."""
+    decided = append(links.before, links.request, profile, CONFIRMED, without)
+    refused = any_of(negate(decided.branch == PASSED), decided.entry.epoch < links.before.epoch)
+    guessed = _wrongly_guessed(links, decided.entry)
+    sent, known = _sent(links), negate(seq.is_unknown(links.before))
+    strict = replace(profile, any_first_sequence=False)
+    unusual = all_of(profile.any_first_sequence, sent, seq.starts_wrongly(links.before, links.request, strict))
+    return Decisions(
+        doubtful=_facts(refused, links) | guessed,
+        unusual=_facts(unusual, links),
+        at_stake={rule: _facts(fact, links) for rule, fact in _at_stake(links, sent, known).items()},
+    )
+
+
+def scalar_entry(links: Links, number: int) -> ProducerEntry:
+    """The gathered state before one link, in plain values."""
+    values = {name: column[number].item() for name, column in flatten(links.before)}
+    return build(ProducerEntry, values.__getitem__)
+
+
+def scalar_request(links: Links, number: int) -> AppendRequest:
+    """One link's batch, in plain values."""
+    values = {
+        name: column[number].item() if isinstance(column, np.ndarray) else column
+        for name, column in flatten(links.request)
+    }
+    return build(AppendRequest, values.__getitem__)
+
+
+def _wrongly_guessed(links: Links, after: ProducerEntry) -> Facts:
+    """The links whose gathered state is not what the decision leaves of the link before."""
+    wrong = np.zeros(len(links), np.bool_)
+    if len(links) > 1:
+        agree = _facts(entries_agree(_rows(links.before, slice(1, None)), _rows(after, slice(None, -1))), links, 1)
+        wrong[1:] = ~agree & ~links.first[1:] & ~links.unseen[1:]
+    return wrong
+
+
+def _rows(entry: ProducerEntry, rows: slice) -> ProducerEntry:
+    columns = dict(flatten(entry))
+    return build(ProducerEntry, lambda name: columns[name][rows] if isinstance(columns[name], np.ndarray) else columns[name])
+
+
+def _at_stake(links: Links, sent: Term, known: Term) -> dict[Rule, Term]:
+    moved = seq.changes_epoch(links.before, links.request)
+    return {
+        rules.SEQ_FIRST: all_of(sent, negate(known)),
+        rules.SEQ_EPOCH_RESET: all_of(sent, moved),
+        rules.SEQ_SUCCESSOR: all_of(sent, known, negate(moved)),
+        rules.SEQ_EXACTLY_ONCE: sent,
+        rules.FENCE_STALE_EPOCH: known,
+        rules.FENCE_EPOCH_MONOTONE: known,
+    }
+
+
+def _sent(links: Links) -> Term:
+    return all_of(links.request.origin == Origin.CLIENT.value, negate(links.request.control))
+
+
+def _facts(fact: Term, links: Links, fewer: int = 0) -> npt.NDArray[np.bool_]:
+    """The fact as an array, also where it is the same for all links."""
+    return np.broadcast_to(np.asarray(fact, np.bool_), len(links) - fewer).copy()

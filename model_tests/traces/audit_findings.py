@@ -1,0 +1,79 @@
+"""What an audit finds in one partition: findings by rule, and what was judged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum, unique
+
+from spec.rules import Rule
+
+
+@unique
+class Severity(StrEnum):
+    """How sure a finding is, and whether it is a failure."""
+
+    VIOLATION = "violation"  # the rule is broken
+    KNOWN = "known"  # outside the rule's domain, or a known bug of the recorded build
+    SUSPICIOUS = "suspicious"  # legal, but rarely meant
+    UNDECIDED = "undecided"  # what would decide is not in the log
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One rule found broken, or in doubt, at one place of a partition.
+
+    Attributes:
+        offset: base offset of the first offending batch.
+        guard: name of the check of the append decision that refuses the batch, where there is one.
+        message: what was found and what was expected, with the values.
+    """
+
+    rule: Rule
+    severity: Severity
+    offset: int
+    producer_id: int
+    producer_epoch: int
+    message: str
+    guard: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """A transaction without a marker."""
+
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """The offsets that bound a partition's log, and the last stable one."""
+
+    log_start: int
+    last_stable: int
+    high_watermark: int
+    log_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The audit of one partition.
+
+    Attributes:
+        visible_records: what a read_committed reader is given.
+        producers: producer ids that wrote to the partition.
+        judged: rule id to the number of batches that the rule was held against.
+        unjudged: batches whose predecessors lie in unreadable bytes, so that nothing can be said of their sequence.
+        cleaned: whether the log cleaner has been here.
+    """
+
+    offsets: Offsets
+    batches: int
+    records: int
+    visible_records: int
+    producers: int
+    open_transactions: tuple[OpenTransaction, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    judged: Mapping[str, int] = field(default_factory=dict)
+    unjudged: int = 0
+    cleaned: bool = False

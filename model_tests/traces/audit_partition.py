@@ -1,0 +1,128 @@
+"""The audit of one partition's log: arrays in, a verdict out. No Spark, no files."""
+
+from typing import Final
+
+import numpy as np
+
+from model_tests.traces.audit_decision import Decisions, decide, scalar_request
+from model_tests.traces.audit_findings import Finding, Offsets, Severity, Verdict
+from model_tests.traces.audit_fold import UNREADABLE, Break, Fold
+from model_tests.traces.audit_holes import Holes, Surroundings, holes, is_cleaned
+from model_tests.traces.audit_links import Links, link
+from model_tests.traces.audit_messages import firsts_after_cleaning, undecided, unusual_first, violation
+from model_tests.traces.audit_summary import (
+    Transactions,
+    first_unreplicated,
+    open_transactions,
+    transactions,
+    visible_records,
+)
+from model_tests.traces.kafka_log_batches import Batches
+from spec import rules
+from spec.evidence import Layer, evidences
+from spec.protocol import lso
+from spec.rules import Rule
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import ABSENT
+
+WHOLE: Final = Surroundings()
+"""A log from offset 0 in one segment, of which no checkpoint says anything."""
+
+NONE_DROPPED: Final[frozenset[str]] = frozenset()
+
+
+def audit_batches(
+    batches: Batches,
+    around: Surroundings = WHOLE,
+    profile: Profile = NEWEST,
+    without: frozenset[str] = NONE_DROPPED,
+) -> Verdict:
+    """Judge one partition.
+
+    Args:
+        batches: the log, in order.
+        around: what is known of it besides.
+        profile: the release whose decision judges.
+        without: names of guards that never apply, to see what the audit no longer finds.
+    """
+    found = transactions(batches)
+    opened = open_transactions(batches, found)
+    offsets = _offsets(batches, found, around, min((one.first_offset for one in opened), default=ABSENT))
+    links = link(batches, around, profile)
+    decisions = decide(links, profile, without)
+    missing = holes(batches, around)
+    breaks = Fold(links, missing, around, profile, without).breaks(decisions)
+    findings = [
+        *_sequence_findings(breaks, around),
+        *_first_findings(links, decisions, missing, around),
+        *_bounds_findings(offsets),
+    ]
+    return Verdict(
+        offsets=offsets,
+        batches=len(batches),
+        records=int(batches.record_count.sum()),
+        visible_records=visible_records(batches, found, offsets.log_start, offsets.last_stable),
+        producers=int(np.unique(links.batches.producer_id).size),
+        open_transactions=opened,
+        findings=tuple(sorted(findings, key=lambda finding: (finding.offset, finding.rule.id))),
+        judged=_judged(decisions, batches),
+        unjudged=sum(broken.doubt == UNREADABLE for broken in breaks),
+        cleaned=is_cleaned(batches, around),
+    )
+
+
+@evidences(rules.SEQ_SUCCESSOR, Layer.AUDIT)
+@evidences(rules.SEQ_EPOCH_RESET, Layer.AUDIT)
+@evidences(rules.SEQ_EXACTLY_ONCE, Layer.AUDIT)
+@evidences(rules.FENCE_STALE_EPOCH, Layer.AUDIT)
+@evidences(rules.FENCE_EPOCH_MONOTONE, Layer.AUDIT)
+def _sequence_findings(breaks: list[Break], around: Surroundings) -> list[Finding]:
+    """What the append decision refuses; where unreadable bytes explain it, their damage says enough."""
+    doubtful = [broken for broken in breaks if broken.doubt and broken.doubt != UNREADABLE]
+    return [violation(broken) for broken in breaks if not broken.doubt] + undecided(doubtful, around)
+
+
+@evidences(rules.SEQ_FIRST, Layer.AUDIT)
+def _first_findings(links: Links, decisions: Decisions, missing: Holes, around: Surroundings) -> list[Finding]:
+    """Producers that do not begin at sequence 0, on a log from offset 0."""
+    if around.first_base != 0:
+        return []
+    unusual, cleaned = [], []
+    for number in np.flatnonzero(decisions.unusual).tolist():
+        row = int(links.row[number])
+        if missing.cleaned_between(ABSENT, row):
+            cleaned.append(scalar_request(links, number))
+        elif not missing.unreadable_between(ABSENT, row):
+            unusual.append(unusual_first(scalar_request(links, number)))
+    return unusual + firsts_after_cleaning(cleaned)
+
+
+@evidences(rules.LSO_BOUNDS, Layer.AUDIT)
+def _bounds_findings(offsets: Offsets) -> list[Finding]:
+    """The order of the offsets that bound the log."""
+    if lso.bounds(_log_offsets(offsets), offsets.last_stable):
+        return []
+    message = (
+        f"log start {offsets.log_start}, last stable offset {offsets.last_stable}, high watermark "
+        f"{offsets.high_watermark}, log end {offsets.log_end}: expected none to be above the next"
+    )
+    return [Finding(rules.LSO_BOUNDS, Severity.VIOLATION, offsets.last_stable, ABSENT, ABSENT, message)]
+
+
+def _offsets(batches: Batches, found: Transactions, around: Surroundings, first_ongoing: int) -> Offsets:
+    last = int(batches.last_offset.max()) + 1 if len(batches) else 0
+    log_end = max(last, around.active_base)
+    log_start = max(around.first_base, around.log_start)
+    high_watermark = around.high_watermark if around.high_watermark != ABSENT else log_end
+    waiting = first_unreplicated(batches, found, high_watermark)
+    bounding = lso.LogOffsets(log_start, first_ongoing, waiting, high_watermark, log_end)
+    return Offsets(log_start, int(lso.last_stable(bounding)), high_watermark, log_end)
+
+
+def _log_offsets(offsets: Offsets) -> lso.LogOffsets:
+    return lso.LogOffsets(offsets.log_start, ABSENT, ABSENT, offsets.high_watermark, offsets.log_end)
+
+
+def _judged(decisions: Decisions, batches: Batches) -> dict[str, int]:
+    counts: dict[Rule, int] = {rule: int(fact.sum()) for rule, fact in decisions.at_stake.items()}
+    return {rule.id: count for rule, count in (counts | {rules.LSO_BOUNDS: len(batches)}).items()}

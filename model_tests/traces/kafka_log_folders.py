@@ -1,0 +1,238 @@
+"""What lies under a path: the partitions of a broker's log directory, their segments, and what is none of these."""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from model_tests.traces.kafka_log_segment import Damage, Segment
+from spec.vocabulary import ABSENT
+
+_SEGMENT: Final = re.compile(r"(\d{20})\.log")
+_PARTITION: Final = re.compile(r"(?P<topic>[\w.-]+)-(?P<number>\d+)", re.ASCII)
+_RENAMED: Final = re.compile(r"[\w.-]+-\d+\.[0-9a-f]+-(?P<why>delete|future|stray)", re.ASCII)
+_OF_KAFKA: Final = re.compile(
+    r"(.*\.(index|timeindex|txnindex|snapshot|checkpoint|deleted|cleaned|swap)|.*-checkpoint"
+    r"|partition\.metadata|quorum-state|meta\.properties|\.lock|\.kafka_cleanshutdown)"
+)
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+_INTERNAL: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+
+LOG_START: Final = "log-start-offset-checkpoint"
+HIGH_WATERMARK: Final = "replication-offset-checkpoint"
+CLEANED: Final = "cleaner-offset-checkpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class LogFolder:
+    """A partition's folder.
+
+    Attributes:
+        checkpointed_start: log start offset by the broker's checkpoint; -1 where it says none.
+        checkpointed_watermark: high watermark, likewise.
+        cleaned_to: first offset that the cleaner had not reached, likewise.
+        cleaner_known: whether there is a cleaner's checkpoint at all.
+        empty: base offsets of segments without a byte.
+    """
+
+    path: str
+    topic: str
+    partition: int
+    segments: tuple[Segment, ...]
+    checkpointed_start: int = ABSENT
+    checkpointed_watermark: int = ABSENT
+    cleaned_to: int = ABSENT
+    cleaner_known: bool = False
+    empty: tuple[int, ...] = ()
+
+    @property
+    def by_coordinator(self) -> bool:
+        """Whether coordinators append to it, not clients: no sequence is checked there."""
+        return self.topic in _INTERNAL
+
+    @property
+    def name(self) -> str:
+        """Topic and partition, as Kafka writes them."""
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(slots=True)
+class Listing:
+    """Everything found under the given paths."""
+
+    logs: list[LogFolder] = field(default_factory=list)
+    damage: list[Damage] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+    checkpoints: dict[Path, Mapping[tuple[str, int], int] | None] = field(default_factory=dict)
+
+
+def list_logs(paths: Iterable[str]) -> Listing:
+    """The partitions under the paths; what is no log there is named."""
+    listing = Listing()
+    for given in paths:
+        path = _local(given)
+        if path is None:
+            scheme = given.partition("://")[0]
+            _bad(listing, given, f"scheme {scheme}:// is not supported: give a local path or file://")
+        elif not os.path.lexists(path):
+            _bad(listing, given, "does not exist")
+        else:
+            before = len(listing.logs), len(listing.damage)
+            _look_at(path, listing)
+            if (len(listing.logs), len(listing.damage)) == before:
+                _bad(listing, given, "no log in it: neither a partition's folder (topic-0) nor a segment (.log)")
+    _drop_repeated(listing)
+    return listing
+
+
+def _local(given: str) -> Path | None:
+    if not _SCHEME.match(given):
+        return Path(given)
+    parts = urlsplit(given)
+    is_local = parts.scheme.lower() == "file" and parts.netloc in ("", "localhost")
+    return Path(unquote(parts.path)) if is_local else None
+
+
+def _look_at(path: Path, listing: Listing) -> None:
+    if path.is_dir():
+        _look_into(path, listing)
+    elif path.name.endswith(".log") and path.is_file():
+        _add_log(path.parent, [path.name], _names_in(path.parent, listing), listing)
+    else:
+        _bad(listing, str(path), "not a segment (.log) and not a directory")
+
+
+def _look_into(folder: Path, listing: Listing) -> None:
+    renamed = _RENAMED.fullmatch(folder.name)
+    if renamed:
+        listing.ignored.append(f"{folder}: the broker marked it as {renamed['why']}")
+        return
+    names = _names_in(folder, listing)
+    own = [name for name in names if name.endswith(".log") and not (folder / name).is_dir()]
+    is_partition = _PARTITION.fullmatch(folder.resolve().name) is not None
+    if any(_SEGMENT.fullmatch(name) for name in names) or (own and is_partition):
+        _add_log(folder, own, names, listing)
+    elif is_partition and not any((folder / name).is_dir() for name in names):
+        _bad(listing, str(folder), "a partition's folder without a segment (.log)")
+    else:
+        listing.ignored.extend(str(folder / name) for name in names if _is_foreign(folder / name))
+    for name in names:
+        if (folder / name).is_dir() and not (folder / name).is_symlink() and not _SEGMENT.fullmatch(name):
+            _look_into(folder / name, listing)
+
+
+def _is_foreign(path: Path) -> bool:
+    return not path.is_dir() and not _OF_KAFKA.fullmatch(path.name)
+
+
+def _names_in(folder: Path, listing: Listing) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208  # names, not paths
+    except OSError as error:
+        _bad(listing, str(folder), f"cannot be listed: {error.strerror}")
+        return []
+
+
+def _add_log(folder: Path, own: list[str], names: list[str], listing: Listing) -> None:
+    """Add a partition's folder, of whose segments `own` are asked for."""
+    bases = sorted(int(name[:20]) for name in names if _SEGMENT.fullmatch(name))
+    segments: list[Segment] = []
+    for name in own:
+        path = folder / name
+        if not _SEGMENT.fullmatch(name):
+            if len(own) > 1 or any(_SEGMENT.fullmatch(other) for other in names):
+                _bad(listing, str(path), "not named after a base offset of 20 digits: not a segment")
+                continue
+            segments.append(Segment(str(path), _first_offset(path)))
+            continue
+        later = [base for base in bases if base > int(name[:20])]
+        segments.append(Segment(str(path), int(name[:20]), later[0] if later else ABSENT))
+    listing.ignored.extend(str(folder / name) for name in names if name not in own and _is_foreign_here(folder / name))
+    listing.ignored.extend(f"{folder / name}: left by the cleaner" for name in names if name.endswith((".cleaned", ".swap")))
+    _bad_folders(folder, names, listing)
+    if segments:
+        listing.logs.append(_described(folder, tuple(sorted(segments, key=lambda one: one.base)), listing))
+
+
+def _bad_folders(folder: Path, names: list[str], listing: Listing) -> None:
+    for name in names:
+        if _SEGMENT.fullmatch(name) and (folder / name).is_dir():
+            _bad(listing, str(folder / name), "a directory, not a segment")
+
+
+def _is_foreign_here(path: Path) -> bool:
+    return _is_foreign(path) and not path.name.endswith(".log")
+
+
+def _described(folder: Path, segments: tuple[Segment, ...], listing: Listing) -> LogFolder:
+    match = _PARTITION.fullmatch(folder.resolve().name)
+    topic, number = (match["topic"], int(match["number"])) if match else (folder.resolve().name, ABSENT)
+    around = folder.resolve().parent
+
+    def checkpointed(name: str) -> Mapping[tuple[str, int], int] | None:
+        path = around / name
+        if path not in listing.checkpoints:
+            listing.checkpoints[path] = _read_checkpoint(path, listing)
+        return listing.checkpoints[path]
+
+    cleaned = checkpointed(CLEANED)
+    return LogFolder(
+        str(folder),
+        topic,
+        number,
+        segments,
+        (checkpointed(LOG_START) or {}).get((topic, number), ABSENT),
+        (checkpointed(HIGH_WATERMARK) or {}).get((topic, number), ABSENT),
+        (cleaned or {}).get((topic, number), ABSENT),
+        cleaned is not None,
+        tuple(segment.base for segment in segments if _size(segment) == 0),
+    )
+
+
+def _size(segment: Segment) -> int:
+    try:
+        return Path(segment.path).stat().st_size
+    except OSError:
+        return ABSENT  # the reader will say why
+
+
+def _first_offset(path: Path) -> int:
+    try:
+        with path.open("rb") as file:
+            return max(int.from_bytes(file.read(8), "big", signed=True), 0)
+    except OSError:
+        return 0  # likewise
+
+
+def _read_checkpoint(path: Path, listing: Listing) -> Mapping[tuple[str, int], int] | None:
+    """Offsets by topic and partition; None where there is no such file, or none that can be read."""
+    try:
+        text = path.read_text()
+        version, count, *lines = text.splitlines() if text else ("0", "0")  # the broker makes it empty
+        entries = [line.split() for line in lines]
+        offsets = {(topic, int(partition)): int(offset) for topic, partition, offset in entries}
+        if int(version) != 0 or int(count) != len(lines):
+            raise ValueError
+    except FileNotFoundError:
+        return None
+    except (ValueError, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a checkpoint of offsets in version 0"
+        _bad(listing, str(path), f"cannot be read: {why}")
+        return None
+    return offsets
+
+
+def _drop_repeated(listing: Listing) -> None:
+    """A partition given by two paths is judged once."""
+    by_place = {(Path(log.path).resolve(), log.segments[0].base, len(log.segments)): log for log in listing.logs}
+    listing.logs = list(by_place.values())
+
+
+def _bad(listing: Listing, path: str, message: str) -> None:
+    damage = Damage(path, 0, message)
+    if damage not in listing.damage:
+        listing.damage.append(damage)

@@ -1,0 +1,238 @@
+"""One segment file: its batches, found by their lengths and checked by CRC-32C, and the bytes that are none.
+
+The reader never trusts what it has not checked: where a batch cannot be read it names the bytes, looks for the
+next batch that can, and goes on.
+"""
+
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from crc32c import crc32c
+
+from model_tests.traces.kafka_log_batches import (
+    BEFORE_LENGTH_COUNTS,
+    CONTROL,
+    HEADER,
+    HEADER_SIZE,
+    KNOWN_ATTRIBUTES,
+    Batches,
+    from_headers,
+)
+from model_tests.traces.kafka_log_control import Unreadable, read_control
+from spec.vocabulary import ABSENT
+
+_LENGTH: Final = struct.Struct(">i")
+_CRC: Final = struct.Struct(">I")
+_OFFSET_AND_LENGTH: Final = struct.Struct(">qi")
+_LENGTH_AT, _MAGIC_AT, _CRC_AT, _COVERED_FROM, _ATTRIBUTES_AT, _COUNT_AT = 8, 16, 17, 21, 21, 57
+_MAGIC: Final = 2
+_OLD_MAGIC: Final = (0, 1)
+_SHORTEST_OLD: Final = 26
+_SEARCHED_AT_ONCE: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Bytes that cannot be read as batches, or input that cannot be read at all."""
+
+    path: str
+    position: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A segment file.
+
+    Attributes:
+        base: its base offset, as its name says.
+        end: base offset of the next segment, -1 where it is the active one.
+    """
+
+    path: str
+    base: int
+    end: int = ABSENT
+
+    @property
+    def active(self) -> bool:
+        """Whether it is the last segment of its log, the one that the broker appends to."""
+        return self.end == ABSENT
+
+
+@dataclass(slots=True)
+class _Found:
+    headers: list[bytes] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    control: list[tuple[int, int, int]] = field(default_factory=list)  # number of the batch, type, coordinator epoch
+    after_damage: list[int] = field(default_factory=list)  # numbers of batches
+    damage: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, batch: bytes, position: int) -> None:
+        number = len(self.headers)
+        if batch[_ATTRIBUTES_AT + 1] & CONTROL and batch[_COUNT_AT:HEADER_SIZE] != bytes(4):
+            self.control.append((number, *read_control(batch)))
+        if self.damage and (not self.positions or self.damage[-1][0] > self.positions[-1]):
+            self.after_damage.append(number)
+        self.headers.append(batch[:HEADER_SIZE])
+        self.positions.append(position)
+
+
+def read_segment(segment: Segment, *, crc: bool = True) -> tuple[Batches, list[Damage]]:
+    """Every batch of the file that can be read, and everything in it that cannot."""
+    try:
+        with Path(segment.path).open("rb") as file:
+            return read_bytes(file.read(), segment, crc=crc)
+    except OSError as error:
+        return _batches(_Found(), segment), [Damage(segment.path, 0, f"cannot be read: {error.strerror}")]
+
+
+def read_bytes(content: bytes, segment: Segment, *, crc: bool = True) -> tuple[Batches, list[Damage]]:
+    """The same for the bytes of a segment file."""
+    found = _Found()
+    position = 0
+    while position < len(content):
+        position = _read_run(content, position, found, crc=crc)
+        if position < len(content):
+            position = _skip_damage(content, position, found, segment)
+    batches = _batches(found, segment)
+    return batches, [Damage(segment.path, position, message) for position, message in found.damage]
+
+
+def _read_run(content: bytes, position: int, found: _Found, *, crc: bool) -> int:
+    """Read batches up to the first that cannot be read; where it begins."""
+    end = len(content)
+    view = memoryview(content)
+    add, headers, positions = found.add, found.headers, found.positions
+    plain = not found.damage
+    while position + HEADER_SIZE <= end:
+        after = position + _LENGTH.unpack_from(content, position + _LENGTH_AT)[0] + BEFORE_LENGTH_COUNTS
+        if after > end or after < position + HEADER_SIZE or content[position + _MAGIC_AT] != _MAGIC:
+            return position
+        if crc and crc32c(view[position + _COVERED_FROM : after]) != _CRC.unpack_from(content, position + _CRC_AT)[0]:
+            return position
+        if plain and not content[position + _ATTRIBUTES_AT + 1] & CONTROL:
+            headers.append(content[position : position + HEADER_SIZE])
+            positions.append(position)
+        else:
+            try:
+                add(content[position:after], position)
+            except Unreadable:
+                return position
+            plain = not found.damage or found.damage[-1][0] < position
+        position = after
+    return position
+
+
+def _skip_damage(content: bytes, position: int, found: _Found, segment: Segment) -> int:
+    """Name what is wrong at `position`; where reading can go on."""
+    after = _end_by_length(content, position)
+    message = _what_is_wrong(content, position, after, segment)
+    if after is None or not _may_begin_batch(content, after, _offset_at(content, position)):
+        after = _next_readable(content, position + 1)
+        if after < len(content):
+            message += f"; {after - position} bytes up to the next readable batch are not judged"
+    _remember(found, position, message)
+    return after
+
+
+def _remember(found: _Found, position: int, message: str) -> None:
+    """Add damage; a run of old-format messages is one entry."""
+    is_old = message.startswith("magic ")
+    since = found.positions[-1] if found.positions else -1
+    if is_old and found.damage and found.damage[-1][1].startswith(message[:7]) and found.damage[-1][0] > since:
+        return
+    found.damage.append((position, message))
+
+
+def _what_is_wrong(content: bytes, position: int, after: int | None, segment: Segment) -> str:
+    left = len(content) - position
+    if not any(memoryview(content)[position:]):
+        return f"{left} bytes of zeros up to the end of the file: preallocated, or lost in a crash"
+    if left < HEADER_SIZE and after is None:
+        return _cut_short(f"{left} bytes are left, too few for a batch's header", segment)
+    offset, length = _OFFSET_AND_LENGTH.unpack_from(content, position)
+    magic = content[position + _MAGIC_AT]
+    if magic in _OLD_MAGIC and after is not None:
+        return f"magic {magic} from offset {offset}: messages before record batches (magic 2) are not judged"
+    if magic != _MAGIC:
+        return f"unknown magic {magic}, not a record batch (magic 2)"
+    if length + BEFORE_LENGTH_COUNTS < HEADER_SIZE:
+        return f"length {length} of the batch at offset {offset} is too small for its header"
+    if after is None:
+        size = length + BEFORE_LENGTH_COUNTS
+        return _cut_short(f"the batch at offset {offset} has {left} of its {size} bytes", segment)
+    return _unsound(content[position:after], offset)
+
+
+def _cut_short(what: str, segment: Segment) -> str:
+    why = "a crash leaves this, the broker cuts it off when it recovers" if segment.active else "not the last segment"
+    return f"cut short: {what} ({why})"
+
+
+def _unsound(batch: bytes, offset: int) -> str:
+    stored, computed = _CRC.unpack_from(batch, _CRC_AT)[0], crc32c(memoryview(batch)[_COVERED_FROM:])
+    if stored != computed:
+        return f"CRC of the batch at offset {offset} is {stored:#010x}, its bytes give {computed:#010x}"
+    return f"the control record of the batch at offset {offset} cannot be read"
+
+
+def _end_by_length(content: bytes, position: int) -> int | None:
+    """Where the batch at `position` ends by its own length; None where that cannot be."""
+    if position + _MAGIC_AT >= len(content):
+        return None
+    shortest = HEADER_SIZE if content[position + _MAGIC_AT] not in _OLD_MAGIC else _SHORTEST_OLD
+    size = _LENGTH.unpack_from(content, position + _LENGTH_AT)[0] + BEFORE_LENGTH_COUNTS
+    return position + size if size >= shortest and position + size <= len(content) else None
+
+
+def _offset_at(content: bytes, position: int) -> int:
+    return int(_OFFSET_AND_LENGTH.unpack_from(content, position)[0]) if position + 12 <= len(content) else ABSENT
+
+
+def _may_begin_batch(content: bytes, position: int, previous: int) -> bool:
+    """A batch or message may begin here: the file ends, or its offset, length and magic are possible."""
+    if position >= len(content):
+        return True
+    after = _end_by_length(content, position)
+    possible = content[position + _MAGIC_AT] in (*_OLD_MAGIC, _MAGIC) if after is not None else False
+    return possible and _offset_at(content, position) >= 0 and _offset_at(content, position) != previous
+
+
+def _next_readable(content: bytes, position: int) -> int:
+    """Where the next sound batch begins, looked for byte by byte; the end of the file where there is none."""
+    for first in range(position, len(content), _SEARCHED_AT_ONCE):
+        for start in _possible_starts(content, first):
+            after = _end_by_length(content, start)
+            if after is not None and _is_sound(content, start, after):
+                return start
+    return len(content)
+
+
+def _possible_starts(content: bytes, first: int) -> list[int]:
+    """The positions from `first` on, as many as are searched at once, where a header of magic 2 may begin."""
+    data = np.frombuffer(content, np.uint8)
+    starts = np.flatnonzero(data[first + _MAGIC_AT : first + _MAGIC_AT + _SEARCHED_AT_ONCE] == _MAGIC) + first
+    starts = starts[starts + HEADER_SIZE <= len(content)]
+    starts = starts[(data[starts] < 0x80) & (data[starts + _LENGTH_AT] < 0x80)]
+    starts = starts[(data[starts + _ATTRIBUTES_AT] == 0) & (data[starts + _ATTRIBUTES_AT + 1] <= KNOWN_ATTRIBUTES)]
+    return [int(start) for start in starts]
+
+
+def _is_sound(content: bytes, start: int, after: int) -> bool:
+    computed = crc32c(memoryview(content)[start + _COVERED_FROM : after])
+    return bool(computed == _CRC.unpack_from(content, start + _CRC_AT)[0])
+
+
+def _batches(found: _Found, segment: Segment) -> Batches:
+    headers = np.frombuffer(b"".join(found.headers), HEADER)
+    kind = np.full(len(headers), ABSENT, np.int64)
+    epoch = np.full(len(headers), ABSENT, np.int64)
+    for number, control_type, coordinator_epoch in found.control:
+        kind[number], epoch[number] = control_type, coordinator_epoch
+    damaged = np.zeros(len(headers), np.bool_)
+    damaged[found.after_damage] = True
+    positions = np.array(found.positions, np.int64)
+    return from_headers(headers, segment.base, positions, (kind, epoch), damaged)
