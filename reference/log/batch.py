@@ -37,7 +37,7 @@ from spec.vocabulary import (
 )
 from spec.vocabulary import Sequence as SequenceNumber
 
-HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+HEADER: Final = struct.Struct(">qiibIhiqqqhii")  # by the names of RecordBatch, with length, magic and checksum
 HEADER_SIZE: Final = HEADER.size  # 61
 PREFIX_SIZE: Final = 12  # base offset and length, which the length does not count
 CHECKED_FROM: Final = 21  # first byte that the checksum covers
@@ -147,7 +147,21 @@ def _pack(batch: RecordBatch) -> bytearray:
 def decode_header(data: bytes, position: int) -> tuple[RecordBatch, int, int, int]:
     """Batch without body, length, magic and checksum as the 61 bytes at `position` say."""
     base_offset, length, leader_epoch, magic, checksum, *rest = HEADER.unpack_from(data, position)
-    return RecordBatch(Offset(base_offset), LeaderEpoch(leader_epoch), *rest, body=b""), length, magic, checksum
+    attributes, last_delta, base_timestamp, max_timestamp, producer_id, epoch, base_sequence, count = rest
+    header = RecordBatch(
+        base_offset,
+        leader_epoch,
+        attributes,
+        last_delta,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        epoch,
+        base_sequence,
+        count,
+        b"",
+    )
+    return header, length, magic, checksum
 
 
 def data_batch(

@@ -25,3 +25,8 @@ def last_of(base: Sequence, last_offset_delta: int) -> Sequence:
 def succeeds(last: Sequence, following: Sequence) -> bool:
     """Whether `following` comes right after `last`; after none (-1) comes 0."""
     return following == last + 1 or (following == 0 and last == MAX_SEQUENCE)
+
+
+def is_later(one: Sequence, other: Sequence) -> bool:
+    """Whether `one` comes after `other`, both less than half the range apart; everything comes after none."""
+    return other == NO_SEQUENCE or 0 < (one - other) % (MAX_SEQUENCE + 1) <= MAX_SEQUENCE // 2

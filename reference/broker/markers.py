@@ -1,0 +1,43 @@
+"""WriteTxnMarkers at a partition's leader: the coordinator's word on a transaction becomes a control batch."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from reference.broker.partition import AppendResult, Partition
+from reference.log.batch import RecordBatch, marker_batch
+from spec.vocabulary import ControlType, CoordinatorEpoch, Epoch, Origin, ProducerId, Timestamp
+
+VERSION_WITH_TRANSACTION_VERSION: Final = 2
+"""First version of WriteTxnMarkers that says under which transaction version the marker is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class TxnMarker:
+    """One marker of a WriteTxnMarkers request."""
+
+    producer_id: ProducerId
+    epoch: Epoch
+    committed: bool
+    coordinator_epoch: CoordinatorEpoch
+    transaction_version: int = 0
+
+    def batch(self, now: Timestamp) -> RecordBatch:
+        """The control batch that says it, written at `now` (milliseconds)."""
+        outcome = ControlType.COMMIT if self.committed else ControlType.ABORT
+        return marker_batch(self.producer_id, self.epoch, outcome, self.coordinator_epoch, now)
+
+
+def write_marker(partition: Partition, marker: TxnMarker, version: int, now: Timestamp) -> AppendResult:
+    """Append one marker as WriteTxnMarkers of `version` asks.
+
+    Raises:
+        Refusal: the marker is stale; nothing has changed.
+    """
+    return partition.append(
+        marker.batch(now), Origin.COORDINATOR, marker_version=told_transaction_version(marker, version)
+    )
+
+
+def told_transaction_version(marker: TxnMarker, version: int) -> int:
+    """The transaction version as the request's version can carry it; else 0."""
+    return marker.transaction_version if version >= VERSION_WITH_TRANSACTION_VERSION else 0

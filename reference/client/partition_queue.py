@@ -1,0 +1,180 @@
+"""The batches of one producer for one partition: waiting, in flight, acknowledged (RecordAccumulator, TxnPartitionEntry)."""
+
+from collections import deque
+from typing import Final
+
+from reference.broker.ids import ProducerIdentity
+from reference.log import sequence
+from spec.vocabulary import NO_OFFSET, NO_SEQUENCE, Offset, Sequence, Timestamp
+
+MAX_IN_FLIGHT: Final = 5
+"""Batches of a partition that may be unacknowledged at once: as many as the broker's window keeps."""
+
+
+class ProducerBatch:
+    """One batch on its way: numbered when it is first drained, and never changed by a retry.
+
+    Attributes:
+        ordinal: which of the batches for this partition it is, from 0.
+        record_count: records in it.
+        created_ms: when the application handed it over, milliseconds.
+        identity: producer id and epoch, None until drained.
+        base_sequence: -1 until drained.
+        attempts: how often it was sent.
+        sequence_reset: an epoch bump has renumbered it.
+        outcome: None while undecided, else whether the application was told success.
+        offset: offset told to the application, -1 if none.
+    """
+
+    __slots__ = (
+        "attempts",
+        "base_sequence",
+        "created_ms",
+        "identity",
+        "offset",
+        "ordinal",
+        "outcome",
+        "record_count",
+        "sequence_reset",
+    )
+
+    def __init__(self, ordinal: int, record_count: int, created_ms: Timestamp) -> None:
+        """A batch that has not been drained."""
+        self.ordinal = ordinal
+        self.record_count = record_count
+        self.created_ms = created_ms
+        self.identity: ProducerIdentity | None = None
+        self.base_sequence = NO_SEQUENCE
+        self.attempts = 0
+        self.sequence_reset = False
+        self.outcome: bool | None = None
+        self.offset = NO_OFFSET
+
+    @property
+    def has_sequence(self) -> bool:
+        """Whether it has been numbered."""
+        return self.base_sequence != NO_SEQUENCE
+
+    @property
+    def last_sequence(self) -> Sequence:
+        """Sequence of its last record, -1 if it is not numbered."""
+        return sequence.last_of(self.base_sequence, self.record_count - 1)
+
+    def number(self, identity: ProducerIdentity, base_sequence: Sequence) -> None:
+        """Give it an identity and a base sequence."""
+        self.identity = identity
+        self.base_sequence = base_sequence
+
+
+class PartitionQueue:
+    """One partition's queue; `in_flight` are the numbered, undecided batches in sequence order.
+
+    Attributes:
+        waiting: batches to drain; numbered ones, to be sent again, stand before all others.
+        identity: producer id and epoch that the partition's sequences count under.
+        next_sequence: of the next batch to be numbered.
+        last_acked: highest acknowledged sequence under this identity, -1 none.
+        last_acked_offset: offset of the newest acknowledged record, -1 none.
+        unresolved_next: the sequence after an expired batch whose fate is unknown, -1 if there is none.
+    """
+
+    __slots__ = (
+        "identity",
+        "in_flight",
+        "last_acked",
+        "last_acked_offset",
+        "next_sequence",
+        "unresolved_next",
+        "waiting",
+    )
+
+    def __init__(self) -> None:
+        """An empty queue without identity."""
+        self.waiting: deque[ProducerBatch] = deque()
+        self.in_flight: list[ProducerBatch] = []
+        self.identity: ProducerIdentity | None = None
+        self.next_sequence = Sequence(0)
+        self.last_acked = NO_SEQUENCE
+        self.last_acked_offset = NO_OFFSET
+        self.unresolved_next = NO_SEQUENCE
+
+    @property
+    def is_unresolved(self) -> bool:
+        """Whether a batch expired whose fate is unknown."""
+        return self.unresolved_next != NO_SEQUENCE
+
+    def is_next(self, base_sequence: Sequence) -> bool:
+        """Whether the sequence follows the last acknowledged one."""
+        return sequence.succeeds(self.last_acked, base_sequence)
+
+    def may_drain(self, identity: ProducerIdentity) -> bool:
+        """Whether the head of the queue may be sent now."""
+        if not self.waiting:
+            return False
+        head = self.waiting[0]
+        if head.has_sequence:
+            return self.is_first_in_flight(head)
+        stale = bool(self.in_flight) and self.identity != identity
+        return not stale and not self.is_unresolved and len(self.in_flight) < MAX_IN_FLIGHT
+
+    def is_first_in_flight(self, batch: ProducerBatch) -> bool:
+        """Whether a batch to be sent again is the lowest undecided one: retries go one at a time, in order."""
+        return bool(self.in_flight) and self.in_flight[0] is batch
+
+    def drain(self, identity: ProducerIdentity) -> ProducerBatch:
+        """Take the head of the queue, numbered if it was not."""
+        batch = self.waiting.popleft()
+        if not batch.has_sequence:
+            self.adopt(identity)
+            batch.number(identity, self.next_sequence)
+            self.next_sequence = sequence.increment(self.next_sequence, batch.record_count)
+            self.in_flight.append(batch)
+        batch.attempts += 1
+        return batch
+
+    def adopt(self, identity: ProducerIdentity) -> None:
+        """Count sequences under a new identity, from 0; only while nothing is in flight under the old one."""
+        if self.identity != identity:
+            self.start_at_beginning(identity)
+
+    def start_at_beginning(self, identity: ProducerIdentity) -> None:
+        """Renumber everything in flight from 0 under the identity."""
+        self.identity = identity
+        self.next_sequence = Sequence(0)
+        for batch in self.in_flight:
+            batch.number(identity, self.next_sequence)
+            batch.sequence_reset = True
+            self.next_sequence = sequence.increment(self.next_sequence, batch.record_count)
+        self.last_acked = NO_SEQUENCE
+        self.unresolved_next = NO_SEQUENCE
+
+    def requeue(self, batch: ProducerBatch) -> None:
+        """Put a batch back to be sent again, among the other numbered ones in sequence order."""
+        order = {id(numbered): place for place, numbered in enumerate(self.in_flight)}
+        place = 0
+        while place < len(self.waiting) and order.get(id(self.waiting[place]), len(order)) < order[id(batch)]:
+            place += 1
+        self.waiting.insert(place, batch)
+
+    def acknowledge(self, batch: ProducerBatch, offset: Offset) -> None:
+        """Note a success, late ones of expired batches included."""
+        if batch.identity == self.identity and sequence.is_later(batch.last_sequence, self.last_acked):
+            self.last_acked = batch.last_sequence
+        if offset != NO_OFFSET:
+            self.last_acked_offset = Offset(max(self.last_acked_offset, offset + batch.record_count - 1))
+        self.remove(batch)
+
+    def expire(self, batch: ProducerBatch) -> None:
+        """Give up a batch; if it was ever sent its fate is unknown, and nothing new is numbered until that is settled."""
+        self.remove(batch)
+        if batch.attempts:
+            following = sequence.increment(batch.last_sequence, 1)
+            if sequence.is_later(following, self.unresolved_next):
+                self.unresolved_next = following
+
+    def remove(self, batch: ProducerBatch) -> None:
+        """Take a decided batch out of the queue."""
+        if batch in self.in_flight:
+            self.in_flight.remove(batch)
+        if batch in self.waiting:
+            self.waiting.remove(batch)

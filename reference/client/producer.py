@@ -1,0 +1,237 @@
+"""The idempotent producer: numbering, retries, and what an answer does to its batches (Sender, TransactionManager)."""
+
+from typing import Final, NamedTuple
+
+from reference.broker.ids import ProducerIdentity
+from reference.client.partition_queue import PartitionQueue, ProducerBatch
+from reference.errors import Impossible
+from reference.log.batch import RecordBatch, blank_batch
+from spec.vocabulary import MAX_EPOCH, NO_OFFSET, NO_SEQUENCE, Epoch, ErrorCode, Offset, Timestamp
+
+RETRIABLE: Final = frozenset(
+    {
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+FATAL: Final = frozenset(
+    {ErrorCode.PRODUCER_FENCED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.INVALID_PRODUCER_ID_MAPPING}
+)
+DELIVERY_TIMEOUT_MS: Final = 120_000
+
+
+class Attempt(NamedTuple):
+    """One sending of a batch: what goes on the wire is fixed, whatever happens to the batch later."""
+
+    partition: int
+    number: int
+    batch: ProducerBatch
+    records: RecordBatch
+
+
+class Reply(NamedTuple):
+    """The answer to an attempt, as the client sees it."""
+
+    error: ErrorCode
+    offset: Offset = NO_OFFSET
+    log_start: Offset = NO_OFFSET
+
+
+class IdempotentProducer:
+    """A producer with one queue per partition.
+
+    The world drives it: `send`, `drain`, `receive`, `tick`, and `identified` once it has a producer id.
+
+    Attributes:
+        identity: producer id and epoch, None while one must be asked for.
+        queues: by partition number.
+        on_wire: attempts without an answer.
+        failed: a fatal error has ended the producer.
+    """
+
+    __slots__ = (
+        "_attempts",
+        "_ordinals",
+        "_renumber",
+        "delivery_timeout_ms",
+        "failed",
+        "history",
+        "identity",
+        "on_wire",
+        "queues",
+    )
+
+    def __init__(self, partitions: int, delivery_timeout_ms: int = DELIVERY_TIMEOUT_MS) -> None:
+        """A producer for the partitions 0 .. partitions-1, without producer id."""
+        self.identity: ProducerIdentity | None = None
+        self.queues = [PartitionQueue() for _ in range(partitions)]
+        self.on_wire: dict[int, Attempt] = {}
+        self.history: list[tuple[int, ProducerBatch]] = []
+        self.failed = False
+        self.delivery_timeout_ms = delivery_timeout_ms
+        self._ordinals = [0] * partitions
+        self._attempts = 0
+        self._renumber: set[int] = set()
+
+    # --- the application --------------------------------------------------------------------------------------
+
+    def send(self, partition: int, record_count: int, now: Timestamp) -> ProducerBatch:
+        """Hand over a batch of `record_count` records; the batch keeps what the application is told."""
+        batch = ProducerBatch(self._ordinals[partition], record_count, now)
+        self._ordinals[partition] += 1
+        self.queues[partition].waiting.append(batch)
+        self.history.append((partition, batch))
+        return batch
+
+    # --- the sender -------------------------------------------------------------------------------------------
+
+    @property
+    def needs_producer_id(self) -> bool:
+        """Whether a producer id must be asked for before anything can be sent."""
+        return self.identity is None and not self.failed
+
+    def identified(self, identity: ProducerIdentity) -> None:
+        """Take the identity that InitProducerId gave, or a bumped one; renumber the partitions that asked for it."""
+        self.identity = identity
+        for partition in sorted(self._renumber):
+            self.queues[partition].start_at_beginning(identity)
+        self._renumber.clear()
+
+    def may_drain(self, partition: int) -> bool:
+        """Whether a batch of the partition may be sent now."""
+        if self.failed or self.identity is None:
+            return False
+        return self.queues[partition].may_drain(self.identity)
+
+    def drain(self, partition: int) -> Attempt:
+        """Send the next batch of the partition.
+
+        Raises:
+            Impossible: `may_drain` says no.
+        """
+        if self.identity is None or not self.may_drain(partition):
+            raise Impossible(f"nothing may be sent to partition {partition}")
+        batch = self.queues[partition].drain(self.identity)
+        attempt = Attempt(partition, self._attempts, batch, on_the_wire(batch))
+        self._attempts += 1
+        self.on_wire[attempt.number] = attempt
+        return attempt
+
+    def tick(self, now: Timestamp) -> None:
+        """One round of the sender: expire batches, settle what is unresolved, bump the epoch if asked to."""
+        for queue in self.queues:
+            self.expire(queue, now)
+        for partition, queue in enumerate(self.queues):
+            if queue.is_unresolved and not queue.in_flight:
+                self.resolve(partition, queue)
+        if self._renumber and self.identity is not None:
+            self.bump(self.identity)
+
+    def expire(self, queue: PartitionQueue, now: Timestamp) -> None:
+        """Tell the application of batches that took too long; whether they were appended is not known."""
+        for batch in (*queue.in_flight, *queue.waiting):
+            if now - batch.created_ms >= self.delivery_timeout_ms and batch.outcome is None:
+                batch.outcome = False
+                queue.expire(batch)
+
+    def resolve(self, partition: int, queue: PartitionQueue) -> None:
+        """With nothing left in flight: either the expired batch was acknowledged after all, or the epoch must go up."""
+        if queue.is_next(queue.next_sequence):
+            queue.unresolved_next = NO_SEQUENCE
+        else:
+            self.request_bump(partition)
+
+    def request_bump(self, partition: int) -> None:
+        """Ask for a new epoch, under which the partition starts at sequence 0."""
+        self._renumber.add(partition)
+
+    def bump(self, identity: ProducerIdentity) -> None:
+        """Go up one epoch, without asking anybody; past the last epoch a new producer id is needed."""
+        if identity.epoch == MAX_EPOCH:
+            self.identity = None
+        else:
+            self.identified(ProducerIdentity(identity.producer_id, Epoch(identity.epoch + 1)))
+
+    # --- answers ----------------------------------------------------------------------------------------------
+
+    def receive(self, attempt: Attempt, reply: Reply) -> None:
+        """Handle the answer to an attempt; a second answer to the same attempt is ignored."""
+        if self.on_wire.pop(attempt.number, None) is None:
+            return
+        if reply.error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+            self.succeed(attempt, reply)
+        elif attempt.batch.outcome is None:
+            self.fail_or_retry(attempt, reply)
+
+    def lose(self, attempt: Attempt) -> None:
+        """The connection broke or the request timed out: nobody knows whether the attempt was handled."""
+        self.receive(attempt, Reply(ErrorCode.NETWORK_EXCEPTION))
+
+    def succeed(self, attempt: Attempt, reply: Reply) -> None:
+        """The batch is in the log; the application hears of it unless it was told otherwise before."""
+        batch = attempt.batch
+        self.queues[attempt.partition].acknowledge(batch, reply.offset)
+        if batch.outcome is None:
+            batch.outcome, batch.offset = True, reply.offset
+
+    def fail_or_retry(self, attempt: Attempt, reply: Reply) -> None:
+        """Send the batch again unchanged if that can help, else tell the application."""
+        if self.can_retry(attempt, reply):
+            self.queues[attempt.partition].requeue(attempt.batch)
+        else:
+            self.fail(attempt, reply)
+
+    def can_retry(self, attempt: Attempt, reply: Reply) -> bool:
+        """Whether to send again; asks for a new epoch where the broker has lost or never had the sequence."""
+        if reply.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+            self.consider_out_of_order(attempt)
+            return True
+        if reply.error == ErrorCode.UNKNOWN_PRODUCER_ID:
+            self.consider_unknown_producer(attempt, reply)
+            return True
+        return reply.error in RETRIABLE
+
+    def consider_out_of_order(self, attempt: Attempt) -> None:
+        """A gap before a batch that is not the next is filled by retries; before the next one it is real."""
+        queue, batch = self.queues[attempt.partition], attempt.batch
+        if queue.is_unresolved:
+            real_gap = batch.base_sequence == queue.unresolved_next
+        else:
+            real_gap = not batch.sequence_reset and queue.is_next(batch.base_sequence)
+        if real_gap:
+            self.request_bump(attempt.partition)
+
+    def consider_unknown_producer(self, attempt: Attempt, reply: Reply) -> None:
+        """The broker forgot the producer (before 2.5): start over under a new epoch, once per batch."""
+        if reply.log_start != NO_OFFSET and not attempt.batch.sequence_reset:
+            self.request_bump(attempt.partition)
+
+    def fail(self, attempt: Attempt, reply: Reply) -> None:
+        """Tell the application; the batch is certainly not in the log, so that what follows must be renumbered."""
+        attempt.batch.outcome = False
+        self.queues[attempt.partition].remove(attempt.batch)
+        if reply.error in FATAL:
+            self.failed = True
+        else:
+            self.request_bump(attempt.partition)
+
+
+def on_the_wire(batch: ProducerBatch) -> RecordBatch:
+    """The record batch as an attempt carries it."""
+    if batch.identity is None:
+        raise Impossible("a batch is numbered before it is sent")
+    producer_id, epoch = batch.identity
+    return blank_batch(
+        batch.record_count,
+        producer_id=producer_id,
+        epoch=epoch,
+        base_sequence=batch.base_sequence,
+        timestamp=batch.created_ms,
+    )

@@ -1,0 +1,135 @@
+"""Steps as rows of the trace schema: what was asked, what was answered, the touched state before and after."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from reference.broker.partition import Partition
+from reference.broker.producer_entry import UNKNOWN_PRODUCER, ProducerEntry, VerificationEntry
+from reference.log.batch import RecordBatch
+from reference.trace import CACHED, COLUMNS, SCHEMA_VERSION
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, ErrorCode, ProducerId, Timestamp
+
+Value = int | bool | str
+Row = dict[str, Value]
+
+NO_ACKS: Final = -2
+"""Acks of a step that is no Produce."""
+
+BLANK: Final[Mapping[str, Value]] = {column.name: column.absent for column in COLUMNS} | {"acks": NO_ACKS}
+"""A step to which no column applies."""
+
+
+class Observed(NamedTuple):
+    """What a step may change, as it is at one moment."""
+
+    entry: ProducerEntry
+    verification: VerificationEntry | None
+    log_start: int
+    last_stable: int
+    high_watermark: int
+    log_end: int
+
+
+NOWHERE: Final = Observed(UNKNOWN_PRODUCER, None, ABSENT, ABSENT, ABSENT, ABSENT)
+"""The state that a step without a partition touches."""
+
+
+def observe(partition: Partition, producer_id: int = ABSENT) -> Observed:
+    """The state of a partition and of one producer on it."""
+    key = ProducerId(producer_id)
+    return Observed(
+        partition.state.entry(key),
+        partition.state.verifications.get(key),
+        partition.log_start,
+        partition.last_stable,
+        partition.high_watermark,
+        partition.log_end,
+    )
+
+
+class Recorder:
+    """Collects the rows of one trace, in the order of the steps."""
+
+    __slots__ = ("_common", "rows")
+
+    def __init__(self, trace: int, profile: Profile) -> None:
+        """A recorder of the trace named `trace`, whose nodes behave as `profile` says."""
+        self.rows: list[Row] = []
+        self._common: Row = dict(BLANK) | {
+            "schema": SCHEMA_VERSION,
+            "trace": trace,
+            "profile": profile.name,
+            "transaction_version": profile.transaction_version,
+        }
+
+    def record(
+        self, api: str, now: Timestamp, before: Observed = NOWHERE, after: Observed = NOWHERE, **columns: Value
+    ) -> Row:
+        """Add a step; `columns` are the columns of WHERE, REQUEST and REPLY that apply."""
+        row = dict(self._common)
+        row.update(api=api, step=len(self.rows), time_ms=now)
+        row.update(columns)
+        row.update(state_columns("before_", before))
+        row.update(state_columns("after_", after))
+        self.rows.append(row)
+        return row
+
+
+def batch_columns(batch: RecordBatch) -> Row:
+    """The columns of REQUEST that a batch fills."""
+    marker = batch.marker() if batch.is_control else None
+    return {
+        "producer_id": batch.producer_id,
+        "producer_epoch": batch.producer_epoch,
+        "base_sequence": batch.base_sequence,
+        "last_offset_delta": batch.last_offset_delta,
+        "record_count": batch.record_count,
+        "timestamp_ms": batch.max_timestamp,
+        "transactional": batch.is_transactional,
+        "control": batch.is_control,
+        "control_type": ABSENT if marker is None else int(marker.control_type),
+        "coordinator_epoch": ABSENT if marker is None else marker.coordinator_epoch,
+    }
+
+
+def verification_columns(verification: VerificationEntry | None, guard: int) -> Row:
+    """The columns of REQUEST about the verification that the append meets."""
+    if verification is None:
+        return {}
+    return {
+        "verification_pending": True,
+        "verification_guarded": guard == verification.guard,
+        "verification_bumps": verification.bumps,
+        "verification_lowest": verification.lowest_sequence,
+    }
+
+
+def reply_columns(error: ErrorCode, first: int = ABSENT, last: int = ABSENT, duplicate: bool = False) -> Row:
+    """The columns of REPLY of an append."""
+    return {
+        "error": int(error),
+        "first_offset": first,
+        "last_offset": last,
+        "duplicate": duplicate,
+        "appended": error == ErrorCode.NONE and not duplicate,
+    }
+
+
+def state_columns(prefix: str, observed: Observed) -> Row:
+    """The state columns, named with `prefix`."""
+    entry = observed.entry
+    columns: Row = {
+        f"{prefix}epoch": entry.epoch,
+        f"{prefix}coordinator_epoch": entry.coordinator_epoch,
+        f"{prefix}txn_first_offset": entry.txn_first_offset,
+        f"{prefix}log_start": observed.log_start,
+        f"{prefix}last_stable": observed.last_stable,
+        f"{prefix}high_watermark": observed.high_watermark,
+        f"{prefix}log_end": observed.log_end,
+    }
+    for place, cached in enumerate(reversed(entry.batches[-CACHED:])):
+        columns[f"{prefix}cached_{place}_last_sequence"] = cached.last_sequence
+        columns[f"{prefix}cached_{place}_last_offset"] = cached.last_offset
+        columns[f"{prefix}cached_{place}_offset_delta"] = cached.offset_delta
+    return columns

@@ -1,0 +1,98 @@
+"""What happens to replicas as rows: copying, and faults.
+
+A fault writes one row per replica and producer whose state it changed, so that each producer's steps stay linked.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from reference.broker.partition import Partition
+from reference.broker.replicated import ReplicatedPartition
+from reference.errors import Refusal
+from reference.log.batch import RecordBatch
+from reference.recorder import Observed, Recorder, Row, batch_columns, observe, reply_columns
+from spec.vocabulary import ABSENT, ErrorCode, Origin, Timestamp
+
+TOPIC: Final = "t"
+
+
+def node_name(node: int) -> str:
+    """Name of a node in rows."""
+    return f"broker-{node}"
+
+
+class Before(NamedTuple):
+    """What the replicas of a partition knew before a fault, by node and producer id; -1 is the log alone."""
+
+    replicas: Sequence[Partition]
+    known: tuple[dict[int, Observed], ...]
+
+    @classmethod
+    def of(cls, replicas: Sequence[Partition]) -> "Before":
+        """What the replicas know now."""
+        return cls(replicas, tuple(known_to(replica) for replica in replicas))
+
+
+def known_to(replica: Partition, more: Iterable[int] = ()) -> dict[int, Observed]:
+    """The log of a replica under -1, and every producer that it knows or that is in `more`."""
+    producers = sorted({*replica.state.producers, *more} - {ABSENT})
+    return {producer: observe(replica, producer) for producer in (ABSENT, *producers)}
+
+
+def follow(recorder: Recorder, now: Timestamp, replicated: ReplicatedPartition, partition: int, node: int) -> None:
+    """A follower copies the next batch of its leader: one row, none if it had everything."""
+    follower, batch = replicated.replicas[node], replicated.next_for(node)
+    before = observe(follower, ABSENT if batch is None else batch.producer_id)
+    error = ErrorCode.NONE
+    try:
+        replicated.follow(node)
+    except Refusal as refusal:
+        error = refusal.code
+    if batch is None:
+        return
+    recorder.record(
+        "ReplicaFetch",
+        now,
+        before,
+        observe(follower, batch.producer_id),
+        node=node_name(node),
+        client=node_name(replicated.leader_node),
+        topic=TOPIC,
+        partition=partition,
+        origin=int(Origin.REPLICATION),
+        batch_count=1,
+        **batch_columns(batch),
+        **copied_columns(batch, error),
+    )
+
+
+def copied_columns(batch: RecordBatch, error: ErrorCode) -> Row:
+    """The columns of REPLY of a copied batch."""
+    if error != ErrorCode.NONE:
+        return reply_columns(error)
+    return reply_columns(error, batch.base_offset, batch.last_offset)
+
+
+def record_fault(
+    recorder: Recorder, api: str, now: Timestamp, partition: int, before: Before, node: int
+) -> None:
+    """Add the rows of a fault at `node`: what changed on any replica, or one row that nothing did."""
+    rows = [
+        (place, producer, was, seen)
+        for place, known in enumerate(before.known)
+        for producer, was, seen in changes(before.replicas[place], known)
+    ]
+    unchanged = before.known[node][ABSENT]
+    for place, producer, was, seen in rows or [(node, ABSENT, unchanged, unchanged)]:
+        columns: Row = {"node": node_name(place), "topic": TOPIC, "partition": partition, "producer_id": producer, "error": 0}
+        recorder.record(api, now, was, seen, **columns)
+
+
+def changes(replica: Partition, known: dict[int, Observed]) -> list[tuple[int, Observed, Observed]]:
+    """Producer id (-1 for the log), state before and after, of all that changed on a replica."""
+    before_log = known[ABSENT]
+    return [
+        (producer, was, seen)
+        for producer, seen in known_to(replica, known).items()
+        if (was := known.get(producer, before_log)).entry != seen.entry or (producer == ABSENT and was != seen)
+    ]

@@ -1,0 +1,54 @@
+"""Traces: a world, a tape, and a scheduler that picks the next event from the tape."""
+
+from typing import Final
+
+from reference.cluster import Cluster, Shape
+from reference.faults import Faults
+from reference.raw import RawWorld
+from reference.recorder import Row
+from reference.schedule import ProducerScheduler, RawScheduler
+from reference.tape import Tape
+from spec.versions import NEWEST, Profile
+
+TURNS_PER_STEP: Final = 30
+"""Turns per step after which a world that makes too few steps is left."""
+
+
+def simulate(
+    seed: int,
+    profile: Profile = NEWEST,
+    steps: int = 200,
+    faults: Faults | None = None,
+    workload: str = "producers",
+    shape: Shape | None = None,
+    tape: Tape | None = None,
+) -> list[Row]:
+    """The first `steps` rows of the trace of a seed; the same seed gives the same rows everywhere.
+
+    Args:
+        seed: names the trace, and makes its tape unless one is given.
+        profile: the version whose behaviour the nodes have.
+        steps: rows wanted.
+        faults: what may go wrong; the defaults of `Faults` if not given.
+        workload: `producers` (idempotent producers over a network) or `raw` (anything at one partition).
+        shape: size and configuration of the world of producers.
+        tape: another source of choices, as a recorded tape or one that Hypothesis draws.
+    """
+    tape = tape or Tape.seeded(seed)
+    faults = faults or Faults()
+    if workload == "raw":
+        return run(RawScheduler(RawWorld(profile, tape, seed), tape, faults), steps)
+    if workload == "producers":
+        cluster = Cluster(profile, shape, ordered=faults.ordered, trace=seed)
+        return run(ProducerScheduler(cluster, tape, faults), steps)
+    raise ValueError(f"workload {workload!r} is neither 'producers' nor 'raw'")
+
+
+def run(scheduler: ProducerScheduler | RawScheduler, steps: int) -> list[Row]:
+    """Let the scheduler choose until there are enough rows."""
+    rows = scheduler.recorder.rows
+    for _ in range(steps * TURNS_PER_STEP):
+        if len(rows) >= steps:
+            break
+        scheduler.turn()
+    return rows[:steps]
