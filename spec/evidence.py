@@ -22,7 +22,9 @@ class Named(Protocol):
     """Anything with a rule's id: evidence needs no more of a rule than its name."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """The rule's id."""
+        ...
 
 
 Check = TypeVar("Check", bound=Callable[..., object])

@@ -107,5 +107,7 @@ class Part:
     @property
     def passed(self) -> bool:
         """Whether nothing failed."""
-        outcomes = [r.passed for r in self.results] + [c.passed for c in self.controls] + [m.killed for m in self.mutants]
+        outcomes = (
+            [r.passed for r in self.results] + [c.passed for c in self.controls] + [m.killed for m in self.mutants]
+        )
         return all(outcomes) and not self.failures

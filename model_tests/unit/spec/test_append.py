@@ -26,7 +26,7 @@ def data(sequence: int, records: int = 1, epoch: int = 3, **changes: object) -> 
             last_offset_delta=records - 1,
             record_count=records,
         ),
-        **changes,  # type: ignore[arg-type]  # fields of the request
+        **changes,
     )
 
 
