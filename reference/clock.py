@@ -9,6 +9,7 @@ class Clock:
     __slots__ = ("_now",)
 
     def __init__(self, now: int = 0) -> None:
+        """A clock that stands at `now`."""
         self._now = now
 
     @property

@@ -4,36 +4,22 @@ Each method is one event. The world decides nothing: who calls the methods (the 
 Hypothesis machine, a test) chooses what happens next. Every step of a broker becomes a row of the recorder.
 """
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.partition import Partition
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
-from reference.broker.producer_state import PRODUCER_EXPIRATION_MS
 from reference.broker.replicated import ReplicatedPartition
-from reference.client.producer import DELIVERY_TIMEOUT_MS, Attempt, IdempotentProducer, Reply
+from reference.client.producer import Attempt, IdempotentProducer, Reply
 from reference.clock import Clock
 from reference.network import Message, Network
 from reference.recorder import Observed, Recorder, batch_columns, observe, reply_columns
 from reference.replica_rows import TOPIC, Before, follow, node_name, record_fault
+from reference.shape import Shape
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ErrorCode, Offset, Origin
 
 PRODUCE_VERSION: Final = 11
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """How large the world is, and how it is configured."""
-
-    producers: int = 2
-    partitions: int = 1
-    nodes: int = 3
-    acks: int = -1
-    min_insync: int = 1
-    expiration_ms: int = PRODUCER_EXPIRATION_MS
-    delivery_timeout_ms: int = DELIVERY_TIMEOUT_MS
 
 
 class Request(NamedTuple):
@@ -80,7 +66,11 @@ class Cluster:
             for _ in range(self.shape.partitions)
         ]
         self.producers = [
-            IdempotentProducer(self.shape.partitions, self.shape.delivery_timeout_ms)
+            IdempotentProducer(
+                self.shape.partitions,
+                self.shape.delivery_timeout_ms,
+                min(self.shape.max_in_flight, profile.cached_batches),
+            )
             for _ in range(self.shape.producers)
         ]
         self.requests: Network[Request] = Network(ordered)
@@ -141,8 +131,10 @@ class Cluster:
         producer.tick(self.clock.now)
 
     def producer_refreshes_metadata(self, producer: int, partition: int) -> None:
-        """A producer learns who leads a partition."""
-        self._known_leaders[producer][partition] = self.partitions[partition].leader_node
+        """A producer learns who leads a partition, unless batches are still under way to the leader it knows."""
+        under_way = any(attempt.partition == partition for attempt in self.producers[producer].on_wire.values())
+        if self.shape.eager_metadata or not under_way:
+            self._known_leaders[producer][partition] = self.partitions[partition].leader_node
 
     # --- the network ------------------------------------------------------------------------------------------
 

@@ -75,6 +75,7 @@ class InvalidRecord(Refusal):
     """A client's batch is not of the form that a client may send."""
 
     code = ErrorCode.INVALID_RECORD
+    rule = rules.SEQ_WELL_FORMED
 
 
 class CorruptMessage(Refusal):

@@ -216,9 +216,7 @@ class RawWorld:
         if self.tape.happens(100):
             lowest = sequence.decrement(max(lowest, Sequence(0)), 1)
         bumps = self.profile.transaction_version >= 2 and self.tape.happens(800)
-        guard = leader.state.start_verification(
-            batch.producer_id, lowest, batch.producer_epoch, bumps, self.clock.now
-        )
+        guard = leader.state.start_verification(batch.producer_id, lowest, batch.producer_epoch, bumps, self.clock.now)
         return guard + 1000 if kind == "wrong" else guard
 
     # --- rows -------------------------------------------------------------------------------------------------

@@ -73,9 +73,7 @@ def copied_columns(batch: RecordBatch, error: ErrorCode) -> Row:
     return reply_columns(error, batch.base_offset, batch.last_offset)
 
 
-def record_fault(
-    recorder: Recorder, api: str, now: Timestamp, partition: int, before: Before, node: int
-) -> None:
+def record_fault(recorder: Recorder, api: str, now: Timestamp, partition: int, before: Before, node: int) -> None:
     """Add the rows of a fault at `node`: what changed on any replica, or one row that nothing did."""
     rows = [
         (place, producer, was, seen)
@@ -84,8 +82,8 @@ def record_fault(
     ]
     unchanged = before.known[node][ABSENT]
     for place, producer, was, seen in rows or [(node, ABSENT, unchanged, unchanged)]:
-        columns: Row = {"node": node_name(place), "topic": TOPIC, "partition": partition, "producer_id": producer, "error": 0}
-        recorder.record(api, now, was, seen, **columns)
+        where: Row = {"node": node_name(place), "topic": TOPIC, "partition": partition}
+        recorder.record(api, now, was, seen, producer_id=producer, error=int(ErrorCode.NONE), **where)
 
 
 def changes(replica: Partition, known: dict[int, Observed]) -> list[tuple[int, Observed, Observed]]:

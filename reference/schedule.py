@@ -43,12 +43,17 @@ class ProducerScheduler:
     def settle(self, turns: int = 10_000) -> bool:
         """Without faults, let everything under way come to its end; whether it did within the turns."""
         for _ in range(turns):
-            self.cluster.clock.advance(1)
+            self.cluster.clock.advance(self.cluster.shape.delivery_timeout_ms // 1000)
             events = self.closing_events()
-            if not events:
+            if not events and not any(producer.busy for producer in self.cluster.producers):
                 return True
-            self.tape.weighted(events)()
+            self.tape.weighted([(self.producers_tick, 1), *events])()
         return False
+
+    def producers_tick(self) -> None:
+        """Every producer makes a round."""
+        for producer in range(len(self.cluster.producers)):
+            self.cluster.producer_ticks(producer)
 
     def events(self) -> list[tuple[Event, int]]:
         """What can happen next without a fault, and how likely it is."""
@@ -151,8 +156,7 @@ class ProducerScheduler:
     def delivery_times_out(self) -> None:
         """So much time passes that producers give up what they could not deliver."""
         self.cluster.clock.advance(self.cluster.shape.delivery_timeout_ms)
-        for producer in range(len(self.cluster.producers)):
-            self.cluster.producer_ticks(producer)
+        self.producers_tick()
 
 
 class RawScheduler:

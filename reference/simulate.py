@@ -2,11 +2,12 @@
 
 from typing import Final
 
-from reference.cluster import Cluster, Shape
+from reference.cluster import Cluster
 from reference.faults import Faults
 from reference.raw import RawWorld
 from reference.recorder import Row
 from reference.schedule import ProducerScheduler, RawScheduler
+from reference.shape import Shape
 from reference.tape import Tape
 from spec.versions import NEWEST, Profile
 

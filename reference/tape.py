@@ -26,6 +26,7 @@ class SeededReel:
     __slots__ = ("_state",)
 
     def __init__(self, seed: int) -> None:
+        """A reel of the numbers that follow from `seed`."""
         self._state = seed & _MASK
 
     def below(self, bound: int) -> int:
@@ -43,6 +44,7 @@ class RecordedReel:
     __slots__ = ("_choices", "_position")
 
     def __init__(self, choices: Sequence[int]) -> None:
+        """A reel that plays `choices`."""
         self._choices = choices
         self._position = 0
 
@@ -60,6 +62,7 @@ class DrawnReel:
     __slots__ = ("_draw",)
 
     def __init__(self, draw: Callable[[int], int]) -> None:
+        """A reel of what `draw` answers."""
         self._draw = draw
 
     def below(self, bound: int) -> int:
@@ -73,6 +76,7 @@ class Tape:
     __slots__ = ("_reel", "drawn")
 
     def __init__(self, reel: Reel) -> None:
+        """A tape that takes its integers from `reel`."""
         self._reel = reel
         self.drawn: list[int] = []
 

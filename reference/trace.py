@@ -33,7 +33,8 @@ class Column:
     @property
     def absent(self) -> int | bool | str:
         """The value of a step to which the column does not apply."""
-        return {Kind.INTEGER: -1, Kind.BOOLEAN: False, Kind.TEXT: ""}[self.kind]
+        values: dict[Kind, int | bool | str] = {Kind.INTEGER: -1, Kind.BOOLEAN: False, Kind.TEXT: ""}
+        return values[self.kind]
 
 
 def _integers(**meanings: str) -> tuple[Column, ...]:

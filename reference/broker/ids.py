@@ -21,6 +21,7 @@ class BlockAllocator:
     __slots__ = ("_next",)
 
     def __init__(self, first: int = 0) -> None:
+        """A controller that has handed out every id below `first`."""
         self._next = first
 
     def claim(self) -> range:
@@ -38,6 +39,7 @@ class ProducerIdManager:
     __slots__ = ("_allocator", "_block")
 
     def __init__(self, allocator: BlockAllocator) -> None:
+        """A broker that has not claimed a block."""
         self._allocator = allocator
         self._block = range(0)
 

@@ -87,6 +87,7 @@ class Partition:
     def __init__(
         self, profile: Profile, *, leads: bool = True, alone: bool = True, expiration_ms: int = PRODUCER_EXPIRATION_MS
     ) -> None:
+        """An empty replica."""
         self.profile = profile
         self.leads = leads
         self.alone = alone

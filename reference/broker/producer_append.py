@@ -67,6 +67,7 @@ class ProducerAppend:
         origin: Origin,
         marker_version: int,
     ) -> None:
+        """The part before any batch is accepted."""
         self.profile = profile
         self.producer_id = producer_id
         self.current = current
@@ -215,9 +216,7 @@ class ProducerAppend:
 
         # [txn.marker_once]
         if batch.producer_epoch <= self.entry.epoch and not self.is_marker_retry(batch):
-            raise InvalidProducerEpoch(
-                rules.TXN_MARKER_ONCE, current=self.entry.epoch, got=batch.producer_epoch
-            )
+            raise InvalidProducerEpoch(rules.TXN_MARKER_ONCE, current=self.entry.epoch, got=batch.producer_epoch)
 
     def effective_marker_version(self) -> int:
         """The transaction version by which a marker is judged."""

@@ -1,4 +1,4 @@
-"""Producer state of one partition (ProducerStateManager): entries, verifications, open and unreplicated transactions."""
+"""What a replica knows of producers: entries, verifications, open transactions (ProducerStateManager)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
@@ -30,6 +30,7 @@ class ProducerState:
     __slots__ = ("_last_guard", "expiration_ms", "ongoing", "producers", "profile", "unreplicated", "verifications")
 
     def __init__(self, profile: Profile, expiration_ms: int = PRODUCER_EXPIRATION_MS) -> None:
+        """A partition that knows no producer."""
         self.profile = profile
         self.expiration_ms = expiration_ms
         self.producers: dict[ProducerId, ProducerEntry] = {}
@@ -42,9 +43,7 @@ class ProducerState:
         """The producer's entry, `UNKNOWN_PRODUCER` if there is none."""
         return self.producers.get(producer_id, UNKNOWN_PRODUCER)
 
-    def prepare(
-        self, producer_id: ProducerId, origin: Origin, marker_version: int = UNKNOWN_VERSION
-    ) -> ProducerAppend:
+    def prepare(self, producer_id: ProducerId, origin: Origin, marker_version: int = UNKNOWN_VERSION) -> ProducerAppend:
         """The producer's part in an append that begins now."""
         return ProducerAppend(
             self.profile,

@@ -21,6 +21,7 @@ class TransactionIndex:
     __slots__ = ("_entries",)
 
     def __init__(self) -> None:
+        """An empty index."""
         self._entries: list[AbortedTxn] = []
 
     def __iter__(self) -> Iterator[AbortedTxn]:

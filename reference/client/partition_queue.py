@@ -1,4 +1,7 @@
-"""The batches of one producer for one partition: waiting, in flight, acknowledged (RecordAccumulator, TxnPartitionEntry)."""
+"""The batches of one producer for one partition: waiting, in flight, acknowledged.
+
+In Kafka: RecordAccumulator and TxnPartitionEntry.
+"""
 
 from collections import deque
 from typing import Final
@@ -8,7 +11,7 @@ from reference.log import sequence
 from spec.vocabulary import NO_OFFSET, NO_SEQUENCE, Offset, Sequence, Timestamp
 
 MAX_IN_FLIGHT: Final = 5
-"""Batches of a partition that may be unacknowledged at once: as many as the broker's window keeps."""
+"""Batches of a partition that may be unacknowledged at once: no more than the broker's window keeps."""
 
 
 class ProducerBatch:
@@ -83,13 +86,15 @@ class PartitionQueue:
         "in_flight",
         "last_acked",
         "last_acked_offset",
+        "max_in_flight",
         "next_sequence",
         "unresolved_next",
         "waiting",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, max_in_flight: int = MAX_IN_FLIGHT) -> None:
         """An empty queue without identity."""
+        self.max_in_flight = max_in_flight
         self.waiting: deque[ProducerBatch] = deque()
         self.in_flight: list[ProducerBatch] = []
         self.identity: ProducerIdentity | None = None
@@ -115,7 +120,7 @@ class PartitionQueue:
         if head.has_sequence:
             return self.is_first_in_flight(head)
         stale = bool(self.in_flight) and self.identity != identity
-        return not stale and not self.is_unresolved and len(self.in_flight) < MAX_IN_FLIGHT
+        return not stale and not self.is_unresolved and len(self.in_flight) < self.max_in_flight
 
     def is_first_in_flight(self, batch: ProducerBatch) -> bool:
         """Whether a batch to be sent again is the lowest undecided one: retries go one at a time, in order."""
@@ -165,7 +170,7 @@ class PartitionQueue:
         self.remove(batch)
 
     def expire(self, batch: ProducerBatch) -> None:
-        """Give up a batch; if it was ever sent its fate is unknown, and nothing new is numbered until that is settled."""
+        """Give up a batch; the fate of one ever sent is unknown, and nothing new is numbered until that is settled."""
         self.remove(batch)
         if batch.attempts:
             following = sequence.increment(batch.last_sequence, 1)

@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from reference.broker.ids import ProducerIdentity
-from reference.client.partition_queue import PartitionQueue, ProducerBatch
+from reference.client.partition_queue import MAX_IN_FLIGHT, PartitionQueue, ProducerBatch
 from reference.errors import Impossible
 from reference.log.batch import RecordBatch, blank_batch
 from spec.vocabulary import MAX_EPOCH, NO_OFFSET, NO_SEQUENCE, Epoch, ErrorCode, Offset, Timestamp
@@ -52,7 +52,8 @@ class IdempotentProducer:
     Attributes:
         identity: producer id and epoch, None while one must be asked for.
         queues: by partition number.
-        on_wire: attempts without an answer.
+        on_wire: attempts without an answer, by number, oldest first.
+        history: every batch ever handed over, with its partition.
         failed: a fatal error has ended the producer.
     """
 
@@ -68,10 +69,12 @@ class IdempotentProducer:
         "queues",
     )
 
-    def __init__(self, partitions: int, delivery_timeout_ms: int = DELIVERY_TIMEOUT_MS) -> None:
+    def __init__(
+        self, partitions: int, delivery_timeout_ms: int = DELIVERY_TIMEOUT_MS, max_in_flight: int = MAX_IN_FLIGHT
+    ) -> None:
         """A producer for the partitions 0 .. partitions-1, without producer id."""
         self.identity: ProducerIdentity | None = None
-        self.queues = [PartitionQueue() for _ in range(partitions)]
+        self.queues = [PartitionQueue(max_in_flight) for _ in range(partitions)]
         self.on_wire: dict[int, Attempt] = {}
         self.history: list[tuple[int, ProducerBatch]] = []
         self.failed = False
@@ -96,6 +99,11 @@ class IdempotentProducer:
     def needs_producer_id(self) -> bool:
         """Whether a producer id must be asked for before anything can be sent."""
         return self.identity is None and not self.failed
+
+    @property
+    def busy(self) -> bool:
+        """Whether the application still waits for a batch."""
+        return any(batch.outcome is None for _, batch in self.history)
 
     def identified(self, identity: ProducerIdentity) -> None:
         """Take the identity that InitProducerId gave, or a bumped one; renumber the partitions that asked for it."""

@@ -124,7 +124,7 @@ class RecordBatch(NamedTuple):
             MalformedRecords: the body does not hold the declared records.
         """
         if self.attributes & COMPRESSION:
-            raise UnsupportedCodec(f"records of the batch at offset {self.base_offset} are compressed with {self.codec}")
+            raise UnsupportedCodec(f"the batch at offset {self.base_offset} is compressed with {self.codec}")
         return decode_records(self.body, self.record_count)
 
     def marker(self) -> EndTransactionMarker | None:

@@ -15,6 +15,7 @@ class PartitionLog:
     __slots__ = ("_batches", "log_end", "log_start")
 
     def __init__(self) -> None:
+        """An empty log that starts at offset 0."""
         self._batches: list[RecordBatch] = []
         self.log_start = Offset(0)
         self.log_end = Offset(0)
