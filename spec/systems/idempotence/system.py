@@ -1,0 +1,75 @@
+"""The idempotent producer as one system: its state, actions, claims, goals and assumptions."""
+
+from collections.abc import Callable
+from typing import Final
+
+from spec.algebra import Term, all_of, negate
+from spec.systems.idempotence.actions import Actions
+from spec.systems.idempotence.claims import Claims
+from spec.systems.idempotence.stream import BATCH, POSITION, STREAM, VARIABLES, Decide, Knobs, Stream
+from spec.systems.language import Goal, Sort, State, System
+
+ASSUMPTIONS: Final = (
+    "A1 acks=all, and a new leader has everything below the high watermark (clean elections)",
+    "A2 producer state is retained as long as the log",
+    "A3 a replica knows of a producer what replay of its own log gives, the whole window (no restart from a snapshot)",
+    "A4 a batch counts as in flight from the lowest unsettled one on, acknowledged ahead of it or not",
+    "A5 no request overtakes the first one on a partition that does not know the producer",
+    "A6 an answer OUT_OF_ORDER_SEQUENCE_NUMBER to the lowest batch in flight is heard at once, or lost",
+    "A7 no request outlives 2^31 sequence numbers of its stream (shown apart: wrapping then changes no decision)",
+    "A8 a batch that was sent is not split (MESSAGE_TOO_LARGE), and transactions are left to their own systems",
+)
+
+
+def in_flight_in_oldest_slot(stream: Stream, batch: Term) -> Term:
+    """A batch in flight is in the log, and as many batches after it as leave it in the oldest slot."""
+    last = stream.length() - stream.knobs.in_flight
+    return all_of(stream.in_flight(batch), stream.place(batch) >= 0, stream.place(batch) == last)
+
+
+def acknowledged_in_second_epoch(stream: Stream, batch: Term) -> Term:
+    """A batch of a raised epoch is acknowledged."""
+    return all_of(stream.acked(batch), stream.epoch(batch) > 0)
+
+
+def given_up_yet_logged(stream: Stream, batch: Term) -> Term:
+    """A batch that the application was told has failed is in the log."""
+    return all_of(stream.given_up(batch), stream.place(batch) >= 0)
+
+
+def two_epochs_in_log(stream: Stream, i: Term) -> Term:
+    """The log holds batches of two epochs, one after the other."""
+    last = stream.length() - 1
+    return all_of(i >= 0, i < last, negate(stream.epoch(stream.written(i)) == stream.epoch(stream.written(last))))
+
+
+def idempotence(knobs: Knobs = Knobs(), decide: Decide | None = None) -> System:
+    """The system with these knobs.
+
+    Args:
+        knobs: what is in it; by default the true system, without bounds.
+        decide: the decision, where it is to be remembered; by default that of the knobs.
+    """
+    taken = decide or knobs.decide
+    claims = Claims(knobs, taken)
+
+    def goal(reached: Callable[..., Term], *over: Sort) -> Goal:
+        def holds(state: State, stream: Term, *at: Term) -> Term:
+            return reached(Stream(knobs, taken, state, stream), *at)
+
+        return Goal(reached.__name__, str(reached.__doc__), (STREAM, *over), holds)
+
+    return System(
+        name="idempotence",
+        variables=VARIABLES,
+        actions=Actions(knobs, taken).all(),
+        theorems=claims.theorems(),
+        lemmas=claims.lemmas(),
+        goals=(
+            goal(in_flight_in_oldest_slot, BATCH),
+            goal(acknowledged_in_second_epoch, BATCH),
+            goal(given_up_yet_logged, BATCH),
+            goal(two_epochs_in_log, POSITION),
+        ),
+        assumptions=ASSUMPTIONS,
+    )

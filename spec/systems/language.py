@@ -1,0 +1,212 @@
+"""The language of systems: state as functions, actions as guard and effect, claims about all arguments.
+
+A system is written once, over the algebra, and imports no solver. Its state is a set of functions over sorts;
+an action says under which facts it may happen and which functions it leaves; a claim is a quantifier-free
+sentence about arguments that are all universally quantified. Explicit search reads the functions as tables of
+values, bounded search as tables of bit-vectors, induction as uninterpreted functions.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, is_dataclass
+from typing import Any, TypeAlias
+
+from spec.algebra import Term, all_of, choose
+from spec.protocol.records import build, flatten
+from spec.rules import Rule
+
+Function: TypeAlias = Callable[..., Term]
+"""A function of the state: from arguments to a scalar or a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """What the arguments of functions range over.
+
+    Attributes:
+        name: what one of them is called.
+        opaque: only equality is known of it; otherwise it is a whole number.
+    """
+
+    name: str
+    opaque: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One function of the state, and the value that it has everywhere at the start."""
+
+    name: str
+    over: tuple[Sort, ...]
+    initial: Any
+
+
+class State:
+    """Functions by name."""
+
+    def __init__(self, functions: Mapping[str, Function]) -> None:
+        self._functions = dict(functions)
+
+    def __getattr__(self, name: str) -> Function:
+        try:
+            return self._functions[name]
+        except KeyError:
+            raise AttributeError(f"the state has no function {name!r}") from None
+
+    def but(self, **changed: Function) -> "State":
+        """The same state with other functions of these names."""
+        strangers = changed.keys() - self._functions.keys()
+        if strangers:
+            raise AttributeError(f"the state has no function {sorted(strangers)[0]!r}")
+        return State(self._functions | changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """A function that has another value at one point."""
+
+    before: Function
+    at: tuple[Term, ...]
+    value: Term
+
+    def __call__(self, *at: Term) -> Term:
+        here = all_of(*(left == right for left, right in zip(at, self.at, strict=True)))
+        return pick(here, self.value, self.before(*at))
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A function that has other values wherever a condition holds."""
+
+    before: Function
+    where: Function
+    values: Function
+
+    def __call__(self, *at: Term) -> Term:
+        return pick(self.where(*at), self.values(*at), self.before(*at))
+
+
+def update(function: Function, *at: Term, to: Term) -> Updated:
+    """The function with the value `to` at one point."""
+    return Updated(function, at, to)
+
+
+def rewrite(function: Function, where: Function, to: Function) -> Rewritten:
+    """The function with the values of `to` wherever `where` holds."""
+    return Rewritten(function, where, to)
+
+
+def pick(fact: Term, then: Term, otherwise: Term) -> Term:
+    """One of two scalars, or of two records scalar by scalar."""
+    if isinstance(fact, bool) or not is_dataclass(then):
+        return choose(fact, then, otherwise)
+    left, right = dict(flatten(then)), dict(flatten(otherwise))
+    return build(type(then), lambda name: choose(fact, left[name], right[name]))
+
+
+Guard: TypeAlias = Callable[..., Iterator[Term]]
+"""From the state and arguments to the facts under which the action may happen, the cheapest first."""
+
+Effect: TypeAlias = Callable[..., State]
+"""From the state and arguments to the state afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that may happen.
+
+    Attributes:
+        name: actor and deed.
+        over: the sorts of its arguments.
+        guard: when it may happen.
+        effect: what is different afterwards.
+        dormant: it is here to make a defect do harm; in the true system it can never happen, and that is proved.
+    """
+
+    name: str
+    over: tuple[Sort, ...]
+    guard: Guard
+    effect: Effect
+    dormant: bool = False
+
+    def enabled(self, state: State, *at: Term) -> Term:
+        """Whether the action may happen, as one fact."""
+        return all_of(*self.guard(state, *at))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence about every reachable state: a theorem, or a lemma that helps to prove one.
+
+    Attributes:
+        name: what it is called in reports.
+        rule: whose it is.
+        sentence: the claim in one sentence.
+        over: the sorts of the arguments that it speaks of; it is meant for all of them.
+        holds: from the state and arguments to whether it holds.
+        rests_on: names of the claims that suffice to keep it; a hint for the prover, never an axiom.
+    """
+
+    name: str
+    rule: Rule
+    sentence: str
+    over: tuple[Sort, ...]
+    holds: Function
+    rests_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Something that must be reachable, so that what is proved is not proved of nothing."""
+
+    name: str
+    sentence: str
+    over: tuple[Sort, ...]
+    reached: Function
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A state machine with claims.
+
+    Attributes:
+        theorems: the claims that rules make.
+        lemmas: the claims that make the theorems inductive.
+        goals: states that must be reachable.
+        assumptions: what is taken for granted, by number: A1, A2, ...
+    """
+
+    name: str
+    variables: tuple[Variable, ...]
+    actions: tuple[Action, ...]
+    theorems: tuple[Claim, ...]
+    lemmas: tuple[Claim, ...]
+    goals: tuple[Goal, ...]
+    assumptions: tuple[str, ...]
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Lemmas and theorems, in the order in which they are stated."""
+        return self.lemmas + self.theorems
+
+    def claim(self, name: str) -> Claim:
+        """The claim with this name."""
+        return _named(name, self.claims)
+
+    def action(self, name: str) -> Action:
+        """The action with this name."""
+        return _named(name, self.actions)
+
+    def initially(self, of: Callable[[Any], Any] = lambda value: value) -> State:
+        """The state at the start: every function constant, its value passed through `of`."""
+        return State({variable.name: _constant(of(variable.initial)) for variable in self.variables})
+
+
+def _constant(value: Any) -> Function:
+    return lambda *_: value
+
+
+def _named(name: str, things: tuple[Any, ...]) -> Any:
+    for thing in things:
+        if thing.name == name:
+            return thing
+    raise KeyError(f"nothing is called {name!r}; there are {', '.join(thing.name for thing in things)}")
