@@ -1,0 +1,185 @@
+"""The report of an audit: for people, for programs, for the shell."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.traces.audit_findings import Finding, Severity, Verdict
+from model_tests.traces.kafka_log_segment import Damage
+
+_STYLES: Final[Mapping[Severity, str]] = {
+    Severity.VIOLATION: "bold red",
+    Severity.SUSPICIOUS: "yellow",
+    Severity.KNOWN: "cyan",
+    Severity.UNDECIDED: "dim",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """One partition and its verdict."""
+
+    path: str
+    topic: str
+    partition: int
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """Everything an audit found.
+
+    Attributes:
+        ignored: files and folders that are no part of a log, left alone.
+        assumed: what the logs do not say and the verdicts take for granted.
+    """
+
+    audited: tuple[Audited, ...]
+    damage: tuple[Damage, ...]
+    ignored: tuple[str, ...]
+    assumed: tuple[str, ...]
+    seconds: float
+
+    @property
+    def findings(self) -> tuple[tuple[Audited, Finding], ...]:
+        """Every finding with its partition."""
+        return tuple((one, finding) for one in self.audited for finding in one.verdict.findings)
+
+    @property
+    def batches(self) -> int:
+        """Batches judged."""
+        return sum(one.verdict.batches for one in self.audited)
+
+    @property
+    def exit_code(self) -> int:
+        """Whether all holds, something is violated or damaged, or nothing could be judged."""
+        if not self.batches:
+            return NOTHING_JUDGED
+        violated = any(finding.severity is Severity.VIOLATION for _, finding in self.findings)
+        return VIOLATED if violated or self.damage else HOLDS
+
+    def count(self, severity: Severity) -> int:
+        """How many findings have this severity."""
+        return sum(finding.severity is severity for _, finding in self.findings)
+
+    def judged(self) -> Counter[str]:
+        """For each rule's id, the batches it was held against."""
+        total: Counter[str] = Counter()
+        for one in self.audited:
+            total.update(one.verdict.judged)
+        return total
+
+    def to_json(self) -> dict[str, object]:
+        """The report as plain JSON values."""
+        return {
+            "partitions": [_partition(one) for one in self.audited],
+            "findings": [_finding(one, finding) for one, finding in self.findings],
+            "damage": [{"path": bad.path, "position": bad.position, "message": bad.message} for bad in self.damage],
+            "judged": dict(self.judged()),
+            "ignored": list(self.ignored),
+            "assumed": list(self.assumed),
+            "seconds": round(self.seconds, 3),
+        }
+
+    def print(self, console: Console) -> None:
+        """Write tables: partitions, findings, damage, and what was assumed."""
+        if self.audited:
+            console.print(self._partitions())
+        if self.findings:
+            console.print(self._findings())
+        if self.damage:
+            console.print(self._damage())
+        for name in self.ignored:
+            console.print(Text(f"ignored: {name}", style="dim"), soft_wrap=True)
+        for fact in self.assumed if self.audited else ():
+            console.print(Text(f"assumed: {fact}", style="dim"), soft_wrap=True)
+        console.print(Text(self._in_one_line()), soft_wrap=True)
+
+    def _partitions(self) -> Table:
+        table = Table(title="Partitions", title_justify="left")
+        table.add_column("partition", no_wrap=True)
+        for name in ("log start", "LSO", "log end", "batches", "records", "visible", "producers", "open"):
+            table.add_column(name, justify="right")
+        for one in self.audited:
+            verdict, at = one.verdict, one.verdict.offsets
+            figures = (at.log_start, at.last_stable, at.log_end, verdict.batches, verdict.records)
+            figures += (verdict.visible_records, verdict.producers, len(verdict.open_transactions))
+            table.add_row(Text(_name(one)), *map(str, figures))
+        return table
+
+    def _findings(self) -> Table:
+        table = Table(title="Findings", title_justify="left", show_lines=True)
+        table.add_column("where", no_wrap=True)
+        table.add_column("what was found, and what was expected")
+        for one, finding in self.findings:
+            where = Text(f"{finding.severity}\n", style=_STYLES[finding.severity])
+            where.append(f"{finding.rule.id}\n{_name(one)} offset {finding.offset}", style="default")
+            if finding.producer_id >= 0:
+                where.append(f"\nproducer {finding.producer_id} epoch {finding.producer_epoch}", style="default")
+            table.add_row(where, Text(finding.message))
+        return table
+
+    def _damage(self) -> Table:
+        table = Table("path", "position", "damage", title="Damage", title_justify="left")
+        for bad in self.damage:
+            table.add_row(Text(bad.path, overflow="fold"), str(bad.position), Text(bad.message))
+        return table
+
+    def _in_one_line(self) -> str:
+        if not self.batches:
+            return "Nothing could be judged: no readable batch."
+        counts = ", ".join(f"{self.count(severity)} {severity}" for severity in Severity)
+        unjudged = sum(one.verdict.unjudged for one in self.audited)
+        beside = f" ({unjudged} batches beside it not judged by sequence)" if unjudged else ""
+        return (
+            f"{len(self.audited)} partitions, {self.batches} batches in {self.seconds:.1f} s: "
+            f"{counts}; {len(self.damage)} damaged{beside}"
+        )
+
+
+def _name(one: Audited) -> str:
+    return f"{one.topic}-{one.partition}" if one.partition >= 0 else one.topic
+
+
+def _partition(one: Audited) -> dict[str, object]:
+    verdict, at = one.verdict, one.verdict.offsets
+    return {
+        "topic": one.topic,
+        "partition": one.partition,
+        "log_start": at.log_start,
+        "lso": at.last_stable,
+        "high_watermark": at.high_watermark,
+        "log_end": at.log_end,
+        "batches": verdict.batches,
+        "records": verdict.records,
+        "visible_records": verdict.visible_records,
+        "producers": verdict.producers,
+        "open_transactions": [
+            {"producer_id": txn.producer_id, "producer_epoch": txn.producer_epoch, "first_offset": txn.first_offset}
+            for txn in verdict.open_transactions
+        ],
+        "cleaned": verdict.cleaned,
+        "unjudged_beside_damage": verdict.unjudged,
+        "path": one.path,
+    }
+
+
+def _finding(one: Audited, finding: Finding) -> dict[str, object]:
+    return {
+        "rule": finding.rule.id,
+        "severity": finding.severity.value,
+        "topic": one.topic,
+        "partition": one.partition,
+        "offset": finding.offset,
+        "producer_id": finding.producer_id,
+        "producer_epoch": finding.producer_epoch,
+        "message": finding.message,
+        "guard": finding.guard,
+        "path": one.path,
+    }

@@ -1,0 +1,48 @@
+"""Verdicts as JSON, between the processes that judge and the one that reports."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from model_tests.traces.audit_findings import Finding, Offsets, OpenTransaction, Severity, Verdict
+from model_tests.traces.kafka_log_segment import Damage
+from spec.rules import RULES
+
+
+def encode(verdict: Verdict, damage: list[Damage]) -> str:
+    """A partition's verdict and damage as text."""
+    plain = {name: getattr(verdict, name) for name in ("batches", "records", "visible_records", "producers")}
+    plain |= {"judged": dict(verdict.judged), "unjudged": verdict.unjudged, "cleaned": verdict.cleaned}
+    return json.dumps(
+        {
+            **plain,
+            "offsets": asdict(verdict.offsets),
+            "open_transactions": [asdict(one) for one in verdict.open_transactions],
+            "findings": [_plain(finding) for finding in verdict.findings],
+            "damage": [asdict(one) for one in damage],
+        }
+    )
+
+
+def decode(text: str) -> tuple[Verdict, list[Damage]]:
+    """The verdict and the damage again."""
+    plain: dict[str, Any] = json.loads(text)
+    damage = [Damage(**one) for one in plain.pop("damage")]
+    plain["offsets"] = Offsets(**plain["offsets"])
+    plain["open_transactions"] = tuple(OpenTransaction(**one) for one in plain["open_transactions"])
+    plain["findings"] = tuple(_finding(one) for one in plain["findings"])
+    return Verdict(**plain), damage
+
+
+def _plain(finding: Finding) -> dict[str, object]:
+    fields = ("offset", "producer_id", "producer_epoch", "message", "guard")
+    return {
+        "rule": finding.rule.id,
+        "severity": finding.severity.value,
+        **{name: getattr(finding, name) for name in fields},
+    }
+
+
+def _finding(plain: dict[str, Any]) -> Finding:
+    rule, severity = RULES[plain.pop("rule")], Severity(plain.pop("severity"))
+    return Finding(rule=rule, severity=severity, **plain)

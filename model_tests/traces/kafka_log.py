@@ -1,0 +1,124 @@
+"""The Spark data source `kafka-log`: the batches of Kafka's log directories as rows, headers and control records only.
+
+    spark.dataSource.register(KafkaLog)
+    spark.read.format("kafka-log").load("/var/lib/kafka/data")
+
+A row is one batch, or, where `damage` is not null, bytes that are none. Options: `path`, one or more (as JSON in
+`paths`); `crc`, whether CRC-32C is checked (true).
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from model_tests.reports import BadInput
+from model_tests.traces.kafka_log_arrow import SPARK_SCHEMA, rows_of
+from model_tests.traces.kafka_log_folders import LogFolder, list_logs
+from model_tests.traces.kafka_log_read import Segment, read_checked
+
+_BYTES_OF_A_TASK: Final = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One segment, and whose it is."""
+
+    log: int
+    topic: str
+    partition: int
+    segment: Segment
+
+
+class Task(InputPartition):
+    """Segments that one task reads."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        super().__init__(None)
+        self.places = tuple(places)
+
+
+class KafkaLog(DataSource):
+    """Log directories of Kafka brokers."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What the format is called."""
+        return "kafka-log"
+
+    def schema(self) -> str:
+        """Columns of a batch's header, its control record, and damage."""
+        return SPARK_SCHEMA
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """The reader for the options given."""
+        return KafkaLogReader(self.options)
+
+
+class KafkaLogReader(DataSourceReader):
+    """Reads segment by segment."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.crc = options.get("crc", "true").lower() != "false"
+        self.places = _places(options)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Tasks of neighbouring segments, about as large as each other."""
+        return [Task(places) for places in grouped(self.places)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override]  # or tuples
+        """The rows of the task's segments."""
+        if not isinstance(partition, Task):
+            raise TypeError(partition)
+        for place in partition.places:
+            batches, damage = read_checked(place.segment, crc=self.crc)
+            yield from rows_of(place.log, place.topic, place.partition, place.segment, batches, damage)
+
+
+def places_of(logs: Iterable[LogFolder]) -> list[Place]:
+    """Every segment of the logs, numbered as they come."""
+    return [
+        Place(number, log.topic, log.partition, segment) for number, log in enumerate(logs) for segment in log.segments
+    ]
+
+
+def as_option(places: Iterable[Place]) -> str:
+    """Segments listed already, for the option `segments`."""
+    return json.dumps([asdict(place) for place in places])
+
+
+def grouped(places: Iterable[Place]) -> Iterator[list[Place]]:
+    """Neighbouring segments together, up to the bytes of a task."""
+    group: list[Place] = []
+    size = 0
+    for place in places:
+        group.append(place)
+        size += _size(place.segment)
+        if size >= _BYTES_OF_A_TASK:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _places(options: Mapping[str, str]) -> list[Place]:
+    if "segments" in options:
+        listed = json.loads(options["segments"])
+        return [Place(**{**place, "segment": Segment(**place["segment"])}) for place in listed]
+    paths = json.loads(options["paths"]) if "paths" in options else [options.get("path", "")]
+    listing = list_logs(paths)
+    if listing.damage:
+        raise BadInput("; ".join(f"{bad.path}: {bad.message}" for bad in listing.damage))
+    return places_of(listing.logs)
+
+
+def _size(segment: Segment) -> int:
+    try:
+        return Path(segment.path).stat().st_size
+    except OSError:
+        return 0  # the reader will say why
