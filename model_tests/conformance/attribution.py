@@ -6,8 +6,10 @@ from model_tests.conformance.fields import Json
 from model_tests.conformance.on_specification import Decided, branch_name
 from model_tests.conformance.sessions import Step
 from spec import rules
+from spec.protocol import seq
 from spec.protocol.judge import Step as JudgedStep
 from spec.protocol.judge import judge
+from spec.protocol.produce import ONLY_BEFORE_THE_LOG
 from spec.protocol.records import AppendReply
 from spec.rules import Rule
 from spec.versions import Profile
@@ -19,12 +21,43 @@ def rules_at_stake(step: Step, decided: tuple[Decided, ...], profile: Profile) -
     return tuple(dict.fromkeys(rule for decision in decided for rule in _rules(step, decision, profile)))
 
 
-def _rules(step: Step, decision: Decided, profile: Profile) -> Iterator[Rule]:
+class Attribution:
+    """The same for the steps of one run on which the specification agrees: what is alike is asked once.
+
+    Then the recorded answer is the decided one, and the rules depend on the deciding branch and on what
+    the batch is to its producer's entry alone.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self._known: dict[tuple[object, ...], tuple[Rule, ...]] = {}
+
+    def rules_at_stake(self, step: Step, decided: tuple[Decided, ...], profile: Profile) -> tuple[Rule, ...]:
+        """The rules that an agreeing step is evidence about, each once."""
+        by_decision = (self._rules(step, decision, profile) for decision in decided)
+        return tuple(dict.fromkeys(rule for found in by_decision for rule in found))
+
+    def _rules(self, step: Step, decision: Decided, profile: Profile) -> tuple[Rule, ...]:
+        kind = (profile, *_kind(decision))
+        if kind not in self._known:
+            self._known[kind] = tuple(_rules(step, decision, profile))
+        return self._known[kind]
+
+
+def _kind(decision: Decided) -> tuple[object, ...]:
     if decision.outcome is None or decision.before is None:
+        return ()
+    entry, request = decision.before, decision.request
+    of_producer = (request.producer_id >= 0, seq.is_unknown(entry), seq.changes_epoch(entry, request))
+    return (decision.outcome.branch, *of_producer, request.control, request.transactional)
+
+
+def _rules(step: Step, decision: Decided, profile: Profile) -> Iterator[Rule]:
+    reply = _recorded_reply(_of_partition(step.response, decision.partition), decision.request.last_offset_delta)
+    if decision.outcome is None or decision.before is None or reply.error in ONLY_BEFORE_THE_LOG:
         yield rules.SEQ_WELL_FORMED
         yield rules.SEQ_REFUSAL_IS_PURE
         return
-    reply = _recorded_reply(_of_partition(step.response, decision.partition), decision.request.last_offset_delta)
     recorded = JudgedStep(decision.before, decision.request, reply, decision.outcome.entry)
     _, checks = judge(recorded, profile)
     yield from (check.rule for check in checks if check.at_stake)

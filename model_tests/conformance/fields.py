@@ -36,7 +36,9 @@ class Fields:
 
     def within(self, name: str) -> "Fields":
         """The object in a field."""
-        return Fields.of(f"{self.place} {name}", self.values.get(name))
+        if name not in self.values:
+            raise self.wrong(name, "an object")
+        return Fields.of(f"{self.place} {name}", self.values[name])
 
     def integer(self, name: str, low: int, high: int, default: int | None = None) -> int:
         """An integer from `low` to `high`."""
@@ -81,8 +83,9 @@ class Fields:
 
     def wrong(self, name: str, wanted: str) -> Malformed:
         """What to raise for a field that is not as wanted."""
-        found = _shown(self.values[name]) if name in self.values else "missing"
-        return Malformed(f"{self.place}: {name} is {found}, not {wanted}")
+        if name not in self.values:
+            return Malformed(f"{self.place}: {name} is missing")
+        return Malformed(f"{self.place}: {name} is {_shown(self.values[name])}, not {wanted}")
 
 
 def _shown(value: object) -> str:

@@ -24,11 +24,13 @@ class Damage:
 
     Attributes:
         line: number of the line in the file, from 1; 0 for the file as a whole.
+        foreign: a file beside session files that does not claim to be one; harmless.
     """
 
     path: str
     line: int
     what: str
+    foreign: bool = False
 
     def __str__(self) -> str:
         """Where and what, in one line."""
@@ -51,8 +53,8 @@ Read: TypeAlias = Found | Damage
 def read(paths: Iterable[Path | str]) -> Iterator[Read]:
     """Every session in files and directories, in order, each file once; what is damaged stands in its place."""
     met: set[Path] = set()
-    for given in map(Path, paths):
-        for file in _files(given):
+    for given in paths:
+        for file in _files(str(given)):
             if isinstance(file, Damage):
                 yield file
             elif file.resolve() not in met:
@@ -65,23 +67,28 @@ def sessions(*paths: Path | str) -> Iterator[Session]:
     return (item.session for item in read(paths) if isinstance(item, Found))
 
 
-def _files(given: Path) -> Iterator[Path | Damage]:
-    if "://" in str(given) or ":/" in str(given):
-        yield Damage(str(given), 0, "sessions are read from local files only")
-    elif not given.is_dir():
-        yield given
+def _files(given: str) -> Iterator[Path | Damage]:
+    path = Path(given)
+    if "://" in given:
+        yield Damage(given, 0, "sessions are read from local files only")
+    elif path.is_dir():
+        yield from _session_files(path)
+    elif path.exists() and not path.is_file():
+        yield Damage(given, 0, "neither a file nor a directory")
     else:
-        yield from _session_files(given)
+        yield path
 
 
 def _session_files(folder: Path) -> Iterator[Path | Damage]:
     unreadable: list[Damage] = []
-    found: list[Path] = []
+    files: list[Path] = []
     for where, _, names in os.walk(folder, onerror=lambda error: unreadable.append(_unreadable(folder, error))):
-        found.extend(Path(where, name) for name in names if name.endswith(SUFFIXES))
+        files.extend(Path(where, name) for name in names)
     yield from unreadable
-    yield from sorted(found)
-    if not found and not unreadable:
+    named = {file for file in files if file.name.endswith(SUFFIXES)}
+    for file in sorted(files):
+        yield file if file in named else Damage(str(file), 0, "no session file by its name, passed over", foreign=True)
+    if not named and not unreadable:
         yield Damage(str(folder), 0, f"no session file in it ({', '.join(SUFFIXES)})")
 
 

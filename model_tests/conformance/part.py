@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from model_tests.conformance.attribution import rules_at_stake
+from model_tests.conformance.attribution import Attribution, rules_at_stake
 from model_tests.conformance.controls import controls
-from model_tests.conformance.files import Found, read
+from model_tests.conformance.files import Damage, Found, read
 from model_tests.conformance.replay import replay
 from model_tests.conformance.report import ConformReport
 from model_tests.conformance.side_by_side import Outcome
@@ -76,10 +76,11 @@ def evidence(effort: Effort) -> Part:
 @evidences(rules.FENCE_STALE_EPOCH, Layer.CONFORMANCE)
 def judge_rules(found: Sequence[Found], report: ConformReport) -> Evidence:
     """Replay sessions into the report, and count each step for the rules that it is about."""
-    judged = Evidence()
+    judged, attribution = Evidence(), Attribution()
     for item in found:
         for outcome in replay(item, report):
-            _count(outcome, rules_at_stake(outcome.step, outcome.decided, item.session.profile), judged, item)
+            attribute = rules_at_stake if outcome.disagreed else attribution.rules_at_stake
+            _count(outcome, attribute(outcome.step, outcome.decided, item.session.profile), judged, item)
     return judged
 
 
@@ -96,7 +97,7 @@ def _count(outcome: Outcome, at_stake: tuple[Rule, ...], judged: Evidence, item:
 def _bundled(effort: Effort, report: ConformReport) -> tuple[list[Found], int]:
     read_items = list(read([RECORDINGS]))
     found = [item for item in read_items if isinstance(item, Found)]
-    report.damage.extend(str(item) for item in read_items if not isinstance(item, Found))
+    report.damage.extend(str(item) for item in read_items if isinstance(item, Damage) and not item.foreign)
     if effort is not Effort.QUICK:
         return found, len(found)
     chosen = sorted(random.Random(SEED).sample(range(len(found)), len(found) // 3))

@@ -25,7 +25,7 @@ def run(paths: Iterable[Path | str], families: Sequence[str] | None = None) -> C
     started = time.monotonic()
     for item in _shown(read(paths)):
         if isinstance(item, Damage):
-            report.damage.append(str(item))
+            (report.notes if item.foreign else report.damage).append(str(item))
         elif item.session.family in wanted:
             for _ in replay(item, report):
                 pass

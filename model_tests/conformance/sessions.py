@@ -94,7 +94,7 @@ def session_of(value: object) -> Session:
     Raises:
         Malformed: it is not of the documented form.
     """
-    fields = Fields.of("the line", value)
+    fields = Fields.of("the session", value)
     session = fields.text("id")
     fields = replace(fields, place=f"session {session}")
     family = fields.one_of("family", *FAMILIES)

@@ -17,6 +17,13 @@ from spec.vocabulary import ABSENT, ErrorCode
 LOG_START_SINCE = 5
 """First version of Produce whose answer has the log start offset."""
 
+ONLY_BEFORE_THE_LOG = (
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.INVALID_REQUIRED_ACKS,
+)
+"""Errors that say by themselves that the log was not asked."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProduceRequest:

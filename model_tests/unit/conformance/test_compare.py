@@ -1,0 +1,86 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from model_tests.conformance.answers import Appended, Fetched, Produced, SeenPartition, SeenProducer
+from model_tests.conformance.compare import Difference, differences, undecided
+from model_tests.conformance.sessions import Marks, Step, session_of
+from model_tests.conformance.symbols import Symbols
+from model_tests.unit.conformance.written import accepted, produce, session
+from spec.vocabulary import ErrorCode
+
+ACCEPTED = Produced({"t-0": Appended(ErrorCode.NONE, 0, log_start_offset=0)}, several=False)
+SEEN = {"t-0": SeenPartition((SeenProducer(1, 0, 0, -1, -1), SeenProducer(0, 0, 5, -1, -1)), 1, 1)}
+
+
+def symbols() -> Symbols:
+    known = Symbols()
+    known.meet("pid0", 0)
+    known.meet("pid1", 1)
+    return known
+
+
+def step(**changed: Any) -> Step:
+    entry = {"producer_epoch": 0, "coordinator_epoch": -1, "current_txn_start_offset": -1}
+    producers = [
+        {"producer_id": "pid0", "last_sequence": 5, **entry},
+        {"producer_id": "pid1", "last_sequence": 0, **entry},
+    ]
+    after = {"producers": {"t-0": producers}, "offsets": {"t-0": {"hw": 1, "lso": 1}}}
+    return replace(session_of(session(produce(accepted(0)))).steps[0], after=after, **changed)
+
+
+def test_what_is_as_recorded_has_no_differences() -> None:
+    """The order in which producers are listed means nothing."""
+    assert differences(step(), ACCEPTED, SEEN, symbols()) == ()
+
+
+@pytest.mark.parametrize("field", ["error", "error_code", "base_offset", "log_append_time", "log_start_offset"])
+def test_every_field_of_the_answer_is_compared(field: str) -> None:
+    """Whatever the broker said otherwise, missing fields too, is a difference at its place."""
+    falsified = step(response={**accepted(0), field: 99})
+    lacking = step(response={key: value for key, value in accepted(0).items() if key != field})
+
+    assert [found.where for found in differences(falsified, ACCEPTED, SEEN, symbols())] == [f"response.{field}"]
+    assert [found.where for found in differences(lacking, ACCEPTED, SEEN, symbols())] == [f"response.{field}"]
+
+
+def test_every_field_of_the_state_is_compared() -> None:
+    """A producer, a watermark, or a part of the state that a side does not have."""
+    entry = {"producer_id": "pid0", "producer_epoch": 0, "last_sequence": 4}
+    after = {"producers": {"t-0": [entry]}, "offsets": {"t-0": {"hw": 1, "lso": 0}}, "groups": {"g0": {}}}
+
+    found = differences(replace(step(), after=after), ACCEPTED, SEEN, symbols())
+
+    assert [difference.where for difference in found] == [
+        "after.producers.t-0.pid0.last_sequence",
+        "after.producers.t-0.pid0.coordinator_epoch",
+        "after.producers.t-0.pid0.current_txn_start_offset",
+        "after.producers.t-0.pid1",
+        "after.offsets.t-0.lso",
+        "after.groups",
+    ]
+
+
+def test_a_fetch_is_compared_down_to_its_records() -> None:
+    """Lists of the same length differ at a position, others as a whole."""
+    recorded = {"error": "NONE", "error_code": 0, "hw": 1, "lso": 1, "log_start_offset": 0, "aborted": []}
+    fetched = step(response={**recorded, "batches": [], "delivered": [[0, "s1r0"]]})
+    answer = Fetched(ErrorCode.NONE, 1, 1, 0, (), (), ((0, "s2r0"),))
+
+    assert differences(fetched, answer, SEEN, symbols()) == (Difference("response.delivered[0][1]", "s1r0", "s2r0"),)
+
+
+def test_only_what_the_recording_marks_is_undecided() -> None:
+    """A race excuses a step; other clients excuse the name of the error, and only for the names noted."""
+    refused = Produced({"t-0": Appended(ErrorCode.INVALID_TXN_STATE, -1, log_start_offset=0)}, several=False)
+    only_error = (Difference("response.error", "TRANSACTION_ABORTABLE", "INVALID_TXN_STATE"),)
+    offset_too = (*only_error, Difference("response.base_offset", 0, -1))
+    marks = Marks(accept_errors=frozenset({"TRANSACTION_ABORTABLE", "INVALID_TXN_STATE"}))
+
+    assert undecided(only_error, marks, refused).startswith("racy_error")
+    assert undecided(only_error, Marks(racy=True), refused).startswith("racy:")
+    assert undecided(only_error, Marks(), refused) == ""
+    assert undecided(offset_too, marks, refused) == ""
+    assert undecided(only_error, Marks(accept_errors=frozenset({"TRANSACTION_ABORTABLE"})), refused) == ""

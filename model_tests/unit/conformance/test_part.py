@@ -1,0 +1,44 @@
+import pytest
+
+from model_tests.conformance.attribution import Attribution, rules_at_stake
+from model_tests.conformance.controls import CORRUPTIONS
+from model_tests.conformance.files import sessions
+from model_tests.conformance.on_specification import OnSpecification
+from model_tests.conformance.part import RECORDINGS, RULES, evidence
+from model_tests.conformance.side_by_side import SPECIFICATION, outcomes
+from model_tests.verify.results import Effort, Part
+from spec.evidence import Layer
+
+
+@pytest.fixture(scope="module")
+def quick() -> Part:
+    return evidence(Effort.QUICK)
+
+
+def test_every_rule_holds_on_steps_that_are_about_it(quick: Part) -> None:
+    """A result for each rule, with a count above zero."""
+    assert [result.rule for result in quick.results] == list(RULES)
+    assert all(result.passed and result.layer is Layer.CONFORMANCE for result in quick.results)
+    assert quick.failures == ()
+
+
+def test_a_quick_run_takes_a_third(quick: Part) -> None:
+    """The sample is said, and the report's figures are of what ran."""
+    assert quick.sampled == "ran 498 of 1,494 sessions"
+    assert quick.extra["sessions"] == 498
+
+
+def test_every_corrupted_recording_is_disagreed_with(quick: Part) -> None:
+    """Both sides name the corrupted step, and nothing else."""
+    assert [control.name for control in quick.controls] == [corruption.name for corruption in CORRUPTIONS]
+    assert [control.detail for control in quick.controls if not control.passed] == []
+
+
+def test_like_steps_are_about_the_same_rules() -> None:
+    """Asking once for what is alike gives what asking every time gives."""
+    attribution = Attribution()
+    for recorded in list(sessions(RECORDINGS))[::60]:
+        for outcome in outcomes(recorded, {SPECIFICATION: OnSpecification}):
+            asked = (outcome.step, outcome.decided, recorded.profile)
+
+            assert attribution.rules_at_stake(*asked) == rules_at_stake(*asked)
