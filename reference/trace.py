@@ -22,6 +22,9 @@ class Kind(StrEnum):
     TEXT = "text"
 
 
+ABSENT_OF: Final[dict[Kind, int | bool | str]] = {Kind.INTEGER: -1, Kind.BOOLEAN: False, Kind.TEXT: ""}
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column: name, type, meaning, and the value that means absent."""
