@@ -5,13 +5,13 @@ import json
 import lzma
 import os
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, TypeAlias
 
 from model_tests.conformance.fields import Malformed
-from model_tests.conformance.sessions import Session, session_of
+from model_tests.conformance.sessions import FAMILIES, Session, session_of
 
 SUFFIXES: Final = (".ndjson", ".ndjson.gz", ".ndjson.xz")
 GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -50,8 +50,8 @@ class Found:
 Read: TypeAlias = Found | Damage
 
 
-def read(paths: Iterable[Path | str]) -> Iterator[Read]:
-    """Every session in files and directories, in order, each file once; what is damaged stands in its place."""
+def read(paths: Iterable[Path | str], families: Collection[str] = tuple(FAMILIES)) -> Iterator[Read]:
+    """Every session of some families, in order, each file once; what is damaged stands in its place."""
     met: set[Path] = set()
     for given in paths:
         for file in _files(str(given)):
@@ -59,7 +59,7 @@ def read(paths: Iterable[Path | str]) -> Iterator[Read]:
                 yield file
             elif file.resolve() not in met:
                 met.add(file.resolve())
-                yield from _or_foreign(file)
+                yield from _or_foreign(file, families)
 
 
 def sessions(*paths: Path | str) -> Iterator[Session]:
@@ -96,16 +96,17 @@ def _unreadable(path: Path, error: OSError) -> Damage:
     return Damage(str(error.filename or path), 0, (error.strerror or str(error)).lower())
 
 
-def _or_foreign(file: Path) -> Iterator[Read]:
+def _or_foreign(file: Path, families: Collection[str]) -> Iterator[Read]:
     """The sessions of a file; one line only if there is none in it."""
     damaged: list[Damage] = []
     any_session = False
-    for item in _lines(file):
-        if isinstance(item, Found):
+    for item in _lines(file, families):
+        if not isinstance(item, Damage):
             any_session = True
             yield from damaged
             damaged = []
-            yield item
+            if item:
+                yield item
         elif any_session:
             yield item
         else:
@@ -117,19 +118,20 @@ def _or_foreign(file: Path) -> Iterator[Read]:
         yield from damaged
 
 
-def _lines(file: Path) -> Iterator[Read]:
-    number = 0
+def _lines(file: Path, families: Collection[str]) -> Iterator[Read | None]:
+    number, empty = 0, True
     try:
         with _opened(file) as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
-                    yield _session(str(file), number, line)
+                    empty = False
+                    yield _session(str(file), number, line, families)
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
         yield Damage(str(file), number + 1, f"compressed data is damaged: {error}")
     except OSError as error:
         yield _unreadable(file, error)
     else:
-        if not number:
+        if empty:
             yield Damage(str(file), 0, "empty")
 
 
@@ -143,12 +145,21 @@ def _opened(file: Path) -> IO[bytes]:
     return file.open("rb")
 
 
-def _session(path: str, number: int, line: bytes) -> Read:
+def _session(path: str, number: int, line: bytes, families: Collection[str]) -> Read | None:
+    """The session in a line, None if it is of another family."""
     try:
-        return Found(path, number, session_of(json.loads(line)))
+        value = json.loads(line)
+        if _is_of_others(value, families):
+            return None
+        return Found(path, number, session_of(value))
     except Malformed as error:
         return Damage(path, number, str(error))
     except RecursionError:
         return Damage(path, number, "not a session: nested too deeply")
     except ValueError as error:
         return Damage(path, number, f"not JSON: {error}")
+
+
+def _is_of_others(value: object, families: Collection[str]) -> bool:
+    family = value.get("family") if isinstance(value, dict) else None
+    return isinstance(family, str) and family in FAMILIES and family not in families

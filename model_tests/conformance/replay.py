@@ -23,10 +23,10 @@ def run(paths: Iterable[Path | str], families: Sequence[str] | None = None) -> C
     report = ConformReport()
     wanted = _wanted(families or (), report)
     started = time.monotonic()
-    for item in _shown(read(paths)):
+    for item in _shown(read(paths, wanted)):
         if isinstance(item, Damage):
             (report.notes if item.foreign else report.damage).append(str(item))
-        elif item.session.family in wanted:
+        else:
             for _ in replay(item, report):
                 pass
     report.seconds = time.monotonic() - started

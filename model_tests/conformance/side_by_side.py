@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from model_tests.conformance.answers import Answer, SeenPartition, Side
+from model_tests.conformance.answers import Answer, Initialized, SeenPartition, Side
 from model_tests.conformance.attribution import explained, rules_at_stake
 from model_tests.conformance.compare import Difference, differences, undecided
 from model_tests.conformance.on_reference import OnReference
@@ -56,8 +56,8 @@ class _Player:
             seen: Mapping[str, SeenPartition] = {} if step.after is None else self.side.seen()
         except Exception as error:  # noqa: BLE001  # a side that breaks down has answered wrongly, whatever broke
             return (Difference("response", step.response, f"{type(error).__name__}: {error}"),), ""
-        if isinstance(step.request, InitProducerId):
-            self.symbols.meet(step.response.get("producer_id"), getattr(answer, "producer_id", -1))
+        if isinstance(answer, Initialized):
+            self.symbols.meet(answer.producer_id)
         found = differences(step, answer, seen, self.symbols)
         return found, undecided(found, step.marks, answer) if found else ""
 

@@ -28,10 +28,13 @@ class Symbols:
         """The symbol of a number; the number itself if it has none, and -1 for none."""
         return self._symbols.get(number, number)
 
-    def meet(self, symbol: object, number: int) -> None:
-        """Let a symbol stand for a number that a side handed out, if neither was met before."""
-        fresh = number >= 0 and number not in self._symbols
-        if isinstance(symbol, str) and symbol not in self._numbers and fresh:
+    def meet(self, number: int) -> None:
+        """Give an id that a side has just handed out the next symbol, if it is a new one.
+
+        Symbols count the ids of a session in the order in which they appeared, in requests and answers.
+        """
+        symbol = f"pid{len(self._numbers)}"
+        if number >= 0 and number not in self._symbols and symbol not in self._numbers:
             self._name(symbol, number)
 
     def _name(self, symbol: str, number: int) -> None:

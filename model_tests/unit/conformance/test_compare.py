@@ -16,8 +16,8 @@ SEEN = {"t-0": SeenPartition((SeenProducer(1, 0, 0, -1, -1), SeenProducer(0, 0, 
 
 def symbols() -> Symbols:
     known = Symbols()
-    known.meet("pid0", 0)
-    known.meet("pid1", 1)
+    known.meet(0)
+    known.meet(1)
     return known
 
 

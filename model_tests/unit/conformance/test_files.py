@@ -66,12 +66,13 @@ def test_a_truncated_file_is_named_where_it_breaks(tmp_path: Path, compress: Cal
     ("content", "message"),
     [
         (b"", "empty"),
+        (b"\n \n", "empty"),
         (bytes(range(128, 256)) * 3, "not JSON"),
         (b"one\ntwo\nthree\n", "3 lines, and no session in any of them"),
         (b"[" * 100_000 + b"\n", "nested too deeply"),
         (b'{"id": ' + b"9" * 5000 + b"}\n", "not JSON"),
     ],
-    ids=["empty", "binary", "text", "deep", "digits"],
+    ids=["empty", "blank", "binary", "text", "deep", "digits"],
 )
 def test_a_foreign_file_is_one_line(tmp_path: Path, content: bytes, message: str) -> None:
     """However many lines are no sessions, a file without any is named once."""

@@ -121,6 +121,11 @@ def test_an_id_that_was_handed_out_before_is_disagreed_with() -> None:
     assert found_in(init("pid0"), init("pid1"), init("pid0")) == [(2, SPECIFICATION), (2, REFERENCE)]
 
 
+def test_an_id_out_of_order_is_disagreed_with_where_it_was_handed_out() -> None:
+    """A falsified id is one wrong step; what the session does with the true one still agrees."""
+    assert found_in(init("pid4"), produce(accepted(0)), produce(resent(0))) == [(0, SPECIFICATION), (0, REFERENCE)]
+
+
 def test_a_side_that_breaks_down_disagrees() -> None:
     """An exception is a wrong answer, named, and the replay goes on."""
 
