@@ -1,0 +1,82 @@
+import pytest
+
+from reference.broker.partition import Partition
+from reference.broker.produce import ProduceRequest, handle_produce
+from reference.broker.validation import parse_client_records
+from reference.errors import CorruptMessage
+from reference.log.batch import CONTROL, RecordBatch, blank_batch
+from spec.versions import NEWEST
+from spec.vocabulary import ErrorCode, LeaderEpoch, Offset, Sequence
+
+GOOD = blank_batch(2, producer_id=1, epoch=0, base_sequence=0)
+TRANSACTIONAL = blank_batch(2, producer_id=1, epoch=0, base_sequence=0, transactional=True)
+
+
+def answer(*batches: RecordBatch, transactional_id: str | None = None, acks: int = -1) -> tuple[ErrorCode, int]:
+    request = ProduceRequest({0: batches}, transactional_id, acks)
+    found = handle_produce({0: Partition(NEWEST)}, request)[0]
+    return found.error, found.log_start
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        GOOD._replace(last_offset_delta=0),
+        GOOD._replace(record_count=0, last_offset_delta=-1),
+        GOOD._replace(base_sequence=Sequence(-1)),
+        GOOD._replace(attributes=CONTROL),
+        GOOD.at(Offset(5), LeaderEpoch(-1)),
+    ],
+    ids=["count", "empty", "no-sequence", "control", "offset"],
+)
+def test_a_batch_of_a_wrong_form_is_refused_at_the_log(bad: RecordBatch) -> None:
+    """The log refuses it, so that the answer has the log start offset."""
+    assert (ErrorCode.INVALID_RECORD, 0) == answer(bad)
+
+
+def test_two_batches_are_refused_before_the_log() -> None:
+    """One batch per partition; the request is refused, and the answer has no log start offset."""
+    assert (ErrorCode.INVALID_RECORD, -1) == answer(GOOD, GOOD)
+
+
+def test_transactional_records_need_a_transactional_id() -> None:
+    """None at all is unauthorised, an empty one is invalid."""
+    assert (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1) == answer(TRANSACTIONAL)
+    assert (ErrorCode.INVALID_REQUEST, -1) == answer(TRANSACTIONAL, transactional_id="")
+    assert (ErrorCode.INVALID_TXN_STATE, 0) == answer(TRANSACTIONAL, transactional_id="t")
+
+
+def test_acks_are_none_one_or_all() -> None:
+    """Any other number is refused."""
+    assert ErrorCode.INVALID_REQUIRED_ACKS == answer(GOOD, acks=2)[0]
+    assert [ErrorCode.NONE] * 3 == [answer(GOOD, acks=acks)[0] for acks in (-1, 0, 1)]
+
+
+def test_all_needs_enough_replicas() -> None:
+    """Fewer in sync than min.insync.replicas: refused before the log; acks=1 does not ask."""
+    for acks, error in ((-1, ErrorCode.NOT_ENOUGH_REPLICAS), (1, ErrorCode.NONE)):
+        request = ProduceRequest({0: (GOOD,)}, acks=acks)
+        assert error == handle_produce({0: Partition(NEWEST)}, request, min_insync=2, insync=1)[0].error
+
+
+def test_old_answers_have_no_log_start() -> None:
+    """The log start offset came with version 5."""
+    request = ProduceRequest({0: (GOOD,)}, version=3)
+
+    assert -1 == handle_produce({0: Partition(NEWEST)}, request)[0].log_start
+
+
+def test_an_unknown_partition_is_named() -> None:
+    """A partition that the node does not host is refused alone."""
+    found = handle_produce({0: Partition(NEWEST)}, ProduceRequest({0: (GOOD,), 1: (GOOD,)}))
+
+    assert [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] == [found[0].error, found[1].error]
+
+
+def test_damaged_bytes_are_corrupt() -> None:
+    """A client's bytes are read whole or refused."""
+    data = GOOD.encode()
+
+    assert (GOOD,) == parse_client_records(data)
+    with pytest.raises(CorruptMessage):
+        parse_client_records(data[:-1])

@@ -1,0 +1,77 @@
+import json
+
+import pytest
+
+from reference.faults import STATE_RETAINED
+from reference.raw import RawWorld
+from reference.recorder import Row
+from reference.schedule import RawScheduler
+from reference.simulate import simulate
+from reference.tape import Tape
+from reference.trace import AFTER, BEFORE, COLUMNS, Column
+from spec.versions import NEWEST, PROFILES, Profile
+
+WORKLOADS = ("producers", "raw")
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES.keys())
+def test_every_row_has_exactly_the_columns(profile: Profile, workload: str) -> None:
+    """Rows of every version and workload are rows of the schema, with values of the columns' kinds."""
+    rows = simulate(1, profile, 60, workload=workload)
+
+    assert 60 == len(rows)
+    for row in rows:
+        assert [column.name for column in COLUMNS] == list(row)
+        assert all(type(row[column.name]) is type(column.absent) or type(column.absent) is int for column in COLUMNS)
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_a_seed_and_its_tape_give_the_same_rows(workload: str) -> None:
+    """A trace is rebuilt from its seed, and from the tape that the seed made."""
+    tape = Tape.seeded(7)
+    first = simulate(7, steps=150, workload=workload, tape=tape)
+
+    assert json.dumps(first) == json.dumps(simulate(7, steps=150, workload=workload))
+    assert first == simulate(7, steps=150, workload=workload, tape=Tape.recorded(tape.drawn))
+
+
+def values(row: Row, columns: tuple[Column, ...]) -> list[object]:
+    return [row[column.name] for column in columns]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_refused_append_changes_nothing(seed: int) -> None:
+    """Before and after are equal in every row with an error."""
+    refused = [row for row in simulate(seed, steps=200, workload="raw") if row["error"] != 0]
+
+    assert refused
+    for row in refused:
+        assert values(row, BEFORE) == values(row, AFTER)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_steps_of_a_producer_are_linked(seed: int) -> None:
+    """What a step leaves of a producer on a replica is what the next step there finds."""
+    left: dict[tuple[object, ...], object] = {}
+    for row in simulate(seed, steps=400, workload="raw"):
+        key = (row["node"], row["partition"], row["producer_id"])
+        assert left.get(key, -1) == row["before_epoch"]
+        left[key] = row["after_epoch"]
+
+
+def test_an_unknown_workload_is_named() -> None:
+    """The message says which workloads there are."""
+    with pytest.raises(ValueError, match="producers"):
+        simulate(0, workload="other")
+
+
+def test_the_raw_workload_reaches_every_refusal() -> None:
+    """A few seeds meet every answer of the append path of the newest version."""
+    tape = Tape.seeded(3)
+    scheduler = RawScheduler(RawWorld(NEWEST, tape), tape, STATE_RETAINED)
+
+    for _ in range(3000):
+        scheduler.turn()
+
+    assert {0, 45, 47, 48, 52, 53, 87} == {row["error"] for row in scheduler.recorder.rows}
