@@ -53,11 +53,16 @@ def resend_is_recognised(stream: Stream, batch: Term) -> Term:
 
 
 def next_in_order_is_appended(stream: Stream, batch: Term) -> Term:
-    """The batch in flight that was sent directly after the last one in the log is appended when it arrives."""
-    current, length = stream.current(batch), stream.length()
-    follows = choose(length == 0, current == 0, stream.written(length - 1) == current - 1)
-    due = all_of(stream.in_flight(batch), stream.place(batch) == ABSENT, follows)
+    """A batch in flight that is the first of its epoch or directly follows the log's last is appended when it arrives."""
+    current = stream.current(batch)
+    due = all_of(stream.in_flight(batch), stream.place(batch) == ABSENT, _is_next(stream, current))
     return implies(due, stream.decided(current).reply.appended)
+
+
+def _is_next(stream: Stream, request: Term) -> Term:
+    length = stream.length()
+    follows = all_of(length > 0, stream.written(length - 1) == request - 1)
+    return any_of(request == 0, stream.epoch(request - 1) < stream.epoch(request), follows)
 
 
 def epochs_never_fall(stream: Stream, i: Term, j: Term) -> Term:
@@ -119,20 +124,19 @@ def sequences_follow(stream: Stream, r: Term, q: Term) -> Term:
     )
 
 
+def client_starts_at_zero(stream: Stream) -> Term:
+    """The client's next sequence is never negative, and 0 before the first request."""
+    return all_of(stream.next_sequence() >= 0, implies(stream.requests() == 0, stream.next_sequence() == 0))
+
+
 def client_continues(stream: Stream, request: Term) -> Term:
     """The client's next sequence follows its requests of this epoch, and is 0 where there is none."""
     count = stream.requests()
     later = stream.base(request) + stream.delta(request) + (count - request)
     follows = all_of(stream.next_sequence() >= later, implies(request == count - 1, stream.next_sequence() == later))
     restarted = implies(request == count - 1, stream.next_sequence() == 0)
-    return all_of(
-        stream.next_sequence() >= 0,
-        implies(count == 0, stream.next_sequence() == 0),
-        implies(
-            _before(0, request, count),
-            choose(stream.epoch(request) == stream.client_epoch(), follows, restarted),
-        ),
-    )
+    of_this_epoch = stream.epoch(request) == stream.client_epoch()
+    return implies(_before(0, request, count), choose(of_this_epoch, follows, restarted))
 
 
 def log_holds_requests(stream: Stream, i: Term) -> Term:
@@ -216,6 +220,13 @@ def resolved_is_replicated(stream: Stream, batch: Term) -> Term:
     return implies(sure, _before(0, stream.place(batch), stream.replicated()))
 
 
+def lowest_is_next(stream: Stream, batch: Term) -> Term:
+    """While nothing is in doubt, the lowest batch in flight is in the log or next in order."""
+    lowest = all_of(stream.in_flight(batch), any_of(batch == 0, stream.settled(batch - 1)))
+    absent = all_of(negate(stream.unresolved()), stream.place(batch) == ABSENT)
+    return implies(all_of(lowest, absent), _is_next(stream, batch))
+
+
 class Claims:
     """The claims about a system with these knobs."""
 
@@ -228,8 +239,9 @@ class Claims:
             self._claim(logged_at_most_once, rules.SEQ_EXACTLY_ONCE, POSITION, POSITION),
             self._claim(acknowledged_is_logged, rules.SEQ_EXACTLY_ONCE, BATCH),
             self._claim(log_order_is_send_order, rules.SEQ_ORDER, POSITION, POSITION),
-            self._claim(next_in_order_is_appended, rules.SEQ_ORDER, BATCH),
+            self._claim(next_in_order_is_appended, rules.SEQ_SUCCESSOR, BATCH),
             self._claim(resend_is_recognised, rules.SEQ_WINDOW_SUFFICES, BATCH),
+            self._claim(lowest_is_next, rules.SEQ_ORDER, BATCH),
             self._claim(epochs_never_fall, rules.FENCE_STALE_EPOCH, POSITION, POSITION),
             self._claim(lower_epoch_is_refused, rules.FENCE_STALE_EPOCH, REQUEST),
         )
@@ -241,6 +253,7 @@ class Claims:
             self._claim(request_is_batch, rules.SEQ_EXACTLY_ONCE, REQUEST),
             self._claim(request_shape, rules.SEQ_ORDER, REQUEST),
             self._claim(sequences_follow, rules.SEQ_ORDER, REQUEST, REQUEST),
+            self._claim(client_starts_at_zero, rules.SEQ_ORDER),
             self._claim(client_continues, rules.SEQ_ORDER, REQUEST),
             self._claim(log_holds_requests, rules.SEQ_EXACTLY_ONCE, POSITION),
             self._claim(place_is_position, rules.SEQ_EXACTLY_ONCE, BATCH),

@@ -1,0 +1,37 @@
+"""Finite instances of a system: which values the arguments of its functions and actions have."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from spec.systems.language import Sort, System
+
+
+class Vacuous(Exception):
+    """A system of which less can happen, or more is excluded, than it says: names the culprit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finite:
+    """The values of each sort, by its name."""
+
+    values: Mapping[str, tuple[int, ...]]
+
+    def of(self, sort: Sort) -> tuple[int, ...]:
+        """The values of one sort."""
+        if not self.values.get(sort.name):
+            raise Vacuous(f"the instance has no {sort.name}")
+        return self.values[sort.name]
+
+    def points(self, over: tuple[Sort, ...]) -> Iterator[tuple[int, ...]]:
+        """Every tuple of arguments of these sorts."""
+        return product(*(self.of(sort) for sort in over))
+
+
+def demand_all_happen(system: System, happened: frozenset[str]) -> None:
+    """Refuse a system with an action that cannot happen, or with a dormant one that can."""
+    for action in system.actions:
+        if action.dormant and action.name in happened:
+            raise Vacuous(f"{action.name} must never happen in {system.name}, and does")
+        if not action.dormant and action.name not in happened:
+            raise Vacuous(f"{action.name} can never happen in {system.name}")
