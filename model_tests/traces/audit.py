@@ -9,7 +9,7 @@ import pyarrow as pa
 from model_tests.traces.audit_findings import Verdict
 from model_tests.traces.audit_holes import Surroundings
 from model_tests.traces.audit_partition import audit_batches
-from model_tests.traces.audit_report import AuditReport, Audited
+from model_tests.traces.audit_report import Audited, AuditReport
 from model_tests.traces.audit_wire import decode, encode
 from model_tests.traces.kafka_log import KafkaLog, as_option, places_of
 from model_tests.traces.kafka_log_arrow import batches_and_damage

@@ -1,4 +1,4 @@
-"""The append decision on every batch of a log: was the leader right to append it, and is the state as gathered?"""
+"""The append decision on every batch of a log: whether it might be appended, on which state."""
 
 from dataclasses import dataclass, replace
 
@@ -78,8 +78,8 @@ def _wrongly_guessed(links: Links, after: ProducerEntry) -> Facts:
 
 
 def _rows(entry: ProducerEntry, rows: slice) -> ProducerEntry:
-    columns = dict(flatten(entry))
-    return build(ProducerEntry, lambda name: columns[name][rows] if isinstance(columns[name], np.ndarray) else columns[name])
+    columns = {name: column[rows] if isinstance(column, np.ndarray) else column for name, column in flatten(entry)}
+    return build(ProducerEntry, columns.__getitem__)
 
 
 def _at_stake(links: Links, sent: Term, known: Term) -> dict[Rule, Term]:

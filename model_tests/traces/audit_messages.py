@@ -88,7 +88,8 @@ def _what(broken: Break) -> str:
 def _stale(state: ProducerEntry, request: AppendRequest, original: int) -> str:
     kind = "marker" if request.control else "data"
     again = f"; the same sequences are at offset {original} already" if original != ABSENT else ""
-    return f"{kind} of epoch {request.producer_epoch} after epoch {state.epoch}, expected {state.epoch} or higher{again}"
+    found = f"{kind} of epoch {request.producer_epoch} after epoch {state.epoch}"
+    return f"{found}, expected {state.epoch} or higher{again}"
 
 
 def _second_copy(broken: Break) -> str:
@@ -120,7 +121,8 @@ def _out_of_sequence(broken: Break) -> str:
 def _other(rule: Rule, broken: Break) -> str:
     state, request = broken.before, broken.request
     if rule is rules.SEQ_EPOCH_RESET:
-        return f"epoch rises from {state.epoch} to {request.producer_epoch} at sequence {request.base_sequence}, expected 0"
+        rises = f"epoch rises from {state.epoch} to {request.producer_epoch}"
+        return f"{rises} at sequence {request.base_sequence}, expected 0"
     if rule is rules.FENCE_COORDINATOR_EPOCH:
         return (
             f"marker of coordinator epoch {request.coordinator_epoch} after one of {state.coordinator_epoch}, "

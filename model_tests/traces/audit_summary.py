@@ -61,9 +61,7 @@ def visible_records(batches: Batches, found: Transactions, log_start: int, last_
     """How many records a read_committed reader is given from the log start on."""
     ended = found.joins & (found.marker >= 0)
     aborted = ended & (batches.control_type[found.marker] == ControlType.ABORT.value)
-    delivered = is_delivered(
-        control=batches.control, transactional=found.joins, aborted=aborted, read_committed=True
-    )
+    delivered = is_delivered(control=batches.control, transactional=found.joins, aborted=aborted, read_committed=True)
     return int(_records_within(batches, log_start, last_stable)[delivered].sum())
 
 

@@ -152,7 +152,8 @@ def _add_log(folder: Path, own: list[str], names: list[str], listing: Listing) -
         later = [base for base in bases if base > int(name[:20])]
         segments.append(Segment(str(path), int(name[:20]), later[0] if later else ABSENT))
     listing.ignored.extend(str(folder / name) for name in names if name not in own and _is_foreign_here(folder / name))
-    listing.ignored.extend(f"{folder / name}: left by the cleaner" for name in names if name.endswith((".cleaned", ".swap")))
+    unfinished = [name for name in names if name.endswith((".cleaned", ".swap"))]
+    listing.ignored.extend(f"{folder / name}: left by the cleaner" for name in unfinished)
     _bad_folders(folder, names, listing)
     if segments:
         listing.logs.append(_described(folder, tuple(sorted(segments, key=lambda one: one.base)), listing))

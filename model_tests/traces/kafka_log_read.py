@@ -1,7 +1,5 @@
 """One segment, read, checked and in order."""
 
-from dataclasses import replace
-
 from model_tests.traces.kafka_log_batches import Batches
 from model_tests.traces.kafka_log_order import in_order
 from model_tests.traces.kafka_log_segment import Damage, Segment, read_bytes, read_segment

@@ -1,0 +1,183 @@
+"""The audit's part of `eos verify`: the bundled real logs hold, and the defects planted in them are found."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from model_tests.traces.audit import run
+from model_tests.traces.audit_findings import Finding, Severity
+from model_tests.traces.audit_recordings import DEFECTS, RECORDED, Defect, Observed, defects, observed, unpacked
+from model_tests.traces.audit_report import Audited, AuditReport
+from model_tests.verify.results import Control, Effort, Part, Result, Verdict
+from spec import rules
+from spec.evidence import Layer
+from spec.rules import RULES, Rule
+
+JUDGED: Final = (
+    rules.SEQ_FIRST,
+    rules.SEQ_SUCCESSOR,
+    rules.SEQ_EPOCH_RESET,
+    rules.SEQ_EXACTLY_ONCE,
+    rules.FENCE_STALE_EPOCH,
+    rules.FENCE_EPOCH_MONOTONE,
+    rules.LSO_BOUNDS,
+)
+"""The rules that this part brings evidence for."""
+
+FOUND_BY_LATER_CHECKS: Final = ("txn.", "lso.aborted_index", "seq.state_recoverable")
+"""Defects of which a partition's batches alone say nothing."""
+
+_COUNTED: Final = (Severity.VIOLATION, Severity.SUSPICIOUS)
+
+
+def evidence(effort: Effort) -> Part:  # the logs are small enough to be audited whole every time
+    """Audit the bundled logs and their defects in one run."""
+    with unpacked() as directory:
+        report = run([directory])
+        cases = defects(directory)
+    logs = tuple(one for one in report.audited if _root(one.path, directory) != DEFECTS)
+    seconds = report.seconds / len(JUDGED)
+    return Part(
+        name="audit",
+        results=tuple(_result(rule, logs, seconds) for rule in JUDGED),
+        controls=tuple(_control(case, report, directory) for case in cases if _is_control(case)),
+        extra=_figures(logs, report, directory),
+        failures=(
+            *_disagreements(logs, directory),
+            *_false_alarms(cases, report, directory),
+            *_wrong_damage(cases, report, directory),
+        ),
+    )
+
+
+def _root(path: str, directory: Path) -> str:
+    return Path(path).relative_to(directory).parts[0]
+
+
+def _result(rule: Rule, logs: Iterable[Audited], seconds: float) -> Result:
+    logs = tuple(logs)
+    broken = [
+        (one, finding)
+        for one in logs
+        for finding in one.verdict.findings
+        if finding.rule is rule and finding.severity is Severity.VIOLATION
+    ]
+    count = sum(one.verdict.judged.get(rule.id, 0) for one in logs)
+    return Result(
+        rule,
+        Layer.AUDIT,
+        Verdict.VIOLATED if broken else Verdict.HOLDS,
+        count,
+        seconds,
+        {"logs": len(RECORDED), "partitions": len(logs), "batches": count},
+        _line(*broken[0]) if broken else "",
+    )
+
+
+def _is_control(case: Defect) -> bool:
+    """Whether what the defect breaks shows in the batches of its partition."""
+    return bool(_visible_rules(case))
+
+
+def _visible_rules(case: Defect) -> tuple[str, ...]:
+    return tuple(rule for rule in case.rules if not rule.startswith(FOUND_BY_LATER_CHECKS))
+
+
+def _control(case: Defect, report: AuditReport, directory: Path) -> Control:
+    rule = RULES[_visible_rules(case)[0]]
+    expected = "suspicious" if rule is rules.SEQ_FIRST else "violated"
+    found = _found_in(case, report, directory)
+    got, detail = "nothing found", ""
+    if found:
+        one, first = found[0]
+        right = first.rule.id in case.rules and first.offset == case.offset and len(found) == 1
+        named = "violated" if first.severity is Severity.VIOLATION else str(first.severity)
+        got = named if right else f"{len(found)} findings, the first {first.rule.id} at {first.offset}"
+        detail = _line(one, first)
+    return Control(case.case, rule, expected, got, detail or case.note)
+
+
+def _found_in(case: Defect, report: AuditReport, directory: Path) -> list[tuple[Audited, Finding]]:
+    """Violations and suspicions in the partitions of a case."""
+    folder = directory / DEFECTS / case.case
+    return [
+        (one, finding)
+        for one, finding in report.findings
+        if Path(one.path).is_relative_to(folder) and finding.severity in _COUNTED
+    ]
+
+
+def _line(one: Audited, finding: Finding) -> str:
+    return f"{one.topic}-{one.partition} offset {finding.offset}, {finding.rule.id}: {finding.message}"
+
+
+def _disagreements(logs: Iterable[Audited], directory: Path) -> list[str]:
+    """Partitions of which the broker said something else than the audit."""
+    return [
+        f"{_root(one.path, directory)} {name}: audited {_as_observed(one)}, the broker said {_told(seen)}"
+        for one, name, seen in _observed(logs, directory)
+        if _as_observed(one) != _told(seen)
+    ]
+
+
+def _observed(logs: Iterable[Audited], directory: Path) -> list[tuple[Audited, str, Observed]]:
+    told = {recording: observed(recording) for recording in RECORDED}
+    named = [(one, f"{one.topic}-{one.partition}", told[_root(one.path, directory)]) for one in logs]
+    return [(one, name, seen[name]) for one, name, seen in named if name in seen]
+
+
+def _as_observed(one: Audited) -> tuple[int, int, int, int]:
+    at = one.verdict.offsets
+    return at.log_start, at.last_stable, at.log_end, one.verdict.visible_records
+
+
+def _told(seen: Observed) -> tuple[int, int, int, int]:
+    return seen.log_start, seen.lso, seen.log_end, seen.delivered
+
+
+def _false_alarms(cases: Iterable[Defect], report: AuditReport, directory: Path) -> list[str]:
+    """Findings in cases whose defect does not show in the batches of a partition."""
+    return [
+        f"{case.case}: {_line(one, finding)}"
+        for case in cases
+        if not _is_control(case)
+        for one, finding in _found_in(case, report, directory)
+    ]
+
+
+def _wrong_damage(cases: Iterable[Defect], report: AuditReport, directory: Path) -> list[str]:
+    """Damaged cases that are not named exactly once, and damage named where there is none."""
+    damaged = {case.case: 0 for case in cases if case.damage}
+    wrong = []
+    for bad in report.damage:
+        parts = Path(bad.path).relative_to(directory).parts
+        if parts[0] == DEFECTS and parts[1] in damaged:
+            damaged[parts[1]] += 1
+        else:
+            wrong.append(f"{'/'.join(parts)} position {bad.position}: {bad.message}")
+    return wrong + [f"{case}: named {count} times, expected once" for case, count in damaged.items() if count != 1]
+
+
+def _figures(logs: tuple[Audited, ...], report: AuditReport, directory: Path) -> dict[str, object]:
+    seen = _observed(logs, directory)
+    findings = [finding for one in logs for finding in one.verdict.findings]
+    return {
+        "logs": len(RECORDED),
+        "partitions": len(logs),
+        "batches": sum(one.verdict.batches for one in logs),
+        "records": sum(one.verdict.records for one in logs),
+        "open_transactions": sum(len(one.verdict.open_transactions) for one in logs),
+        "findings": {severity.value: sum(one.severity is severity for one in findings) for severity in Severity},
+        "compared_with_broker": len(seen),
+        "lso_agrees": sum(one.verdict.offsets.last_stable == told.lso for one, _, told in seen),
+        "visible_agrees": sum(one.verdict.visible_records == told.delivered for one, _, told in seen),
+        "defects": len(_audited_cases(report, directory)),
+        "seconds": round(report.seconds, 3),
+    }
+
+
+def _audited_cases(report: AuditReport, directory: Path) -> frozenset[str]:
+    """Names of the cases whose partitions were audited."""
+    folder = directory / DEFECTS
+    paths = [Path(one.path) for one in report.audited]
+    return frozenset(path.relative_to(folder).parts[0] for path in paths if path.is_relative_to(folder))

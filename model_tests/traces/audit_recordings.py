@@ -1,0 +1,63 @@
+"""The bundled logs of real brokers, unpacked for a while, and what was observed when they were recorded."""
+
+import json
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+_HERE: Final = Path(__file__).parent / "recordings"
+
+KAFKA_3_9: Final = "kafka-3.9.0"
+KAFKA_4_0: Final = "kafka-4.0-tv2"
+RECORDED: Final = (KAFKA_3_9, KAFKA_4_0)
+DEFECTS: Final = "defects"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What the broker and a consumer said of one partition."""
+
+    log_start: int
+    lso: int
+    log_end: int
+    delivered: int
+    delivered_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """One case: what was done, where it shows, and the rules of which one must name it."""
+
+    case: str
+    topic_partition: str
+    offset: int
+    producer_id: int
+    rules: tuple[str, ...]
+    note: str
+    damage: bool
+
+
+@contextmanager
+def unpacked() -> Iterator[Path]:
+    """A directory with every recording in a folder of its name, and the defects in another."""
+    with tempfile.TemporaryDirectory(prefix="eos-recordings-") as directory:
+        for name in RECORDED:
+            with tarfile.open(_HERE / f"{name}.tar.xz") as archive:
+                archive.extractall(directory, filter="data")
+        yield Path(directory)
+
+
+def observed(recording: str) -> Mapping[str, Observed]:
+    """What was observed of a recording's partitions, by topic and partition."""
+    plain: dict[str, dict[str, Any]] = json.loads((_HERE / f"{recording}.json").read_text())
+    return {partition: Observed(**figures) for partition, figures in plain.items()}
+
+
+def defects(directory: Path) -> tuple[Defect, ...]:
+    """The cases that were unpacked into the directory."""
+    plain: list[dict[str, Any]] = json.loads((directory / DEFECTS / "truth.json").read_text())
+    return tuple(Defect(**{**case, "rules": tuple(case["rules"])}) for case in plain)
