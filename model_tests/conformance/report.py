@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -181,7 +180,7 @@ class ConformReport:
             console.print(escape(line), soft_wrap=True)
 
     def _table(self) -> Table:
-        table = Table(title="Sessions of real brokers: specification and reference", box=box.SIMPLE)
+        table = Table(title="Sessions of real brokers: specification and reference", box=None)
         for heading in ("build", "version", "family"):
             table.add_column(heading)
         for heading in ("sessions", "steps", "agreed", "undecided", "disagreed"):
