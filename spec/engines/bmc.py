@@ -1,0 +1,235 @@
+"""Bounded search: a finite instance unrolled step by step, over bit-vectors, in Z3's finite-domain solver.
+
+The transition relation is built once and instantiated for each step. The search deepens one action at a time, so
+that the first violation found is at the end of a shortest trace.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, is_dataclass
+from itertools import count
+from typing import Any, Final
+
+import z3
+
+from spec.algebra import Term, all_of, any_of, implies, negate
+from spec.engines.finite import Finite
+from spec.engines.reading_z3 import Numbers, python_value, scalars_of
+from spec.engines.verdict import Happening, Holds, Refuted, Trace, Unknown, Verdict
+from spec.protocol.records import flatten
+from spec.systems.language import Action, Claim, Function, Sort, State, System, Variable, pick
+
+WIDTH: Final = 7
+"""Bits of every number: enough for sequences, offsets and sums of a small instance."""
+
+Point = tuple[int, ...]
+
+
+class Tables:
+    """The functions of one state as tables of terms, over the points of the instance."""
+
+    def __init__(self, variables: tuple[Variable, ...], finite: Finite, numbers: Numbers, name: str) -> None:
+        self._numbers = numbers
+        self.points = {v.name: list(finite.points(v.over)) for v in variables}
+        self.terms = {
+            v.name: [scalars_of(v.initial, f"{name}.{v.name}{at}", numbers.constant) for at in self.points[v.name]]
+            for v in variables
+        }
+        self.state = State({v.name: self._function(v) for v in variables})
+
+    def _function(self, variable: Variable) -> Function:
+        outside = _literal(variable.initial, self._numbers)
+        known = dict(zip(self.points[variable.name], self.terms[variable.name], strict=True))
+
+        def value(*at: Term) -> Term:
+            if all(isinstance(part, int) for part in at):
+                return known.get(at, outside)
+            result = outside
+            for point, term in known.items():
+                here = all_of(*(left == right for left, right in zip(at, point, strict=True)))
+                result = pick(here, term, result)
+            return result
+
+        return value
+
+    def constants(self) -> list[Term]:
+        """Every scalar of the state, in order."""
+        return [scalar for terms in self.terms.values() for term in terms for scalar in _scalars(term)]
+
+    def equal(self, state: State) -> Term:
+        """The tables are those of a state."""
+        return all_of(
+            *(
+                mine == theirs
+                for name, terms in self.terms.items()
+                for at, term in zip(self.points[name], terms, strict=True)
+                for mine, theirs in zip(_scalars(term), _scalars(getattr(state, name)(*at)), strict=True)
+            )
+        )
+
+
+def _scalars(term: Term) -> list[Term]:
+    return [scalar for _, scalar in flatten(term)] if is_dataclass(term) else [term]
+
+
+def _literal(value: Any, numbers: Numbers) -> Any:
+    if is_dataclass(value):
+        scalars = iter([numbers.value(scalar) for scalar in _scalars(value)])
+        return scalars_of(value, "", lambda *_: next(scalars))
+    return numbers.value(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large the question to the solver is."""
+
+    variables: int
+    depth: int
+
+
+class Unrolling:
+    """A system's finite instance as formulas: its start, one step, and what violates a claim."""
+
+    def __init__(self, system: System, finite: Finite, width: int = WIDTH) -> None:
+        self._system = system
+        self._finite = finite
+        self._numbers = Numbers(width)
+        self._before = Tables(system.variables, finite, self._numbers, "before")
+        self._after = Tables(system.variables, finite, self._numbers, "after")
+        self._chosen = self._numbers.constant("chosen")
+        self._arguments: dict[tuple[str, int], Term] = {}
+        self._step = self._transition()
+        self._start = z3.simplify(self._before.equal(system.initially()))
+
+    def start(self) -> Term:
+        """The state of step 0 is the initial one."""
+        return self.at(self._start, 0)
+
+    def step(self, number: int) -> Term:
+        """Some action leads from the state of this step to the next one."""
+        return self.at(self._step, number)
+
+    def violation(self, claim: Claim) -> Term:
+        """The claim does not hold for some arguments, in the state before."""
+        at, inside = self._points(claim.over)
+        return z3.simplify(self._term(all_of(inside, negate(claim.holds(self._before.state, *at)))))
+
+    def at(self, formula: Term, number: int) -> Term:
+        """A formula about a step and the next one, said of the step with this number."""
+        local = [self._chosen, *self._arguments.values()]
+        renamed = [(c, self._at_step(c, number)) for c in local]
+        renamed += [(c, self._at_step(c, number)) for c in self._before.constants()]
+        after = zip(self._after.constants(), self._before.constants(), strict=True)
+        renamed += [(c, self._at_step(before, number + 1)) for c, before in after]
+        return z3.substitute(formula, *renamed)
+
+    def size(self) -> int:
+        """Scalars of one state."""
+        return len(self._before.constants())
+
+    def trace(self, model: Any, depth: int) -> Trace:
+        """What happens in a model of so many steps."""
+        return tuple(self._happening(model, number) for number in range(depth))
+
+    def _happening(self, model: Any, number: int) -> Happening:
+        def value(constant: Term) -> int:
+            return int(python_value(model.eval(self._at_step(constant, number), model_completion=True)))
+
+        action = self._system.actions[value(self._chosen)]
+        at, _ = self._points(action.over)
+        return Happening(action.name, tuple(part if isinstance(part, int) else value(part) for part in at))
+
+    def _at_step(self, constant: Term, number: int) -> Term:
+        return z3.Const(f"{number}:{constant}", constant.sort())
+
+    def _points(self, over: tuple[Sort, ...]) -> tuple[list[Term], Term]:
+        seen: dict[str, Any] = {}
+        at = [self._argument(sort, next(seen.setdefault(sort.name, count()))) for sort in over]
+        inside = all_of(
+            *(any_of(*(part == value for value in self._finite.of(sort))) for part, sort in zip(at, over, strict=True))
+        )
+        return at, inside
+
+    def _argument(self, sort: Sort, number: int) -> Term:
+        values = self._finite.of(sort)
+        if len(values) == 1:
+            return values[0]
+        return self._arguments.setdefault(
+            (sort.name, number), self._numbers.constant(f"{sort.name}.{number}")
+        )
+
+    def _transition(self) -> Term:
+        facts: list[Term] = [any_of(*(self._chosen == k for k, _ in enumerate(self._system.actions)))]
+        after = self._before.state
+        for number, action in enumerate(self._system.actions):
+            guard, state = self._taken(action)
+            facts.append(implies(self._chosen == number, guard))
+            after = self._chosen_state(self._chosen == number, state, after)
+        facts.append(self._after.equal(after))
+        return z3.simplify(all_of(*facts))
+
+    def _taken(self, action: Action) -> tuple[Term, State]:
+        at, inside = self._points(action.over)
+        before = self._before.state
+        return all_of(inside, action.enabled(before, *at)), action.effect(before, *at)
+
+    def _chosen_state(self, fact: Term, then: State, otherwise: State) -> State:
+        return otherwise.but(
+            **{
+                variable.name: _either(fact, getattr(then, variable.name), getattr(otherwise, variable.name))
+                for variable in self._system.variables
+                if getattr(then, variable.name) is not getattr(self._before.state, variable.name)
+            }
+        )
+
+    def _term(self, fact: Term) -> Term:
+        return self._numbers.value(fact) if isinstance(fact, bool) else fact
+
+
+def _either(fact: Term, then: Function, otherwise: Function) -> Function:
+    return lambda *at: pick(fact, then(*at), otherwise(*at))
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a bounded search found, and how large its last question was."""
+
+    verdict: Verdict
+    variables: int
+
+
+def search(system: System, finite: Finite, depth: int, claims: Iterable[Claim] | None = None) -> Search:
+    """Look for a violation that takes at most so many actions, the shortest first.
+
+    Args:
+        system: what is unrolled.
+        finite: its instance.
+        depth: most actions.
+        claims: what must hold; by default the theorems.
+    """
+    unrolling = Unrolling(system, finite)
+    asked = [(claim, unrolling.violation(claim)) for claim in (system.theorems if claims is None else claims)]
+    solver = z3.SolverFor("QF_FD")
+    solver.set("random_seed", 0)
+    solver.add(unrolling.start())
+    for number in range(depth + 1):
+        for claim, violation in asked:
+            answer = _ask(solver, unrolling.at(violation, number))
+            if answer is not None:
+                verdict = answer if isinstance(answer, Unknown) else Refuted(claim.name, unrolling.trace(answer, number))
+                return Search(verdict, unrolling.size() * (number + 1))
+        if number < depth:
+            solver.add(unrolling.step(number))
+    return Search(Holds(depth), unrolling.size() * (depth + 1))
+
+
+def _ask(solver: Any, violation: Term) -> Any:
+    """A model of the violation, `None` where there is none, or why the solver does not know."""
+    solver.push()
+    try:
+        solver.add(violation)
+        answer = solver.check()
+        if answer == z3.sat:
+            return solver.model()
+        return None if answer == z3.unsat else Unknown(f"bounded search: {solver.reason_unknown()}")
+    finally:
+        solver.pop()
