@@ -1,6 +1,7 @@
 """What happens to replicas as rows: copying, and faults.
 
-A fault writes one row per replica and producer whose state it changed, so that each producer's steps stay linked.
+A fault writes, per replica, one row for its log and one for each producer whose state it changed, so that the
+steps of each replica and each producer stay linked.
 """
 
 from collections.abc import Iterable, Sequence
@@ -87,10 +88,12 @@ def record_fault(recorder: Recorder, api: str, now: Timestamp, partition: int, b
 
 
 def changes(replica: Partition, known: dict[int, Observed]) -> list[tuple[int, Observed, Observed]]:
-    """Producer id (-1 for the log), state before and after, of all that changed on a replica."""
-    before_log = known[ABSENT]
-    return [
-        (producer, was, seen)
-        for producer, seen in known_to(replica, known).items()
-        if (was := known.get(producer, before_log)).entry != seen.entry or (producer == ABSENT and was != seen)
-    ]
+    """Producer id, state before and after, of all that changed on a replica: first its log (-1), then producers."""
+    seen = known_to(replica, known)
+    log_before, log_after = known[ABSENT], seen.pop(ABSENT)
+    changed = [(ABSENT, log_before, log_after)] if log_before != log_after else []
+    for producer, after in seen.items():
+        entry = known.get(producer, log_before).entry
+        if entry != after.entry:
+            changed.append((producer, after._replace(entry=entry), after))
+    return changed

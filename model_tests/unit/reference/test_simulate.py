@@ -8,10 +8,11 @@ from reference.recorder import Row
 from reference.schedule import RawScheduler
 from reference.simulate import simulate
 from reference.tape import Tape
-from reference.trace import AFTER, BEFORE, COLUMNS, Column
+from reference.trace import AFTER, BEFORE, CACHED, COLUMNS, Column
 from spec.versions import NEWEST, PROFILES, Profile
 
 WORKLOADS = ("producers", "raw")
+ENTRY_COLUMNS = 3 + 3 * CACHED
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
@@ -50,14 +51,21 @@ def test_a_refused_append_changes_nothing(seed: int) -> None:
         assert values(row, BEFORE) == values(row, AFTER)
 
 
+@pytest.mark.parametrize("workload", WORKLOADS)
 @pytest.mark.parametrize("seed", range(5))
-def test_the_steps_of_a_producer_are_linked(seed: int) -> None:
-    """What a step leaves of a producer on a replica is what the next step there finds."""
-    left: dict[tuple[object, ...], object] = {}
-    for row in simulate(seed, steps=400, workload="raw"):
-        key = (row["node"], row["partition"], row["producer_id"])
-        assert left.get(key, -1) == row["before_epoch"]
-        left[key] = row["after_epoch"]
+def test_the_steps_of_a_replica_and_a_producer_are_linked(seed: int, workload: str) -> None:
+    """What a step leaves of a producer and of the log on a replica is what the next step there finds."""
+    producers: dict[tuple[object, ...], list[object]] = {}
+    logs: dict[tuple[object, ...], object] = {}
+    for row in simulate(seed, steps=400, workload=workload):
+        replica = (row["node"], row["partition"])
+        producer = (*replica, row["producer_id"])
+        if row["partition"] != -1:
+            assert logs.get(replica, 0) == row["before_log_end"]
+            logs[replica] = row["after_log_end"]
+        if producer in producers:
+            assert producers[producer] == values(row, BEFORE)[:ENTRY_COLUMNS]
+        producers[producer] = values(row, AFTER)[:ENTRY_COLUMNS]
 
 
 def test_an_unknown_workload_is_named() -> None:
