@@ -13,10 +13,11 @@ from pyspark.sql import Column, DataFrame
 
 import model_tests.traces.reading_spark as reading
 from spec.algebra import Reading, Term, all_of, any_of, choose, negate, register
+from spec.vocabulary import ABSENT
 
 _MATERIALISED: Final = "_part_"
 
-_WORTH_A_COLUMN: Final = 2
+_WORTH_A_COLUMN: Final = 3
 """Operators that a shared part must save to be computed apart; measured with `model_tests.bench`."""
 
 
@@ -75,6 +76,10 @@ class Sheet:
         """The column of this name."""
         return self._part("column", (), name)
 
+    def among(self, name: str, values: Iterable[str]) -> Formula:
+        """The column of this name has one of these values."""
+        return self._part("among", (self.column(name),), tuple(sorted(values)))
+
     def constant(self, value: object) -> Formula:
         """A constant; what is a part already stays it."""
         return value if isinstance(value, Formula) else self._part("constant", (), value)
@@ -131,7 +136,7 @@ def evaluate(table: DataFrame, kept: Iterable[str], results: Mapping[str, Term])
     levels = _levels(parts, _shared(parts, formulas.values()))
     names = {part: f"{_MATERIALISED}{number}" for number, part in enumerate(levels)}
     columns = sorted({*kept, *(part.value for part in parts if part.operator == "column")})
-    table = table.select(*columns)
+    table = table.select(*(_present(table, name) for name in columns))
     for level in range(1, max(levels.values(), default=0) + 1):
         new = [part for part in levels if levels[part] == level]
         known = {part: F.col(names[part]) for part in levels if levels[part] < level}
@@ -181,12 +186,20 @@ def _levels(parts: list[Formula], shared: set[Formula]) -> dict[Formula, int]:
     return {part: depth[part] for part in parts if part in shared}
 
 
+def _present(table: DataFrame, name: str) -> Column:
+    """The column, known to hold no null, so that no code is made for nulls; rows with one were set aside before."""
+    absent = {"bigint": ABSENT, "boolean": False, "string": ""}[table.schema[name].dataType.simpleString()]
+    return F.coalesce(F.col(name), reading.literal(absent)).alias(name)
+
+
 def _lower(part: Formula, known: Mapping[Formula, Column]) -> Column:
     """The column of one part, made of the columns known already."""
     if part.operator == "column":
         return F.col(part.value)
     if part.operator == "constant":
         return reading.literal(part.value)
+    if part.operator == "among":
+        return _lower(part.operands[0], known).isin(*part.value)
     return _COLUMN_OF[part.operator](
         *(known[operand] if operand in known else _lower(operand, known) for operand in part.operands)
     )

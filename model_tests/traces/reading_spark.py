@@ -12,11 +12,9 @@ from spec.algebra import Reading, Term, register
 
 def literal(constant: Term) -> Term:
     """A Python constant as a column; an integer gets the 64 bits that every integer column has."""
-    if isinstance(constant, bool):
-        return F.lit(constant)
-    if isinstance(constant, int):
+    if isinstance(constant, int) and not isinstance(constant, bool):
         return F.lit(int(constant)).cast("bigint")
-    return constant
+    return constant if isinstance(constant, Column) else F.lit(constant)
 
 
 def _choice(fact: Column, then: Term, otherwise: Term) -> Column:

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 import model_tests.traces.reading_numpy  # noqa: F401  # registers the reading
+from model_tests.traces.schema import column_of
 from spec.protocol.append import Append, append
-from spec.protocol.records import WINDOW, AppendReply, AppendRequest, ProducerEntry, Verification, build, flatten
+from spec.protocol.records import WINDOW, AppendRequest, ProducerEntry, Verification, build, flatten
 from spec.protocol.seq import next_sequence, previous_sequence
 from spec.versions import PROFILES, Profile
 from spec.vocabulary import ABSENT, MAX_EPOCH, MAX_SEQUENCE, Origin
@@ -38,8 +39,15 @@ def random_steps(count: int, seed: int) -> Table:
 
 def decided(table: Mapping[str, Array], profile: Profile) -> Append:
     """The decision on every row of the table, under one profile."""
-    entry = build(ProducerEntry, lambda name: table[f"before_{name}"])
-    return append(entry, build(AppendRequest, table.__getitem__), profile, build(Verification, table.__getitem__))
+    entry, request, verification = undecided(table.__getitem__)
+    return append(entry, request, profile, verification)
+
+
+def undecided(scalar: Callable[[str], Any]) -> tuple[ProducerEntry, AppendRequest, Verification]:
+    """What a decision takes, from the columns of a table."""
+    entry = build(ProducerEntry, lambda name: scalar(f"before_{name}"))
+    request = build(AppendRequest, lambda name: scalar(column_of(name)))
+    return entry, request, build(Verification, scalar)
 
 
 def answered(table: Mapping[str, Array], profile: Profile) -> Table:
@@ -92,7 +100,7 @@ def _requests(entries: Table, count: int, chance: np.random.Generator) -> Table:
     sequence = _mostly(chance, count, 0.75, sequence, lambda: chance.choice((ABSENT, 0, 0, 0, *EDGES), count))
     drift = _mostly(chance, count, 0.75, 0, lambda: chance.choice((-1, 1, 2), count))
     return {
-        "base_offset": entries["before_cached_0_last_offset"] + chance.integers(1, 9, count),
+        "before_log_end": entries["before_cached_0_last_offset"] + chance.integers(1, 9, count),
         "origin": _mostly(chance, count, 0.7, Origin.CLIENT.value, lambda: chance.integers(0, len(Origin), count)),
         "batch_count": _mostly(chance, count, 0.97, 1, lambda: chance.integers(0, 3, count)),
         "producer_id": _mostly(chance, count, 0.95, 4000, lambda: np.full(count, ABSENT)),
@@ -123,6 +131,3 @@ def _mostly(
 ) -> Array:
     """The usual value in this share of the rows, another one elsewhere."""
     return np.where(chance.random(count) < share, usual, other())
-
-
-REPLY_NAMES: Final = tuple(name for name, _ in flatten(AppendReply(0, 0, 0, duplicate=False, appended=False)))

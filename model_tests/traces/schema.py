@@ -1,7 +1,7 @@
 """The trace schema as Arrow, Spark and NDJSON know it; the columns themselves are `reference.trace`'s."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,16 +42,21 @@ def spark_schema() -> T.StructType:
     return T.StructType([T.StructField(column.name, kinds[column.kind], nullable=True) for column in COLUMNS])
 
 
+def column_of(scalar: str) -> str:
+    """Name of the column of a request's scalar: its own, but an append is placed at the end of the log before it."""
+    return "before_log_end" if scalar == "base_offset" else scalar
+
+
 def columns_of(*records: tuple[str, type[Any]]) -> tuple[str, ...]:
     """Names of the columns that hold these records' scalars."""
-    return tuple(f"{prefix}{name}" for prefix, kind in records for name, _ in scalars(kind))
+    return tuple(f"{prefix}{column_of(name)}" for prefix, kind in records for name, _ in scalars(kind))
 
 
-def step_of(scalar: Any) -> Step:
+def step_of(scalar: Callable[[str], Any]) -> Step:
     """The append step whose scalars are what `scalar` says for the names of their columns."""
     return Step(
         before=build(ProducerEntry, lambda name: scalar(f"before_{name}")),
-        request=build(AppendRequest, scalar),
+        request=build(AppendRequest, lambda name: scalar(column_of(name))),
         reply=build(AppendReply, scalar),
         after=build(ProducerEntry, lambda name: scalar(f"after_{name}")),
         verification=build(Verification, scalar),
@@ -59,7 +64,7 @@ def step_of(scalar: Any) -> Step:
 
 
 def complete(row: Row) -> dict[str, Any]:
-    """The row with every column, in order; what it leaves out is absent."""
+    """The row with every column, in the schema's order; what it leaves out is absent."""
     return {column.name: row.get(column.name, column.absent) for column in COLUMNS}
 
 
@@ -94,4 +99,7 @@ def _checked(line: str, where: str) -> dict[str, Any]:
     for name, value in row.items():
         if name in BY_NAME and type(value) is not _PYTHON[BY_NAME[name].kind]:
             raise BadInput(f"{where}: {name} is {value!r}, not of type {BY_NAME[name].kind}")
-    return complete(row)
+    missing = [name for name in BY_NAME if name not in row]
+    if missing:
+        raise BadInput(f"{where}: without {', '.join(missing[:5])}; what does not apply is said as absent")
+    return row

@@ -1,0 +1,74 @@
+"""Why a step breaks a rule: the guard with the values it read, and what was allowed instead."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from model_tests.traces.check_report import Violation
+from model_tests.traces.lower import Sheet, columns_read
+from model_tests.traces.links import Link
+from model_tests.traces.schema import BY_NAME, step_of
+from spec.algebra import Term
+from spec.protocol.append import Append, guards, names
+from spec.protocol.judge import judge
+from spec.protocol.records import flatten
+from spec.rules import Rule
+from spec.versions import PROFILES, Profile
+from spec.vocabulary import ErrorCode
+
+
+def explain_step(row: Mapping[str, Any], rule: Rule) -> Violation:
+    """The violation of a row rule in one step."""
+    profile = PROFILES[row["profile"]]
+    expected, _ = judge(step_of(row.__getitem__), profile)
+    allowed = _outcome(expected)
+    wrong = [name for name, value in allowed.items() if row[name] != value]
+    read = _columns_of_guard(rule, expected.branch, profile) | ({name.replace("after_", "before_") for name in wrong})
+    return Violation(
+        trace=row["trace"],
+        step=row["step"],
+        rule=rule.id,
+        guard=names(profile)[expected.branch],
+        values={name: row[name] for name in BY_NAME if name in read - allowed.keys()},
+        got={name: _said(name, row[name]) for name in wrong},
+        allowed={name: _said(name, allowed[name]) for name in wrong},
+        replay=replay_command(row),
+    )
+
+
+def explain_link(row: Mapping[str, Any], link: Link) -> Violation:
+    """The violation of a link rule between one step and what came before it on its key."""
+    return Violation(
+        trace=row["trace"],
+        step=row["step"],
+        rule=link.rule.id,
+        guard=link.name,
+        values={name: row[name] for name in sorted(link.columns)},
+        got={},
+        allowed={"only": link.statement},
+        replay=replay_command(row),
+    )
+
+
+def replay_command(row: Mapping[str, Any]) -> str:
+    """The command that shows the step again."""
+    return f"eos replay --seed {row['trace']} --step {row['step']}"
+
+
+def _outcome(expected: Append) -> dict[str, Any]:
+    """Answer and entry after, by the names of their columns; offsets only where the batch is in the log."""
+    reply = dict(flatten(expected.reply))
+    if not (reply["appended"] or reply["duplicate"]):
+        del reply["first_offset"], reply["last_offset"]
+    return reply | {f"after_{name}": value for name, value in flatten(expected.entry)}
+
+
+def _columns_of_guard(rule: Rule, branch: int, profile: Profile) -> set[str]:
+    """What the deciding guard reads; where all are passed, what the rule's guards read."""
+    step = step_of(Sheet().column)
+    listing = guards(step.before, step.request, profile, step.verification)
+    facts: list[Term] = [guard.applies for guard in listing if guard.rule is rule]
+    return set(columns_read([listing[branch - 1].applies] if branch else facts))
+
+
+def _said(name: str, value: Any) -> Any:
+    return ErrorCode(value).name if name == "error" and value in set(ErrorCode) else value

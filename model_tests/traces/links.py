@@ -1,0 +1,140 @@
+"""Link rules on Spark: an append step and the one before it on the same key, after one shared shuffle.
+
+The key is (trace, node, topic, partition, producer id). A fault leaves a step on every key whose state it changes:
+the chain of states goes through it, the chain of sequences starts anew.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import pyspark.sql.functions as F
+from pyspark.sql import Column, DataFrame, Window
+
+from model_tests.traces.lower import Sheet, columns_read, evaluate
+from model_tests.traces.schema import column_of, columns_of
+from model_tests.traces.verdicts import APPEND, KEPT, LINK, verdict_columns
+from spec import rules
+from spec.algebra import Term, all_of, negate
+from spec.protocol import seq
+from spec.protocol.judge import Check, entries_agree
+from spec.protocol.records import AppendRequest, ProducerEntry, build, scalars
+from spec.rules import Rule
+from spec.vocabulary import ABSENT, Origin
+
+KEY: Final = ("trace", "node", "topic", "partition", "producer_id")
+
+_STATE: Final = columns_of(("after_", ProducerEntry))
+_BATCH: Final = columns_of(("", AppendRequest))
+_FACTS: Final = frozenset(name for name, kind in scalars(AppendRequest) if kind is bool)
+_FAULTS: Final = "faults"
+
+NEEDED: Final = tuple(dict.fromkeys((*KEPT, *KEY, *_STATE, *_BATCH, *columns_of(("before_", ProducerEntry)), "appended")))
+"""Columns without which a link cannot be judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """An append step with what came before it on its key.
+
+    Attributes:
+        has_previous: there is a step before it.
+        previous: the entry that that step left.
+        accepted: the last data batch that was accepted before.
+        accepted_unbroken: there is such a batch, and no fault in between.
+    """
+
+    request: AppendRequest
+    appended: Term
+    before: ProducerEntry
+    has_previous: Term
+    previous: ProducerEntry
+    accepted: AppendRequest
+    accepted_unbroken: Term
+
+
+def successor(step: Linked) -> Check:
+    """A client's accepted batch directly follows the last accepted one of its epoch."""
+    request, accepted = step.request, step.accepted
+    at_stake = all_of(
+        step.appended,
+        step.accepted_unbroken,
+        request.origin == Origin.CLIENT.value,
+        negate(request.control),
+        request.producer_id >= 0,
+        request.producer_epoch == accepted.producer_epoch,
+    )
+    return Check(rules.SEQ_SUCCESSOR, at_stake, seq.is_successor(seq.last_sequence(accepted), request.base_sequence))
+
+
+def recovered(step: Linked) -> Check:
+    """What a partition knows of a producer is what the step before left."""
+    at_stake = all_of(step.has_previous, step.request.producer_id >= 0)
+    return Check(rules.SEQ_STATE_RECOVERABLE, at_stake, entries_agree(step.previous, step.before))
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link rule.
+
+    Attributes:
+        statement: what it allows, in a sentence.
+    """
+
+    name: str
+    rule: Rule
+    check: Callable[[Linked], Check]
+    statement: str
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Names of the columns that it looks at, among those of `with_previous`."""
+        check = self.check(linked(Sheet().column))
+        return columns_read((check.at_stake, check.holds))
+
+
+LINKS: Final = (
+    Link("previous_batch", rules.SEQ_SUCCESSOR, successor, "the sequence after that of the last accepted batch"),
+    Link("previous_state", rules.SEQ_STATE_RECOVERABLE, recovered, "the entry that the step before left"),
+)
+
+
+def link_verdicts(steps: DataFrame) -> DataFrame:
+    """Verdicts of every link rule on the steps of a partition and producer."""
+    sheet = Sheet()
+    checks = [link.check(linked(sheet.column)) for link in LINKS]
+    return evaluate(with_previous(steps), KEPT, verdict_columns(ABSENT, checks, sheet, LINK))
+
+
+def with_previous(steps: DataFrame) -> DataFrame:
+    """The steps on a key, with the columns of what came before each on its key; where nothing did, absent."""
+    on_key = Window.partitionBy(*KEY).orderBy("step")
+    earlier = on_key.rowsBetween(Window.unboundedPreceding, -1)
+    on_keys = steps.where("producer_id >= 0 and topic != ''").select(*NEEDED)
+    appends = on_keys.withColumn(_FAULTS, F.sum(F.when(F.expr(APPEND), 0).otherwise(1)).over(on_key))
+    accepted = F.expr("appended and not control")
+    found = {
+        **{f"previous_{name}": F.lag(name, 1, ABSENT).over(on_key) for name in (*_STATE, _FAULTS)},
+        **{
+            f"accepted_{name}": _or_absent(F.last(F.when(accepted, F.col(name)), ignorenulls=True).over(earlier), name)
+            for name in (*_BATCH, _FAULTS)
+        },
+    }
+    return appends.withColumns(found)
+
+
+def linked(scalar: Callable[[str], Term]) -> Linked:
+    """The linked step whose scalars are what `scalar` says for the names of their columns."""
+    return Linked(
+        request=build(AppendRequest, lambda name: scalar(column_of(name))),
+        appended=scalar("appended"),
+        before=build(ProducerEntry, lambda name: scalar(f"before_{name}")),
+        has_previous=scalar(f"previous_{_FAULTS}") >= 0,
+        previous=build(ProducerEntry, lambda name: scalar(f"previous_after_{name}")),
+        accepted=build(AppendRequest, lambda name: scalar(f"accepted_{column_of(name)}")),
+        accepted_unbroken=scalar(f"accepted_{_FAULTS}") == scalar(_FAULTS),
+    )
+
+
+def _or_absent(column: Column, name: str) -> Column:
+    return F.coalesce(column, F.lit(False) if name in _FACTS else F.lit(ABSENT).cast("bigint"))
