@@ -36,6 +36,18 @@ class Profile:
         first_after_bump_is_zero: under version 2 the first sequence of a verified transaction is 0 (4.1, KAFKA-18202).
         marker_epoch_strict: under version 2 a marker must carry a bumped epoch, retries excepted (4.2, KAFKA-19446).
         marker_keeps_next_guard: a marker leaves the guard of the next transaction alone (4.0, KAFKA-18654).
+        pending_checked_first: a coordinator in the middle of a transition says so before it looks at producer id and
+            epoch (4.0, KAFKA-18660).
+        fence_bumps_once: under version 2 the abort that fences an open transaction bumps the epoch once (4.0,
+            KAFKA-19367); before, once for the fence and once more for the abort.
+        empty_abort_accepted: under version 2 an abort with the current epoch and no open transaction is carried out,
+            with no partitions (4.0); before, it is refused.
+        retry_by_stored_version: whether EndTxn may be a retry across an epoch bump is read from the version that the
+            last transition was made with (before 4.0), not from that of the request.
+        exhausted_reply_is_next: EndTxn at the last epoch answers the next producer id at once (4.0, KAFKA-18464);
+            before, only its retry does.
+        last_epoch_recovers: an id that reached epoch 32767 can still be ended and rotated (4.3, KAFKA-20090).
+        rotation_persisted: previous and next producer id are in the coordinator's log (4.3, KAFKA-20310).
         max_sequence: the sequence number after which the next one is 0; smaller in finite models, and None
             where sequences are never to wrap. Every release has 2^31-1.
     """
@@ -56,6 +68,13 @@ class Profile:
     first_after_bump_is_zero: bool = True
     marker_epoch_strict: bool = True
     marker_keeps_next_guard: bool = True
+    pending_checked_first: bool = True
+    fence_bumps_once: bool = True
+    empty_abort_accepted: bool = True
+    retry_by_stored_version: bool = False
+    exhausted_reply_is_next: bool = True
+    last_epoch_recovers: bool = True
+    rotation_persisted: bool = True
     max_sequence: int | None = MAX_SEQUENCE
 
     def under(self, transaction_version: int) -> "Profile":
@@ -64,10 +83,19 @@ class Profile:
 
 
 NEWEST: Final = Profile("4.3")
-KAFKA_4_1: Final = replace(NEWEST, name="4.1", marker_epoch_strict=False)
+KAFKA_4_2: Final = replace(NEWEST, name="4.2", last_epoch_recovers=False, rotation_persisted=False)
+KAFKA_4_1: Final = replace(KAFKA_4_2, name="4.1", marker_epoch_strict=False)
 KAFKA_4_0: Final = replace(KAFKA_4_1, name="4.0", stale_epoch_before_verification=False, first_after_bump_is_zero=False)
 SNAPSHOT_4_0: Final = replace(
-    KAFKA_4_0, name="4.0-SNAPSHOT", ongoing_compares_epoch=False, marker_keeps_next_guard=False
+    KAFKA_4_0,
+    name="4.0-SNAPSHOT",
+    ongoing_compares_epoch=False,
+    marker_keeps_next_guard=False,
+    pending_checked_first=False,
+    fence_bumps_once=False,
+    empty_abort_accepted=False,
+    retry_by_stored_version=True,
+    exhausted_reply_is_next=False,
 )
 KAFKA_3_9: Final = replace(SNAPSHOT_4_0, name="3.9.0", transaction_version=0)
 KAFKA_3_9_UNVERIFIED: Final = replace(KAFKA_3_9, name="3.9.0-nover", partition_verification=False)
@@ -98,7 +126,7 @@ PROFILES: Final = MappingProxyType(
             SNAPSHOT_4_0,
             KAFKA_4_0,
             KAFKA_4_1,
-            replace(NEWEST, name="4.2"),
+            KAFKA_4_2,
             NEWEST,
         )
     }
