@@ -74,7 +74,6 @@ def handle_produce(
 ) -> dict[int, PartitionAnswer]:
     """Answer a Produce, partition by partition (acks=0 gets no answer on the wire, but has one here)."""
     try:
-        check_acks(request)
         check_transactional_id(request)
     except Refusal as refusal:
         return {number: refused(refusal) for number in request.batches}
@@ -93,6 +92,7 @@ def produce_to(
         if partition is None:
             raise UnknownTopicOrPartition(partition=number)
         check_one_batch(batches)
+        check_acks(request)
         guard = verified_guard(number, request, verify)
         partition.check_leads()
         check_insync(request, enough_insync)
