@@ -46,7 +46,10 @@ def run(
     """
     began = time.monotonic()
     listing = list_logs([str(path) for path in paths])
-    around = [_around(log, checkpointed_watermark, producer_expiry_ms) for log in listing.logs]
+    around = [
+        surroundings(log, checkpointed_watermark=checkpointed_watermark, producer_expiry_ms=producer_expiry_ms)
+        for log in listing.logs
+    ]
     verdicts = _on_spark(listing, around, profile, master, crc) if listing.logs else {}
     for number in range(len(listing.logs)):
         verdicts.setdefault(number, (audit_batches(no_batches(), around[number], profile), []))
@@ -77,7 +80,10 @@ def _judging(around: list[Surroundings], profile: Profile) -> Callable[[pa.Table
     return judge
 
 
-def _around(log: LogFolder, checkpointed_watermark: bool, producer_expiry_ms: int) -> Surroundings:
+def surroundings(
+    log: LogFolder, *, checkpointed_watermark: bool = False, producer_expiry_ms: int = DAY_MS
+) -> Surroundings:
+    """What is known of a log besides its batches."""
     return Surroundings(
         first_base=log.segments[0].base,
         active_base=log.segments[-1].base,

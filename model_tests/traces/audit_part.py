@@ -40,7 +40,7 @@ def evidence(effort: Effort) -> Part:  # the logs are small enough to be audited
     return Part(
         name="audit",
         results=tuple(_result(rule, logs, seconds) for rule in JUDGED),
-        controls=tuple(_control(case, report, directory) for case in cases if _is_control(case)),
+        controls=tuple(_control(case, report, directory) for case in cases if shows_in_batches(case)),
         extra=_figures(logs, report, directory),
         failures=(
             *_disagreements(logs, directory),
@@ -74,7 +74,7 @@ def _result(rule: Rule, logs: Iterable[Audited], seconds: float) -> Result:
     )
 
 
-def _is_control(case: Defect) -> bool:
+def shows_in_batches(case: Defect) -> bool:
     """Whether what the defect breaks shows in the batches of its partition."""
     return bool(_visible_rules(case))
 
@@ -140,7 +140,7 @@ def _false_alarms(cases: Iterable[Defect], report: AuditReport, directory: Path)
     return [
         f"{case.case}: {_line(one, finding)}"
         for case in cases
-        if not _is_control(case)
+        if not shows_in_batches(case)
         for one, finding in _found_in(case, report, directory)
     ]
 

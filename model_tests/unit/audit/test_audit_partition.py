@@ -1,0 +1,170 @@
+import numpy as np
+import pytest
+
+from model_tests.traces.audit_findings import Severity
+from model_tests.traces.audit_holes import Surroundings
+from model_tests.traces.audit_partition import audit_batches
+from model_tests.unit.audit.written import data, log_of, marker
+from reference.log.batch import RecordBatch, emptied
+from spec.vocabulary import MAX_SEQUENCE, ControlType
+
+DAY = 24 * 3600 * 1000
+
+
+def found(*batches: RecordBatch, around: Surroundings | None = None) -> list[tuple[str, str, int]]:
+    """Rule, severity and offset of every finding."""
+    start = around.first_base if around else 0
+    verdict = audit_batches(log_of(*batches, start=start), around or Surroundings())
+    return [(finding.rule.id, str(finding.severity), finding.offset) for finding in verdict.findings]
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        [data(0, 3), data(3, 2), data(5)],
+        [data(MAX_SEQUENCE, 1), data(0)],
+        [data(MAX_SEQUENCE - 1, 4), data(2)],
+        [data(0), data(1, epoch=0), data(0, epoch=1), data(0, epoch=4)],
+        [data(0, transactional=True), marker(), data(1, transactional=True), marker()],
+        [data(0, transactional=True), marker(epoch=1), data(0, epoch=1)],
+        [marker(epoch=3), data(0, epoch=3)],
+    ],
+    ids=["successor", "wrap", "wrap inside", "epochs", "one epoch", "bumped marker", "marker first"],
+)
+def test_a_legal_history_breaks_nothing(batches: list[RecordBatch]) -> None:
+    """What brokers accept is not reported, besides a first sequence that is not 0."""
+    assert [rule for rule, severity, _ in found(*batches) if severity == Severity.VIOLATION] == []
+
+
+@pytest.mark.parametrize(
+    ("batches", "expected"),
+    [
+        ([data(0), data(2), data(3)], [("seq.successor", 1)]),
+        ([data(0), data(1), data(1), data(2)], [("seq.exactly_once", 2)]),
+        ([*(data(n) for n in range(9)), data(1), data(9)], [("seq.exactly_once", 9)]),
+        ([*(data(n) for n in range(9)), data(1), data(2), data(3), data(9)], [("seq.exactly_once", 9)]),
+        ([data(0), data(2), data(1), data(3)], [("seq.successor", 1)]),
+        ([data(0), data(3), data(1), data(2), data(4)], [("seq.successor", 1)]),
+        ([data(0), data(5, epoch=1), data(6, epoch=1)], [("seq.epoch_reset", 1)]),
+        ([data(0), data(0, epoch=1), data(1), data(1, epoch=1)], [("fence.stale_epoch", 2)]),
+        ([data(0), data(0, epoch=1), data(1), data(2), data(1, epoch=1)], [("fence.stale_epoch", 2)]),
+        ([data(0), data(2), data(3), data(5)], [("seq.successor", 1), ("seq.successor", 3)]),
+        ([data(0, 4), data(2, 4), data(6)], [("seq.successor", 4)]),
+        ([data(0, epoch=1), marker(epoch=0), data(1, epoch=1)], [("fence.stale_epoch", 1)]),
+        ([marker(coordinator=5), marker(coordinator=4), marker(coordinator=5)], [("fence.coordinator_epoch", 1)]),
+    ],
+)
+def test_one_defect_is_one_finding(batches: list[RecordBatch], expected: list[tuple[str, int]]) -> None:
+    """A broken batch is named at its offset, and what follows it is judged as if it had not happened."""
+    assert [(rule, offset) for rule, _, offset in found(*batches)] == expected
+
+
+def test_a_first_sequence_is_suspicious_on_a_whole_log_only() -> None:
+    """A retained tail begins in the middle of its producers' histories."""
+    tail = Surroundings(first_base=100, active_base=100)
+
+    assert found(data(5)) == [("seq.first", "suspicious", 0)]
+    assert found(data(5), data(6), around=tail) == []
+    assert found(data(5), data(7), around=tail) == [("seq.successor", "violation", 101)]
+
+
+def test_a_tail_that_begins_with_a_marker_does_not_know_the_sequence() -> None:
+    """Under versions 0 and 1 the next transaction goes on in the same epoch, whatever the sequence was."""
+    tail = Surroundings(first_base=100, active_base=100)
+
+    assert found(marker(), data(41), data(42), around=tail) == []
+    assert found(marker(), marker(epoch=1), data(41, epoch=1), around=tail) == [("seq.successor", "violation", 102)]
+
+
+def test_a_producer_may_be_forgotten_when_it_was_idle() -> None:
+    """After `producer.id.expiration.ms` any sequence is legal; whether the broker forgot is not in the log."""
+    assert found(data(0, at=0), data(7, at=DAY)) == [("seq.successor", "undecided", 1)]
+    assert found(data(0, at=0), data(7, at=DAY - 1)) == [("seq.successor", "violation", 1)]
+
+
+def test_what_the_cleaner_may_have_removed_is_undecided() -> None:
+    """A rewritten batch shows that the cleaner was here; a gap of offsets after it is no violation."""
+    log = log_of(data(0), emptied(data(1)), data(2), data(3), data(4))
+    kept = log.take(np.array([True, True, True, False, True]))
+
+    verdict = audit_batches(kept)
+
+    assert verdict.cleaned
+    assert [(finding.rule.id, finding.severity) for finding in verdict.findings] == [
+        ("seq.successor", Severity.UNDECIDED)
+    ]
+
+
+def test_a_gap_in_the_active_segment_is_not_the_cleaners() -> None:
+    """The cleaner never touches the active segment."""
+    kept = log_of(data(0), data(1), data(2)).take(np.array([True, False, True]))
+
+    assert [finding.severity for finding in audit_batches(kept).findings] == [Severity.VIOLATION]
+    cleaned = audit_batches(kept, Surroundings(active_base=3))
+    assert [finding.severity for finding in cleaned.findings] == [Severity.UNDECIDED]
+    never = audit_batches(kept, Surroundings(active_base=3, cleaner_known=True))
+    assert [finding.severity for finding in never.findings] == [Severity.VIOLATION]
+
+
+def test_coordinators_data_has_no_sequences() -> None:
+    """Offset commits are appended by the coordinator, each with sequence 0."""
+    commits = [data(0, transactional=True), marker(), data(0, transactional=True), marker()]
+
+    assert found(*commits, around=Surroundings(by_coordinator=True)) == []
+
+
+def test_an_open_transaction_holds_the_last_stable_offset() -> None:
+    """What a read_committed reader is given ends before the first undecided batch."""
+    verdict = audit_batches(
+        log_of(data(0, 2), data(2, 3, transactional=True), marker(kind=ControlType.ABORT), data(5, transactional=True))
+    )
+
+    assert (verdict.offsets.last_stable, verdict.offsets.log_end, verdict.visible_records) == (6, 7, 2)
+    assert [opened.first_offset for opened in verdict.open_transactions] == [6]
+
+
+def test_a_transaction_with_its_marker_above_the_high_watermark_is_undecided() -> None:
+    """The last stable offset is where the unreplicated transaction begins."""
+    log = log_of(data(0), data(1, transactional=True), marker(), data(2))
+
+    assert audit_batches(log, Surroundings(high_watermark=2)).offsets.last_stable == 1
+    assert audit_batches(log, Surroundings(high_watermark=3)).offsets.last_stable == 3
+
+
+def test_a_log_start_above_the_log_end_breaks_the_bounds() -> None:
+    """The broker's checkpoint is held against the log."""
+    verdict = audit_batches(log_of(data(0)), Surroundings(log_start=9))
+
+    assert [finding.rule.id for finding in verdict.findings] == ["lso.bounds"]
+
+
+@pytest.mark.parametrize(
+    ("guard", "batches"),
+    [
+        ("duplicate", [data(0), data(0)]),
+        ("successor", [data(0), data(2)]),
+        ("epoch_reset", [data(0), data(2, epoch=1)]),
+        ("stale_coordinator", [marker(coordinator=5), marker(coordinator=4)]),
+    ],
+)
+def test_the_decisions_guard_is_what_finds(guard: str, batches: list[RecordBatch]) -> None:
+    """The audit restates no rule: without the guard of the decision it does not name that guard."""
+    log = log_of(*batches)
+
+    assert [finding.guard for finding in audit_batches(log).findings] == [guard]
+    assert guard not in {finding.guard for finding in audit_batches(log, without=frozenset({guard})).findings}
+
+
+def test_without_its_guard_a_falling_epoch_is_still_seen_to_fall() -> None:
+    """`fence.epoch_monotone` looks at the state after, not at the guard."""
+    log = log_of(data(0, epoch=1), data(0), data(1, epoch=1))
+    dropped = frozenset({"stale_epoch", "stale_epoch_of_transaction", "epoch_reset"})
+
+    assert [finding.rule.id for finding in audit_batches(log, without=dropped).findings] == ["fence.epoch_monotone"]
+
+
+def test_no_batches_are_a_verdict_too() -> None:
+    """An empty partition is bounded by its segment's name."""
+    verdict = audit_batches(log_of(), Surroundings(first_base=5, active_base=5))
+
+    assert (verdict.batches, verdict.offsets.log_start, verdict.offsets.last_stable) == (0, 5, 5)

@@ -1,0 +1,114 @@
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model_tests.traces.audit import surroundings
+from model_tests.traces.audit_findings import Severity, Verdict
+from model_tests.traces.audit_part import shows_in_batches
+from model_tests.traces.audit_partition import audit_batches
+from model_tests.traces.audit_recordings import DEFECTS, RECORDED, defects, observed, unpacked
+from model_tests.traces.audit_summary import transactions
+from model_tests.traces.kafka_log_batches import Batches, joined
+from model_tests.traces.kafka_log_folders import LogFolder, list_logs
+from model_tests.traces.kafka_log_read import Damage, read_checked
+from reference.log.reader import intact_batches
+from spec.vocabulary import ControlType
+
+
+@pytest.fixture(scope="module")
+def recordings() -> Iterator[Path]:
+    """Every bundled log, unpacked."""
+    with unpacked() as directory:
+        yield directory
+
+
+def read(log: LogFolder) -> tuple[Batches, list[Damage]]:
+    """A whole log without Spark."""
+    parts = [read_checked(segment) for segment in log.segments]
+    return joined(batches for batches, _ in parts), [bad for _, damage in parts for bad in damage]
+
+
+def audited(path: Path) -> dict[str, Verdict]:
+    """The verdict on each partition under a path."""
+    return {log.name: audit_batches(read(log)[0], surroundings(log)) for log in list_logs([str(path)]).logs}
+
+
+@pytest.mark.parametrize("recording", RECORDED)
+def test_a_real_log_breaks_nothing_and_agrees_with_its_broker(recordings: Path, recording: str) -> None:
+    """No violation; log start, last stable offset, log end and visible records are what the broker said."""
+    verdicts = audited(recordings / recording)
+
+    found = [finding for verdict in verdicts.values() for finding in verdict.findings]
+    assert [finding for finding in found if finding.severity is not Severity.UNDECIDED] == []
+    for partition, seen in observed(recording).items():
+        at = verdicts[partition].offsets
+        assert (at.log_start, at.last_stable, at.log_end) == (seen.log_start, seen.lso, seen.log_end)
+        assert verdicts[partition].visible_records == seen.delivered
+
+
+def test_one_transaction_is_open(recordings: Path) -> None:
+    """Producer 1017 was left in the middle of a transaction over six partitions."""
+    verdicts = audited(recordings / "kafka-3.9.0")
+
+    opened = {(name, one.producer_id) for name, verdict in verdicts.items() for one in verdict.open_transactions}
+    assert opened == {(f"{topic}-{number}", 1017) for topic in ("orders", "payments") for number in range(3)}
+
+
+def test_the_delivered_offsets_are_those_of_the_real_consumer(recordings: Path) -> None:
+    """Not only their count: where the cleaner was not, every single offset."""
+    compared = 0
+    for log in list_logs([str(recordings / "kafka-3.9.0")]).logs:
+        batches, _ = read(log)
+        seen = observed("kafka-3.9.0").get(log.name)
+        if seen is None or batches.cleaned.any():
+            continue
+        found = transactions(batches)
+        aborted = (found.marker >= 0) & (batches.control_type[found.marker] == ControlType.ABORT)
+        shown = ~batches.control & ~(found.joins & aborted) & (batches.base_offset < seen.lso)
+        ranges = zip(batches.base_offset[shown], batches.last_offset[shown], strict=True)
+        offsets = [str(offset) for first, last in ranges for offset in range(first, last + 1)]
+        assert hashlib.sha256(" ".join(offsets).encode()).hexdigest() == seen.delivered_sha256
+        compared += 1
+    assert compared == 33
+
+
+@pytest.mark.parametrize("recording", RECORDED)
+def test_both_readers_agree(recordings: Path, recording: str) -> None:
+    """The audit's reader and the reference's were written apart and read the same batches."""
+    names = ("base_offset", "last_offset_delta", "record_count", "producer_id", "producer_epoch", "base_sequence")
+    for log in list_logs([str(recordings / recording)]).logs:
+        for segment in log.segments:
+            ours, _ = read_checked(segment)
+            theirs = list(intact_batches(Path(segment.path).read_bytes()))
+            for name in names:
+                assert np.array_equal(getattr(ours, name), [getattr(batch, name) for batch in theirs])
+
+
+def test_every_defect_of_a_partition_is_found_and_nothing_else(recordings: Path) -> None:
+    """At its offset, by one of its rules; the cases of later checks give no alarm."""
+    for case in defects(recordings):
+        verdicts = audited(recordings / DEFECTS / case.case)
+        found = [
+            finding
+            for verdict in verdicts.values()
+            for finding in verdict.findings
+            if finding.severity in (Severity.VIOLATION, Severity.SUSPICIOUS)
+        ]
+        if shows_in_batches(case):
+            assert [finding.offset for finding in found] == [case.offset], case.case
+            assert found[0].rule.id in case.rules
+            assert found[0].producer_id == case.producer_id
+        else:
+            assert found == [], case.case
+
+
+def test_damage_is_named_once(recordings: Path) -> None:
+    """The flipped bit and the batch cut short, and nothing besides."""
+    for case in defects(recordings):
+        logs = list_logs([str(recordings / DEFECTS / case.case)]).logs
+        damage = [bad for log in logs for bad in read(log)[1]]
+        assert len(damage) == case.damage
+        assert all(f"offset {case.offset}" in bad.message for bad in damage)

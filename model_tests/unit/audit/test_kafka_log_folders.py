@@ -1,0 +1,97 @@
+from pathlib import Path
+
+import pytest
+
+from model_tests.traces.kafka_log_folders import list_logs
+from model_tests.traces.kafka_log_read import read_checked
+from model_tests.unit.audit.written import data, write_segment
+
+
+def test_a_brokers_directory_a_partition_and_a_segment_are_the_same_log(tmp_path: Path) -> None:
+    """Whatever of them is given, the partition is found once, with its checkpoints."""
+    segment = write_segment(tmp_path / "orders-3", [data(0)])
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 3 1\n")
+
+    for paths in ([tmp_path], [tmp_path / "orders-3"], [segment], [tmp_path, segment], [tmp_path.as_uri()]):
+        listing = list_logs(map(str, paths))
+
+        assert [(log.topic, log.partition, log.checkpointed_start) for log in listing.logs] == [("orders", 3, 1)]
+        assert listing.damage == []
+
+
+def test_segments_know_the_next_one(tmp_path: Path) -> None:
+    """The last one is the active segment."""
+    write_segment(tmp_path / "t-0", [data(0)])
+    write_segment(tmp_path / "t-0", [], base=1)
+
+    (log,) = list_logs([str(tmp_path)]).logs
+
+    assert [(segment.base, segment.end, segment.active) for segment in log.segments] == [(0, 1, False), (1, -1, True)]
+    assert log.empty == (1,)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("s3://bucket/logs", "scheme s3:// is not supported"),
+        ("file://elsewhere/x", "scheme file:// is not supported"),
+        ("/no/such/place", "does not exist"),
+    ],
+)
+def test_a_path_that_cannot_be_read_is_named(given: str, message: str) -> None:
+    """One line, at the path."""
+    (bad,) = list_logs([given]).damage
+
+    assert (bad.path, bad.message[: len(message)]) == (given, message)
+
+
+def test_folders_and_files_without_a_log_are_named(tmp_path: Path) -> None:
+    """An empty folder, a partition without a segment, a file that is no segment."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "topic-0").mkdir()
+    (tmp_path / "notes.txt").write_text("x")
+
+    assert [list_logs([str(tmp_path / name)]).damage[0].message[:12] for name in ("empty", "topic-0", "notes.txt")] == [
+        "no log in it",
+        "a partition'",
+        "not a segmen",
+    ]
+
+
+def test_foreign_files_are_ignored_and_foreign_segments_are_not(tmp_path: Path) -> None:
+    """A file beside the segments is nobody's damage; one that says it is a segment is."""
+    write_segment(tmp_path / "t-0", [data(0)])
+    (tmp_path / "t-0" / "README").write_text("x")
+    (tmp_path / "t-0" / "server.log").write_text("x")
+    (tmp_path / "t-1.0123abc-delete").mkdir()
+
+    listing = list_logs([str(tmp_path)])
+
+    assert [Path(bad.path).name for bad in listing.damage] == ["server.log"]
+    assert sorted(Path(name.partition(":")[0]).name for name in listing.ignored) == ["README", "t-1.0123abc-delete"]
+
+
+def test_an_unreadable_segment_is_named(tmp_path: Path) -> None:
+    """A directory in place of a segment, and a checkpoint that is none."""
+    write_segment(tmp_path / "t-0", [data(0)])
+    (tmp_path / "t-0" / f"{1:020}.log").mkdir()
+    (tmp_path / "log-start-offset-checkpoint").write_text("what")
+
+    listing = list_logs([str(tmp_path)])
+
+    assert sorted(Path(bad.path).name for bad in listing.damage) == [
+        "00000000000000000001.log",
+        "log-start-offset-checkpoint",
+    ]
+
+
+def test_a_segment_that_vanishes_is_damage(tmp_path: Path) -> None:
+    """A file that cannot be opened when it is read."""
+    path = write_segment(tmp_path / "t-0", [data(0)])
+    (log,) = list_logs([str(tmp_path)]).logs
+    path.unlink()
+
+    batches, damage = read_checked(log.segments[0])
+
+    assert len(batches) == 0
+    assert damage[0].message.startswith("cannot be read")
