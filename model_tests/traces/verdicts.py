@@ -14,10 +14,14 @@ from pyspark.sql import DataFrame
 from model_tests.traces.lower import Formula, Sheet, evaluate
 from model_tests.traces.merge import Merge
 from model_tests.traces.schema import STEP_PARTS, columns_of, step_of
+from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, negate
-from spec.protocol.judge import Check, judge
+from spec.protocol.append import Append
+from spec.protocol.judge import Check, Step, judge
+from spec.protocol.produce import ONLY_BEFORE_THE_LOG
 from spec.rules import RULES, Rule
 from spec.versions import Profile
+from spec.vocabulary import ErrorCode
 
 BITS: Final[Mapping[Rule, int]] = {rule: 1 << position for position, rule in enumerate(RULES.values())}
 
@@ -30,6 +34,9 @@ LINK: Final = "link"
 NEEDED: Final = tuple(dict.fromkeys((*KEPT, *columns_of(*STEP_PARTS))))
 """Columns without which an append cannot be judged."""
 
+BEFORE_THE_LOG: Final = (*ONLY_BEFORE_THE_LOG, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS)
+"""Errors with which a broker refuses a request without asking its log."""
+
 APPEND: Final = "origin >= 0"
 """Steps that asked the log to append; of all others the origin is absent."""
 
@@ -39,7 +46,7 @@ def row_verdicts(appends: DataFrame, profiles: Mapping[str, Profile]) -> DataFra
     sheet, behaviours = Sheet(), dict(by_behaviour(profiles))
     verdicts = []
     for profile in behaviours:
-        expected, checks = judge(step_of(sheet.column), profile)
+        expected, checks = judged(step_of(sheet.column), profile)
         verdicts.append(verdict_columns(expected.branch, checks, sheet, ROW))
     return evaluate(appends, KEPT, Merge(sheet, tuple(behaviours.values())).results(verdicts))
 
@@ -50,6 +57,16 @@ def by_behaviour(profiles: Mapping[str, Profile]) -> Iterator[tuple[Profile, lis
     for name, profile in profiles.items():
         behaviours.setdefault(replace(profile, name="", transaction_version=0), []).append(name)
     return iter(behaviours.items())
+
+
+def judged(step: Step, profile: Profile) -> tuple[Append, tuple[Check, ...]]:
+    """The decision and its checks; of a request that was refused before the log, only that nothing changed."""
+    expected, checks = judge(step, profile)
+    reached = negate(any_of(*(step.reply.error == error.value for error in BEFORE_THE_LOG)))
+    pure = rules.SEQ_REFUSAL_IS_PURE
+    return expected, tuple(
+        check if check.rule is pure else replace(check, at_stake=all_of(reached, check.at_stake)) for check in checks
+    )
 
 
 def verdict_columns(branch: Term, checks: Iterable[Check], sheet: Sheet, kind: str) -> dict[str, Term]:

@@ -1,0 +1,64 @@
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from model_tests.traces.lower import Sheet, evaluate
+from model_tests.traces.samples import Table, random_steps, undecided
+from model_tests.traces.session import session
+from model_tests.unit.readings.tables import RECORDS, SEED, by_profile, differing, with_numpy, with_python
+from spec.protocol.append import append, names
+from spec.protocol.records import flatten
+from spec.versions import NEWEST, PROFILES, Profile
+from spec.vocabulary import MAX_EPOCH, MAX_SEQUENCE
+
+
+def test_python_and_numpy_agree_on_every_record() -> None:
+    """On 100,000 random records the two readings give the same branch, reply and entry."""
+    found = {profile.name: differing(with_python(t, profile), with_numpy(t, profile)) for profile, t in by_profile()}
+
+    assert dict.fromkeys(PROFILES, []) == found
+
+
+@pytest.mark.xdist_group("spark")
+def test_spark_and_numpy_agree_on_every_record(tmp_path: Path) -> None:
+    """On the same records Spark's columns give the same; each behaviour is compiled apart."""
+    found = {p.name: differing(with_numpy(t, p), with_spark(t, p, tmp_path / p.name)) for p, t in by_profile()}
+
+    assert dict.fromkeys(PROFILES, []) == found
+
+
+def with_spark(table: Table, profile: Profile, file: Path) -> Table:
+    pq.write_table(pa.table(table), file)
+    sheet = Sheet()
+    entry, request, verification = undecided(sheet.column)
+    decision = append(entry, request, profile, verification)
+    after = {f"after_{name}": value for name, value in flatten(decision.entry)}
+    results = {"branch": decision.branch, **dict(flatten(decision.reply)), **after}
+    judged = evaluate(session().read.parquet(str(file)), (), results).toArrow()
+    return {name: judged[name].to_numpy() for name in judged.column_names}
+
+
+def test_the_records_reach_every_branch() -> None:
+    """The comparison is about every guard: each decides some record."""
+    hit = {int(branch) for profile, table in by_profile() for branch in np.unique(with_numpy(table, profile)["branch"])}
+
+    assert set(range(len(names(NEWEST)))) == hit
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("before_cached_0_last_sequence", MAX_SEQUENCE),
+        ("base_sequence", 0),
+        ("producer_epoch", MAX_EPOCH),
+        ("producer_id", -1),
+        ("before_epoch", -1),
+        ("origin", 3),
+    ],
+)
+def test_the_records_hold_the_ends_of_the_ranges(column: str, value: int) -> None:
+    """Sentinels, the last sequence and the last epoch are among the records."""
+    assert (random_steps(RECORDS, SEED)[column] == value).any()
