@@ -18,8 +18,8 @@ from spec.engines.verdict import Happening, Holds, Refuted, Trace, Unknown, Verd
 from spec.protocol.records import flatten
 from spec.systems.language import Action, Claim, Function, Sort, State, System, Variable, pick
 
-WIDTH: Final = 7
-"""Bits of every number: enough for sequences, offsets and sums of a small instance."""
+WIDTH: Final = 5
+"""Bits of every number, unless asked otherwise: from -16 to 15 is enough for an instance of six batches."""
 
 Point = tuple[int, ...]
 
@@ -213,7 +213,7 @@ def search(system: System, finite: Finite, depth: int, claims: Iterable[Claim] |
     solver.add(unrolling.start())
     for number in range(depth + 1):
         for claim, violation in asked:
-            answer = _ask(solver, unrolling.at(violation, number))
+            answer = _ask(solver, unrolling.at(violation, number), f"{number}?{claim.name}")
             if answer is not None:
                 verdict = answer if isinstance(answer, Unknown) else Refuted(claim.name, unrolling.trace(answer, number))
                 return Search(verdict, unrolling.size() * (number + 1))
@@ -222,14 +222,11 @@ def search(system: System, finite: Finite, depth: int, claims: Iterable[Claim] |
     return Search(Holds(depth), unrolling.size() * (depth + 1))
 
 
-def _ask(solver: Any, violation: Term) -> Any:
+def _ask(solver: Any, violation: Term, label: str) -> Any:
     """A model of the violation, `None` where there is none, or why the solver does not know."""
-    solver.push()
-    try:
-        solver.add(violation)
-        answer = solver.check()
-        if answer == z3.sat:
-            return solver.model()
-        return None if answer == z3.unsat else Unknown(f"bounded search: {solver.reason_unknown()}")
-    finally:
-        solver.pop()
+    asked = z3.Bool(label)
+    solver.add(implies(asked, violation))
+    answer = solver.check(asked)
+    if answer == z3.sat:
+        return solver.model()
+    return None if answer == z3.unsat else Unknown(f"bounded search: {solver.reason_unknown()}")

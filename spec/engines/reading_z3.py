@@ -48,6 +48,9 @@ INTEGERS: Final = Numbers()
 WIDE: Final = Numbers(64)
 """Bit-vectors that hold every number on the wire, and sums of two."""
 
+WIRE: Final = Numbers(32)
+"""Bit-vectors as wide as a sequence on the wire."""
+
 
 def symbolic(kind: type[Record], numbers: Numbers = INTEGERS, prefix: str = "") -> Record:
     """A record of which nothing is known: each scalar a constant, called by its name after the prefix."""

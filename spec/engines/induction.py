@@ -1,0 +1,188 @@
+"""Proofs without bounds, by induction: one obligation for each lemma at the start and under each action.
+
+The functions of the state before an action are uninterpreted; the state after it is never named: its functions
+are substituted into the lemma as terms. A lemma whose formula an action leaves identical is `unchanged`, not
+solved. Theorems follow from the lemmas in the same state, and a dormant action is excluded by both.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from time import perf_counter
+from typing import Any, Final
+
+import z3
+
+from spec.algebra import Term, negate
+from spec.engines.reading_z3 import INTEGERS, Numbers, python_value, symbolic
+from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
+from spec.protocol.records import build, flatten
+from spec.rules import Rule
+from spec.systems.decision_facts import Fact
+from spec.systems.language import Action, Claim, Function, Sort, State, System, Variable
+
+START: Final = "at the start"
+ALWAYS: Final = "in every state"
+FEW: Final = 1_000_000
+MANY: Final = 10_000_000
+"""How much the solver may work on one question, in its own units: the same on every machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """One thing to prove, and what came of it.
+
+    Attributes:
+        claim: the lemma or theorem.
+        action: under which action, or `START`, or `ALWAYS` for what follows in one state.
+        solved: the solver was asked; otherwise the action leaves the formula identical.
+        resting_on: how many claims were taken as hypotheses.
+    """
+
+    rule: Rule
+    claim: str
+    action: str
+    verdict: Verdict
+    solved: bool
+    seconds: float
+    resting_on: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.claim} under {self.action}"
+
+
+class Prover:
+    """The obligations of one system, over uninterpreted functions."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._before = State({variable.name: _uninterpreted(variable) for variable in system.variables})
+        self._lemmas = {claim.name: self._for_all(claim) for claim in system.lemmas}
+        self._theorems = {claim.name: self._for_all(claim) for claim in system.theorems}
+
+    def obligations(self) -> Iterator[Obligation]:
+        """Every obligation, proved or not, in the order of the system."""
+        for theorem in self._system.theorems:
+            yield self._follows(theorem)
+        for lemma in self._system.lemmas:
+            yield self._starts(lemma)
+        for action in self._system.actions:
+            if action.dormant:
+                yield self._sleeps(action)
+            else:
+                yield from (self._kept(lemma, action) for lemma in self._system.lemmas)
+
+    def _follows(self, theorem: Claim) -> Obligation:
+        goal = theorem.holds(self._before, *_arguments(theorem.over, "any"))
+        return self._obligation(theorem, ALWAYS, [negate(goal)], [self._lemmas])
+
+    def _starts(self, lemma: Claim) -> Obligation:
+        goal = lemma.holds(self._system.initially(_literal), *_arguments(lemma.over, "any"))
+        return self._obligation(lemma, START, [negate(goal)], [{}])
+
+    def _sleeps(self, action: Action) -> Obligation:
+        awake = action.enabled(self._before, *_arguments(action.over, "for"))
+        never = Claim(f"{action.name}_never_happens", self._system.lemmas[0].rule, "", action.over, action.guard)
+        return self._obligation(never, ALWAYS, [awake], [self._lemmas | self._theorems])
+
+    def _kept(self, lemma: Claim, action: Action) -> Obligation:
+        chosen, about = _arguments(action.over, "for"), _arguments(lemma.over, "any")
+        goal = lemma.holds(action.effect(self._before, *chosen), *about)
+        if _identical(goal, lemma.holds(self._before, *about)):
+            return Obligation(lemma.rule, lemma.name, action.name, Proved(), solved=False, seconds=0.0)
+        facts = [action.enabled(self._before, *chosen), negate(goal)]
+        itself = {lemma.name: self._lemmas[lemma.name]}
+        return self._obligation(lemma, action.name, facts, [itself, self._lemmas])
+
+    def _obligation(
+        self, claim: Claim, action: str, facts: Sequence[Term], hypotheses: Sequence[Mapping[str, Term]]
+    ) -> Obligation:
+        started = perf_counter()
+        verdict: Verdict = Unknown("no hypotheses were tried")
+        used = 0
+        for tried in hypotheses:
+            effort = MANY if tried is hypotheses[-1] else FEW
+            verdict, used = contradiction([*tried.values(), *facts], effort), len(tried)
+            if isinstance(verdict, Proved):
+                break
+        return Obligation(claim.rule, claim.name, action, verdict, True, perf_counter() - started, used)
+
+    def _for_all(self, claim: Claim) -> Term:
+        bound = _arguments(claim.over, "all")
+        return z3.ForAll(bound, claim.holds(self._before, *bound))
+
+
+def contradiction(facts: Sequence[Term], effort: int = MANY) -> Verdict:
+    """`Proved` where the facts contradict each other."""
+    solver = z3.Solver()
+    solver.set("auto_config", False)
+    solver.set("mbqi", False)  # hypotheses are used where their terms occur; what is not proved so is searched elsewhere
+    solver.set("random_seed", 0)
+    solver.set("rlimit", effort)
+    solver.add(*facts)
+    answer = solver.check()
+    if answer == z3.unsat:
+        return Proved()
+    return Unknown(f"not proved by induction: {solver.reason_unknown() if answer == z3.unknown else 'a model exists'}")
+
+
+def prove(system: System) -> tuple[Obligation, ...]:
+    """Every obligation of the system."""
+    return tuple(Prover(system).obligations())
+
+
+def prove_fact(fact: Fact, numbers: Numbers = INTEGERS) -> Obligation:
+    """A fact of a decision, for all inputs: without quantifiers, so that a refutation is an input that shows it."""
+    started = perf_counter()
+    records = [symbolic(kind, numbers, f"{name}.") for name, kind in fact.about]
+    solver = z3.SolverFor("QF_BV") if numbers.width else z3.Solver()
+    solver.set("random_seed", 0)
+    solver.set("rlimit", fact.effort)
+    solver.add(negate(fact.holds(*records)))
+    answer = solver.check()
+    verdict: Verdict = Proved()
+    if answer == z3.unknown:
+        verdict = Unknown(f"{fact.name}: {solver.reason_unknown()}")
+    elif answer == z3.sat:
+        verdict = Refuted(f"{fact.name} where {_shown(solver.model(), records)}", ())
+    return Obligation(fact.rule, fact.name, "for all inputs", verdict, True, perf_counter() - started)
+
+
+def _shown(model: Any, records: Sequence[Any]) -> str:
+    scalars = [term for record in records for _, term in flatten(record) if model[term] is not None]
+    return ", ".join(f"{term}={python_value(model[term])}" for term in scalars)
+
+
+def _sort(sort: Sort) -> Term:
+    return z3.DeclareSort(sort.name) if sort.opaque else INTEGERS.sort
+
+
+def _arguments(over: tuple[Sort, ...], role: str) -> list[Term]:
+    return [z3.Const(f"{role}_{position}_{sort.name}", _sort(sort)) for position, sort in enumerate(over)]
+
+
+def _uninterpreted(variable: Variable) -> Function:
+    domain = [_sort(sort) for sort in variable.over]
+
+    def function(name: str, kind: type) -> Callable[..., Term]:
+        declared = z3.Function(name, *domain, INTEGERS.sort_of(kind))
+        return lambda *at: declared(*at)
+
+    if not is_dataclass(variable.initial):
+        return function(variable.name, type(variable.initial))
+    parts = {name: function(f"{variable.name}_{name}", type(value)) for name, value in flatten(variable.initial)}
+    kind: Any = type(variable.initial)
+    return lambda *at: build(kind, lambda name: parts[name](*at))
+
+
+def _literal(value: Any) -> Any:
+    if is_dataclass(value):
+        scalars = dict(flatten(value))
+        kind: Any = type(value)
+        return build(kind, lambda name: INTEGERS.value(scalars[name]))
+    return INTEGERS.value(value)
+
+
+def _identical(left: Term, right: Term) -> bool:
+    if z3.is_expr(left) and z3.is_expr(right):
+        return bool(left.eq(right))
+    return left is right
