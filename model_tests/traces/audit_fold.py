@@ -209,7 +209,7 @@ class Fold:
         if not goes_back(broken.before, broken.request) or broken.number + 1 >= end:
             return False
         following = scalar_request(self._links, broken.number + 1)
-        return append(broken.before, following, self._profile, CONFIRMED, self._without).branch == PASSED
+        return bool(append(broken.before, following, self._profile, CONFIRMED, self._without).branch == PASSED)
 
     def _begun_anew(self, broken: Break) -> ProducerEntry:
         """The state as if the producer began with this batch, besides its transaction and its coordinator."""

@@ -116,13 +116,19 @@ def _latest_before(fact: Facts, group_start: Integers) -> Integers:
     return np.where(latest >= group_start, latest, ABSENT)
 
 
+def _count_before(fact: Facts) -> Integers:
+    """How many batches before each one the fact holds for, of whichever producers."""
+    count: Integers = np.cumsum(fact, dtype=np.int64)
+    return count - fact
+
+
 def _open_since(own: Batches, marker_before: Integers, at: _Places) -> Integers:
     """First offset of the transaction that is open before each batch."""
     joins = own.transactional & ~own.control
     joining = np.flatnonzero(joins)
-    joined_before = np.cumsum(joins) - joins
+    joined_before = _count_before(joins)
     since = np.where(marker_before >= 0, marker_before, at.group_start)
-    earlier = joined_before[since]  # a marker joins nothing itself
+    earlier: Integers = joined_before[since]  # a marker joins nothing itself
     opener = joining[np.minimum(earlier, max(len(joining) - 1, 0))] if len(joining) else np.zeros(len(own), np.int64)
     return np.where(joined_before > earlier, own.base_offset[opener], ABSENT)
 
@@ -131,8 +137,8 @@ def _windows(own: Batches, request: AppendRequest, at: _Places, profile: Profile
     """The last data batches of the current epoch before each batch, the newest first."""
     data = ~own.control
     numbers = np.flatnonzero(data)
-    data_before = np.cumsum(data) - data
-    in_run = data_before - data_before[at.run_start] if len(own) else data_before
+    data_before = _count_before(data)
+    in_run: Integers = data_before - data_before[at.run_start]
     last = last_sequence(request, profile.max_sequence)
     return tuple(
         _cached(numbers, data_before - 1 - age, (in_run > age) & np.bool_(age < profile.cached_batches), own, last)

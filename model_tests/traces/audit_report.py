@@ -108,9 +108,9 @@ class AuditReport:
             table.add_column(name, justify="right")
         for one in self.audited:
             verdict, at = one.verdict, one.verdict.offsets
-            figures = (at.log_start, at.last_stable, at.log_end, verdict.batches, verdict.records)
-            figures += (verdict.visible_records, verdict.producers, len(verdict.open_transactions))
-            table.add_row(Text(_name(one)), *map(str, figures))
+            bounds = (at.log_start, at.last_stable, at.log_end)
+            counts = (verdict.batches, verdict.records, verdict.visible_records, verdict.producers)
+            table.add_row(Text(_name(one)), *map(str, (*bounds, *counts, len(verdict.open_transactions))))
         return table
 
     def _findings(self) -> Table:

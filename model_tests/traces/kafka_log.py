@@ -71,7 +71,7 @@ class KafkaLogReader(DataSourceReader):
         """Tasks of neighbouring segments, about as large as each other."""
         return [Task(places) for places in grouped(self.places)]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override]  # or tuples
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of the task's segments."""
         if not isinstance(partition, Task):
             raise TypeError(partition)

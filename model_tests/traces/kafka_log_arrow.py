@@ -1,9 +1,10 @@
 """Batches and damage as Arrow record batches: the rows of the `kafka-log` data source."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from model_tests.traces.kafka_log_batches import COLUMNS, Batches, Facts, dtype_of
@@ -85,15 +86,16 @@ def _after_damaged_segments(rows: Batches, is_batch: Facts) -> Batches:
     return rows.take(is_batch)
 
 
-def _numbers(table: pa.Table, name: str) -> np.ndarray:  # type: ignore[type-arg]  # of whichever type the column has
-    return table[name].to_numpy(zero_copy_only=False).copy()
+def _numbers(table: pa.Table, name: str) -> npt.NDArray[Any]:
+    numbers: npt.NDArray[Any] = table[name].to_numpy(zero_copy_only=False).copy()
+    return numbers
 
 
 def _record_batch(
     log: int,
     topic: str,
     partition: int,
-    columns: dict[str, np.ndarray],  # type: ignore[type-arg]  # of whichever type the column has
+    columns: dict[str, npt.NDArray[Any]],
     messages: list[str | None],
     paths: list[str | None],
 ) -> pa.RecordBatch:

@@ -80,17 +80,22 @@ class Batches:
     @property
     def transactional(self) -> Facts:
         """Whether each batch belongs to a transaction."""
-        return (self.attributes & TRANSACTIONAL) != 0
+        return self._has(TRANSACTIONAL)
 
     @property
     def control(self) -> Facts:
         """Whether each batch holds a control record instead of data."""
-        return (self.attributes & CONTROL) != 0
+        return self._has(CONTROL)
 
     @property
     def cleaned(self) -> Facts:
         """Whether the log cleaner has rewritten the batch: records are missing, or it has a delete horizon."""
-        return (self.record_count <= self.last_offset_delta) | ((self.attributes & DELETE_HORIZON) != 0)
+        emptied: Facts = self.record_count <= self.last_offset_delta
+        return emptied | self._has(DELETE_HORIZON)
+
+    def _has(self, attribute: int) -> Facts:
+        has: Facts = (self.attributes & attribute) != 0
+        return has
 
     def take(self, rows: npt.NDArray[Any]) -> "Batches":
         """The batches at these positions, or where this mask is true."""

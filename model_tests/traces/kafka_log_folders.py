@@ -121,8 +121,15 @@ def _look_into(folder: Path, listing: Listing) -> None:
     else:
         listing.ignored.extend(str(folder / name) for name in names if _is_foreign(folder / name))
     for name in names:
-        if (folder / name).is_dir() and not (folder / name).is_symlink() and not _SEGMENT.fullmatch(name):
-            _look_into(folder / name, listing)
+        if (folder / name).is_dir() and not _SEGMENT.fullmatch(name):
+            _look_below(folder / name, listing)
+
+
+def _look_below(folder: Path, listing: Listing) -> None:
+    if folder.is_symlink():
+        listing.ignored.append(f"{folder}: a symbolic link to a directory is not followed; give it as a path")
+    else:
+        _look_into(folder, listing)
 
 
 def _is_foreign(path: Path) -> bool:
