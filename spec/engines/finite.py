@@ -35,3 +35,9 @@ def demand_all_happen(system: System, happened: frozenset[str]) -> None:
             raise Vacuous(f"{action.name} must never happen in {system.name}, and does")
         if not action.dormant and action.name not in happened:
             raise Vacuous(f"{action.name} can never happen in {system.name}")
+
+
+def instance_of(system: System, sizes: Mapping[str, int]) -> Finite:
+    """The instance in which each sort has the whole numbers below its size; a sort without one has 0 alone."""
+    sorts = {sort.name for thing in (*system.variables, *system.actions, *system.claims) for sort in thing.over}
+    return Finite({name: tuple(range(sizes.get(name, 1))) for name in sorts})

@@ -41,7 +41,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """How often sequences have wrapped: that of the request, and those of the cached batches."""
+    """How often sequences have wrapped: that of the request, and how many turns the cached batches are from it."""
 
     request: Term = 0
     cached_0: Term = 0
@@ -51,8 +51,8 @@ class Turns:
     cached_4: Term = 0
 
     @property
-    def cached(self) -> tuple[Term, ...]:
-        """Those of the cached batches, the newest first."""
+    def apart(self) -> tuple[Term, ...]:
+        """Those of the cached batches, the newest first: -1, 0 or 1, or sequences would be a whole turn apart."""
         return (self.cached_0, self.cached_1, self.cached_2, self.cached_3, self.cached_4)
 
 
@@ -128,10 +128,15 @@ def _forward(request: AppendRequest, turns: Term) -> AppendRequest:
 
 def _unwound(entry: ProducerEntry, turns: Turns) -> ProducerEntry:
     cached = tuple(
-        replace(batch, last_sequence=choose(batch.present, batch.last_sequence + turn * TURN, batch.last_sequence))
-        for batch, turn in zip(entry.cached, turns.cached, strict=True)
+        replace(batch, last_sequence=choose(batch.present, _turned(batch, turns.request, apart), batch.last_sequence))
+        for batch, apart in zip(entry.cached, turns.apart, strict=True)
     )
     return replace(entry, cached=cached)
+
+
+def _turned(batch: CachedBatch, turns: Term, apart: Term) -> Term:
+    further = choose(apart == 0, 0, choose(apart > 0, TURN, -TURN))
+    return batch.last_sequence + turns * TURN + further
 
 
 def _congruent(wrapped: CachedBatch, endless: CachedBatch, turns: Turns) -> Term:
@@ -140,7 +145,7 @@ def _congruent(wrapped: CachedBatch, endless: CachedBatch, turns: Turns) -> Term
     return all_of(
         wrapped.last_offset == endless.last_offset,
         wrapped.offset_delta == endless.offset_delta,
-        any_of(*(ahead == turn * TURN for turn in (0, turns.request, turns.request + 1, *turns.cached))),
+        any_of(*(ahead == turn * TURN for turn in (0, *(turns.request + more for more in (-1, 0, 1))))),
     )
 
 
@@ -154,7 +159,7 @@ def _near(entry: ProducerEntry, request: AppendRequest, turns: Turns) -> Term:
         _within(request.base_sequence, 0, MAX_SEQUENCE),
         _within(request.last_offset_delta, 0, RECORDS),
         turns.request >= 0,
-        *(turn >= 0 for turn in turns.cached),
+        *(_within(apart, -1, 1) for apart in turns.apart),
         *(_is_cached(entry.cached[slot], endless.cached[slot], base) for slot in range(WINDOW)),
         implies(negate(entry.epoch == request.producer_epoch), base <= MAX_SEQUENCE),
         implies(negate(entry.cached[0].present), base <= MAX_SEQUENCE),

@@ -6,7 +6,18 @@ from typing import Final
 from spec.algebra import Term, all_of, negate
 from spec.systems.idempotence.actions import Actions
 from spec.systems.idempotence.claims import Claims
-from spec.systems.idempotence.stream import BATCH, POSITION, STREAM, VARIABLES, Decide, Knobs, Stream
+from spec.systems.idempotence.stream import (
+    BATCH,
+    DELTA,
+    EPOCH,
+    POSITION,
+    REQUEST,
+    STREAM,
+    VARIABLES,
+    Decide,
+    Knobs,
+    Stream,
+)
 from spec.systems.language import Goal, Sort, State, System
 
 ASSUMPTIONS: Final = (
@@ -41,6 +52,20 @@ def two_epochs_in_log(stream: Stream, i: Term) -> Term:
     """The log holds batches of two epochs, one after the other."""
     last = stream.length() - 1
     return all_of(i >= 0, i < last, negate(stream.epoch(stream.written(i)) == stream.epoch(stream.written(last))))
+
+
+def sizes(knobs: Knobs, epochs: int = 2, deltas: int = 1, streams: int = 1) -> dict[str, int]:
+    """How many values each sort has in the finite instance that the knobs bound."""
+    if knobs.requests is None or knobs.appends is None:
+        raise ValueError("an instance without a bound on requests and appends is not finite")
+    return {
+        STREAM.name: streams,
+        BATCH.name: knobs.requests,
+        REQUEST.name: knobs.requests,
+        POSITION.name: knobs.appends + 1,
+        EPOCH.name: epochs,
+        DELTA.name: deltas,
+    }
 
 
 def idempotence(knobs: Knobs = Knobs(), decide: Decide | None = None) -> System:

@@ -1,0 +1,83 @@
+"""Changes of the system that must break a rule, each with the claim that they violate and a small instance."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from spec.systems.idempotence.stream import UNWRAPPED, Knobs
+
+_TWO: Final = replace(UNWRAPPED, cached_batches=2)
+_QUIET: Final = Knobs(fails_over=False, gives_up=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenSystem:
+    """The system with one thing changed.
+
+    Attributes:
+        name: what is changed.
+        violates: name of the claim that no longer holds.
+        knobs: the change, with the bounds of its instance.
+        epochs: epochs in the instance.
+    """
+
+    name: str
+    violates: str
+    knobs: Knobs
+    epochs: int = 2
+
+
+def _bounded(knobs: Knobs, requests: int, appends: int) -> Knobs:
+    return replace(knobs, requests=requests, appends=appends)
+
+
+CONTROLS: Final = (
+    BrokenSystem(
+        "window of four, five in flight",
+        "resend_is_recognised",
+        _bounded(replace(_QUIET, profile=replace(UNWRAPPED, cached_batches=4)), 5, 5),
+        epochs=1,
+    ),
+    BrokenSystem(
+        "six in flight, window of five",
+        "resend_is_recognised",
+        _bounded(replace(_QUIET, in_flight=6), 6, 6),
+        epochs=1,
+    ),
+    BrokenSystem(
+        "two in flight, window of one",
+        "logged_at_most_once",
+        _bounded(replace(_QUIET, in_flight=2, profile=replace(UNWRAPPED, cached_batches=1)), 4, 3),
+    ),
+    BrokenSystem(
+        "acknowledged batches do not count as in flight",
+        "resend_is_recognised",
+        _bounded(replace(_QUIET, in_flight=2, profile=_TWO, acknowledged_hold_place=False), 4, 4),
+    ),
+    BrokenSystem(
+        "duplicate check off", "logged_at_most_once", _bounded(Knobs(without=frozenset({"duplicate"})), 3, 3)
+    ),
+    BrokenSystem(
+        "epoch reset off",
+        "log_order_is_send_order",
+        _bounded(Knobs(without=frozenset({"epoch_reset"}), fails_over=False), 6, 4),
+        epochs=3,
+    ),
+    BrokenSystem("stale epoch check off", "epochs_never_fall", _bounded(Knobs(without=frozenset({"stale_epoch"})), 2, 2)),
+    BrokenSystem(
+        "wrap off",
+        "next_in_order_is_appended",
+        _bounded(replace(_QUIET, in_flight=2, profile=_TWO, largest_sequence=2, lifetime=2), 4, 4),
+        epochs=1,
+    ),
+    BrokenSystem(
+        "a request outlives a turn of the sequence",
+        "logged_at_most_once",
+        _bounded(
+            replace(_QUIET, in_flight=2, profile=replace(_TWO, max_sequence=2), largest_sequence=2), 3, 4
+        ),
+        epochs=1,
+    ),
+    BrokenSystem("expiry on", "logged_at_most_once", _bounded(Knobs(state_expires=True), 3, 3)),
+    BrokenSystem("first batch overtaken", "log_order_is_send_order", _bounded(Knobs(first_in_order=False), 4, 3)),
+    BrokenSystem("unclean election", "acknowledged_is_logged", _bounded(Knobs(clean_elections=False), 2, 2)),
+)
