@@ -1,0 +1,80 @@
+"""The account of a run: how often each rule was at stake, and where it was broken."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from spec.rules import Circumstances, Rule
+
+USUAL: Circumstances = Circumstances()
+"""The circumstances under which every rule is claimed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One rule that did not hold.
+
+    Attributes:
+        seen_by: `invariant`, the plain text of the rule here, or `decision`, the specification's.
+        said: what was done, why it is wrong, and the values.
+    """
+
+    rule: Rule
+    seen_by: str
+    said: str
+
+    def __str__(self) -> str:
+        """One line, the rule first."""
+        return f"[{self.rule.id}] by {self.seen_by}: {self.said}"
+
+
+class Broken(Exception):
+    """A rule did not hold in a run."""
+
+    def __init__(self, violation: Violation) -> None:
+        """For this violation."""
+        super().__init__(str(violation))
+        self.violation = violation
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What a run, or many, found.
+
+    Attributes:
+        at_stake: by rule, how often its invariant was asked about something that it forbids or demands.
+        decided: by rule, how often the specification's decision was asked, and the rule was at stake.
+        known: by rule, violations in circumstances in which the rule is not claimed.
+        broken: violations where it is claimed.
+        runs: runs begun.
+        steps: events that happened in them.
+    """
+
+    at_stake: Counter[Rule] = field(default_factory=Counter)
+    decided: Counter[Rule] = field(default_factory=Counter)
+    known: Counter[Rule] = field(default_factory=Counter)
+    broken: list[Violation] = field(default_factory=list)
+    runs: int = 0
+    steps: int = 0
+
+    def expect(self, rule: Rule, holds: bool, said: str, circumstances: Circumstances = USUAL) -> None:
+        """Note that an invariant was at stake, and a violation unless it holds."""
+        if holds or rule.claimed_in(circumstances):
+            self.at_stake[rule] += 1
+        if not holds:
+            self._violated(Violation(rule, "invariant", said), circumstances)
+
+    def decide(self, rule: Rule, holds: bool, said: str) -> None:
+        """Note that the specification's decision was asked, and a violation unless it agrees."""
+        self.decided[rule] += 1
+        if not holds:
+            self._violated(Violation(rule, "decision", said), USUAL)
+
+    def first_broken(self, rule: Rule, seen_by: str = "invariant") -> Violation | None:
+        """The first violation of a rule that this text of it has seen."""
+        return next((found for found in self.broken if (found.rule, found.seen_by) == (rule, seen_by)), None)
+
+    def _violated(self, violation: Violation, circumstances: Circumstances) -> None:
+        if violation.rule.claimed_in(circumstances):
+            self.broken.append(violation)
+        else:
+            self.known[violation.rule] += 1
