@@ -1,10 +1,10 @@
 """What a side answers to a request, and what is seen of it afterwards: the observable fields, and nothing else."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from model_tests.conformance.requests import Fetch, InitProducerId, Produce, Restart
+from model_tests.conformance.requests import Request
 from spec.vocabulary import ErrorCode
 
 
@@ -60,7 +60,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Initialized:
-    """The answer to InitProducerId."""
+    """The answer to InitProducerId; -1 for both where it is refused."""
 
     error: ErrorCode
     producer_id: int
@@ -68,11 +68,60 @@ class Initialized:
 
 
 @dataclass(frozen=True, slots=True)
-class Restarted:
-    """A broker is back; there is no answer, only the state after."""
+class Added:
+    """The answer to AddPartitionsToTxn, by partition."""
+
+    errors: Mapping[str, ErrorCode]
 
 
-Answer: TypeAlias = Produced | Fetched | Initialized | Restarted
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The answer to EndTxn; producer id and epoch for the next transaction are -1 where none are told."""
+
+    error: ErrorCode
+    producer_id: int = -1
+    producer_epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerWritten:
+    """The answer about one marker of WriteTxnMarkers, by partition."""
+
+    producer_id: int
+    errors: Mapping[str, ErrorCode]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkersWritten:
+    """The answer to WriteTxnMarkers, in the order of the request."""
+
+    markers: tuple[MarkerWritten, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTransaction:
+    """A transactional id as ListTransactions shows it."""
+
+    transactional_id: str
+    producer_id: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionsListed:
+    """The answer to ListTransactions, in any order."""
+
+    error: ErrorCode
+    transactions: tuple[ListedTransaction, ...] = ()
+    unknown_states: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """There is no answer, only the state after: a broker is back, or time has passed."""
+
+
+Answer: TypeAlias = Produced | Fetched | Initialized | Added | Ended | MarkersWritten | TransactionsListed | Silence
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +144,35 @@ class SeenPartition:
     lso: int
 
 
+@dataclass(frozen=True, slots=True)
+class SeenTransaction:
+    """A transactional id as DescribeTransactions shows it; the state by Kafka's name, as `CompleteCommit`."""
+
+    state: str
+    producer_id: int
+    producer_epoch: int
+    timeout: int
+    started: bool
+    partitions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is observable of a side: every partition, and every transactional id that its coordinator knows."""
+
+    partitions: Mapping[str, SeenPartition] = field(default_factory=dict)
+    transactions: Mapping[str, SeenTransaction] = field(default_factory=dict)
+
+
 class Side(Protocol):
     """One side of the comparison, from a fresh broker on: it knows requests and numbers, but no recording."""
 
-    def produce(self, request: Produce) -> Produced:
-        """Answer a Produce request."""
+    def answer(self, request: Request) -> Answer:
+        """Answer a request, or do what the recorder did; then whatever was set under way comes to its end.
 
-    def fetch(self, request: Fetch) -> Fetched:
-        """Answer a Fetch request, as a client with its filter sees it."""
+        Raises:
+            NotImplementedError: the side does not know this request.
+        """
 
-    def init_producer_id(self, request: InitProducerId) -> Initialized:
-        """Hand out a producer id."""
-
-    def restart(self, request: Restart) -> Restarted:
-        """Go down and come back."""
-
-    def seen(self) -> Mapping[str, SeenPartition]:
-        """What is observable of every partition now."""
+    def seen(self) -> Seen:
+        """What is observable now."""

@@ -4,28 +4,15 @@ It knows no session, no family and no build. What another run might have answere
 recording itself, and nothing else is left undecided.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from model_tests.conformance.answers import (
-    Answer,
-    Appended,
-    Fetched,
-    Initialized,
-    Produced,
-    SeenBatch,
-    SeenPartition,
-    SeenProducer,
-)
+from model_tests.conformance.answers import Answer, Seen
 from model_tests.conformance.fields import Json
-from model_tests.conformance.requests import Named
 from model_tests.conformance.sessions import Marks, Step
 from model_tests.conformance.symbols import Symbols
-from spec.vocabulary import ErrorCode
-
-Name: TypeAlias = Callable[[int], Named]
-"""The symbol of a producer id."""
+from model_tests.conformance.wording import Name, as_recorded, errors_in, state_as_recorded
 
 MISSING: Final = "(missing)"
 ERROR_FIELDS: Final = frozenset({"response.error", "response.error_code"})
@@ -40,9 +27,7 @@ class Difference:
     got: object
 
 
-def differences(
-    step: Step, answer: Answer, seen: Mapping[str, SeenPartition], symbols: Symbols
-) -> tuple[Difference, ...]:
+def differences(step: Step, answer: Answer, seen: Seen, symbols: Symbols) -> tuple[Difference, ...]:
     """Every observable field of the answer and of the state after that is not as recorded."""
     found: list[Difference] = []
     response = as_recorded(answer, step.response, symbols.symbol)
@@ -58,109 +43,18 @@ def undecided(found: tuple[Difference, ...], marks: Marks, answer: Answer) -> st
     if marks.racy:
         return "racy: the markers of the transaction before were still on their way"
     only_the_error = all(difference.where in ERROR_FIELDS for difference in found)
-    if only_the_error and _errors(answer) <= marks.accept_errors:
+    if only_the_error and errors_in(answer) <= marks.accept_errors:
         return "racy_error: the name of the error depends on requests of other clients"
     return ""
 
 
-def as_recorded(answer: Answer, recorded: Json, name: Name) -> Json | None:
-    """The answer in the words of a recording; None if there is none."""
-    match answer:
-        case Produced():
-            return _produced(answer, recorded)
-        case Fetched():
-            return _fetched(answer, name)
-        case Initialized():
-            identity = {"producer_id": name(answer.producer_id), "producer_epoch": answer.producer_epoch}
-            return {**_error(answer.error), **identity}
-    return None
-
-
-def _errors(answer: Answer) -> set[str]:
-    match answer:
-        case Produced():
-            return {part.error.name for part in answer.partitions.values()}
-        case Fetched() | Initialized():
-            return {answer.error.name}
-    return set()
-
-
-def _error(error: ErrorCode) -> dict[str, Any]:
-    return {"error": error.name, "error_code": error.value}
-
-
-def _produced(answer: Produced, recorded: Json) -> Json:
-    parts = {partition: _appended(part) for partition, part in answer.partitions.items()}
-    if not answer.several:
-        return next(iter(parts.values()))
-    return {**_error(_summary(answer, recorded.get("error"))), "partitions": parts}
-
-
-def _summary(answer: Produced, recorded: object) -> ErrorCode:
-    """The error over all partitions: the first one, in an order that the wire does not fix."""
-    errors = [part.error for part in answer.partitions.values() if part.error is not ErrorCode.NONE]
-    return next((error for error in errors if error.name == recorded), errors[0] if errors else ErrorCode.NONE)
-
-
-def _appended(part: Appended) -> dict[str, Any]:
-    return {
-        **_error(part.error),
-        "base_offset": part.base_offset,
-        "log_append_time": "set" if part.append_time_told else -1,
-        "log_start_offset": part.log_start_offset,
-    }
-
-
-def _fetched(answer: Fetched, name: Name) -> Json:
-    aborted = answer.aborted
-    return {
-        **_error(answer.error),
-        "hw": answer.hw,
-        "lso": answer.lso,
-        "log_start_offset": answer.log_start_offset,
-        "aborted": None if aborted is None else [[name(producer), first] for producer, first in aborted],
-        "batches": [_batch(batch, name) for batch in answer.batches],
-        "delivered": [[offset, value] for offset, value in answer.delivered],
-    }
-
-
-def _batch(batch: SeenBatch, name: Name) -> dict[str, Any]:
-    return {
-        "base_offset": batch.base_offset,
-        "last_offset": batch.last_offset,
-        "producer_id": name(batch.producer_id),
-        "producer_epoch": batch.producer_epoch,
-        "base_sequence": batch.base_sequence,
-        "transactional": batch.transactional,
-        "control": batch.control,
-        "values": list(batch.values),
-    }
-
-
-def _state_differences(after: Json, seen: Mapping[str, SeenPartition], name: Name) -> Iterator[Difference]:
-    shown: dict[str, Any] = {
-        "producers": {partition: _producers(view, name) for partition, view in seen.items()},
-        "offsets": {partition: {"hw": view.hw, "lso": view.lso} for partition, view in seen.items()},
-    }
+def _state_differences(after: Json, seen: Seen, name: Name) -> Iterator[Difference]:
+    shown = state_as_recorded(seen, after, name)
     for part, recorded in after.items():
         expected = _by_producer(recorded) if part == "producers" else recorded
         got = shown.get(part, MISSING)
         if expected != got:
             yield from _differences(f"after.{part}", expected, got)
-
-
-def _producers(view: SeenPartition, name: Name) -> dict[Named, Any]:
-    return {name(producer.producer_id): _producer(producer, name) for producer in view.producers}
-
-
-def _producer(producer: SeenProducer, name: Name) -> dict[str, Any]:
-    return {
-        "producer_id": name(producer.producer_id),
-        "producer_epoch": producer.producer_epoch,
-        "last_sequence": producer.last_sequence,
-        "coordinator_epoch": producer.coordinator_epoch,
-        "current_txn_start_offset": producer.current_txn_start_offset,
-    }
 
 
 def _by_producer(recorded: Any) -> Any:

@@ -74,6 +74,24 @@ class Fields:
             raise self.wrong(name, "a list with something in it")
         return value
 
+    def values_of(self, name: str) -> list[object]:
+        """A list, which may be empty."""
+        value = self.values.get(name)
+        if not isinstance(value, list):
+            raise self.wrong(name, "a list")
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of strings, which may be empty."""
+        values = self.values_of(name)
+        if not all(isinstance(value, str) for value in values):
+            raise self.wrong(name, "a list of strings")
+        return tuple(str(value) for value in values)
+
+    def objects(self, name: str, each: str) -> list["Fields"]:
+        """A list of objects that is not empty; a message calls the n-th `each` n."""
+        return [Fields.of(f"{self.place} {each} {n}", value) for n, value in enumerate(self.items(name))]
+
     def one_of(self, name: str, *allowed: str) -> str:
         """One of the strings allowed."""
         value = self.values.get(name)

@@ -1,18 +1,20 @@
 """A session on the reference implementation: one broker with real batches, in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from model_tests.conformance.answers import (
+    Answer,
     Appended,
     Fetched,
     Initialized,
     Produced,
-    Restarted,
+    Seen,
     SeenBatch,
     SeenPartition,
     SeenProducer,
+    Silence,
 )
-from model_tests.conformance.requests import Batch, Fetch, InitProducerId, Produce, Restart
+from model_tests.conformance.requests import Batch, Fetch, InitProducerId, Produce, Request, Restart
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.partition import READ_COMMITTED, READ_UNCOMMITTED, ActiveProducer, FetchResult, Partition
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
@@ -34,11 +36,24 @@ NOWHERE = -1
 class OnReference:
     """A broker of the reference, with producer ids from a controller of its own."""
 
-    def __init__(self, profile: Profile, partitions: Sequence[str]) -> None:
+    def __init__(self, profile: Profile, partitions: Sequence[str], _segment_bytes: int = 2**30) -> None:
         """Fresh partitions under a profile."""
         self._numbers = {name: number for number, name in enumerate(partitions)}
         self._partitions = {number: Partition(profile) for number in self._numbers.values()}
         self._producer_ids = ProducerIdManager(BlockAllocator())
+
+    def answer(self, request: Request) -> Answer:
+        """Answer a request."""
+        match request:
+            case Produce():
+                return self.produce(request)
+            case Fetch():
+                return self.fetch(request)
+            case InitProducerId() if request.transactional_id is None:
+                return self.init_producer_id(request)
+            case Restart():
+                return self.restart(request)
+        raise NotImplementedError(f"{type(request).__name__} is not answered yet")
 
     def produce(self, request: Produce) -> Produced:
         """Have the broker handle the batches."""
@@ -66,16 +81,16 @@ class OnReference:
         identity = self._producer_ids.init_producer_id()
         return Initialized(ErrorCode.NONE, identity.producer_id, identity.epoch)
 
-    def restart(self, _request: Restart) -> Restarted:
+    def restart(self, _request: Restart) -> Silence:
         """Load every partition again; what is left of the block of producer ids is lost."""
         for partition in self._partitions.values():
             partition.restart(NOW)
         self._producer_ids.restart()
-        return Restarted()
+        return Silence()
 
-    def seen(self) -> Mapping[str, SeenPartition]:
+    def seen(self) -> Seen:
         """What is observable of every partition now."""
-        return {name: _view(self._partitions[number]) for name, number in self._numbers.items()}
+        return Seen({name: _view(self._partitions[number]) for name, number in self._numbers.items()})
 
     def _number(self, partition: str) -> int:
         return self._numbers.get(partition, NOWHERE)

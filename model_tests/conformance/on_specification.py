@@ -1,19 +1,21 @@
 """A session on the specification: a state of entries and batches, whose every change is one of its decisions."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from model_tests.conformance.answers import (
+    Answer,
     Appended,
     Fetched,
     Initialized,
     Produced,
-    Restarted,
+    Seen,
     SeenBatch,
     SeenPartition,
     SeenProducer,
+    Silence,
 )
-from model_tests.conformance.requests import Batch, Fetch, InitProducerId, Produce, Restart
+from model_tests.conformance.requests import Batch, Fetch, InitProducerId, Produce, Request, Restart
 from spec.protocol import append as appending
 from spec.protocol import produce as producing
 from spec.protocol.append import Append
@@ -82,12 +84,25 @@ class OnSpecification:
         decided: the decisions on the last request.
     """
 
-    def __init__(self, profile: Profile, partitions: Sequence[str]) -> None:
+    def __init__(self, profile: Profile, partitions: Sequence[str], _segment_bytes: int = 2**30) -> None:
         """Fresh partitions under a profile."""
         self.profile = profile
         self.decided: tuple[Decided, ...] = ()
         self._partitions = {name: Partition() for name in partitions}
         self._next_producer = 0
+
+    def answer(self, request: Request) -> Answer:
+        """Answer a request."""
+        match request:
+            case Produce():
+                return self.produce(request)
+            case Fetch():
+                return self.fetch(request)
+            case InitProducerId() if request.transactional_id is None:
+                return self.init_producer_id(request)
+            case Restart():
+                return self.restart(request)
+        raise NotImplementedError(f"{type(request).__name__} is not answered yet")
 
     def produce(self, request: Produce) -> Produced:
         """Admit each batch, ask its partition, and word the answer."""
@@ -135,17 +150,17 @@ class OnSpecification:
         self._next_producer += 1
         return Initialized(ErrorCode.NONE, self._next_producer - 1, 0)
 
-    def restart(self, _request: Restart) -> Restarted:
+    def restart(self, _request: Restart) -> Silence:
         """Every partition is loaded from its log again."""
         self.decided = ()
         for partition in self._partitions.values():
             for producer, entry in partition.entries.items():
                 partition.entries[producer] = producing.recovered(entry, self.profile)
-        return Restarted()
+        return Silence()
 
-    def seen(self) -> Mapping[str, SeenPartition]:
+    def seen(self) -> Seen:
         """What is observable of every partition now."""
-        return {name: partition.seen() for name, partition in self._partitions.items()}
+        return Seen({name: partition.seen() for name, partition in self._partitions.items()})
 
 
 def branch_name(decided: Decided, profile: Profile) -> str:

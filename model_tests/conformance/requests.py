@@ -2,10 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 Named: TypeAlias = int | str
 """A producer id as a session writes it: a symbol (`pid0`), or -1 for none."""
+
+NO_LIMIT: Final = 2**31 - 1
+"""A fetch of more bytes than any session has."""
+
+MINUTE: Final = 60_000
+"""Timeout of a transaction that the recorder asks for where it does not matter, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +58,82 @@ class Produce:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """Fetch of one partition from an offset."""
+    """Fetch of one partition from an offset, of so many bytes, but at least one batch."""
 
     version: int
     partition: str
     offset: int
     committed_only: bool
+    max_bytes: int = NO_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
 class InitProducerId:
-    """InitProducerId without a transactional id; timeout and expected identity mean nothing then."""
+    """InitProducerId; producer id and epoch are the expected identity, -1 for none.
+
+    Without a transactional id, timeout and expected identity mean nothing.
+    """
 
     version: int
+    transactional_id: str | None = None
+    timeout: int = MINUTE
+    producer_id: Named = -1
+    producer_epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class AddPartitionsToTxn:
+    """AddPartitionsToTxn of one transaction, by a client (up to version 3) or a broker.
+
+    Attributes:
+        verify_only: a broker asks whether the partitions are in the transaction, and adds none.
+    """
+
+    version: int
+    transactional_id: str
+    producer_id: Named
+    producer_epoch: int
+    partitions: tuple[str, ...]
+    verify_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EndTxn:
+    """EndTxn; from version 5 on it bumps the epoch."""
+
+    version: int
+    transactional_id: str
+    producer_id: Named
+    producer_epoch: int
+    committed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """One marker of WriteTxnMarkers; the coordinator epoch counts from that at the session's start."""
+
+    producer_id: Named
+    producer_epoch: int
+    committed: bool
+    coordinator_epoch: int
+    partitions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTxnMarkers:
+    """WriteTxnMarkers, which the recorder sends in a coordinator's place."""
+
+    version: int
+    markers: tuple[Marker, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListTransactions:
+    """ListTransactions with filters by state and producer id; an empty filter lets everything pass."""
+
+    version: int
+    states: tuple[str, ...]
+    producer_ids: tuple[Named, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +142,44 @@ class Restart:
 
     Attributes:
         clean: it was asked to stop (SIGTERM) and not killed.
+        coordinator_epoch: what the election made it, counted from that at the session's start.
     """
 
     clean: bool
+    coordinator_epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitState:
+    """Time passed until a transactional id had one of these states (or TRANSACTIONAL_ID_NOT_FOUND)."""
+
+    transactional_id: str
+    states: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitProducerExpiry:
+    """Time passed until a partition had forgotten a producer."""
+
+    partition: str
+    producer_id: Named
+
+
+@dataclass(frozen=True, slots=True)
+class InjectTransactionState:
+    """A record of version 0 was written into the coordinator's log; the next restart reads it."""
+
+    transactional_id: str
+    producer_id: Named
+    producer_epoch: int
+    timeout: int
+    state: str
+    partitions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """Everything under way came to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +189,37 @@ class Unsupported:
     what: str
 
 
-Request: TypeAlias = Produce | Fetch | InitProducerId | Restart | Unsupported
+Request: TypeAlias = (
+    Produce
+    | Fetch
+    | InitProducerId
+    | AddPartitionsToTxn
+    | EndTxn
+    | WriteTxnMarkers
+    | ListTransactions
+    | Restart
+    | AwaitState
+    | AwaitProducerExpiry
+    | InjectTransactionState
+    | Settle
+    | Unsupported
+)
+
+Number: TypeAlias = Callable[[Named], int]
+"""The number of a producer id's symbol."""
 
 
-def resolved(request: Request, number: Callable[[Named], int]) -> Request:
+def resolved(request: Request, number: Number) -> Request:
     """The request with numbers for the symbols of producer ids."""
-    if not isinstance(request, Produce):
-        return request
-    return replace(
-        request, batches=tuple(replace(batch, producer_id=number(batch.producer_id)) for batch in request.batches)
-    )
+    match request:
+        case Produce():
+            batches = (replace(batch, producer_id=number(batch.producer_id)) for batch in request.batches)
+            return replace(request, batches=tuple(batches))
+        case WriteTxnMarkers():
+            markers = (replace(marker, producer_id=number(marker.producer_id)) for marker in request.markers)
+            return replace(request, markers=tuple(markers))
+        case ListTransactions():
+            return replace(request, producer_ids=tuple(number(named) for named in request.producer_ids))
+        case InitProducerId() | AddPartitionsToTxn() | EndTxn() | AwaitProducerExpiry() | InjectTransactionState():
+            return replace(request, producer_id=number(request.producer_id))
+    return request

@@ -6,7 +6,8 @@ from types import MappingProxyType
 from typing import Final
 
 from model_tests.conformance.fields import Fields, Json
-from model_tests.conformance.requests import Batch, Fetch, InitProducerId, Named, Produce, Request, Restart, Unsupported
+from model_tests.conformance.recorded_requests import request_of
+from model_tests.conformance.requests import Request, Unsupported
 from spec.versions import PROFILES, Profile
 
 FAMILIES: Final = MappingProxyType(
@@ -39,7 +40,8 @@ FAMILIES: Final = MappingProxyType(
 BUILDS: Final = ("3.9.0", "4.0-SNAPSHOT")
 """Builds that sessions were recorded from; each is a profile."""
 
-MOST_RECORDS: Final = 100_000  # of one batch: more is a damaged recording
+DEFAULT_SEGMENT_BYTES: Final = 2**30
+"""Size of a segment where a session does not say it; far more than any session writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,18 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One session: a client, a broker, strictly one request after another, on fresh partitions."""
+    """One session: a client, a broker, strictly one request after another, on fresh partitions.
+
+    Attributes:
+        segment_bytes: the topics' `segment.bytes`.
+    """
 
     id: str
     family: str
     profile: Profile
     partitions: tuple[str, ...]
     steps: tuple[Step, ...]
+    segment_bytes: int = DEFAULT_SEGMENT_BYTES
 
     @property
     def unsupported(self) -> tuple[str, ...]:
@@ -102,7 +109,8 @@ def session_of(value: object) -> Session:
     partitions = _partitions(fields.within("topics"))
     recorded = [Fields.of(f"session {session} step {n}", step) for n, step in enumerate(fields.items("steps"))]
     steps = tuple(_step(step, origin) for step, origin in zip(recorded, _origins(recorded), strict=True))
-    return Session(session, family, profile, partitions, steps)
+    segment_bytes = fields.within("config").integer("segment.bytes", 14, 2**31 - 1, default=DEFAULT_SEGMENT_BYTES)
+    return Session(session, family, profile, partitions, steps, segment_bytes)
 
 
 def _profile(fields: Fields) -> Profile:
@@ -134,7 +142,7 @@ def _step(fields: Fields, origin: int) -> Step:
     response.text("error")
     after = fields.within("after").values if "after" in fields.values else None
     api = fields.text("api")
-    request = _request(api, fields, origin)
+    request = request_of(api, fields, origin)
     return Step(api, request, fields.within("request").values, response.values, after, _marks(fields))
 
 
@@ -143,66 +151,3 @@ def _marks(fields: Fields) -> Marks:
     if "racy_error" not in fields.values:
         return Marks(racy) if racy else NO_MARKS
     return Marks(racy, frozenset(str(error) for error in fields.items("accept_errors")))
-
-
-def _request(api: str, fields: Fields, origin: int) -> Request:
-    version = fields.integer("version", 0, 100)
-    request = fields.within("request")
-    match api:
-        case "Produce":
-            return _produce(version, request, (_batch(request, f"s{origin}r"),), origin)
-        case "ProduceMulti":
-            parts = [Fields.of(f"{request.place} batch {n}", part) for n, part in enumerate(request.items("batches"))]
-            batches = tuple(_batch(part, f"s{origin}b{n}r") for n, part in enumerate(parts))
-            return _produce(version, request, batches, origin, several=True)
-        case "Fetch":
-            return _fetch(version, request)
-        case "InitProducerId" if request.text_or_null("transactional_id") is None:
-            return InitProducerId(version)
-        case "InitProducerId":
-            return Unsupported("InitProducerId with a transactional id")
-        case "_Restart":
-            return Restart(clean=request.one_of("signal", "KILL", "TERM") == "TERM")
-    return Unsupported(api)
-
-
-def _produce(
-    version: int, request: Fields, batches: tuple[Batch, ...], origin: int, *, several: bool = False
-) -> Request:
-    named = request.text_or_null("transactional_id")
-    if named is not None and any(batch.transactional for batch in batches):
-        return Unsupported("Produce in a transaction")
-    return Produce(version, named, request.integer("acks", -(2**15), 2**15 - 1), batches, origin * 1000, several)
-
-
-def _batch(part: Fields, value: str) -> Batch:
-    count = part.integer("record_count", 0, MOST_RECORDS)
-    return Batch(
-        partition=part.text("partition"),
-        producer_id=_producer_id(part),
-        producer_epoch=part.integer("producer_epoch", -(2**15), 2**15 - 1),
-        base_sequence=part.integer("base_sequence", -(2**31), 2**31 - 1),
-        record_count=count,
-        last_offset_delta=part.integer("last_offset_delta", -(2**31), 2**31 - 1, default=count - 1),
-        transactional=part.flag("transactional"),
-        control=part.one_of("control", "COMMIT", "ABORT") if "control" in part.values else "",
-        coordinator_epoch=part.integer("coordinator_epoch", -(2**31), 2**31 - 1, default=-1),
-        batch_count=part.integer("batch_count", 1, 10, default=1),
-        values=tuple(f"{value}{record}" for record in range(count)),
-    )
-
-
-def _producer_id(part: Fields) -> Named:
-    value = part.values.get("producer_id")
-    if value == -1 and type(value) is int:
-        return -1
-    if isinstance(value, str) and value.startswith("pid") and value[3:].isdecimal():
-        return value
-    raise part.wrong("producer_id", "a symbol as pid0, or -1")
-
-
-def _fetch(version: int, request: Fields) -> Request:
-    if "partition_max_bytes" in request.values:
-        return Unsupported("Fetch with a limit of bytes")
-    committed = request.one_of("isolation", "read_committed", "read_uncommitted") == "read_committed"
-    return Fetch(version, request.text("partition"), request.integer("offset", -(2**63), 2**63 - 1), committed)

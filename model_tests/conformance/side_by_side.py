@@ -5,19 +5,20 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from model_tests.conformance.answers import Answer, Initialized, SeenPartition, Side
+from model_tests.conformance.answers import Seen, Side
 from model_tests.conformance.attribution import explained, rules_at_stake
 from model_tests.conformance.compare import Difference, differences, undecided
 from model_tests.conformance.on_reference import OnReference
 from model_tests.conformance.on_specification import Decided, OnSpecification
 from model_tests.conformance.report import Disagreement
-from model_tests.conformance.requests import Fetch, InitProducerId, Produce, Request, Restart, resolved
+from model_tests.conformance.requests import resolved
 from model_tests.conformance.sessions import Session, Step
 from model_tests.conformance.symbols import Symbols
+from model_tests.conformance.wording import ids_in
 from spec.versions import Profile
 
-MakeSide: TypeAlias = Callable[[Profile, Sequence[str]], Side]
-"""A fresh broker of a profile with fresh partitions."""
+MakeSide: TypeAlias = Callable[[Profile, Sequence[str], int], Side]
+"""A fresh broker of a profile with fresh partitions, whose segments have so many bytes."""
 
 SPECIFICATION: Final = "specification"
 REFERENCE: Final = "reference"
@@ -52,19 +53,20 @@ class _Player:
     def play(self, step: Step) -> tuple[tuple[Difference, ...], str]:
         """What differs after the step, and what in the recording excuses it."""
         try:
-            answer = _answer(self.side, resolved(step.request, self.symbols.number))
-            seen: Mapping[str, SeenPartition] = {} if step.after is None else self.side.seen()
+            answer = self.side.answer(resolved(step.request, self.symbols.number))
+            seen = Seen() if step.after is None else self.side.seen()
         except Exception as error:  # noqa: BLE001  # a side that breaks down has answered wrongly, whatever broke
             return (Difference("response", step.response, f"{type(error).__name__}: {error}"),), ""
-        if isinstance(answer, Initialized):
-            self.symbols.meet(answer.producer_id)
+        for number in ids_in(answer, seen):
+            self.symbols.meet(number)
         found = differences(step, answer, seen, self.symbols)
         return found, undecided(found, step.marks, answer) if found else ""
 
 
 def outcomes(session: Session, sides: Mapping[str, MakeSide] = SIDES) -> Iterator[Outcome]:
     """Every step of a session on each side, each from a fresh broker on; a side keeps its own state throughout."""
-    players = [_Player(name, make(session.profile, session.partitions), Symbols()) for name, make in sides.items()]
+    broker = (session.profile, session.partitions, session.segment_bytes)
+    players = [_Player(name, make(*broker), Symbols()) for name, make in sides.items()]
     for index, step in enumerate(session.steps):
         played = [(player, *player.play(step)) for player in players]
         decided = next((p.side.decided for p in players if isinstance(p.side, OnSpecification)), ())
@@ -100,16 +102,3 @@ def _disagreement(
         guard=explained(decided, session.profile),
         rules=rules_at_stake(step, decided, session.profile),
     )
-
-
-def _answer(side: Side, request: Request) -> Answer:
-    match request:
-        case Produce():
-            return side.produce(request)
-        case Fetch():
-            return side.fetch(request)
-        case InitProducerId():
-            return side.init_producer_id(request)
-        case Restart():
-            return side.restart(request)
-    raise NotImplementedError(f"{request.what} is not judged yet")

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from model_tests.conformance.answers import Appended, Fetched, Produced, SeenPartition, SeenProducer
+from model_tests.conformance.answers import Appended, Fetched, Produced, Seen, SeenPartition, SeenProducer
 from model_tests.conformance.compare import Difference, differences, undecided
 from model_tests.conformance.sessions import Marks, Step, session_of
 from model_tests.conformance.symbols import Symbols
@@ -11,7 +11,7 @@ from model_tests.unit.conformance.written import accepted, produce, session
 from spec.vocabulary import ErrorCode
 
 ACCEPTED = Produced({"t-0": Appended(ErrorCode.NONE, 0, log_start_offset=0)}, several=False)
-SEEN = {"t-0": SeenPartition((SeenProducer(1, 0, 0, -1, -1), SeenProducer(0, 0, 5, -1, -1)), 1, 1)}
+SEEN = Seen({"t-0": SeenPartition((SeenProducer(1, 0, 0, -1, -1), SeenProducer(0, 0, 5, -1, -1)), 1, 1)})
 
 
 def symbols() -> Symbols:

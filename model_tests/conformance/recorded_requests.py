@@ -1,0 +1,150 @@
+"""The request of a recorded step, read strictly into its type."""
+
+from typing import Final
+
+from model_tests.conformance.fields import Fields
+from model_tests.conformance.requests import (
+    NO_LIMIT,
+    AddPartitionsToTxn,
+    AwaitProducerExpiry,
+    AwaitState,
+    Batch,
+    EndTxn,
+    Fetch,
+    InitProducerId,
+    InjectTransactionState,
+    ListTransactions,
+    Marker,
+    Named,
+    Produce,
+    Request,
+    Restart,
+    Settle,
+    Unsupported,
+    WriteTxnMarkers,
+)
+
+MOST_RECORDS: Final = 100_000  # of one batch: more is a damaged recording
+
+
+def request_of(api: str, step: Fields, origin: int) -> Request:
+    """The request of a step, whose bytes are those of step number `origin`.
+
+    Raises:
+        Malformed: it is not of the documented form.
+    """
+    version = step.integer("version", 0, 100)
+    request = step.within("request")
+    match api:
+        case "Produce":
+            return _produce(version, request, (_batch(request, f"s{origin}r"),), origin)
+        case "ProduceMulti":
+            parts = request.objects("batches", "batch")
+            batches = tuple(_batch(part, f"s{origin}b{n}r") for n, part in enumerate(parts))
+            return _produce(version, request, batches, origin, several=True)
+        case "Fetch":
+            return _fetch(version, request)
+        case "_Restart":
+            epoch = step.within("response").integer("coordinator_epoch", -(2**31), 2**31 - 1, default=0)
+            return Restart(request.one_of("signal", "KILL", "TERM") == "TERM", epoch)
+        case "_AwaitState":
+            return AwaitState(request.text("transactional_id"), request.texts("states"))
+        case "_AwaitProducerExpiry":
+            return AwaitProducerExpiry(request.text("partition"), _producer_id(request))
+        case "_Settle":
+            return Settle()
+    return _of_coordinator(api, version, request)
+
+
+def _of_coordinator(api: str, version: int, request: Fields) -> Request:
+    match api:
+        case "InitProducerId":
+            return _init_producer_id(version, request)
+        case "AddPartitionsToTxn":
+            verify_only = request.flag("verify_only", default=False)
+            return AddPartitionsToTxn(version, *_identified(request), request.texts("partitions"), verify_only)
+        case "EndTxn":
+            return EndTxn(version, *_identified(request), request.flag("committed"))
+        case "WriteTxnMarkers":
+            return WriteTxnMarkers(version, tuple(_marker(part) for part in request.objects("markers", "marker")))
+        case "ListTransactions":
+            return _list_transactions(version, request)
+        case "_InjectTxnState":
+            timeout, state = request.integer("timeout", -(2**31), 2**31 - 1), request.text("state")
+            return InjectTransactionState(*_identified(request), timeout, state, request.texts("partitions"))
+    return Unsupported(api)
+
+
+def _init_producer_id(version: int, request: Fields) -> InitProducerId:
+    named = request.text_or_null("transactional_id")
+    if named is None:
+        return InitProducerId(version)
+    expected: tuple[Named, int] = (-1, -1)
+    if "producer_id" in request.values:
+        expected = _producer_id(request), _epoch(request)
+    return InitProducerId(version, named, request.integer("timeout", -(2**31), 2**31 - 1), *expected)
+
+
+def _identified(request: Fields) -> tuple[str, Named, int]:
+    return request.text("transactional_id"), _producer_id(request), _epoch(request)
+
+
+def _marker(part: Fields) -> Marker:
+    return Marker(
+        _producer_id(part),
+        _epoch(part),
+        part.flag("committed"),
+        part.integer("coordinator_epoch", -(2**31), 2**31 - 1),
+        part.texts("partitions"),
+    )
+
+
+def _list_transactions(version: int, request: Fields) -> ListTransactions:
+    named = tuple(_named(request, "producer_id_filters", value) for value in request.values_of("producer_id_filters"))
+    return ListTransactions(version, request.texts("state_filters"), named)
+
+
+def _produce(
+    version: int, request: Fields, batches: tuple[Batch, ...], origin: int, *, several: bool = False
+) -> Produce:
+    acks = request.integer("acks", -(2**15), 2**15 - 1)
+    return Produce(version, request.text_or_null("transactional_id"), acks, batches, origin * 1000, several)
+
+
+def _batch(part: Fields, value: str) -> Batch:
+    count = part.integer("record_count", 0, MOST_RECORDS)
+    return Batch(
+        partition=part.text("partition"),
+        producer_id=_producer_id(part),
+        producer_epoch=_epoch(part),
+        base_sequence=part.integer("base_sequence", -(2**31), 2**31 - 1),
+        record_count=count,
+        last_offset_delta=part.integer("last_offset_delta", -(2**31), 2**31 - 1, default=count - 1),
+        transactional=part.flag("transactional"),
+        control=part.one_of("control", "COMMIT", "ABORT") if "control" in part.values else "",
+        coordinator_epoch=part.integer("coordinator_epoch", -(2**31), 2**31 - 1, default=-1),
+        batch_count=part.integer("batch_count", 1, 10, default=1),
+        values=tuple(f"{value}{record}" for record in range(count)),
+    )
+
+
+def _fetch(version: int, request: Fields) -> Fetch:
+    committed = request.one_of("isolation", "read_committed", "read_uncommitted") == "read_committed"
+    limit = request.integer("partition_max_bytes", 0, 2**31 - 1, default=NO_LIMIT)
+    return Fetch(version, request.text("partition"), request.integer("offset", -(2**63), 2**63 - 1), committed, limit)
+
+
+def _epoch(part: Fields) -> int:
+    return part.integer("producer_epoch", -(2**15), 2**15 - 1)
+
+
+def _producer_id(part: Fields) -> Named:
+    return _named(part, "producer_id", part.values.get("producer_id"))
+
+
+def _named(part: Fields, field: str, value: object) -> Named:
+    if value == -1 and type(value) is int:
+        return -1
+    if isinstance(value, str) and value.startswith("pid") and value[3:].isdecimal():
+        return value
+    raise part.wrong(field, "a symbol as pid0, or -1")

@@ -1,0 +1,212 @@
+"""A side's answers and state in the words of a recording."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from model_tests.conformance.answers import (
+    Added,
+    Answer,
+    Appended,
+    Ended,
+    Fetched,
+    Initialized,
+    ListedTransaction,
+    MarkersWritten,
+    MarkerWritten,
+    Produced,
+    Seen,
+    SeenBatch,
+    SeenPartition,
+    SeenProducer,
+    SeenTransaction,
+    TransactionsListed,
+)
+from model_tests.conformance.fields import Json
+from model_tests.conformance.requests import Named
+from spec.vocabulary import ErrorCode
+
+Name: TypeAlias = Callable[[int], Named]
+"""The symbol of a producer id."""
+
+NO_SUCH_ID = {"error": ErrorCode.TRANSACTIONAL_ID_NOT_FOUND.name}
+"""What DescribeTransactions says of an id that the coordinator does not know."""
+
+
+def as_recorded(answer: Answer, recorded: Json, name: Name) -> Json | None:
+    """The answer in the words of a recording; None if there is none."""
+    match answer:
+        case Produced():
+            return _produced(answer, recorded)
+        case Fetched():
+            return _fetched(answer, name)
+        case Initialized():
+            identity = {"producer_id": name(answer.producer_id), "producer_epoch": answer.producer_epoch}
+            return {**_error(answer.error), **identity}
+        case Added():
+            return _added(answer, recorded)
+        case Ended():
+            return _ended(answer, recorded, name)
+        case MarkersWritten():
+            return _markers_written(answer, recorded, name)
+        case TransactionsListed():
+            return _listed(answer, recorded, name)
+    return None
+
+
+def errors_in(answer: Answer) -> set[str]:
+    """Name of every error in an answer."""
+    return {error.name for error in _errors_in(answer)}
+
+
+def ids_in(answer: Answer, seen: Seen) -> Iterator[int]:
+    """Producer ids that an answer hands out and the state then shows, in the order in which they are met."""
+    if isinstance(answer, Initialized | Ended):
+        yield answer.producer_id
+    yield from (seen.transactions[transactional_id].producer_id for transactional_id in sorted(seen.transactions))
+
+
+def state_as_recorded(seen: Seen, recorded: Json, name: Name) -> Json:
+    """The state in the words of a recording, whose transactional ids are all asked about."""
+    asked = dict.fromkeys((*recorded.get("transactions", ()), *seen.transactions))
+    return {
+        "producers": {partition: _producers(view, name) for partition, view in seen.partitions.items()},
+        "offsets": {partition: {"hw": view.hw, "lso": view.lso} for partition, view in seen.partitions.items()},
+        "transactions": {each: _transaction(seen.transactions.get(each), name) for each in asked},
+    }
+
+
+def _errors_in(answer: Answer) -> Iterable[ErrorCode]:
+    match answer:
+        case Produced():
+            return [part.error for part in answer.partitions.values()]
+        case Added():
+            return answer.errors.values()
+        case MarkersWritten():
+            return [error for marker in answer.markers for error in marker.errors.values()]
+        case Fetched() | Initialized() | Ended() | TransactionsListed():
+            return [answer.error]
+    return []
+
+
+def _error(error: ErrorCode) -> dict[str, Any]:
+    return {"error": error.name, "error_code": error.value}
+
+
+def _summary(errors: Iterable[ErrorCode], recorded: Json) -> dict[str, Any]:
+    """The error over all parts: the first one, in an order that the wire does not fix."""
+    wrong = [error for error in errors if error is not ErrorCode.NONE]
+    first = wrong[0] if wrong else ErrorCode.NONE
+    return _error(next((error for error in wrong if error.name == recorded.get("error")), first))
+
+
+def _produced(answer: Produced, recorded: Json) -> Json:
+    parts = {partition: _appended(part) for partition, part in answer.partitions.items()}
+    if not answer.several:
+        return next(iter(parts.values()))
+    return {**_summary(_errors_in(answer), recorded), "partitions": parts}
+
+
+def _appended(part: Appended) -> dict[str, Any]:
+    return {
+        **_error(part.error),
+        "base_offset": part.base_offset,
+        "log_append_time": "set" if part.append_time_told else -1,
+        "log_start_offset": part.log_start_offset,
+    }
+
+
+def _fetched(answer: Fetched, name: Name) -> Json:
+    aborted = answer.aborted
+    return {
+        **_error(answer.error),
+        "hw": answer.hw,
+        "lso": answer.lso,
+        "log_start_offset": answer.log_start_offset,
+        "aborted": None if aborted is None else [[name(producer), first] for producer, first in aborted],
+        "batches": [_batch(batch, name) for batch in answer.batches],
+        "delivered": [[offset, value] for offset, value in answer.delivered],
+    }
+
+
+def _batch(batch: SeenBatch, name: Name) -> dict[str, Any]:
+    return {
+        "base_offset": batch.base_offset,
+        "last_offset": batch.last_offset,
+        "producer_id": name(batch.producer_id),
+        "producer_epoch": batch.producer_epoch,
+        "base_sequence": batch.base_sequence,
+        "transactional": batch.transactional,
+        "control": batch.control,
+        "values": list(batch.values),
+    }
+
+
+def _added(answer: Added, recorded: Json) -> Json:
+    return {**_summary(answer.errors.values(), recorded), "partitions": _error_names(answer.errors)}
+
+
+def _ended(answer: Ended, recorded: Json, name: Name) -> Json:
+    if "producer_id" not in recorded and answer.producer_id < 0:
+        return _error(answer.error)
+    return {**_error(answer.error), "producer_id": name(answer.producer_id), "producer_epoch": answer.producer_epoch}
+
+
+def _markers_written(answer: MarkersWritten, recorded: Json, name: Name) -> Json:
+    markers = [_marker_written(marker, name) for marker in answer.markers]
+    return {**_summary(_errors_in(answer), recorded), "markers": markers}
+
+
+def _marker_written(marker: MarkerWritten, name: Name) -> dict[str, Any]:
+    return {"producer_id": name(marker.producer_id), "partitions": _error_names(marker.errors)}
+
+
+def _error_names(errors: Mapping[str, ErrorCode]) -> dict[str, str]:
+    return {partition: error.name for partition, error in errors.items()}
+
+
+def _listed(answer: TransactionsListed, recorded: Json, name: Name) -> Json:
+    order = [listed.get("transactional_id") for listed in recorded.get("transactions", ())]
+    known = sorted(
+        answer.transactions,
+        key=lambda t: order.index(t.transactional_id) if t.transactional_id in order else len(order),
+    )
+    return {
+        **_error(answer.error),
+        "transactions": [_listed_transaction(transaction, name) for transaction in known],
+        "unknown_state_filters": list(answer.unknown_states),
+    }
+
+
+def _listed_transaction(transaction: ListedTransaction, name: Name) -> dict[str, Any]:
+    return {
+        "transactional_id": transaction.transactional_id,
+        "producer_id": name(transaction.producer_id),
+        "state": transaction.state,
+    }
+
+
+def _producers(view: SeenPartition, name: Name) -> dict[Named, Any]:
+    return {name(producer.producer_id): _producer(producer, name) for producer in view.producers}
+
+
+def _producer(producer: SeenProducer, name: Name) -> dict[str, Any]:
+    return {
+        "producer_id": name(producer.producer_id),
+        "producer_epoch": producer.producer_epoch,
+        "last_sequence": producer.last_sequence,
+        "coordinator_epoch": producer.coordinator_epoch,
+        "current_txn_start_offset": producer.current_txn_start_offset,
+    }
+
+
+def _transaction(transaction: SeenTransaction | None, name: Name) -> dict[str, Any]:
+    if transaction is None:
+        return NO_SUCH_ID
+    return {
+        "state": transaction.state,
+        "producer_id": name(transaction.producer_id),
+        "producer_epoch": transaction.producer_epoch,
+        "timeout": transaction.timeout,
+        "started": transaction.started,
+        "partitions": sorted(transaction.partitions),
+    }
