@@ -67,7 +67,7 @@ def _columns_of_guard(rule: Rule, branch: int, profile: Profile) -> set[str]:
     step = step_of(Sheet().column)
     listing = guards(step.before, step.request, profile, step.verification)
     facts: list[Term] = [guard.applies for guard in listing if guard.rule is rule]
-    return set(columns_read([listing[branch - 1].applies] if branch else facts))
+    return set(columns_read(*([listing[branch - 1].applies] if branch else facts)))
 
 
 def _said(name: str, value: Any) -> Any:

@@ -16,6 +16,7 @@ from model_tests.traces.schema import column_of, columns_of
 from model_tests.traces.verdicts import APPEND, KEPT, LINK, verdict_columns
 from spec import rules
 from spec.algebra import Term, all_of, negate
+from spec.evidence import Layer, evidences
 from spec.protocol import seq
 from spec.protocol.judge import Check, entries_agree
 from spec.protocol.records import AppendRequest, ProducerEntry, build, scalars
@@ -53,6 +54,7 @@ class Linked:
     accepted_unbroken: Term
 
 
+@evidences(rules.SEQ_SUCCESSOR, Layer.TRACE)
 def successor(step: Linked) -> Check:
     """A client's accepted batch directly follows the last accepted one of its epoch."""
     request, accepted = step.request, step.accepted
@@ -90,7 +92,7 @@ class Link:
     def columns(self) -> frozenset[str]:
         """Names of the columns that it looks at, among those of `with_previous`."""
         check = self.check(linked(Sheet().column))
-        return columns_read((check.at_stake, check.holds))
+        return columns_read(check.at_stake, check.holds)
 
 
 LINKS: Final = (

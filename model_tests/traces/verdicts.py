@@ -16,6 +16,7 @@ from model_tests.traces.merge import Merge
 from model_tests.traces.schema import STEP_PARTS, columns_of, step_of
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.evidence import Layer, evidences
 from spec.protocol.append import Append
 from spec.protocol.judge import Check, Step, judge
 from spec.protocol.produce import ONLY_BEFORE_THE_LOG
@@ -41,6 +42,14 @@ APPEND: Final = "origin >= 0"
 """Steps that asked the log to append; of all others the origin is absent."""
 
 
+@evidences(rules.SEQ_FIRST, Layer.TRACE)
+@evidences(rules.SEQ_SUCCESSOR, Layer.TRACE)
+@evidences(rules.SEQ_EPOCH_RESET, Layer.TRACE)
+@evidences(rules.SEQ_DUPLICATE_WINDOW, Layer.TRACE)
+@evidences(rules.SEQ_REFUSAL_IS_PURE, Layer.TRACE)
+@evidences(rules.SEQ_WELL_FORMED, Layer.TRACE)
+@evidences(rules.FENCE_STALE_EPOCH, Layer.TRACE)
+@evidences(rules.FENCE_EPOCH_MONOTONE, Layer.TRACE)
 def row_verdicts(appends: DataFrame, profiles: Mapping[str, Profile]) -> DataFrame:
     """Verdicts on append steps, each under the profile that it names, which must be one of these."""
     sheet, behaviours = Sheet(), dict(by_behaviour(profiles))

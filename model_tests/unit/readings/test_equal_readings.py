@@ -6,9 +6,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from model_tests.traces.lower import Sheet, evaluate
+from model_tests.traces.merge import Merge
 from model_tests.traces.samples import Table, random_steps, undecided
 from model_tests.traces.session import session
-from model_tests.unit.readings.tables import RECORDS, SEED, by_profile, differing, with_numpy, with_python
+from model_tests.traces.solver_sample import disagreements
+from model_tests.traces.verdicts import by_behaviour
+from model_tests.unit.readings.tables import RECORDS, SEED, by_profile, differing, rows, with_numpy, with_python
+from spec.engines.reading_z3 import INTEGERS, WIDE, Numbers
+from spec.algebra import Term
 from spec.protocol.append import append, names
 from spec.protocol.records import flatten
 from spec.versions import NEWEST, PROFILES, Profile
@@ -24,21 +29,35 @@ def test_python_and_numpy_agree_on_every_record() -> None:
 
 @pytest.mark.xdist_group("spark")
 def test_spark_and_numpy_agree_on_every_record(tmp_path: Path) -> None:
-    """On the same records Spark's columns give the same; each behaviour is compiled apart."""
-    found = {p.name: differing(with_numpy(t, p), with_spark(t, p, tmp_path / p.name)) for p, t in by_profile()}
+    """On the same records Spark's columns, one formula merged for all profiles, give the same."""
+    spark = with_spark(random_steps(RECORDS, SEED), tmp_path / "steps.parquet")
+    found = {
+        profile.name: differing(with_numpy(table, profile), of_profile(spark, profile))
+        for profile, table in by_profile()
+    }
 
     assert dict.fromkeys(PROFILES, []) == found
 
 
-def with_spark(table: Table, profile: Profile, file: Path) -> Table:
-    pq.write_table(pa.table(table), file)
-    sheet = Sheet()
+def of_profile(table: Table, profile: Profile) -> Table:
+    mine = table["profile"] == profile.name
+    return {name: values[mine] for name, values in table.items()}
+
+
+def with_spark(table: Table, file: Path) -> Table:
+    pq.write_table(pa.table({**table, "row": np.arange(len(table["profile"]))}), file)
+    sheet, behaviours = Sheet(), dict(by_behaviour(PROFILES))
+    outcomes = [on_sheet(sheet, profile) for profile in behaviours]
+    merged = Merge(sheet, tuple(behaviours.values())).results(outcomes)
+    judged = evaluate(session().read.parquet(str(file)), ("row", "profile"), merged).orderBy("row").toArrow()
+    return {name: judged[name].to_numpy() for name in judged.column_names}
+
+
+def on_sheet(sheet: Sheet, profile: Profile) -> dict[str, Term]:
     entry, request, verification = undecided(sheet.column)
     decision = append(entry, request, profile, verification)
     after = {f"after_{name}": value for name, value in flatten(decision.entry)}
-    results = {"branch": decision.branch, **dict(flatten(decision.reply)), **after}
-    judged = evaluate(session().read.parquet(str(file)), (), results).toArrow()
-    return {name: judged[name].to_numpy() for name in judged.column_names}
+    return {"branch": decision.branch, **dict(flatten(decision.reply)), **after}
 
 
 def test_the_records_reach_every_branch() -> None:
@@ -62,3 +81,11 @@ def test_the_records_reach_every_branch() -> None:
 def test_the_records_hold_the_ends_of_the_ranges(column: str, value: int) -> None:
     """Sentinels, the last sequence and the last epoch are among the records."""
     assert (random_steps(RECORDS, SEED)[column] == value).any()
+
+
+@pytest.mark.parametrize("numbers", [INTEGERS, WIDE], ids=["integers", "bit-vectors"])
+def test_the_solver_agrees_on_a_sample(numbers: Numbers) -> None:
+    """On every hundredth of the records the solver decides as Python does; the deep trace part puts all of them."""
+    sample = [row for _, table in by_profile() for row in list(rows(table))[::100]]
+
+    assert [] == disagreements(sample, numbers)

@@ -1,0 +1,137 @@
+"""True traces made false in one step, for each rule one way: the trace check must name the rule there."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from model_tests.traces.schema import STEP_PARTS, Row, columns_of, step_of
+from model_tests.traces.verdicts import judged
+from spec import rules
+from spec.protocol.append import names
+from spec.protocol.records import ProducerEntry
+from spec.rules import Rule
+from spec.versions import PROFILES
+from spec.vocabulary import ErrorCode, Origin
+
+_STATE: Final = columns_of(("", ProducerEntry))
+_BEFORE_AND_AFTER: Final = [(f"before_{name}", f"after_{name}") for name in _STATE]
+
+
+@dataclass(frozen=True, slots=True)
+class Corruption:
+    """One way to make a step false.
+
+    Attributes:
+        fits: whether a true step with this deciding branch can be made false this way.
+        change: the columns that the false step has instead.
+        drops: the step is left out, and the next one on its key is the false one.
+    """
+
+    name: str
+    rule: Rule
+    fits: Callable[[Row, str], bool]
+    change: Callable[[Row], dict[str, Any]]
+    drops: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Corrupted:
+    """A trace with one false step."""
+
+    corruption: Corruption
+    rows: list[Row]
+    trace: int
+    step: int
+
+
+def corrupted(corruption: Corruption, traces: Iterable[list[Row]], number: int) -> Corrupted:
+    """The first of the traces that fits, made false and numbered anew."""
+    for rows in traces:
+        for row in rows:
+            if row["origin"] >= 0 and _fits(corruption, row):
+                changed = [_renumbered(other, number, corruption, row) for other in rows]
+                if not corruption.drops:
+                    return Corrupted(corruption, changed, number, row["step"])
+                found = _next_accepted(rows, row)
+                if found is not None:
+                    kept = [other for other in changed if other["step"] != row["step"]]
+                    return Corrupted(corruption, kept, number, found)
+    raise LookupError(f"no step of these traces fits {corruption.name!r}")
+
+
+def _fits(corruption: Corruption, row: Row) -> bool:
+    profile = PROFILES[row["profile"]]
+    expected, checks = judged(step_of(row.__getitem__), profile)
+    about = any(check.rule is corruption.rule and check.at_stake and check.holds for check in checks)
+    return about and corruption.fits(row, names(profile)[expected.branch])
+
+
+def _renumbered(row: Row, number: int, corruption: Corruption, false: Row) -> dict[str, Any]:
+    change = corruption.change(row) if row is false else {}
+    return {**row, **change, "trace": number}
+
+
+def _next_accepted(rows: list[Row], dropped: Row) -> int | None:
+    """The client's next accepted batch on the key, if nothing but appends of its epoch lies between."""
+    for row in rows[dropped["step"] + 1 :]:
+        same_key = all(row[name] == dropped[name] for name in ("node", "topic", "partition", "producer_id"))
+        if same_key and (row["origin"] != Origin.CLIENT or row["producer_epoch"] != dropped["producer_epoch"]):
+            return None
+        if same_key and row["appended"]:
+            return int(row["step"])
+    return None
+
+
+def _refused(row: Row) -> dict[str, Any]:
+    restored = {after: row[before] for before, after in _BEFORE_AND_AFTER}
+    error = int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    return {"error": error, "appended": False, "first_offset": -1, "last_offset": -1, **restored}
+
+
+def _accepted(row: Row) -> dict[str, Any]:
+    return {"error": 0, "appended": True, "first_offset": row["before_log_end"], "last_offset": row["before_log_end"]}
+
+
+def _when_appended(row: Row, branch: str) -> bool:
+    return branch == "appended"
+
+
+def _branch(wanted: str) -> Callable[[Row, str], bool]:
+    return lambda row, branch: branch == wanted
+
+
+def _is_follower(row: Row, branch: str) -> bool:
+    return branch == "appended" and row["before_cached_0_last_sequence"] >= 0
+
+
+def _is_refused(row: Row, branch: str) -> bool:
+    return branch not in ("appended", "duplicate")
+
+
+def _is_malformed(row: Row, branch: str) -> bool:
+    return bool(row["error"] == ErrorCode.INVALID_RECORD)
+
+
+def _with_other_offset(row: Row) -> dict[str, Any]:
+    return {"first_offset": row["first_offset"] + 1}
+
+
+def _with_epoch(change: int) -> Callable[[Row], dict[str, Any]]:
+    return lambda row: {"after_epoch": row["before_epoch"] + change}
+
+
+def _unchanged(row: Row) -> dict[str, Any]:
+    return {}
+
+
+CORRUPTIONS: Final = (
+    Corruption("a first batch is refused", rules.SEQ_FIRST, _when_appended, _refused),
+    Corruption("the next batch is refused", rules.SEQ_SUCCESSOR, _when_appended, _refused),
+    Corruption("a step is lost", rules.SEQ_SUCCESSOR, _is_follower, _unchanged, drops=True),
+    Corruption("the first batch of an epoch is refused", rules.SEQ_EPOCH_RESET, _when_appended, _refused),
+    Corruption("a resend gets another offset", rules.SEQ_DUPLICATE_WINDOW, _branch("duplicate"), _with_other_offset),
+    Corruption("a refusal moves the epoch", rules.SEQ_REFUSAL_IS_PURE, _is_refused, _with_epoch(+1)),
+    Corruption("a malformed batch is appended", rules.SEQ_WELL_FORMED, _is_malformed, _accepted),
+    Corruption("a stale epoch is appended", rules.FENCE_STALE_EPOCH, _branch("stale_epoch"), _accepted),
+    Corruption("an accepted batch lowers the epoch", rules.FENCE_EPOCH_MONOTONE, _when_appended, _with_epoch(-1)),
+)

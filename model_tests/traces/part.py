@@ -1,0 +1,113 @@
+"""The trace part of `eos verify`: randomized traces of the reference, judged on Spark, and false ones refused."""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from model_tests.traces import check, simulate
+from model_tests.traces.check_report import CheckReport, Violation
+from model_tests.traces.corrupt import CORRUPTIONS, Corrupted, corrupted
+from model_tests.traces.samples import random_steps
+from model_tests.traces.schema import Row, arrow_schema
+from model_tests.traces.solver_sample import disagreements
+from model_tests.verify.results import Control, Effort, Part, Result, Verdict
+from spec.engines.reading_z3 import INTEGERS, WIDE
+from spec.evidence import Layer
+from spec.rules import BROUGHT, RULES, Rule
+
+TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 560, Effort.DEFAULT: 840, Effort.DEEP: 28_000}
+"""Traces of `simulate.STEPS` steps each; a multiple of the workloads times the profiles."""
+
+SOLVED: Final[Mapping[Effort, int]] = {Effort.QUICK: 300, Effort.DEFAULT: 1_000, Effort.DEEP: 100_000}
+"""Random steps that are put to the solver, over integers and over bit-vectors."""
+
+SEED: Final = 0
+FALSE: Final = 1_000_000_000
+"""Number of the first false trace."""
+
+JUDGED: Final = tuple(rule for rule in RULES.values() if rule.owes.get("T", BROUGHT + 1) <= BROUGHT)
+"""The rules that this part brings evidence for."""
+
+
+def evidence(effort: Effort) -> Part:
+    """Simulate, judge, make traces false and judge those, and put a sample of steps to the solver."""
+    with tempfile.TemporaryDirectory(prefix="eos-traces-") as scratch:
+        made = simulate.run(TRACES[effort], SEED, Path(scratch) / "true")
+        report = check.run(made.out)
+        controls = tuple(_controls(Path(scratch) / "false"))
+    differing = _put_to_the_solver(SOLVED[effort])
+    return Part(
+        name="traces",
+        results=tuple(result_of(rule, report) for rule in JUDGED),
+        controls=controls,
+        extra={**report.to_json(), "simulated_seconds": made.seconds, "put_to_the_solver": SOLVED[effort]},
+        failures=(*_failures(report), *differing),
+        sampled="" if effort is Effort.DEEP else f"solver: ran {SOLVED[effort]} of {SOLVED[Effort.DEEP]} random steps",
+    )
+
+
+def result_of(rule: Rule, report: CheckReport) -> Result:
+    """What the check of the traces says about one rule."""
+    count = report.of(rule.id)
+    first = next((str(violation) for violation in report.violations if violation.rule == rule.id), "")
+    return Result(
+        rule=rule,
+        layer=Layer.TRACE,
+        verdict=Verdict.VIOLATED if count.violations else Verdict.HOLDS,
+        count=count.judged,
+        seconds=report.seconds / len(JUDGED),
+        figures={"rows": count.judged, "known": count.known},
+        detail=first,
+    )
+
+
+def _failures(report: CheckReport) -> Iterator[str]:
+    names = {rule.id for rule in JUDGED}
+    for rule in JUDGED:
+        if not report.of(rule.id).judged:
+            yield f"{rule.id} was at stake in no step of {report.traces} traces"
+    yield from (f"{count.rule}: {count.violations} violations" for count in report.rules if count.violations and count.rule not in names)
+    yield from (f"set aside: {aside.count} x {aside.reason} ({aside.where})" for aside in report.quarantined)
+
+
+def _controls(directory: Path) -> Iterator[Control]:
+    """Each corruption in a trace of its own, all judged at once."""
+    false = false_traces()
+    directory.mkdir()
+    rows = [row for trace in false for row in trace.rows]
+    pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema()), directory / "false.parquet")
+    found = check.run(str(directory)).violations
+    return (_control(trace, found) for trace in false)
+
+
+def false_traces() -> list[Corrupted]:
+    """A false trace for each corruption, made of the first true traces."""
+    true: list[list[Row]] = [simulate.trace_of(seed) for seed in range(2 * len(simulate.PROFILES))]
+    return [corrupted(corruption, true, FALSE + number) for number, corruption in enumerate(CORRUPTIONS)]
+
+
+def _control(false: Corrupted, found: tuple[Violation, ...]) -> Control:
+    rule = false.corruption.rule
+    here = [v for v in found if (v.trace, v.step, v.rule) == (false.trace, false.step, rule.id)]
+    named = bool(here) and bool(here[0].guard) and bool(here[0].values)
+    return Control(
+        name=f"trace: {false.corruption.name}",
+        rule=rule,
+        expected="violated",
+        got="violated" if named else "not named",
+        detail=str(here[0]) if here else "",
+    )
+
+
+def _put_to_the_solver(count: int) -> Iterator[str]:
+    table = random_steps(count, SEED)
+    steps = [dict(zip(table, values, strict=True)) for values in zip(*(table[name].tolist() for name in table), strict=True)]
+    for numbers in (INTEGERS, WIDE):
+        differing = disagreements(steps, numbers)
+        if differing:
+            yield f"{len(differing)} of {count} steps: the solver ({numbers.sort}) differs from Python, as on {differing[0]}"
