@@ -4,7 +4,7 @@ The transition relation is built once and instantiated for each step. The search
 that the first violation found is at the end of a shortest trace.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from itertools import count
 from typing import Any, Final
@@ -76,14 +76,6 @@ def _literal(value: Any, numbers: Numbers) -> Any:
         scalars = iter([numbers.value(scalar) for scalar in _scalars(value)])
         return scalars_of(value, "", lambda *_: next(scalars))
     return numbers.value(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """How large the question to the solver is."""
-
-    variables: int
-    depth: int
 
 
 class Unrolling:
@@ -197,7 +189,9 @@ class Search:
     variables: int
 
 
-def search(system: System, finite: Finite, depth: int, claims: Iterable[Claim] | None = None) -> Search:
+def search(
+    system: System, finite: Finite, depth: int, claims: Iterable[Claim] | None = None, stride: int = 1
+) -> Search:
     """Look for a violation that takes at most so many actions, the shortest first.
 
     Args:
@@ -205,21 +199,41 @@ def search(system: System, finite: Finite, depth: int, claims: Iterable[Claim] |
         finite: its instance.
         depth: most actions.
         claims: what must hold; by default the theorems.
+        stride: how many depths are asked about at once; the answer is the same, the time is not.
     """
     unrolling = Unrolling(system, finite)
-    asked = [(claim, unrolling.violation(claim)) for claim in (system.theorems if claims is None else claims)]
+    asked = {claim.name: unrolling.violation(claim) for claim in (system.theorems if claims is None else claims)}
     solver = z3.SolverFor("QF_FD")
     solver.set("random_seed", 0)
     solver.add(unrolling.start())
-    for number in range(depth + 1):
-        for claim, violation in asked:
-            answer = _ask(solver, unrolling.at(violation, number), f"{number}?{claim.name}")
-            if answer is not None:
-                verdict = answer if isinstance(answer, Unknown) else Refuted(claim.name, unrolling.trace(answer, number))
-                return Search(verdict, unrolling.size() * (number + 1))
-        if number < depth:
-            solver.add(unrolling.step(number))
+    steps = 0
+    for depths in _strides(depth, stride):
+        while steps < depths[-1]:
+            solver.add(unrolling.step(steps))
+            steps += 1
+        answer = _shortest(solver, unrolling, asked, depths)
+        if answer is not None:
+            return Search(answer, unrolling.size() * (steps + 1))
     return Search(Holds(depth), unrolling.size() * (depth + 1))
+
+
+def _strides(depth: int, stride: int) -> Iterator[range]:
+    """The depths in groups, the last one alone."""
+    yield from (range(low, min(low + stride, depth)) for low in range(0, depth, stride))
+    yield range(depth, depth + 1)
+
+
+def _shortest(solver: Any, unrolling: Unrolling, asked: Mapping[str, Term], depths: range) -> Refuted | Unknown | None:
+    """The shortest violation of these depths, if there is one."""
+    violations = {(d, name): unrolling.at(term, d) for d in depths for name, term in asked.items()}
+    first = _ask(solver, any_of(*violations.values()), f"{depths[0]}..{depths[-1]}")
+    if first is None or isinstance(first, Unknown):
+        return first
+    for (number, name), violation in violations.items():
+        answer = _ask(solver, violation, f"{number}?{name}")
+        if answer is not None:
+            return answer if isinstance(answer, Unknown) else Refuted(name, unrolling.trace(answer, number))
+    return Unknown("bounded search: a violation was found, and then was not")
 
 
 def _ask(solver: Any, violation: Term, label: str) -> Any:
