@@ -65,7 +65,7 @@ def _on_spark(
     segments = as_option(places_of(listing.logs))
     rows = spark.read.format("kafka-log").option("segments", segments).option("crc", str(crc)).load()
     judged = rows.groupBy("log").applyInArrow(_judging(around, profile), "log int, verdict string")
-    return {row.log: decode(row.verdict) for row in judged.toLocalIterator()}
+    return {row.log: decode(row.verdict) for row in judged.collect()}
 
 
 def _judging(around: list[Surroundings], profile: Profile) -> Callable[[pa.Table], pa.Table]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -102,9 +103,9 @@ class AuditReport:
         console.print(Text(self._in_one_line()), soft_wrap=True)
 
     def _partitions(self) -> Table:
-        table = Table(title="Partitions", title_justify="left")
-        table.add_column("partition", no_wrap=True)
-        for name in ("log start", "LSO", "log end", "batches", "records", "visible", "producers", "open"):
+        table = Table(title="Partitions (open: transactions)", title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
+        table.add_column("partition", overflow="fold")
+        for name in ("start", "LSO", "end", "batches", "records", "visible", "producers", "open"):
             table.add_column(name, justify="right")
         for one in self.audited:
             verdict, at = one.verdict, one.verdict.offsets

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from hypothesis import given
@@ -29,7 +30,7 @@ REQUEST = st.fixed_dictionaries(
 )
 
 
-def requested(entry: ProducerEntry, offset: int, wish: dict[str, int]) -> AppendRequest:
+def requested(entry: ProducerEntry, offset: int, wish: dict[str, Any]) -> AppendRequest:
     """A request near what the partition expects of the producer."""
     newest = entry.cached[0].last_sequence
     expected = next_sequence(newest, 1) if newest >= 0 else wish["first"]
@@ -58,7 +59,7 @@ def requested(entry: ProducerEntry, offset: int, wish: dict[str, int]) -> Append
     )
 
 
-def accepted(wishes: list[dict[str, int]], profile: Profile) -> list[AppendRequest]:
+def accepted(wishes: list[dict[str, Any]], profile: Profile) -> list[AppendRequest]:
     """The log that a leader makes of the requests."""
     entries: dict[int, ProducerEntry] = {}
     log: list[AppendRequest] = []
@@ -87,7 +88,7 @@ def columns(log: list[AppendRequest]) -> Batches:
 
 
 @given(st.lists(REQUEST, max_size=60), st.sampled_from([NEWEST, KAFKA_3_9]))
-def test_what_a_leader_accepts_is_never_a_violation(wishes: list[dict[str, int]], profile: Profile) -> None:
+def test_what_a_leader_accepts_is_never_a_violation(wishes: list[dict[str, Any]], profile: Profile) -> None:
     """Whatever history the append decision makes, the audit of its log agrees with it."""
     verdict = audit_batches(columns(accepted(wishes, profile)), profile=profile)
 
@@ -95,7 +96,7 @@ def test_what_a_leader_accepts_is_never_a_violation(wishes: list[dict[str, int]]
 
 
 @given(st.lists(REQUEST, max_size=60), st.integers(0, 60))
-def test_a_retained_tail_is_never_a_violation(wishes: list[dict[str, int]], cut: int) -> None:
+def test_a_retained_tail_is_never_a_violation(wishes: list[dict[str, Any]], cut: int) -> None:
     """Wherever retention cuts the log, what is left breaks nothing and nothing in it is suspicious."""
     log = accepted(wishes, NEWEST)[cut:]
     if log and log[0].base_offset > 0:

@@ -160,3 +160,13 @@ def test_a_damaged_segment_never_crashes_the_reader_nor_invents_a_batch(
         assert damage or sum(batches.size.tolist()) == len(content)
     assert audit_batches(batches).batches == len(batches)
     assert all(len(getattr(batches, name)) == len(batches) for name in COLUMNS)
+
+
+def test_a_segment_with_a_wrong_name_is_one_damage() -> None:
+    """Every batch of it is misplaced in the same way."""
+    offsets, damage = damaged(CONTENT, Segment("a.log", 500))
+
+    assert offsets == []
+    assert damage == [
+        (0, "the batch at offset 0 is below its segment's base offset 500; and so the 6 batches after it")
+    ]
