@@ -7,6 +7,7 @@ solved. Theorems follow from the lemmas in the same state, and a dormant action 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
+from itertools import product
 from time import perf_counter
 from typing import Any, Final
 
@@ -108,7 +109,36 @@ class Prover:
 
     def _for_all(self, claim: Claim) -> Term:
         bound = _arguments(claim.over, "all")
-        return z3.ForAll(bound, claim.holds(self._before, *bound))
+        body = claim.holds(self._before, *bound)
+        return z3.ForAll(bound, body, patterns=_patterns(bound, body))
+
+
+def _patterns(bound: Sequence[Term], body: Term) -> list[Term]:
+    """The terms at whose sight a hypothesis is used: for each number it speaks of, any function at that number.
+
+    Without them the solver chooses, and not always the same.
+    """
+    seen: dict[Term, list[Term]] = {}
+    for term in _subterms(body):
+        about = [variable for variable in bound if any(variable.eq(child) for child in term.children())]
+        if _is_function(term) and len(about) == term.num_args():
+            seen.setdefault(about[-1], []).append(term)
+    numbers = bound[1:] or bound
+    return [z3.MultiPattern(*chosen) for chosen in product(*(seen.get(number, []) for number in numbers))]
+
+
+def _subterms(term: Term) -> Iterator[Term]:
+    seen, waiting = set(), [term]
+    while waiting:
+        one = waiting.pop()
+        if one.get_id() not in seen:
+            seen.add(one.get_id())
+            yield one
+            waiting.extend(one.children())
+
+
+def _is_function(term: Term) -> bool:
+    return bool(z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED and term.num_args() > 0)
 
 
 def contradiction(facts: Sequence[Term], effort: int = MANY) -> Verdict:
