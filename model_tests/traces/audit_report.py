@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from rich.box import SIMPLE
@@ -102,6 +103,11 @@ class AuditReport:
             console.print(Text(f"assumed: {fact}", style="dim"), soft_wrap=True)
         console.print(Text(self._in_one_line()), soft_wrap=True)
 
+    def _label(self, one: Audited) -> str:
+        """Topic and partition; with the folder they lie in where several brokers' logs are judged."""
+        repeated = len({_name(other) for other in self.audited}) < len(self.audited)
+        return f"{Path(one.path).parent.name}/{_name(one)}" if repeated else _name(one)
+
     def _partitions(self) -> Table:
         table = Table(title="Partitions (open: transactions)", title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
         table.add_column("partition", overflow="fold")
@@ -111,7 +117,7 @@ class AuditReport:
             verdict, at = one.verdict, one.verdict.offsets
             bounds = (at.log_start, at.last_stable, at.log_end)
             counts = (verdict.batches, verdict.records, verdict.visible_records, verdict.producers)
-            table.add_row(Text(_name(one)), *map(str, (*bounds, *counts, len(verdict.open_transactions))))
+            table.add_row(Text(self._label(one)), *map(str, (*bounds, *counts, len(verdict.open_transactions))))
         return table
 
     def _findings(self) -> Table:
@@ -120,7 +126,7 @@ class AuditReport:
         table.add_column("what was found, and what was expected")
         for one, finding in self.findings:
             where = Text(f"{finding.severity}\n", style=_STYLES[finding.severity])
-            where.append(f"{finding.rule.id}\n{_name(one)} offset {finding.offset}", style="default")
+            where.append(f"{finding.rule.id}\n{self._label(one)} offset {finding.offset}", style="default")
             if finding.producer_id >= 0:
                 where.append(f"\nproducer {finding.producer_id} epoch {finding.producer_epoch}", style="default")
             table.add_row(where, Text(finding.message))
