@@ -8,7 +8,7 @@ from model_tests.stateful.memory import SEQUENCES
 from model_tests.stateful.world import Setting
 from reference.broker.ids import ProducerIdentity
 from reference.log.batch import RecordBatch, blank_batch, marker_batch
-from spec.vocabulary import MAX_EPOCH, ControlType, Epoch, ProducerId
+from spec.vocabulary import ABSENT, MAX_EPOCH, ControlType, Epoch, LeaderEpoch, Offset, ProducerId
 from spec.vocabulary import Sequence as SequenceNumber
 
 FIRST_ID: Final = 900_000
@@ -59,11 +59,13 @@ class Strangers(Events):
         """A stranger sends an exact copy of one of its latest batches, those that fell out of the window included."""
         choose = Choices(number)
         partition, producer_id = self.asks(choose)
+        if self.known(partition, producer_id).epoch < 0:
+            self.sends_batch("a stranger begins", partition, (producer_id, 0), 0, 1 + choose.below(3))
         mine = [b for b in self.partitions[partition].leader.log if b.producer_id == producer_id][-7:]
         if mine:
             self.happens("a stranger resends")
             batch = choose.pick(mine[::-1])
-            self.asks_directly(partition, (batch._replace(base_offset=0, leader_epoch=-1),))
+            self.asks_directly(partition, (batch.at(Offset(0), LeaderEpoch(ABSENT)),))
 
     def stranger_overlaps(self, number: int) -> None:
         """A stranger sends a batch that covers a recent one in part, or it and more."""
@@ -101,6 +103,8 @@ class Strangers(Events):
         """A stranger's older instance writes with a lower epoch, at the next sequence, at 0 or elsewhere."""
         choose = Choices(number)
         partition, producer_id = self.asks(choose)
+        if self.known(partition, producer_id).epoch < 1:
+            self.sends_batch("a stranger's newer instance begins", partition, (producer_id, 2), 0, 1)
         known = self.known(partition, producer_id)
         epoch = known.epoch - 1 - choose.below(2)
         first = choose.pick((known.last_sequence + 1, 0, known.last_sequence))

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from reference.client.partition_queue import ProducerBatch
 from reference.log.batch import RecordBatch
 from spec.rules import Circumstances
-from spec.vocabulary import Timestamp
+from spec.versions import Profile
+from spec.vocabulary import MAX_SEQUENCE, Timestamp
 
 
 class Stream(NamedTuple):
@@ -38,6 +39,7 @@ class StreamHistory:
         identities: under what identities each batch was sent, by ordinal.
         checked: acknowledged batches that have been looked for in the log.
         renumbered: a batch that had been sent was sent again under another epoch or producer id.
+        unrecognisable: a batch went over the end of the sequences, of which 0.11 cannot recognise a resend.
         overtaken: the first batch that a leader saw, not knowing the producer, was not at sequence 0.
     """
 
@@ -45,6 +47,7 @@ class StreamHistory:
     identities: defaultdict[int, set[Identity]] = field(default_factory=lambda: defaultdict(set))
     checked: int = 0
     renumbered: bool = False
+    unrecognisable: bool = False
     overtaken: bool = False
 
     def sends(self, ordinal: int, identity: Identity) -> None:
@@ -86,13 +89,14 @@ class Streams:
         """Stream and ordinal of a batch on the wire or in a log, None for a stranger's."""
         return self._ghosts.get(batch.base_timestamp)
 
-    def sends(self, batch: RecordBatch) -> None:
+    def sends(self, batch: RecordBatch, profile: Profile) -> None:
         """A batch goes out."""
         found = self.of(batch)
         if found is not None:
-            stream, ordinal = found
-            identity = Identity(batch.producer_id, batch.producer_epoch, batch.base_sequence)
-            self.histories[stream].sends(ordinal, identity)
+            history = self.histories[found[0]]
+            history.sends(found[1], Identity(batch.producer_id, batch.producer_epoch, batch.base_sequence))
+            over = batch.base_sequence + batch.last_offset_delta > MAX_SEQUENCE
+            history.unrecognisable |= over and not profile.cached_first_wraps
 
     def in_log(self, partition: int, log: Iterable[RecordBatch]) -> dict[Stream, list[tuple[int, RecordBatch]]]:
         """Ordinals and batches of each stream in the order of the log."""
@@ -114,8 +118,9 @@ def circumstances(history: StreamHistory, faults: Faults) -> Circumstances:
     log. A leader that sees a later batch of a producer before the first one has no state to tell by: it takes
     the batch at any sequence (KIP-360), or answers UNKNOWN_PRODUCER_ID, on which clients renumber. Where
     requests do not overtake each other, and leadership does not return while they are under way, the first comes
-    first.
+    first. And 0.11 keeps of a batch that goes over the end of the sequences too little to know it again.
     """
-    forgot = faults.expired or history.overtaken or (faults.restarted and history.renumbered)
+    forgot = faults.expired or history.overtaken or history.unrecognisable
+    forgot |= faults.restarted and history.renumbered
     misled = faults.reordered and history.renumbered
     return Circumstances(state_retained=not forgot, well_behaved_client=not misled)

@@ -95,7 +95,7 @@ class World:
         self.sent.append(request)
         batch = request.attempt.records
         self.number(stream, batch)
-        self.streams.sends(batch)
+        self.streams.sends(batch, self.setting.profile)
 
     def number(self, stream: Stream, batch: RecordBatch) -> None:
         """Hold the number of a batch against the ones before, unless it is a resend."""

@@ -1,0 +1,40 @@
+"""A defect planted in the reference: a named patch, and the rule that it breaks."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+from unittest.mock import patch
+
+from spec.rules import Rule
+
+
+class Patch(NamedTuple):
+    """One replaced function, method or constant: where it is, its name, and what stands there instead."""
+
+    owner: object
+    name: str
+    instead: object
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """One defect.
+
+    Attributes:
+        name: what is wrong, in a few words.
+        rule: the rule that it breaks, which must be the one that sees it.
+        patches: what makes the reference so.
+    """
+
+    name: str
+    rule: Rule
+    patches: tuple[Patch, ...]
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """The reference has the defect inside this context."""
+        with ExitStack() as stack:
+            for change in self.patches:
+                stack.enter_context(patch.object(change.owner, change.name, change.instead))
+            yield
