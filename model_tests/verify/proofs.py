@@ -97,7 +97,7 @@ def evidence(effort: Effort) -> Part:
 
 
 def check_quickly(rule: Rule) -> list[Result]:
-    """One rule's proof and a search of small instances, under the decision as it is now; nothing is kept between calls."""
+    """One rule's proof and a search of small instances, under the decision as it is now: nothing is kept."""
     return [proofs().result(rule), explored(rule)]
 
 
@@ -107,17 +107,19 @@ class ProofReport:
 
     obligations: tuple[Obligation, ...]
     results: tuple[Result, ...]
+    vacuous: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
         """Whether everything holds."""
-        return HOLDS if all(result.passed for result in self.results) else VIOLATED
+        return HOLDS if all(result.passed for result in self.results) and not self.vacuous else VIOLATED
 
     def to_json(self) -> dict[str, object]:
         """Obligations and results as plain values."""
         return {
             "obligations": [_as_json(o) for o in self.obligations],
             "assumptions": list(ASSUMPTIONS),
+            "vacuous": list(self.vacuous),
             "results": [
                 {
                     "rule": r.rule.id,
@@ -141,8 +143,8 @@ class ProofReport:
         for result in self.results:
             if not result.passed:
                 console.print(f"{result.rule.id}: {result.detail}", markup=False)
-        for assumption in ASSUMPTIONS:
-            console.print(assumption, markup=False)
+        for line in (*self.vacuous, *ASSUMPTIONS):
+            console.print(line, markup=False)
 
 
 def _as_json(obligation: Obligation) -> dict[str, object]:
@@ -161,8 +163,8 @@ def run(rule: Rule | None = None) -> ProofReport:
     asked = _asked(rule)
     proved = proofs()
     listed = proved.of(rule) if rule else (*proved.system, *proved.facts)
-    searched, _ = bounded(Effort.QUICK, [each for each in asked if "B" in each.owes])
-    return ProofReport(listed, (*(proved.result(each) for each in asked), *searched))
+    searched, vacuous = bounded(Effort.QUICK, [each for each in asked if "B" in each.owes])
+    return ProofReport(listed, (*(proved.result(each) for each in asked), *searched), vacuous)
 
 
 def _asked(rule: Rule | None) -> Iterable[Rule]:

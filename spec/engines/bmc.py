@@ -145,9 +145,7 @@ class Unrolling:
         values = self._finite.of(sort)
         if len(values) == 1:
             return values[0]
-        return self._arguments.setdefault(
-            (sort.name, number), self._numbers.constant(f"{sort.name}.{number}")
-        )
+        return self._arguments.setdefault((sort.name, number), self._numbers.constant(f"{sort.name}.{number}"))
 
     def _transition(self) -> Term:
         facts: list[Term] = [any_of(*(self._chosen == k for k, _ in enumerate(self._system.actions)))]

@@ -47,6 +47,7 @@ class Table:
         self.numbers = numbers
 
     def __call__(self, *at: int) -> Any:
+        """The value at one point."""
         place = self._places.get(at)
         return self._outside if place is None else self._values[self.numbers[place]]
 
@@ -148,10 +149,11 @@ class _Search:
         while frontier and violated is None and self._found.depth != depth:
             level: list[Tables] = []
             for tables, happening, after in self._edges(frontier):
-                if after not in self._from:
-                    self._from[after] = (tables, happening)
-                    level.append(after)
-                    violated = violated or self._look(after)
+                if after in self._from:
+                    continue
+                self._from[after] = (tables, happening)
+                level.append(after)
+                violated = self._look(after)
                 if violated is not None or len(self._from) > most_states:
                     break
             frontier = level
@@ -196,7 +198,6 @@ class _Search:
 
 def _may(action: Action, state: State, at: Point) -> bool:
     return all(action.guard(state, *at))
-
 
 
 def replayed(system: System, finite: Finite, trace: Trace) -> State:

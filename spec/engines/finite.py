@@ -39,5 +39,10 @@ def demand_all_happen(system: System, happened: frozenset[str]) -> None:
 
 def instance_of(system: System, sizes: Mapping[str, int]) -> Finite:
     """The instance in which each sort has the whole numbers below its size; a sort without one has 0 alone."""
-    sorts = {sort.name for thing in (*system.variables, *system.actions, *system.claims) for sort in thing.over}
+    over = (
+        *(variable.over for variable in system.variables),
+        *(action.over for action in system.actions),
+        *(claim.over for claim in system.claims),
+    )
+    sorts = {sort.name for each in over for sort in each}
     return Finite({name: tuple(range(sizes.get(name, 1))) for name in sorts})

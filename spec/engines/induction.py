@@ -102,7 +102,7 @@ class Prover:
         used = 0
         for tried in hypotheses:
             effort = MANY if tried is hypotheses[-1] else FEW
-            verdict, used = contradiction([*tried.values(), *facts], effort), len(tried)
+            verdict, used = contradiction(claim.name, [*tried.values(), *facts], effort), len(tried)
             if isinstance(verdict, Proved):
                 break
         return Obligation(claim.rule, claim.name, action, verdict, True, perf_counter() - started, used)
@@ -141,18 +141,22 @@ def _is_function(term: Term) -> bool:
     return bool(z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED and term.num_args() > 0)
 
 
-def contradiction(facts: Sequence[Term], effort: int = MANY) -> Verdict:
-    """`Proved` where the facts contradict each other."""
+def contradiction(claim: str, facts: Sequence[Term], effort: int = MANY) -> Verdict:
+    """`Proved` where the facts, the claim's negation among them, contradict each other."""
     solver = z3.Solver()
     solver.set("auto_config", False)
-    solver.set("mbqi", False)  # hypotheses are used where their terms occur; what is not proved so is searched elsewhere
+    solver.set(
+        "mbqi", False
+    )  # hypotheses are used where their terms occur; what is not proved so is searched elsewhere
     solver.set("random_seed", 0)
     solver.set("rlimit", effort)
     solver.add(*facts)
     answer = solver.check()
     if answer == z3.unsat:
         return Proved()
-    return Unknown(f"not proved by induction: {solver.reason_unknown() if answer == z3.unknown else 'a model exists'}")
+    if answer == z3.sat:
+        return Refuted(claim, ())
+    return Unknown(f"not proved by induction: {solver.reason_unknown()}")
 
 
 def prove(system: System) -> tuple[Obligation, ...]:
@@ -163,7 +167,7 @@ def prove(system: System) -> tuple[Obligation, ...]:
 def prove_fact(fact: Fact, numbers: Numbers = INTEGERS) -> Obligation:
     """A fact of a decision, for all inputs: without quantifiers, so that a refutation is an input that shows it."""
     started = perf_counter()
-    records = [symbolic(kind, numbers, f"{name}.") for name, kind in fact.about]
+    records: list[Any] = [symbolic(kind, numbers, f"{name}.") for name, kind in fact.about]
     solver = z3.SolverFor("QF_BV") if numbers.width else z3.Solver()
     solver.set("random_seed", 0)
     solver.set("rlimit", fact.effort)

@@ -75,7 +75,7 @@ def evaluate_record(record: Record, assignment: Mapping[str, bool | int], number
 def python_value(value: Term) -> bool | int:
     """The Python value of a literal of the solver; bit-vectors are signed."""
     if z3.is_true(value) or z3.is_false(value):
-        return z3.is_true(value)
+        return bool(z3.is_true(value))
     if z3.is_bv_value(value):
         return int(value.as_signed_long())
     if z3.is_int_value(value):

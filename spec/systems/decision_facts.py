@@ -79,7 +79,7 @@ def replay_agrees(profile: Profile, entry: ProducerEntry, request: AppendRequest
 
 
 def wrapping_decides_alike(entry: ProducerEntry, request: AppendRequest, turns: Turns) -> Term:
-    """Modulo 2^31 the decision is the one on sequences that never wrap, while those compared are less than 2^31 apart."""
+    """Modulo 2^31 the decision is the one on endless sequences, while those compared are less than 2^31 apart."""
     endless = replace(NEWEST, max_sequence=None)
     wrapped = decision.append(entry, request, NEWEST)
     unwrapped = decision.append(_unwound(entry, turns), _forward(request, turns.request), endless)
@@ -167,9 +167,7 @@ def _near(entry: ProducerEntry, request: AppendRequest, turns: Turns) -> Term:
 
 
 def _is_cached(wrapped: CachedBatch, endless: CachedBatch, base: Term) -> Term:
-    absent = all_of(
-        wrapped.last_sequence == ABSENT, wrapped.last_offset == ABSENT, wrapped.offset_delta == ABSENT
-    )
+    absent = all_of(wrapped.last_sequence == ABSENT, wrapped.last_offset == ABSENT, wrapped.offset_delta == ABSENT)
     occurs = all_of(
         wrapped.last_offset >= 0,
         _within(wrapped.offset_delta, 0, RECORDS),

@@ -8,7 +8,7 @@ values, bounded search as tables of bit-vectors, induction as uninterpreted func
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from spec.algebra import Term, all_of, choose
 from spec.protocol.records import build, flatten
@@ -69,6 +69,7 @@ class Updated:
     value: Term
 
     def __call__(self, *at: Term) -> Term:
+        """The value at one point."""
         here = all_of(*(left == right for left, right in zip(at, self.at, strict=True)))
         return pick(here, self.value, self.before(*at))
 
@@ -82,6 +83,7 @@ class Rewritten:
     values: Function
 
     def __call__(self, *at: Term) -> Term:
+        """The value at one point."""
         return pick(self.where(*at), self.values(*at), self.before(*at))
 
 
@@ -102,6 +104,8 @@ def pick(fact: Term, then: Term, otherwise: Term) -> Term:
     left, right = dict(flatten(then)), dict(flatten(otherwise))
     return build(type(then), lambda name: choose(fact, left[name], right[name]))
 
+
+Thing = TypeVar("Thing")
 
 Guard: TypeAlias = Callable[..., Iterator[Term]]
 """From the state and arguments to the facts under which the action may happen, the cheapest first."""
@@ -143,7 +147,6 @@ class Claim:
         sentence: the claim in one sentence.
         over: the sorts of the arguments that it speaks of; it is meant for all of them.
         holds: from the state and arguments to whether it holds.
-        rests_on: names of the claims that suffice to keep it; a hint for the prover, never an axiom.
     """
 
     name: str
@@ -151,7 +154,6 @@ class Claim:
     sentence: str
     over: tuple[Sort, ...]
     holds: Function
-    rests_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +192,11 @@ class System:
 
     def claim(self, name: str) -> Claim:
         """The claim with this name."""
-        return _named(name, self.claims)
+        return _by_name({claim.name: claim for claim in self.claims}, name)
 
     def action(self, name: str) -> Action:
         """The action with this name."""
-        return _named(name, self.actions)
+        return _by_name({action.name: action for action in self.actions}, name)
 
     def initially(self, of: Callable[[Any], Any] = lambda value: value) -> State:
         """The state at the start: every function constant, its value passed through `of`."""
@@ -205,8 +207,7 @@ def _constant(value: Any) -> Function:
     return lambda *_: value
 
 
-def _named(name: str, things: tuple[Any, ...]) -> Any:
-    for thing in things:
-        if thing.name == name:
-            return thing
-    raise KeyError(f"nothing is called {name!r}; there are {', '.join(thing.name for thing in things)}")
+def _by_name(things: Mapping[str, Thing], name: str) -> Thing:
+    if name not in things:
+        raise KeyError(f"nothing is called {name!r}; there are {', '.join(things)}")
+    return things[name]

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import TypeAlias
 
 from spec import rules
@@ -19,8 +20,7 @@ Sentence: TypeAlias = Callable[..., Term]
 
 def _before(low: Term, *numbers: Term) -> Term:
     """Each number is below the next, and the first one not below `low`."""
-    pairs = zip(numbers, numbers[1:], strict=False)
-    return all_of(numbers[0] >= low, *(left < right for left, right in pairs))
+    return all_of(numbers[0] >= low, *(left < right for left, right in pairwise(numbers)))
 
 
 # --- theorems -------------------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def resend_is_recognised(stream: Stream, batch: Term) -> Term:
 
 
 def next_in_order_is_appended(stream: Stream, batch: Term) -> Term:
-    """A batch in flight that is the first of its epoch or directly follows the log's last is appended when it arrives."""
+    """A batch in flight that is the first of its epoch, or follows the log's last, is appended when it arrives."""
     current = stream.current(batch)
     due = all_of(stream.in_flight(batch), stream.place(batch) == ABSENT, _is_next(stream, current))
     return implies(due, stream.decided(current).reply.appended)

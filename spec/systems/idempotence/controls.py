@@ -53,16 +53,16 @@ CONTROLS: Final = (
         "resend_is_recognised",
         _bounded(replace(_QUIET, in_flight=2, profile=_TWO, acknowledged_hold_place=False), 4, 4),
     ),
-    BrokenSystem(
-        "duplicate check off", "logged_at_most_once", _bounded(Knobs(without=frozenset({"duplicate"})), 3, 3)
-    ),
+    BrokenSystem("duplicate check off", "logged_at_most_once", _bounded(Knobs(without=frozenset({"duplicate"})), 3, 3)),
     BrokenSystem(
         "epoch reset off",
         "log_order_is_send_order",
         _bounded(Knobs(without=frozenset({"epoch_reset"}), fails_over=False), 6, 4),
         epochs=3,
     ),
-    BrokenSystem("stale epoch check off", "epochs_never_fall", _bounded(Knobs(without=frozenset({"stale_epoch"})), 2, 2)),
+    BrokenSystem(
+        "stale epoch check off", "epochs_never_fall", _bounded(Knobs(without=frozenset({"stale_epoch"})), 2, 2)
+    ),
     BrokenSystem(
         "wrap off",
         "next_in_order_is_appended",
@@ -72,9 +72,7 @@ CONTROLS: Final = (
     BrokenSystem(
         "a request outlives a turn of the sequence",
         "logged_at_most_once",
-        _bounded(
-            replace(_QUIET, in_flight=2, profile=replace(_TWO, max_sequence=2), largest_sequence=2), 3, 4
-        ),
+        _bounded(replace(_QUIET, in_flight=2, profile=replace(_TWO, max_sequence=2), largest_sequence=2), 3, 4),
         epochs=1,
     ),
     BrokenSystem("expiry on", "logged_at_most_once", _bounded(Knobs(state_expires=True), 3, 3)),

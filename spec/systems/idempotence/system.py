@@ -32,6 +32,10 @@ ASSUMPTIONS: Final = (
 )
 
 
+TRUE_SYSTEM: Final = Knobs()
+"""As Kafka has it, without bounds."""
+
+
 def in_flight_in_oldest_slot(stream: Stream, batch: Term) -> Term:
     """A batch in flight is in the log, and as many batches after it as leave it in the oldest slot."""
     last = stream.length() - stream.knobs.in_flight
@@ -68,7 +72,7 @@ def sizes(knobs: Knobs, epochs: int = 2, deltas: int = 1, streams: int = 1) -> d
     }
 
 
-def idempotence(knobs: Knobs = Knobs(), decide: Decide | None = None) -> System:
+def idempotence(knobs: Knobs = TRUE_SYSTEM, decide: Decide | None = None) -> System:
     """The system with these knobs.
 
     Args:

@@ -1,0 +1,68 @@
+import random
+
+import pytest
+import z3
+
+from spec.algebra import all_of, any_of, choose, implies, negate
+from spec.engines.reading_z3 import INTEGERS, WIDE, Numbers, evaluate, evaluate_record, symbolic
+from spec.protocol.append import append
+from spec.protocol.records import AppendRequest, ProducerEntry, build, flatten, scalars
+from spec.versions import NEWEST
+from spec.vocabulary import MAX_SEQUENCE
+
+READINGS = pytest.mark.parametrize("numbers", [INTEGERS, WIDE], ids=["integers", "bit-vectors"])
+
+
+def drawn(chance: random.Random, name: str, kind: type) -> bool | int:
+    if kind is bool:
+        return chance.random() < 0.2
+    if name in ("origin", "record_count", "batch_count"):
+        return 1 if name != "origin" else 0
+    return chance.choice([-1, 0, 1, 2, 5, MAX_SEQUENCE - 1, MAX_SEQUENCE])
+
+
+@READINGS
+def test_the_decision_is_the_same_in_the_solver_as_in_python(numbers: Numbers) -> None:
+    """Random records, with the largest sequence and sentinels among them, get the same answer and entry."""
+    terms = append(symbolic(ProducerEntry, numbers), symbolic(AppendRequest, numbers), NEWEST)
+    names = {**dict(scalars(ProducerEntry)), **dict(scalars(AppendRequest))}
+    chance = random.Random(7)
+
+    for _ in range(20):
+        values = {name: drawn(chance, name, bool if kind is bool else int) for name, kind in names.items()}
+        expected = append(
+            build(ProducerEntry, lambda n, v=values: v[n]), build(AppendRequest, lambda n, v=values: v[n]), NEWEST
+        )
+
+        assert expected.entry == evaluate_record(terms.entry, values, numbers)
+        assert bool(expected.reply.appended) == evaluate(terms.reply.appended, values, numbers)
+        assert expected.branch == evaluate(terms.branch, values, numbers)
+
+
+def test_the_connectives_take_terms() -> None:
+    """Connectives of facts of the solver are facts of the solver."""
+    p, q = z3.Bools("p q")
+
+    formula = implies(all_of(p, q), any_of(p, negate(q)))
+
+    assert evaluate(formula, {"p": True, "q": False}) is True
+    assert evaluate(choose(p, 1, 2), {"p": False}) == 2
+
+
+def test_a_python_value_is_its_own_value() -> None:
+    """A decision folded to a constant needs no solver."""
+    assert evaluate(True, {}) is True
+    assert evaluate(3, {}) == 3
+
+
+def test_a_term_with_unknown_constants_has_no_value() -> None:
+    """What is not assigned is told, not guessed."""
+    with pytest.raises(ValueError, match="not a literal"):
+        evaluate(z3.Int("x") + 1, {})
+
+
+def test_a_symbolic_record_has_a_constant_for_each_scalar() -> None:
+    """Names are those of the trace schema after the prefix."""
+    request = symbolic(AppendRequest, prefix="asked.")
+
+    assert ["asked." + name for name, _ in scalars(AppendRequest)] == [str(term) for _, term in flatten(request)]
