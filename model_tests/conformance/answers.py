@@ -28,7 +28,12 @@ class Produced:
 
 @dataclass(frozen=True, slots=True)
 class SeenBatch:
-    """One batch as a fetch returns it."""
+    """One batch as a fetch returns it.
+
+    Attributes:
+        marker: COMMIT or ABORT of a control batch, which has no values then; else empty.
+        coordinator_epoch: of a control batch.
+    """
 
     base_offset: int
     last_offset: int
@@ -37,7 +42,9 @@ class SeenBatch:
     base_sequence: int
     transactional: bool
     control: bool
-    values: tuple[str, ...]
+    values: tuple[str, ...] = ()
+    marker: str = ""
+    coordinator_epoch: int = -1
 
 
 @dataclass(frozen=True, slots=True)

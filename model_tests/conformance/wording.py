@@ -129,6 +129,8 @@ def _fetched(answer: Fetched, name: Name) -> Json:
 
 
 def _batch(batch: SeenBatch, name: Name) -> dict[str, Any]:
+    marker = {"marker": batch.marker, "coordinator_epoch": batch.coordinator_epoch}
+    content = marker if batch.control else {"values": list(batch.values)}
     return {
         "base_offset": batch.base_offset,
         "last_offset": batch.last_offset,
@@ -137,7 +139,7 @@ def _batch(batch: SeenBatch, name: Name) -> dict[str, Any]:
         "base_sequence": batch.base_sequence,
         "transactional": batch.transactional,
         "control": batch.control,
-        "values": list(batch.values),
+        **content,
     }
 
 
