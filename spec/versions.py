@@ -33,6 +33,7 @@ class Profile:
         ongoing_compares_epoch: a transaction is ongoing only for its own epoch (4.0, KAFKA-18575).
         stale_epoch_before_verification: a stale epoch is refused before the verification guard is looked at
             (4.1 and later, KAFKA-19690).
+        stale_epoch_before_asking: a stale epoch is refused before the coordinator is asked (4.0, KAFKA-18042).
         first_after_bump_is_zero: under version 2 the first sequence of a verified transaction is 0 (4.1, KAFKA-18202).
         marker_epoch_strict: under version 2 a marker must carry a bumped epoch, retries excepted (4.2, KAFKA-19446).
         marker_keeps_next_guard: a marker leaves the guard of the next transaction alone (4.0, KAFKA-18654).
@@ -47,6 +48,8 @@ class Profile:
         exhausted_reply_is_next: EndTxn at the last epoch answers the next producer id at once (4.0, KAFKA-18464);
             before, only its retry does.
         last_epoch_recovers: an id that reached epoch 32767 can still be ended and rotated (4.3, KAFKA-20090).
+        completion_keeps_last_epoch: under version 2 the end of a transaction keeps the epoch before the bump in mind
+            (4.0), so that an InitProducerId that expects it counts as repeated; before, it is fenced.
         rotation_persisted: previous and next producer id are in the coordinator's log (4.3, KAFKA-20310).
         max_sequence: the sequence number after which the next one is 0; smaller in finite models, and None
             where sequences are never to wrap. Every release has 2^31-1.
@@ -65,6 +68,7 @@ class Profile:
     partition_verification: bool = True
     ongoing_compares_epoch: bool = True
     stale_epoch_before_verification: bool = True
+    stale_epoch_before_asking: bool = True
     first_after_bump_is_zero: bool = True
     marker_epoch_strict: bool = True
     marker_keeps_next_guard: bool = True
@@ -74,6 +78,7 @@ class Profile:
     retry_by_stored_version: bool = False
     exhausted_reply_is_next: bool = True
     last_epoch_recovers: bool = True
+    completion_keeps_last_epoch: bool = True
     rotation_persisted: bool = True
     max_sequence: int | None = MAX_SEQUENCE
 
@@ -96,6 +101,8 @@ SNAPSHOT_4_0: Final = replace(
     empty_abort_accepted=False,
     retry_by_stored_version=True,
     exhausted_reply_is_next=False,
+    stale_epoch_before_asking=False,
+    completion_keeps_last_epoch=False,
 )
 KAFKA_3_9: Final = replace(SNAPSHOT_4_0, name="3.9.0", transaction_version=0)
 KAFKA_3_9_UNVERIFIED: Final = replace(KAFKA_3_9, name="3.9.0-nover", partition_verification=False)

@@ -1,0 +1,176 @@
+"""What a coordinator knows of one transactional id, and how a transition becomes true.
+
+A transition has two steps. A decision prepares it: the coordinator holds it pending and appends a record. Once
+the record is durable the transition is completed, in memory too; if the append fails it is forgotten.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.protocol.guards import Guard
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, MAX_EPOCH, ErrorCode, TransactionState
+
+EXHAUSTED: Final = MAX_EPOCH - 1
+"""From this epoch on a producer id has no further epoch for a client."""
+
+BUMPING: Final = 2
+"""Transaction version from which on the end of every transaction bumps the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionEntry:
+    """What the coordinator knows of a transactional id; states by their number, -1 where there is none.
+
+    Attributes:
+        known: the coordinator has metadata of the id.
+        pending: the state of a transition under way.
+        last_epoch: the epoch before the last bump, by which a repeated request is recognised.
+        previous_producer_id: the producer id before the last rotation.
+        next_producer_id: the producer id that the end of this transaction rotates to.
+        start_time: when the transaction began.
+        client_version: transaction version of the request that made the last transition.
+        fence_failed: the epoch was raised to fence a producer, but the record could not be appended.
+    """
+
+    known: Term = False
+    state: Term = TransactionState.EMPTY.value
+    pending: Term = ABSENT
+    producer_id: Term = ABSENT
+    producer_epoch: Term = ABSENT
+    last_epoch: Term = ABSENT
+    previous_producer_id: Term = ABSENT
+    next_producer_id: Term = ABSENT
+    timeout: Term = ABSENT
+    start_time: Term = ABSENT
+    update_time: Term = ABSENT
+    client_version: Term = 0
+    fence_failed: Term = False
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """The decision on one request to the coordinator.
+
+    Attributes:
+        branch: number of the guard that decided, 0 where none applied.
+        error: what is answered.
+        appends: whether a record goes to the coordinator's log.
+        entry: memory at once, with the transition pending.
+        target: the record, where one is appended; else as `entry`.
+    """
+
+    branch: Term
+    error: Term
+    appends: Term
+    entry: TransactionEntry
+    target: TransactionEntry
+
+
+def is_in(entry: TransactionEntry, *states: TransactionState) -> Term:
+    """The transactional id is in one of these states."""
+    return any_of(*(entry.state == state.value for state in states))
+
+
+def is_preparing(entry: TransactionEntry) -> Term:
+    """The outcome is decided and its markers are on their way."""
+    return is_in(entry, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+
+
+def is_at_rest(entry: TransactionEntry) -> Term:
+    """No transaction is open or on its way to its end."""
+    return is_in(entry, TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+
+
+def is_fencing(entry: TransactionEntry) -> Term:
+    """A higher epoch is about to end the open transaction."""
+    return entry.pending == TransactionState.PREPARE_EPOCH_FENCE.value
+
+
+def is_in_transition(entry: TransactionEntry) -> Term:
+    """A transition is under way that a request has to wait for."""
+    return all_of(entry.pending >= 0, negate(is_fencing(entry)))
+
+
+def is_exhausted(epoch: Term) -> Term:
+    """The epoch is the last one that a client can have, or beyond it."""
+    return epoch >= EXHAUSTED
+
+
+def look_up(table: Mapping[tuple[int, ...], int], key: tuple[Term, ...], otherwise: int) -> Term:
+    """The cell of a table of finite behaviour; `otherwise` where the table has none."""
+    if all(isinstance(part, int) for part in key):
+        return table.get(tuple(int(part) for part in key), otherwise)
+    answer: Term = otherwise
+    for cell, value in table.items():
+        answer = choose(all_of(*(part == at for part, at in zip(key, cell, strict=True))), value, answer)
+    return answer
+
+
+def choose_entry(fact: Term, then: TransactionEntry, otherwise: TransactionEntry) -> TransactionEntry:
+    """One of two entries."""
+    if isinstance(fact, bool):
+        return then if fact else otherwise
+    names = TransactionEntry.__dataclass_fields__
+    return TransactionEntry(**{name: choose(fact, getattr(then, name), getattr(otherwise, name)) for name in names})
+
+
+def names_of(checks: tuple[Guard, ...]) -> tuple[str, ...]:
+    """Name of every branch by its number; 0 is "passed"."""
+    return ("passed", *(guard.name for guard in checks))
+
+
+def decide(entry: TransactionEntry, branch: Term, error: Term, appends: Term, target: TransactionEntry) -> Transition:
+    """The transition to `target` where a record is appended, held pending; else nothing changes."""
+    pending = replace(entry, pending=target.state)
+    return Transition(
+        branch, error, appends, choose_entry(appends, pending, entry), choose_entry(appends, target, entry)
+    )
+
+
+def completed(entry: TransactionEntry, target: TransactionEntry) -> TransactionEntry:
+    """Memory once the record is durable.
+
+    The start of the transaction before stays in memory where the id becomes Empty; the record has none.
+    """
+    empty = target.state == TransactionState.EMPTY.value
+    start_time = choose(empty, entry.start_time, target.start_time)
+    failed = all_of(entry.fence_failed, negate(is_at_rest(target)))
+    dead = target.state == TransactionState.DEAD.value
+    after = replace(target, pending=ABSENT, start_time=start_time, fence_failed=failed)
+    return choose_entry(dead, TransactionEntry(), after)
+
+
+def append_failed(before: TransactionEntry, transition: Transition, profile: Profile) -> TransactionEntry:
+    """Memory when the record could not be appended: as before, without anything pending.
+
+    A fencing epoch stays and is not raised again by the next attempt, except where the abort itself raises it.
+    """
+    fenced = all_of(is_fencing(before), negate(profile.transaction_version >= BUMPING))
+    rolled_back = replace(before, pending=ABSENT)
+    kept = replace(rolled_back, producer_epoch=transition.target.producer_epoch, last_epoch=ABSENT, fence_failed=True)
+    return choose_entry(fenced, kept, rolled_back)
+
+
+def loaded(record: TransactionEntry, profile: Profile) -> TransactionEntry:
+    """What a new coordinator knows from a record: neither the epoch before nor anything pending.
+
+    Previous and next producer id are in the record since 4.3, the client's version with the flexible format.
+    """
+    return replace(
+        record,
+        pending=ABSENT,
+        last_epoch=ABSENT,
+        previous_producer_id=record.previous_producer_id if profile.rotation_persisted else ABSENT,
+        next_producer_id=record.next_producer_id if profile.rotation_persisted else ABSENT,
+        client_version=record.client_version if profile.transaction_version >= 1 else 0,
+        fence_failed=False,
+    )
+
+
+def worded(error: Term, version: Term, fenced_since: int) -> Term:
+    """The error as a client of this request version knows it: PRODUCER_FENCED is younger than some."""
+    unknown = all_of(error == ErrorCode.PRODUCER_FENCED.value, version < fenced_since)
+    return choose(unknown, ErrorCode.INVALID_PRODUCER_EPOCH.value, error)

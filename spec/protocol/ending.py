@@ -1,0 +1,268 @@
+"""EndTxn: which outcome a transaction gets, and who may say so. Both tables, cell by cell."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, choose, implies, negate
+from spec.protocol.coordinator import (
+    BUMPING,
+    TransactionEntry,
+    Transition,
+    choose_entry,
+    decide,
+    is_at_rest,
+    is_exhausted,
+    is_fencing,
+    is_in,
+    is_in_transition,
+    is_preparing,
+    look_up,
+)
+from spec.protocol.guards import PASSED, Guard, branch, error_of, number
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, MAX_EPOCH, ErrorCode, TransactionState
+
+FENCED_SINCE: Final = 2
+"""First version of EndTxn that knows PRODUCER_FENCED."""
+
+BUMPS_SINCE: Final = 5
+"""First version of EndTxn that bumps the epoch; then the client is of transaction version 2."""
+
+PREPARES: Final = 1_000
+"""In a table: the transition to Prepare; every other cell is an error code, NONE for a repetition."""
+
+_NONE, _STATE = ErrorCode.NONE.value, ErrorCode.INVALID_TXN_STATE.value
+_WAIT, _FENCED = ErrorCode.CONCURRENT_TRANSACTIONS.value, ErrorCode.PRODUCER_FENCED.value
+_EMPTY, _ONGOING = TransactionState.EMPTY.value, TransactionState.ONGOING.value
+_PREPARE_COMMIT, _PREPARE_ABORT = TransactionState.PREPARE_COMMIT.value, TransactionState.PREPARE_ABORT.value
+_COMMITTED, _ABORTED = TransactionState.COMPLETE_COMMIT.value, TransactionState.COMPLETE_ABORT.value
+_ABORT, _COMMIT = 0, 1
+_CURRENT, _RETRY = 0, 1
+
+WITHOUT_BUMP: Final[Mapping[tuple[int, ...], int]] = MappingProxyType(
+    {
+        (_EMPTY, _ABORT): _STATE,
+        (_EMPTY, _COMMIT): _STATE,
+        (_ONGOING, _ABORT): PREPARES,
+        (_ONGOING, _COMMIT): PREPARES,
+        (_PREPARE_COMMIT, _ABORT): _STATE,
+        (_PREPARE_COMMIT, _COMMIT): _WAIT,
+        (_PREPARE_ABORT, _ABORT): _WAIT,
+        (_PREPARE_ABORT, _COMMIT): _STATE,
+        (_COMMITTED, _ABORT): _STATE,
+        (_COMMITTED, _COMMIT): _NONE,
+        (_ABORTED, _ABORT): _NONE,
+        (_ABORTED, _COMMIT): _STATE,
+    }
+)
+"""Versions 0 and 1: by state and outcome asked for; a repetition looks like the first request."""
+
+WITH_BUMP: Final[Mapping[tuple[int, ...], int]] = MappingProxyType(
+    {
+        (_ONGOING, _ABORT, _RETRY): _FENCED,
+        (_ONGOING, _ABORT, _CURRENT): PREPARES,
+        (_ONGOING, _COMMIT, _RETRY): _FENCED,
+        (_ONGOING, _COMMIT, _CURRENT): PREPARES,
+        (_EMPTY, _ABORT, _RETRY): _FENCED,
+        (_EMPTY, _ABORT, _CURRENT): PREPARES,
+        (_EMPTY, _COMMIT, _RETRY): _FENCED,
+        (_EMPTY, _COMMIT, _CURRENT): _STATE,
+        (_ABORTED, _ABORT, _RETRY): _NONE,
+        (_ABORTED, _ABORT, _CURRENT): PREPARES,
+        (_ABORTED, _COMMIT, _RETRY): _STATE,
+        (_ABORTED, _COMMIT, _CURRENT): _STATE,
+        (_COMMITTED, _ABORT, _RETRY): _STATE,
+        (_COMMITTED, _ABORT, _CURRENT): PREPARES,
+        (_COMMITTED, _COMMIT, _RETRY): _NONE,
+        (_COMMITTED, _COMMIT, _CURRENT): _STATE,
+        (_PREPARE_COMMIT, _ABORT, _RETRY): _STATE,
+        (_PREPARE_COMMIT, _ABORT, _CURRENT): _FENCED,
+        (_PREPARE_COMMIT, _COMMIT, _RETRY): _WAIT,
+        (_PREPARE_COMMIT, _COMMIT, _CURRENT): _FENCED,
+        (_PREPARE_ABORT, _ABORT, _RETRY): _WAIT,
+        (_PREPARE_ABORT, _ABORT, _CURRENT): _FENCED,
+        (_PREPARE_ABORT, _COMMIT, _RETRY): _STATE,
+        (_PREPARE_ABORT, _COMMIT, _CURRENT): _FENCED,
+    }
+)
+"""Version 2: by state, outcome asked for, and whether the epoch is the current one or that before the bump."""
+
+EMPTY_ABORT_REFUSED: Final[Mapping[tuple[int, ...], int]] = MappingProxyType(
+    {
+        **WITH_BUMP,
+        (_EMPTY, _ABORT, _CURRENT): _STATE,
+        (_ABORTED, _ABORT, _CURRENT): _FENCED,
+        (_ABORTED, _COMMIT, _CURRENT): _FENCED,
+        (_COMMITTED, _ABORT, _CURRENT): _FENCED,
+        (_COMMITTED, _COMMIT, _CURRENT): _FENCED,
+    }
+)
+"""Version 2 before 4.0: with no transaction open there is nothing to abort."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndRequest:
+    """EndTxn, of a client or of the coordinator itself.
+
+    Attributes:
+        bumps: it is of transaction version 2.
+        by_client: it is not the coordinator's own abort.
+        fresh_producer_id: the one to rotate to, should the epoch be exhausted.
+    """
+
+    producer_id: Term
+    producer_epoch: Term
+    commits: Term
+    bumps: Term
+    fresh_producer_id: Term = ABSENT
+    now: Term = 0
+    by_client: Term = True
+    id_empty: Term = False
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A producer id with its epoch."""
+
+    producer_id: Term
+    producer_epoch: Term
+
+
+def end(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Transition:
+    """Decide the outcome of the open transaction, recognise a repetition, or refuse."""
+    checks = guards(entry, request, profile)
+    decided = branch(checks)
+    fenced = raised(entry, request, profile)
+    transition = decide(
+        entry, decided, error_of(checks, decided), decided == PASSED, _prepared(fenced, request, profile)
+    )
+    overflowed = decided == number(checks, "epoch_overflows")
+    left = choose_entry(all_of(overflowed, is_fencing(entry)), fenced, transition.entry)
+    return replace(transition, entry=left)
+
+
+def guards(entry: TransactionEntry, request: EndRequest, profile: Profile) -> tuple[Guard, ...]:
+    """Every check in Kafka's order; the last ones are the cells of the tables."""
+    mapping = ErrorCode.INVALID_PRODUCER_ID_MAPPING.value
+    other = all_of(
+        negate(entry.producer_id == request.producer_id), negate(is_retry_of_rotation(entry, request, profile))
+    )
+    waits = is_in_transition(entry)
+    outcome = cell(entry, request, profile)
+    return (
+        Guard("id_empty", rules.TXN_LEGAL_TRANSITION, request.id_empty, ErrorCode.INVALID_REQUEST.value),
+        Guard("id_unknown", rules.TXN_LEGAL_TRANSITION, negate(entry.known), mapping),
+        Guard("pending_first", rules.TXN_ONE_OUTCOME, all_of(profile.pending_checked_first, waits), _WAIT),
+        Guard("producer_other", rules.FENCE_STALE_EPOCH, other, mapping),
+        Guard("epoch_other", rules.FENCE_STALE_EPOCH, negate(is_valid_epoch(entry, request, profile)), _FENCED),
+        Guard("pending", rules.TXN_ONE_OUTCOME, waits, _WAIT),
+        Guard("repeated", rules.TXN_ONE_OUTCOME, outcome == _NONE, _NONE),
+        Guard("outcome_fixed", rules.TXN_ONE_OUTCOME, outcome == _STATE, _STATE),
+        Guard("completing", rules.TXN_ONE_OUTCOME, outcome == _WAIT, _WAIT),
+        Guard("fenced", rules.FENCE_STALE_EPOCH, outcome == _FENCED, _FENCED),
+        Guard(
+            "epoch_overflows",
+            rules.FENCE_EPOCH_EXHAUSTION,
+            overflows(raised(entry, request, profile), request, profile),
+            ErrorCode.UNKNOWN_SERVER_ERROR.value,
+        ),
+    )
+
+
+def cell(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
+    """What the table says that is in force."""
+    table = WITH_BUMP if profile.empty_abort_accepted else EMPTY_ABORT_REFUSED
+    retry = any_of(is_retry(entry, request, profile), is_retry_of_rotation(entry, request, profile))
+    commits = choose(request.commits, _COMMIT, _ABORT)
+    bumped = look_up(table, (entry.state, commits, choose(retry, _RETRY, _CURRENT)), _STATE)
+    plain = look_up(WITHOUT_BUMP, (entry.state, commits), _STATE)
+    return choose(tells_retries(entry, request, profile), bumped, plain)
+
+
+def tells_retries(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
+    """Whether an epoch one lower means a repetition: under version 2, and not while a fence is under way."""
+    by = entry.client_version >= BUMPING if profile.retry_by_stored_version else request.bumps
+    return all_of(by, negate(is_fencing(entry)))
+
+
+def is_retry(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
+    """The request has the epoch before the bump."""
+    return all_of(tells_retries(entry, request, profile), entry.producer_epoch == request.producer_epoch + 1)
+
+
+def is_retry_of_rotation(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
+    """The request has the last epoch of the producer id before the rotation."""
+    return all_of(
+        tells_retries(entry, request, profile),
+        entry.previous_producer_id == request.producer_id,
+        request.producer_epoch == MAX_EPOCH - 1,
+        entry.producer_epoch == 0,
+    )
+
+
+def is_valid_epoch(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
+    """The epoch is one that this state of the id lets speak."""
+    current = request.producer_epoch == entry.producer_epoch
+    plain = choose(request.by_client, current, request.producer_epoch >= entry.producer_epoch)
+    retry = is_retry(entry, request, profile)
+    after = any_of(retry, is_retry_of_rotation(entry, request, profile), all_of(profile.empty_abort_accepted, current))
+    ended = is_in(entry, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+    by_state = choose(is_preparing(entry), retry, choose(ended, after, current))
+    return choose(tells_retries(entry, request, profile), by_state, plain)
+
+
+def raised(entry: TransactionEntry, request: EndRequest, profile: Profile) -> TransactionEntry:
+    """The entry with the fencing epoch, where the coordinator's abort fences and does not itself bump once."""
+    once = all_of(profile.fence_bumps_once, request.bumps)
+    fences = all_of(is_fencing(entry), negate(once))
+    fenced = replace(entry, pending=ABSENT, producer_epoch=request.producer_epoch, last_epoch=ABSENT)
+    return choose_entry(fences, fenced, choose_entry(is_fencing(entry), replace(entry, pending=ABSENT), entry))
+
+
+def overflows(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
+    """The bump has nowhere to go; an abort may do without it where the version knows a way out."""
+    recovers = all_of(profile.last_epoch_recovers, negate(request.commits))
+    return all_of(request.bumps, entry.producer_epoch == MAX_EPOCH, negate(recovers))
+
+
+def answered(transition: Transition, request: EndRequest, profile: Profile) -> Identity:
+    """Producer id and epoch that a client of version 2 is told for its next transaction; else -1."""
+    told = all_of(request.bumps, transition.error == ErrorCode.NONE.value)
+    target = transition.target
+    next_one = all_of(profile.exhausted_reply_is_next, transition.appends, target.next_producer_id >= 0)
+    return Identity(
+        choose(told, choose(next_one, target.next_producer_id, target.producer_id), ABSENT),
+        choose(told, choose(next_one, 0, target.producer_epoch), ABSENT),
+    )
+
+
+def _prepared(entry: TransactionEntry, request: EndRequest, profile: Profile) -> TransactionEntry:
+    """The record that decides: the outcome, and under version 2 the bumped epoch."""
+    last = entry.producer_epoch == MAX_EPOCH
+    epoch = choose(all_of(request.bumps, negate(last)), entry.producer_epoch + 1, entry.producer_epoch)
+    rotates = all_of(
+        request.bumps, is_exhausted(entry.producer_epoch), any_of(request.by_client, profile.fence_bumps_once)
+    )
+    begun = choose(is_at_rest(entry), request.now, entry.start_time)
+    return replace(
+        entry,
+        state=choose(request.commits, _PREPARE_COMMIT, _PREPARE_ABORT),
+        producer_epoch=epoch,
+        last_epoch=choose(request.bumps, entry.producer_epoch, entry.last_epoch),
+        next_producer_id=choose(rotates, request.fresh_producer_id, ABSENT),
+        start_time=begun,
+        update_time=request.now,
+        client_version=choose(request.bumps, BUMPING, 0),
+    )
+
+
+def keeps_outcome(before: TransactionEntry, after: TransactionEntry) -> Term:
+    """From Prepare on, the outcome stays what it is."""
+    commits = before.state == _PREPARE_COMMIT
+    return all_of(
+        implies(commits, any_of(after.state == _PREPARE_COMMIT, after.state == _COMMITTED)),
+        implies(before.state == _PREPARE_ABORT, any_of(after.state == _PREPARE_ABORT, after.state == _ABORTED)),
+    )

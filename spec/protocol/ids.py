@@ -1,0 +1,179 @@
+"""Producer ids and epochs: what InitProducerId hands out, and to whom it refuses."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.protocol.coordinator import (
+    TransactionEntry,
+    Transition,
+    choose_entry,
+    decide,
+    is_at_rest,
+    is_exhausted,
+    is_in,
+    is_preparing,
+)
+from spec.protocol.guards import Guard, branch, error_of, number
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, MAX_EPOCH, ErrorCode, TransactionState
+
+LARGEST_TIMEOUT: Final = 900_000
+"""`transaction.max.timeout.ms`, where nobody changed it."""
+
+FENCED_SINCE: Final = 4
+"""First version of InitProducerId that knows PRODUCER_FENCED."""
+
+
+@dataclass(frozen=True, slots=True)
+class InitRequest:
+    """InitProducerId of a transactional id.
+
+    Attributes:
+        id_empty: the transactional id is the empty string.
+        producer_id: the identity that the client expects to have, with its epoch; -1 for none.
+        fresh_producer_id: the one that would be handed out, if a new one is needed.
+    """
+
+    timeout: Term
+    fresh_producer_id: Term
+    now: Term = 0
+    id_empty: Term = False
+    producer_id: Term = ABSENT
+    producer_epoch: Term = ABSENT
+
+    @property
+    def expects(self) -> Term:
+        """The client says which identity it has."""
+        return self.producer_id >= 0
+
+
+def created(entry: TransactionEntry, request: InitRequest) -> TransactionEntry:
+    """The id's metadata: what is known, or, in memory alone, a fresh producer id that has no epoch yet."""
+    fresh = TransactionEntry(known=True, producer_id=request.fresh_producer_id, timeout=request.timeout)
+    return choose_entry(entry.known, entry, fresh)
+
+
+def initialize(entry: TransactionEntry, request: InitRequest, profile: Profile) -> Transition:
+    """Hand out the next identity of a transactional id, fence its open transaction, or refuse.
+
+    Where it fences, nothing is appended yet: the fencing epoch is pending, and the coordinator goes on with an
+    abort of its own.
+    """
+    known = choose_entry(is_refused_at_once(request), entry, created(entry, request))
+    checks = guards(known, request, profile)
+    decided = branch(checks)
+    appends = any_of(*(decided == number(checks, row) for row in HANDING_OUT))
+    target = _empty(known, request, decided, checks)
+    transition = decide(known, decided, error_of(checks, decided), appends, target)
+    fences = decided == number(checks, "fences")
+    fencing = replace(known, pending=TransactionState.PREPARE_EPOCH_FENCE.value)
+    return replace(transition, entry=choose_entry(fences, fencing, transition.entry))
+
+
+HANDING_OUT: Final = ("rotates", "bumps", "bumps_expected", "repeats")
+"""The rows of the table that answer with an identity."""
+
+
+def guards(entry: TransactionEntry, request: InitRequest, profile: Profile) -> tuple[Guard, ...]:
+    """The table of InitProducerId, row by row; the first that applies decides, and one always does."""
+    fenced = ErrorCode.PRODUCER_FENCED.value
+    concurrent = ErrorCode.CONCURRENT_TRANSACTIONS.value
+    none = ErrorCode.NONE.value
+    at_rest = is_at_rest(entry)
+    exhausted = is_exhausted(entry.producer_epoch)
+    current = request.producer_epoch == entry.producer_epoch
+    new = entry.producer_epoch == ABSENT
+    return (
+        *_malformed(request),
+        Guard("pending", rules.TXN_ONE_OUTCOME, entry.pending >= 0, concurrent),
+        Guard("identity_fenced", rules.FENCE_STALE_EPOCH, is_other(entry, request), fenced),
+        Guard("preparing", rules.TXN_ONE_OUTCOME, is_preparing(entry), concurrent),
+        Guard(
+            "rotates",
+            rules.FENCE_EPOCH_EXHAUSTION,
+            all_of(at_rest, exhausted, any_of(negate(request.expects), current)),
+            none,
+        ),
+        Guard(
+            "exhausted",
+            rules.FENCE_EPOCH_EXHAUSTION,
+            all_of(at_rest, exhausted),
+            ErrorCode.UNKNOWN_SERVER_ERROR.value,
+        ),
+        Guard("bumps", rules.IDS_IDENTITY_NEVER_REPEATS, all_of(at_rest, negate(request.expects)), none),
+        Guard("bumps_expected", rules.IDS_IDENTITY_NEVER_REPEATS, all_of(at_rest, any_of(new, current)), none),
+        Guard(
+            "repeats",
+            rules.IDS_IDENTITY_NEVER_REPEATS,
+            all_of(at_rest, request.producer_epoch == entry.last_epoch),
+            none,
+        ),
+        Guard("epoch_fenced", rules.FENCE_STALE_EPOCH, at_rest, fenced),
+        Guard("cannot_fence", rules.FENCE_EPOCH_EXHAUSTION, cannot_fence(entry, profile), _broken()),
+        Guard("fences", rules.FENCE_ZOMBIE_CANNOT_COMMIT, is_in(entry, TransactionState.ONGOING), concurrent),
+    )
+
+
+def is_other(entry: TransactionEntry, request: InitRequest) -> Term:
+    """The expected identity is neither the current producer id nor, at its last epoch, the one before."""
+    before = all_of(request.producer_id == entry.previous_producer_id, is_exhausted(request.producer_epoch))
+    accepted = any_of(entry.producer_epoch == ABSENT, request.producer_id == entry.producer_id, before)
+    return all_of(request.expects, negate(accepted))
+
+
+def cannot_fence(entry: TransactionEntry, profile: Profile) -> Term:
+    """There is no epoch above that of the open transaction, where the version has no way out."""
+    return all_of(
+        negate(profile.last_epoch_recovers),
+        is_in(entry, TransactionState.ONGOING),
+        entry.producer_epoch == MAX_EPOCH,
+    )
+
+
+def fencing_epoch(entry: TransactionEntry) -> Term:
+    """The epoch that fences the open transaction's producer: the next one, unless it was raised already."""
+    stays = any_of(entry.fence_failed, entry.producer_epoch == MAX_EPOCH)
+    return choose(stays, entry.producer_epoch, entry.producer_epoch + 1)
+
+
+def is_refused_at_once(request: InitRequest) -> Term:
+    """The request is refused before the coordinator looks for the id."""
+    return any_of(*(guard.applies for guard in _malformed(request)))
+
+
+def _malformed(request: InitRequest) -> tuple[Guard, ...]:
+    invalid = ErrorCode.INVALID_REQUEST.value
+    half = any_of(
+        all_of(request.producer_id == ABSENT, negate(request.producer_epoch == ABSENT)),
+        all_of(negate(request.producer_id == ABSENT), request.producer_epoch == ABSENT),
+    )
+    bounded = all_of(request.timeout > 0, request.timeout <= LARGEST_TIMEOUT)
+    return (
+        Guard("half_identity", rules.IDS_IDENTITY_NEVER_REPEATS, half, invalid),
+        Guard("id_empty", rules.TXN_LEGAL_TRANSITION, request.id_empty, invalid),
+        Guard("timeout", rules.TXN_TIMEOUT, negate(bounded), ErrorCode.INVALID_TRANSACTION_TIMEOUT.value),
+    )
+
+
+def _broken() -> int:
+    return ErrorCode.UNKNOWN_SERVER_ERROR.value
+
+
+def _empty(entry: TransactionEntry, request: InitRequest, decided: Term, checks: tuple[Guard, ...]) -> TransactionEntry:
+    """The record of an id that has a new identity and no transaction."""
+    rotates, repeats = decided == number(checks, "rotates"), decided == number(checks, "repeats")
+    next_epoch = choose(rotates, 0, choose(entry.fence_failed, entry.producer_epoch, entry.producer_epoch + 1))
+    before = choose(request.expects, entry.producer_epoch, ABSENT)
+    return replace(
+        entry,
+        state=TransactionState.EMPTY.value,
+        producer_id=choose(rotates, request.fresh_producer_id, entry.producer_id),
+        producer_epoch=choose(repeats, entry.producer_epoch, next_epoch),
+        last_epoch=choose(repeats, entry.last_epoch, before),
+        previous_producer_id=entry.producer_id,
+        timeout=request.timeout,
+        start_time=ABSENT,
+        update_time=request.now,
+    )

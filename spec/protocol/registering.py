@@ -1,0 +1,115 @@
+"""AddPartitionsToTxn: partitions join a transaction, or a broker asks whether they have."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from spec import rules
+from spec.algebra import Term, all_of, choose, negate
+from spec.protocol.coordinator import TransactionEntry, Transition, decide, is_in, is_preparing
+from spec.protocol.guards import PASSED, Guard, branch, error_of
+from spec.versions import Profile
+from spec.vocabulary import ErrorCode, TransactionState
+
+BY_BROKERS_SINCE: Final = 4
+"""First version of AddPartitionsToTxn, which only brokers send; then the client is of transaction version 2."""
+
+FENCED_SINCE: Final = 2
+"""First version of AddPartitionsToTxn that knows PRODUCER_FENCED."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddRequest:
+    """AddPartitionsToTxn of one transaction.
+
+    Attributes:
+        all_registered: every partition of the request is in the transaction already.
+        client_version: transaction version of the client.
+        verify_only: nothing is to be added.
+    """
+
+    producer_id: Term
+    producer_epoch: Term
+    all_registered: Term
+    now: Term = 0
+    client_version: Term = 0
+    id_empty: Term = False
+    verify_only: Term = False
+
+
+def register(entry: TransactionEntry, request: AddRequest, profile: Profile) -> Transition:
+    """Let partitions join the transaction, which begins with the first of them."""
+    checks = guards(entry, request, profile)
+    decided = branch(checks)
+    return decide(entry, decided, error_of(checks, decided), decided == PASSED, _ongoing(entry, request))
+
+
+def guards(entry: TransactionEntry, request: AddRequest, profile: Profile) -> tuple[Guard, ...]:
+    """The table of AddPartitionsToTxn, row by row."""
+    concurrent = ErrorCode.CONCURRENT_TRANSACTIONS.value
+    adds = negate(request.verify_only)
+    pending = all_of(adds, any_pending(entry))
+    first = all_of(profile.pending_checked_first, pending)
+    repeated = all_of(is_in(entry, TransactionState.ONGOING), request.all_registered)
+    return (
+        Guard("id_empty", rules.TXN_LEGAL_TRANSITION, request.id_empty, ErrorCode.INVALID_REQUEST.value),
+        Guard(
+            "id_unknown",
+            rules.TXN_LEGAL_TRANSITION,
+            negate(entry.known),
+            ErrorCode.INVALID_PRODUCER_ID_MAPPING.value,
+        ),
+        Guard("pending_first", rules.TXN_ONE_OUTCOME, first, concurrent),
+        Guard(
+            "producer_other",
+            rules.FENCE_STALE_EPOCH,
+            negate(entry.producer_id == request.producer_id),
+            ErrorCode.INVALID_PRODUCER_ID_MAPPING.value,
+        ),
+        Guard(
+            "epoch_other",
+            rules.FENCE_STALE_EPOCH,
+            negate(entry.producer_epoch == request.producer_epoch),
+            ErrorCode.PRODUCER_FENCED.value,
+        ),
+        Guard("pending", rules.TXN_ONE_OUTCOME, pending, concurrent),
+        Guard("preparing", rules.TXN_ONE_OUTCOME, is_preparing(entry), concurrent),
+        Guard(
+            "registered",
+            rules.TXN_REGISTERED_BEFORE_DATA,
+            all_of(adds, repeated),
+            ErrorCode.NONE.value,
+        ),
+        Guard("verified", rules.TXN_REGISTERED_BEFORE_DATA, request.verify_only, ErrorCode.NONE.value),
+    )
+
+
+def any_pending(entry: TransactionEntry) -> Term:
+    """Any transition is under way, a fence too."""
+    return entry.pending >= 0
+
+
+def verified(transition: Transition, registered: Term) -> Term:
+    """What a broker is told about one partition that it asked about."""
+    absent = all_of(transition.error == ErrorCode.NONE.value, negate(registered))
+    return choose(absent, ErrorCode.TRANSACTION_ABORTABLE.value, transition.error)
+
+
+def refused_together(error: Term, partition_exists: Term, all_exist: Term) -> Term:
+    """One partition that is not there fails them all: it with its own error, the others were not attempted."""
+    others = choose(partition_exists, ErrorCode.OPERATION_NOT_ATTEMPTED.value, _unknown())
+    return choose(all_exist, error, others)
+
+
+def _unknown() -> int:
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value
+
+
+def _ongoing(entry: TransactionEntry, request: AddRequest) -> TransactionEntry:
+    begun = choose(is_in(entry, TransactionState.ONGOING), entry.start_time, request.now)
+    return replace(
+        entry,
+        state=TransactionState.ONGOING.value,
+        start_time=begun,
+        update_time=request.now,
+        client_version=request.client_version,
+    )

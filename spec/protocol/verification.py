@@ -1,0 +1,103 @@
+"""Partition verification (KIP-890): whether a partition asks the coordinator before it lets data in."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.protocol import fence, txn
+from spec.protocol.records import AppendRequest, ProducerEntry, Verification
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, ErrorCode
+
+ADDS_SINCE: Final = 12
+"""First version of Produce with which the partition joins the transaction, instead of asking whether it has."""
+
+ABORTABLE_SINCE: Final = 11
+"""First version of Produce that knows TRANSACTION_ABORTABLE."""
+
+UNAVAILABLE: Final = (
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
+"""What the coordinator's absence is called; a producer sees NOT_ENOUGH_REPLICAS, which it retries."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationEntry:
+    """What a partition remembers of a producer whose transaction it asked about.
+
+    Attributes:
+        pending: there is such an entry.
+        lowest: lowest base sequence that asked in this epoch.
+        bumps: the client is of transaction version 2.
+    """
+
+    pending: Term = False
+    lowest: Term = ABSENT
+    epoch: Term = ABSENT
+    bumps: Term = False
+
+
+NOTHING_ASKED: Final = VerificationEntry()
+
+
+def is_asked(entry: ProducerEntry, request: AppendRequest, version: Term, profile: Profile) -> Term:
+    """The coordinator is asked: the batch would open a transaction on the partition, and verification is on."""
+    verifies = any_of(profile.partition_verification, version >= ADDS_SINCE)
+    return all_of(
+        verifies,
+        request.transactional,
+        request.producer_id >= 0,
+        negate(txn.is_ongoing(entry, request, profile)),
+    )
+
+
+def is_refused_unasked(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Term:
+    """A stale epoch is refused without asking (KAFKA-18042)."""
+    return all_of(profile.stale_epoch_before_asking, fence.is_stale(entry, request))
+
+
+def asked(entry: VerificationEntry, request: AppendRequest, version: Term) -> VerificationEntry:
+    """The entry while the coordinator is asked; a higher epoch begins anew, a lower sequence is kept in mind."""
+    renewed = any_of(negate(entry.pending), request.producer_epoch > entry.epoch)
+    lower = all_of(request.producer_epoch == entry.epoch, request.base_sequence < entry.lowest)
+    return VerificationEntry(
+        pending=True,
+        lowest=choose(any_of(renewed, lower), request.base_sequence, entry.lowest),
+        epoch=choose(renewed, request.producer_epoch, entry.epoch),
+        bumps=choose(entry.pending, entry.bumps, version >= ADDS_SINCE),
+    )
+
+
+def met(entry: VerificationEntry, guarded: Term) -> Verification:
+    """The entry as an append meets it, with or without the coordinator's consent."""
+    return Verification(entry.pending, guarded, entry.bumps, entry.lowest)
+
+
+def after_append(
+    entry: VerificationEntry, request: AppendRequest, appended: Term, profile: Profile
+) -> VerificationEntry:
+    """A transactional batch that was appended settles it; a marker leaves alone what the next transaction asked."""
+    of_next = all_of(
+        profile.marker_keeps_next_guard, entry.bumps, request.control, request.producer_epoch == entry.epoch
+    )
+    settled = all_of(appended, request.transactional, negate(of_next))
+    return VerificationEntry(
+        pending=all_of(entry.pending, negate(settled)),
+        lowest=choose(settled, ABSENT, entry.lowest),
+        epoch=choose(settled, ABSENT, entry.epoch),
+        bumps=all_of(entry.bumps, negate(settled)),
+    )
+
+
+def told(error: Term, version: Term) -> Term:
+    """The coordinator's refusal, as a producer of this version of Produce is told it."""
+    fenced = error == ErrorCode.PRODUCER_FENCED.value
+    unknown = all_of(error == ErrorCode.TRANSACTION_ABORTABLE.value, version < ABORTABLE_SINCE)
+    busy = all_of(error == ErrorCode.CONCURRENT_TRANSACTIONS.value, version < ADDS_SINCE)
+    absent = any_of(busy, *(error == code.value for code in UNAVAILABLE))
+    state, replicas = ErrorCode.INVALID_TXN_STATE.value, ErrorCode.NOT_ENOUGH_REPLICAS.value
+    renamed = choose(unknown, state, choose(absent, replicas, error))
+    return choose(fenced, ErrorCode.INVALID_PRODUCER_EPOCH.value, renamed)
