@@ -15,7 +15,7 @@ PURE: Final = ("spec.rules", "spec.evidence", "spec.vocabulary")
 SHARED: Final = (*PURE, "spec.versions")
 """All that the reference may know of the specification."""
 
-PLAIN: Final = frozenset(sys.stdlib_module_names) | {"crc32c"} | set(PACKAGES)
+PLAIN: Final = frozenset(sys.stdlib_module_names) | {"crc32c", "cramjam"} | set(PACKAGES)
 """What the specification (its engines aside) and the reference are made of."""
 
 CLOCKS: Final = ("time", "datetime", "random", "secrets", "uuid", "threading", "socket")
@@ -80,7 +80,7 @@ def test_only_traces_know_spark() -> None:
 
 
 def test_specification_and_reference_need_only_python() -> None:
-    """Outside the engines, spec and reference are made of the standard library (and CRC-32C)."""
+    """Outside the engines, spec and reference are made of the standard library (with CRC-32C and the codecs)."""
     plain = tuple(module for module in inside("spec", "reference") if not within(module.name, ("spec.engines",)))
     found = {module.name: {name.partition(".")[0] for name in module.imports} - PLAIN for module in plain}
 

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 import crc32c
 
-from reference.errors import UnsupportedCodec
-from reference.log import sequence
+from reference.log import codecs, sequence
 from reference.log.record import (
     EndTransactionMarker,
+    MalformedRecords,
     Record,
     decode_records,
     encode_records,
@@ -120,12 +120,24 @@ class RecordBatch(NamedTuple):
         """The records.
 
         Raises:
-            UnsupportedCodec: the body is compressed.
+            UnsupportedCodec: no codec has the number in the attributes.
             MalformedRecords: the body does not hold the declared records.
         """
-        if self.attributes & COMPRESSION:
-            raise UnsupportedCodec(f"the batch at offset {self.base_offset} is compressed with {self.codec}")
-        return decode_records(self.body, self.record_count)
+        return decode_records(self.plain_body(), self.record_count)
+
+    def plain_body(self) -> bytes:
+        """The body without its compression, errors as of `records`; an emptied batch has none whatever its codec."""
+        if not self.attributes & COMPRESSION or not self.body:
+            return self.body
+        try:
+            return codecs.decompress(self.attributes & COMPRESSION, self.body)
+        except codecs.DamagedCompression as damage:
+            raise MalformedRecords(f"the batch at offset {self.base_offset}: {damage}") from damage
+
+    def compressed(self, codec: int) -> "RecordBatch":
+        """The batch with its body under another codec."""
+        attributes = self.attributes & ~COMPRESSION | codec
+        return self._replace(attributes=attributes, body=codecs.compress(codec, self.plain_body()))
 
     def marker(self) -> EndTransactionMarker | None:
         """The transaction marker of a control batch, None if cleaning has emptied the batch."""

@@ -98,12 +98,20 @@ def test_a_cleaned_control_batch_has_no_marker() -> None:
     assert only(ABORT)._replace(record_count=0, body=b"").marker() is None
 
 
-def test_compressed_records_are_refused_by_name() -> None:
-    """The header of a compressed batch is read, its records are not."""
+def test_compressed_records_are_read() -> None:
+    """The records of a batch that a client compressed are those that it sent."""
     batch = only(ZSTD)
 
     assert "zstd" == batch.codec
-    with pytest.raises(UnsupportedCodec, match="zstd"):
+    assert batch.record_count == len(batch.records())
+
+
+def test_an_unknown_codec_is_refused_by_name() -> None:
+    """No codec has the numbers 5 to 7: the header is read, the records are not."""
+    batch = only(ZSTD)._replace(attributes=7)
+
+    assert "unknown" == batch.codec
+    with pytest.raises(UnsupportedCodec, match="7"):
         batch.records()
 
 

@@ -1,0 +1,117 @@
+"""Checkpoints: a version, a count and as many lines (CheckpointFile).
+
+Those of a log directory have a line for each partition: high watermarks in `replication-offset-checkpoint`, the
+flushed part in `recovery-point-offset-checkpoint`, log starts in `log-start-offset-checkpoint`, the cleaned part in
+`cleaner-offset-checkpoint`. That of a partition has a line for each leader epoch. A file that was made and never
+written is empty: None here.
+"""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from reference.log.damaged_file import DamagedFile, FileDamage
+from spec.vocabulary import LeaderEpoch, Offset
+
+VERSION: Final = 0
+HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
+RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
+LOG_STARTS: Final = "log-start-offset-checkpoint"
+CLEANED: Final = "cleaner-offset-checkpoint"
+OFFSET_CHECKPOINTS: Final = (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS, CLEANED)
+
+
+class PartitionOffset(NamedTuple):
+    """One partition's line in a checkpoint of offsets."""
+
+    topic: str
+    partition: int
+    offset: Offset
+
+
+class EpochStart(NamedTuple):
+    """One leader epoch's line: the offset of the first record that it appended."""
+
+    epoch: LeaderEpoch
+    start_offset: Offset
+
+
+def encode_offsets(entries: Iterable[PartitionOffset] | None) -> bytes:
+    """A checkpoint of offsets, in the given order."""
+    if entries is None:
+        return b""
+    return _encode([f"{entry.topic} {entry.partition} {entry.offset}" for entry in entries])
+
+
+def decode_offsets(data: bytes) -> tuple[PartitionOffset, ...] | None:
+    """The lines of a checkpoint of offsets, in the file's order.
+
+    Raises:
+        DamagedFile: the file is not of this form.
+    """
+    if not data:
+        return None
+    lines = (_split(number, line, 3) for number, line in _lines(data))
+    return tuple(
+        PartitionOffset(topic, _number(at, partition), Offset(_number(at, offset)))
+        for at, (topic, partition, offset) in lines
+    )
+
+
+def encode_epochs(entries: Iterable[EpochStart] | None) -> bytes:
+    """A checkpoint of leader epochs."""
+    if entries is None:
+        return b""
+    return _encode([f"{entry.epoch} {entry.start_offset}" for entry in entries])
+
+
+def decode_epochs(data: bytes) -> tuple[EpochStart, ...] | None:
+    """The lines of a checkpoint of leader epochs.
+
+    Raises:
+        DamagedFile: the file is not of this form.
+    """
+    if not data:
+        return None
+    lines = (_split(number, line, 2) for number, line in _lines(data))
+    return tuple(
+        EpochStart(LeaderEpoch(_number(at, epoch)), Offset(_number(at, start))) for at, (epoch, start) in lines
+    )
+
+
+def _encode(lines: list[str]) -> bytes:
+    return "".join(f"{line}\n" for line in (VERSION, len(lines), *lines)).encode()
+
+
+def _lines(data: bytes) -> list[tuple[int, str]]:
+    try:
+        text = data.decode("ascii")
+    except UnicodeDecodeError as damage:
+        raise DamagedFile(FileDamage.FORM, damage.start, "not text") from damage
+    if not text.endswith("\n"):
+        raise DamagedFile(FileDamage.LENGTH, text.count("\n"), "the last line has no end")
+    lines = text[:-1].split("\n")
+    if len(lines) < 2:
+        raise DamagedFile(FileDamage.LENGTH, len(lines), "no version and count")
+    _check_head(_number(0, lines[0]), _number(1, lines[1]), len(lines) - 2)
+    return list(enumerate(lines))[2:]
+
+
+def _check_head(version: int, declared: int, found: int) -> None:
+    if version != VERSION:
+        raise DamagedFile(FileDamage.VERSION, 0, f"version {version}")
+    if declared != found:
+        raise DamagedFile(FileDamage.LENGTH, 1, f"{declared} lines declared, {found} found")
+
+
+def _split(number: int, line: str, fields: int) -> tuple[int, list[str]]:
+    words = line.split(" ")
+    if len(words) != fields:
+        raise DamagedFile(FileDamage.FORM, number, f"{line[:80]!r} has not {fields} words")
+    return number, words
+
+
+def _number(line: int, word: str) -> int:
+    digits = word.removeprefix("-")
+    if not (digits.isdecimal() and len(digits) < 20) or str(int(word)) != word:
+        raise DamagedFile(FileDamage.FORM, line, f"{word[:80]!r} is no number")
+    return int(word)
