@@ -1,6 +1,6 @@
 """Explicit and bounded search of the idempotent producer: the true system within bounds, and every control."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from types import MappingProxyType
@@ -62,6 +62,12 @@ INSTANCES: Final = (
         _depths(0, 8, 11),
     ),
     Instance(
+        "three epochs",
+        Knobs(in_flight=2, requests=5, appends=3, fails_over=False),
+        _depths(0, 0, 10),
+        epochs=3,
+    ),
+    Instance(
         "wrapping",
         Knobs(
             in_flight=2,
@@ -92,37 +98,20 @@ INSTANCES: Final = (
 )
 
 
-@dataclass(slots=True)
-class _Found:
-    states: int = 0
-    edges: int = 0
-    variables: int = 0
-    depth: int = 0
-    witnesses: int = 0
-    refuted: Refuted | Unknown | None = None
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What one instance showed of some claims: explicit search, and bounded search where it was asked for."""
 
-    def explored(self, exploration: Exploration) -> None:
-        self.states += exploration.states
-        self.edges += exploration.edges
-        self._judged(exploration.verdict)
+    exploration: Exploration
+    search: Search | None
+    depth: int
+    seconds: float
 
-    def searched(self, found: Search, depth: int) -> None:
-        self.variables += found.variables
-        self.depth = max(self.depth, depth)
-        self._judged(found.verdict)
-
-    def _judged(self, verdict: object) -> None:
-        if isinstance(verdict, Refuted | Unknown):
-            self.refuted = self.refuted or verdict
-
-    def figures(self) -> dict[str, Figure]:
-        return {
-            "depth": self.depth,
-            "variables": self.variables,
-            "states": self.states,
-            "edges": self.edges,
-            "witnesses": self.witnesses,
-        }
+    @property
+    def refuted(self) -> Refuted | Unknown | None:
+        """Why the claims are not held to hold, if they are not."""
+        verdicts = [self.exploration.verdict, *([self.search.verdict] if self.search else [])]
+        return next((verdict for verdict in verdicts if isinstance(verdict, Refuted | Unknown)), None)
 
 
 @evidences(rules.SEQ_EXACTLY_ONCE, Layer.BOUNDED)
@@ -131,32 +120,44 @@ class _Found:
 def bounded(effort: Effort, only: Iterable[Rule] = SEARCHED) -> tuple[tuple[Result, ...], tuple[str, ...]]:
     """The true system searched for a violation of each rule, and what in it can never happen."""
     instances = [i for i in INSTANCES if _ORDER.index(i.from_effort) <= _ORDER.index(effort)]
-    vacuous = tuple(_vacuous(instances))
-    return tuple(_bounded(rule, instances, effort) for rule in only), vacuous
+    looks = [_look_for_all(instance, tuple(only), instance.depth[effort]) for instance in instances]
+    return tuple(_result(rule, [look[rule] for look in looks]) for rule in only), tuple(_vacuous(instances))
 
 
 def explored(rule: Rule) -> Result:
     """The small instances explored for one rule, without bounded search: seconds, not minutes."""
-    return _bounded(rule, [i for i in INSTANCES if i.from_effort is Effort.QUICK], None)
+    return _result(rule, [_look(i, (rule,), 0) for i in INSTANCES if i.from_effort is Effort.QUICK])
 
 
-def _bounded(rule: Rule, instances: Iterable[Instance], effort: Effort | None) -> Result:
+def _look_for_all(instance: Instance, asked: tuple[Rule, ...], depth: int) -> Mapping[Rule, Looked]:
+    """One look for all rules together; only where it finds something, one for each."""
+    together = _look(instance, asked, depth)
+    return {rule: _look(instance, (rule,), depth) if together.refuted else together for rule in asked}
+
+
+def _look(instance: Instance, asked: tuple[Rule, ...], depth: int) -> Looked:
     started = perf_counter()
-    found = _Found()
-    for instance in instances:
-        system = idempotence(instance.knobs, remembered(instance.knobs))
-        claims = [claim for claim in system.theorems if claim.rule == rule]
-        exploration = explore(system, instance.finite(system), claims)
-        found.explored(exploration)
-        found.witnesses += len(exploration.reached)
-        depth = instance.depth[effort] if effort else 0
-        if depth and found.refuted is None:
-            plain = idempotence(instance.knobs)
-            asked = [plain.claim(claim.name) for claim in claims]
-            found.searched(search(plain, instance.finite(plain), depth, asked, stride=depth), depth)
-    verdict, detail = _outcome(found.refuted)
-    seconds = perf_counter() - started
-    return Result(rule, Layer.BOUNDED, verdict, found.states, seconds, found.figures(), detail)
+    system, plain = idempotence(instance.knobs, remembered(instance.knobs)), idempotence(instance.knobs)
+    finite = instance.finite(system)
+    exploration = explore(system, finite, [claim for claim in system.theorems if claim.rule in asked])
+    found = None
+    if depth and passed(exploration.verdict):
+        found = search(plain, finite, depth, [claim for claim in plain.theorems if claim.rule in asked], stride=depth)
+    return Looked(exploration, found, depth if found else 0, perf_counter() - started)
+
+
+def _result(rule: Rule, looks: Sequence[Looked]) -> Result:
+    refuted = next((look.refuted for look in looks if look.refuted), None)
+    verdict, detail = _outcome(refuted)
+    figures: dict[str, Figure] = {
+        "depth": max(look.depth for look in looks),
+        "variables": sum(look.search.variables for look in looks if look.search),
+        "states": sum(look.exploration.states for look in looks),
+        "edges": sum(look.exploration.edges for look in looks),
+        "witnesses": sum(len(look.exploration.reached) for look in looks),
+    }
+    seconds = sum(look.seconds for look in looks)
+    return Result(rule, Layer.BOUNDED, verdict, int(figures["states"]), seconds, figures, detail)
 
 
 def _outcome(refuted: Refuted | Unknown | None) -> tuple[Outcome, str]:
