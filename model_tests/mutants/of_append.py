@@ -114,7 +114,11 @@ def last_without_wrap(base: Sequence, last_offset_delta: int) -> Sequence:
 
 
 def remember_what_is_refused(
-    partition: Partition, batch: RecordBatch, origin: Origin, marker_version: int, parts: dict[ProducerId, ProducerAppend]
+    partition: Partition,
+    batch: RecordBatch,
+    origin: Origin,
+    marker_version: int,
+    parts: dict[ProducerId, ProducerAppend],
 ) -> None:
     """The batch is in the window before it is checked."""
     try:
@@ -127,7 +131,11 @@ def remember_what_is_refused(
 
 
 def write_what_is_refused(
-    partition: Partition, batch: RecordBatch, origin: Origin, marker_version: int, parts: dict[ProducerId, ProducerAppend]
+    partition: Partition,
+    batch: RecordBatch,
+    origin: Origin,
+    marker_version: int,
+    parts: dict[ProducerId, ProducerAppend],
 ) -> None:
     """The batch is in the log before it is checked."""
     try:
@@ -164,9 +172,7 @@ OF_APPEND: Final = (
     _of("successor check dropped", rules.SEQ_SUCCESSOR, "in_sequence", any_may_follow),
     _of("wrap forgotten", rules.SEQ_SUCCESSOR, "in_sequence", none_follows_the_largest),
     _of("wrap to one", rules.SEQ_SUCCESSOR, "in_sequence", one_follows_the_largest),
-    Planted(
-        "batch over the wrap ends past it", rules.SEQ_SUCCESSOR, (Patch(sequence, "last_of", last_without_wrap),)
-    ),
+    Planted("batch over the wrap ends past it", rules.SEQ_SUCCESSOR, (Patch(sequence, "last_of", last_without_wrap),)),
     Planted(
         "refused batch remembered",
         rules.SEQ_REFUSAL_IS_PURE,

@@ -4,9 +4,11 @@ Left out, because no rule about the log sees them: resends that overtake each ot
 next one, so that nothing but time is lost), and resends that wait for ever.
 """
 
+from collections import deque
 from typing import Final
 
 from model_tests.mutants.planted import Patch, Planted
+from model_tests.stateful.tape_runs import Terrain
 from reference.broker.ids import ProducerIdentity
 from reference.client.partition_queue import MAX_IN_FLIGHT, PartitionQueue, ProducerBatch
 from reference.client.producer import Attempt, IdempotentProducer, Reply
@@ -58,9 +60,10 @@ def keep_counting(queue: PartitionQueue, identity: ProducerIdentity) -> None:
 def renumber_backwards(queue: PartitionQueue, identity: ProducerIdentity) -> None:
     """What is in flight is renumbered from the newest to the oldest."""
     queue.in_flight.reverse()
-    queue.waiting.clear()
+    resent = [batch for batch in queue.waiting if batch.has_sequence]
+    new = [batch for batch in queue.waiting if not batch.has_sequence]
+    queue.waiting = deque((*reversed(resent), *new))
     _start_at_beginning(queue, identity)
-    queue.waiting.extend(queue.in_flight)
 
 
 def adopt_at_any_time(queue: PartitionQueue, identity: ProducerIdentity) -> bool:
@@ -128,7 +131,12 @@ OF_CLIENT: Final = (
     _queue("batches counted as records", rules.SEQ_SUCCESSOR, "drain", drain_without_counting),
     _queue("epoch bump without sequence reset", rules.SEQ_EPOCH_RESET, "start_at_beginning", keep_counting),
     _queue("in flight renumbered backwards", rules.SEQ_ORDER, "start_at_beginning", renumber_backwards),
-    _queue("new epoch while the old is in flight", rules.SEQ_EXACTLY_ONCE, "may_drain", adopt_at_any_time),
+    Planted(
+        "new epoch while the old is in flight",
+        rules.SEQ_EPOCH_RESET,
+        (Patch(PartitionQueue, "may_drain", adopt_at_any_time),),
+        Terrain(partitions=2, ordered=True, faults=frozenset({"delivery_times_out", "network_loses"})),
+    ),
     _producer("wrong batch acknowledged", "succeed", acknowledge_the_newest),
     _producer("wrong offset told", "succeed", succeed_with_next_offset),
     _producer("silence taken for success", "lose", take_silence_for_success),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from unittest.mock import patch
 
+from model_tests.stateful.tape_runs import ANYWHERE, Terrain
 from spec.rules import Rule
 
 
@@ -25,11 +26,13 @@ class Planted:
         name: what is wrong, in a few words.
         rule: the rule that it breaks, which must be the one that sees it.
         patches: what makes the reference so.
+        terrain: where it shows, if it does not nearly anywhere.
     """
 
     name: str
     rule: Rule
     patches: tuple[Patch, ...]
+    terrain: Terrain = ANYWHERE
 
     @contextmanager
     def in_place(self) -> Iterator[None]:

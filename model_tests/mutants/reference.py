@@ -10,7 +10,7 @@ from model_tests.mutants.of_replication import OF_REPLICATION
 from model_tests.mutants.of_window import OF_WINDOW
 from model_tests.mutants.planted import Planted
 from model_tests.stateful.ledger import Ledger, Violation
-from model_tests.stateful.tape_runs import run
+from model_tests.stateful.tape_runs import ANYWHERE, Terrain, run
 from model_tests.verify.results import Mutant
 
 PLANTED: Final[tuple[Planted, ...]] = (*OF_APPEND, *OF_WINDOW, *OF_REPLICATION, *OF_CLIENT)
@@ -26,29 +26,24 @@ def hunt(planted: Planted, seeds: Iterable[int] = SEEDS) -> Mutant:
     killers: dict[str, None] = {}
     with planted.in_place():
         for seed in seeds:
-            broken, stopped = broken_in(seed)
-            if stopped:
-                killers.setdefault(stopped)
-            if any(v.rule == planted.rule and v.seen_by == "invariant" for v in broken):
-                killers = {f"{killer(v)}, run {seed}": None for v in by_rule_first(broken, planted)} | killers
+            ledger, stopped = run_once(seed, Ledger(asks_decision=False), planted.terrain)
+            if ledger.seen_by_invariants(planted.rule):
+                again, _ = run_once(seed, Ledger(), planted.terrain)
+                broken = sorted(again.broken, key=lambda violation: violation.rule != planted.rule)
+                killers = {f"{killer(violation)} in run {seed}": None for violation in broken} | killers
                 break
-            killers.update({killer(v): None for v in broken})
+            killers |= {killer(violation): None for violation in ledger.broken}
+            killers |= {stopped: None} if stopped else {}
     return Mutant(planted.name, planted.rule, tuple(killers), round(time.monotonic() - started, 3))
 
 
-def broken_in(seed: int) -> tuple[list[Violation], str]:
-    """What one run broke, and how the reference fell over, if it did."""
-    ledger = Ledger()
+def run_once(seed: int, ledger: Ledger, terrain: Terrain = ANYWHERE) -> tuple[Ledger, str]:
+    """One run's account, and how the reference fell over, if it did."""
     try:
-        run(seed, ledger)
+        run(seed, ledger, terrain)
     except Exception as error:  # noqa: BLE001  # a mutant may break anything, and that is no rule's word
-        return ledger.broken, f"the reference stops: {type(error).__name__}"
-    return ledger.broken, ""
-
-
-def by_rule_first(broken: list[Violation], planted: Planted) -> list[Violation]:
-    """The violations, those of the mutant's own rule first."""
-    return sorted(broken, key=lambda violation: violation.rule != planted.rule)
+        return ledger, f"the reference stops: {type(error).__name__}"
+    return ledger, ""
 
 
 def killer(violation: Violation) -> str:

@@ -51,12 +51,14 @@ class Action:
         weight: how likely it is in a run from a tape.
         ready: whether it can happen now.
         fault: it goes wrong only in some runs from a tape.
+        stranger: it is the doing of a client that follows no protocol.
     """
 
     name: str
     weight: int
     ready: Callable[[Strangers], bool] = always
     fault: bool = False
+    stranger: bool = False
 
     def happens(self, world: Strangers, number: int) -> None:
         """Let it happen."""
@@ -74,18 +76,18 @@ ACTIONS: Final = (
     Action("network_redelivers", 6, something_was_sent, fault=True),
     Action("follower_fetches", 6, followers_are_behind),
     Action("followers_catch_up", 12, followers_are_behind),
-    Action("leader_fails_over", 4, leader_can_be_replaced, fault=True),
-    Action("broker_restarts", 3, fault=True),
-    Action("delivery_times_out", 2, fault=True),
-    Action("stranger_starts", 2),
-    Action("stranger_continues", 10),
-    Action("stranger_resends", 5),
-    Action("stranger_overlaps", 4),
-    Action("stranger_skips", 3),
-    Action("stranger_raises_epoch", 4),
-    Action("zombie_sends", 3),
-    Action("stranger_nears_the_wrap", 1),
-    Action("stranger_sends_malformed", 3),
+    Action("leader_fails_over", 5, leader_can_be_replaced, fault=True),
+    Action("broker_restarts", 4, fault=True),
+    Action("delivery_times_out", 3, fault=True),
+    Action("stranger_starts", 2, stranger=True),
+    Action("stranger_continues", 8, stranger=True),
+    Action("stranger_resends", 6, stranger=True),
+    Action("stranger_overlaps", 4, stranger=True),
+    Action("stranger_skips", 3, stranger=True),
+    Action("stranger_raises_epoch", 4, stranger=True),
+    Action("zombie_sends", 3, stranger=True),
+    Action("stranger_nears_the_wrap", 2, stranger=True),
+    Action("stranger_sends_malformed", 3, stranger=True),
 )
 
 EXPIRY: Final = Action("producer_state_expires", 3, fault=True)

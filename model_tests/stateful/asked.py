@@ -6,7 +6,7 @@ from model_tests.stateful.memory import SEQUENCES, Known, Remembered
 from reference.broker.produce import PartitionAnswer
 from reference.log.batch import RecordBatch
 from spec.versions import Profile
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import ErrorCode, Offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Asked:
         copies: how often the request carries the batch.
         known: what the log said of the producer before.
         highest_epoch: of the producer's batches in the log before, forgotten ones included; -1 none.
-        forgetful: whether the leader has forgotten some of these.
+        forgetful: whether any replica has forgotten producers.
         log_end: before.
         grown: batches that are in the log now and were not before.
         unchanged: whether log and producer state are as they were.
@@ -57,7 +57,9 @@ class Asked:
         if not self.is_numbered or self.batch.producer_epoch != self.known.epoch:
             return None
         asked = (int(self.batch.base_sequence), self.last_sequence)
-        return next((r for r in self.known.window if (r.first_sequence, r.last_sequence) == asked and self.sees(r)), None)
+        return next(
+            (r for r in self.known.window if (r.first_sequence, r.last_sequence) == asked and self.sees(r)), None
+        )
 
     def sees(self, remembered: Remembered) -> bool:
         """Whether the version can recognise a copy: 0.11 cannot if the batch goes over the end of the sequences."""
@@ -83,7 +85,7 @@ class Asked:
     @property
     def was_appended(self) -> bool:
         """Whether it is in the log, at its end, as it was asked, and was acknowledged so."""
-        wanted = self.batch._replace(base_offset=self.log_end)
+        wanted = self.batch._replace(base_offset=Offset(self.log_end))
         at = self.grown[0] if len(self.grown) == 1 else None
         offsets = (self.log_end, self.log_end + self.batch.last_offset_delta)
         return (
@@ -102,10 +104,10 @@ class Asked:
         """The request, the answer and what is known, in one line."""
         batch, known = self.batch, self.known
         window = ", ".join(f"{r.first_sequence}..{r.last_sequence}@{r.first_offset}" for r in known.window)
+        as_duplicate = " as duplicate" if self.answer.duplicate else ""
         told = f"{self.answer.error.name} at {self.answer.base_offset}..{self.answer.last_offset}"
         return (
             f"{self.by} sent producer {batch.producer_id} epoch {batch.producer_epoch} sequence {batch.base_sequence} "
             f"({batch.record_count} records, {self.profile.name}); the log knows epoch {known.epoch}, "
-            f"window [{window}], end {self.log_end}; answered {told}{' as duplicate' if self.answer.duplicate else ''}, "
-            f"{len(self.grown)} batches appended"
+            f"window [{window}], end {self.log_end}; answered {told}{as_duplicate}, {len(self.grown)} batches appended"
         )

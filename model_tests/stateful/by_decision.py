@@ -11,8 +11,15 @@ from spec.vocabulary import ErrorCode, Origin
 
 
 def judge_client_append(
-    by: str, profile: Profile, batch: RecordBatch, copies: int, before: Entry, after: Entry, end: int,
-    answer: PartitionAnswer, ledger: Ledger,
+    by: str,
+    profile: Profile,
+    batch: RecordBatch,
+    copies: int,
+    before: Entry,
+    after: Entry,
+    end: int,
+    answer: PartitionAnswer,
+    ledger: Ledger,
 ) -> None:
     """Hold an append that a leader was asked for against the decision."""
     appended = answer.error == ErrorCode.NONE and not answer.duplicate
@@ -21,7 +28,9 @@ def judge_client_append(
     _judge(by, step, profile, ledger)
 
 
-def judge_copied_append(by: str, profile: Profile, batch: RecordBatch, before: Entry, after: Entry, ledger: Ledger) -> None:
+def judge_copied_append(
+    by: str, profile: Profile, batch: RecordBatch, before: Entry, after: Entry, ledger: Ledger
+) -> None:
     """Hold what a follower copied, and so had to accept, against the decision."""
     reply = AppendReply(int(ErrorCode.NONE), batch.base_offset, batch.last_offset, duplicate=False, appended=True)
     request = request_record(batch, batch.base_offset, 1, Origin.REPLICATION)
@@ -29,11 +38,16 @@ def judge_copied_append(by: str, profile: Profile, batch: RecordBatch, before: E
 
 
 def _judge(by: str, step: Step, profile: Profile, ledger: Ledger) -> None:
+    if not ledger.asks_decision:
+        return
     expected, checks = judge(step, profile)
     for check in checks:
-        if check.at_stake:
-            said = f"{by}: {step.request}: expected {expected.reply} and {expected.entry}, got {step.reply} and {step.after}"
-            ledger.decide(check.rule, bool(check.holds), said if not check.holds else "")
+        if not check.at_stake or check.holds:
+            ledger.decided[check.rule] += bool(check.at_stake)
+        else:
+            should, did = f"{expected.reply} and {expected.entry}", f"{step.reply} and {step.after}"
+            said = f"{by}, {profile.name}: {step.request} with {step.before}: expected {should}, got {did}"
+            ledger.decide(check.rule, False, said)
 
 
 def request_record(batch: RecordBatch, end: int, copies: int, origin: Origin) -> AppendRequest:

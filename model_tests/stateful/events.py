@@ -107,9 +107,9 @@ class Events(World):
             self.hears(self.cluster.replies.deliverable()[0])
 
     def delivery_times_out(self, number: int) -> None:
-        """So much time passes that the producers give up what is not acknowledged."""
-        self.happens("delivery timed out")
-        self.cluster.clock.advance(DELIVERY_TIMEOUT_MS)
+        """So much time passes that the producers give up what is not acknowledged, or only what is older."""
+        self.happens("time passes for deliveries")
+        self.cluster.clock.advance(DELIVERY_TIMEOUT_MS // (1 + number % 2))
         for producer in range(len(self.cluster.producers)):
             self.cluster.producer_ticks(producer)
 
@@ -233,7 +233,5 @@ def identity_of(world: World, stream: Stream) -> ProducerIdentity:
 
 def vast_batch(identity: ProducerIdentity, first: int, records: int, now: Timestamp) -> RecordBatch:
     """A batch of very many records, of which only the header exists."""
-    batch = blank_batch(
-        1, producer_id=identity.producer_id, epoch=identity.epoch, base_sequence=first, timestamp=now
-    )
+    batch = blank_batch(1, producer_id=identity.producer_id, epoch=identity.epoch, base_sequence=first, timestamp=now)
     return batch._replace(record_count=records, last_offset_delta=records - 1)

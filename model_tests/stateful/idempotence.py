@@ -187,7 +187,7 @@ class IdempotenceMachine(RuleBasedStateMachine):
 
     def holds(self, broken: Rule) -> None:
         """The invariants of a rule have seen nothing wrong in the events so far."""
-        violation = self.ledger.first_broken(broken)
+        violation = self.ledger.seen_by_invariants(broken)
         if violation is not None:
             raise Broken(violation)
 

@@ -47,6 +47,7 @@ class Ledger:
         broken: violations where it is claimed.
         runs: runs begun.
         steps: events that happened in them.
+        asks_decision: whether the specification's decision is asked too, which takes most of the time.
     """
 
     at_stake: Counter[Rule] = field(default_factory=Counter)
@@ -55,6 +56,7 @@ class Ledger:
     broken: list[Violation] = field(default_factory=list)
     runs: int = 0
     steps: int = 0
+    asks_decision: bool = True
 
     def expect(self, rule: Rule, holds: bool, said: str, circumstances: Circumstances = USUAL) -> None:
         """Note that an invariant was at stake, and a violation unless it holds."""
@@ -69,9 +71,10 @@ class Ledger:
         if not holds:
             self._violated(Violation(rule, "decision", said), USUAL)
 
-    def first_broken(self, rule: Rule, seen_by: str = "invariant") -> Violation | None:
-        """The first violation of a rule that this text of it has seen."""
-        return next((found for found in self.broken if (found.rule, found.seen_by) == (rule, seen_by)), None)
+    def seen_by_invariants(self, rule: Rule | None = None) -> Violation | None:
+        """The first violation that an invariant has seen, of a rule or of any."""
+        seen = (found for found in self.broken if found.seen_by == "invariant")
+        return next((found for found in seen if rule in (None, found.rule)), None)
 
     def _violated(self, violation: Violation, circumstances: Circumstances) -> None:
         if violation.rule.claimed_in(circumstances):

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from model_tests.stateful.ledger import Ledger
-from model_tests.stateful.streams import Stream, StreamHistory
+from model_tests.stateful.streams import Faults, Stream, StreamHistory, circumstances
 from reference.log.batch import RecordBatch
 from spec import rules
 from spec.evidence import Layer, evidences
-from spec.rules import Circumstances, Rule
+from spec.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class Written:
     Attributes:
         placed: ordinals and batches of the stream, in log order.
         newly_told: batches acknowledged since the last look.
+        faults: what went wrong in the world.
         doing: the latest events, for messages.
     """
 
@@ -27,7 +28,7 @@ class Written:
     history: StreamHistory
     placed: tuple[tuple[int, RecordBatch], ...]
     newly_told: int
-    circumstances: Circumstances
+    faults: Faults
     doing: str
 
     def __str__(self) -> str:
@@ -57,7 +58,8 @@ def seq_exactly_once(written: Written, ledger: Ledger) -> None:
     for _ in range(written.newly_told - 1):
         ledger.expect(rule, True, "")
     if written.newly_told or wrong:
-        ledger.expect(rule, not wrong, f"{'; '.join(wrong)}: {written}", written.circumstances)
+        known = circumstances(written.history, written.faults)
+        ledger.expect(rule, not wrong, f"{'; '.join(wrong)}: {written}", known)
 
 
 @evidences(rules.SEQ_ORDER, Layer.STATEFUL)
@@ -65,13 +67,11 @@ def seq_order(written: Written, ledger: Ledger) -> None:
     """The stream's batches stand in the log in the order in which they were sent."""
     firsts = list(dict.fromkeys(ordinal for ordinal, _ in written.placed))
     if len(firsts) > 1:
-        ordered = firsts == sorted(firsts)
-        ledger.expect(rules.SEQ_ORDER, ordered, f"the order is {firsts}: {written}", written.circumstances)
+        known = circumstances(written.history, written.faults, renumbering=False)
+        ledger.expect(rules.SEQ_ORDER, firsts == sorted(firsts), f"the order is {firsts}: {written}", known)
 
 
 LOG_INVARIANTS: Final[dict[Rule, LogInvariant]] = {
     rules.SEQ_EXACTLY_ONCE: seq_exactly_once,
     rules.SEQ_ORDER: seq_order,
 }
-
-

@@ -76,7 +76,11 @@ class Strangers(Events):
             return
         old = choose.pick(known.window)
         length = (old.last_sequence - old.first_sequence) % SEQUENCES + 1
-        kinds = [(old.first_sequence, length + 1), (old.first_sequence - 1, length + 1), (old.first_sequence + 1, length)]
+        kinds = [
+            (old.first_sequence, length + 1),
+            (old.first_sequence - 1, length + 1),
+            (old.first_sequence + 1, length),
+        ]
         if length > 1:
             kinds += [(old.first_sequence, length - 1), (old.first_sequence + 1, length - 1)]
         first, records = choose.pick([kind for kind in kinds if kind[1] < 100] or [(old.first_sequence + 1, 1)])
@@ -88,7 +92,9 @@ class Strangers(Events):
         partition, producer_id = self.asks(choose)
         known = self.known(partition, producer_id)
         first = known.last_sequence + 1 + choose.pick((1, 2, 5, -1, -9))
-        self.sends_batch("a stranger leaves a gap", partition, (producer_id, max(known.epoch, 0)), first, 1 + choose.below(2))
+        self.sends_batch(
+            "a stranger leaves a gap", partition, (producer_id, max(known.epoch, 0)), first, 1 + choose.below(2)
+        )
 
     def stranger_raises_epoch(self, number: int) -> None:
         """A stranger begins a higher epoch, at 0 or where it left off."""
@@ -112,16 +118,20 @@ class Strangers(Events):
             self.sends_batch("a zombie goes on", partition, (producer_id, epoch), first, 1 + choose.below(2))
 
     def stranger_nears_the_wrap(self, number: int) -> None:
-        """A stranger uses nearly all sequences that are left with one batch."""
+        """A stranger uses nearly all sequences that are left with one batch, then goes over the wrap with another."""
         choose = Choices(number)
         partition, producer_id = self.asks(choose)
         known = self.known(partition, producer_id)
         first = (known.last_sequence + 1) % SEQUENCES
-        records = SEQUENCES - first - 1 - choose.below(3)
+        records = max(0, SEQUENCES - first - 1 - choose.below(3))
         if records > 0:
             self.happens("a stranger nears the wrap")
             identity = ProducerIdentity(producer_id, Epoch(max(known.epoch, 0)))
             self.asks_directly(partition, (vast_batch(identity, first, records, self.cluster.clock.now),))
+        if choose.below(2):
+            self.sends_batch(
+                "a stranger goes over the wrap", partition, (producer_id, max(known.epoch, 0)), first + records, 4
+            )
 
     def stranger_sends_malformed(self, number: int) -> None:
         """A stranger sends what no client may send, at its next sequence."""

@@ -110,7 +110,7 @@ class Streams:
         return found
 
 
-def circumstances(history: StreamHistory, faults: Faults) -> Circumstances:
+def circumstances(history: StreamHistory, faults: Faults, renumbering: bool = True) -> Circumstances:
     """Under what circumstances a stream has run so far.
 
     A client that renumbers a batch, because a broker that forgot or an answer that came late said OUT_OF_ORDER,
@@ -119,8 +119,15 @@ def circumstances(history: StreamHistory, faults: Faults) -> Circumstances:
     the batch at any sequence (KIP-360), or answers UNKNOWN_PRODUCER_ID, on which clients renumber. Where
     requests do not overtake each other, and leadership does not return while they are under way, the first comes
     first. And 0.11 keeps of a batch that goes over the end of the sequences too little to know it again.
+
+    Args:
+        history: the stream's.
+        faults: what went wrong in the world.
+        renumbering: whether the rule in question minds that a batch is written twice.
     """
-    forgot = faults.expired or history.overtaken or history.unrecognisable
-    forgot |= faults.restarted and history.renumbered
+    forgot = faults.expired or history.overtaken
+    if not renumbering:
+        return Circumstances(state_retained=not forgot)
+    forgot |= history.unrecognisable or (faults.restarted and history.renumbered)
     misled = faults.reordered and history.renumbered
     return Circumstances(state_retained=not forgot, well_behaved_client=not misled)

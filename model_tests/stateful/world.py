@@ -12,7 +12,7 @@ from model_tests.stateful.client_invariants import Numbered, client_numbers
 from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.log_invariants import LOG_INVARIANTS, Written
 from model_tests.stateful.memory import SEQUENCES, Known, Memory
-from model_tests.stateful.streams import Faults, Stream, Streams, circumstances
+from model_tests.stateful.streams import Faults, Stream, Streams
 from reference.broker.partition import Partition
 from reference.broker.produce import PartitionAnswer
 from reference.broker.producer_entry import UNKNOWN_PRODUCER, ProducerEntry
@@ -134,7 +134,7 @@ class World:
             copies=len(batches),
             known=known,
             highest_epoch=max(epochs, default=-1),
-            forgetful=batch.producer_id in memory.forgotten,
+            forgetful=self.faults.expired,
             log_end=before[1],
             answer=answer,
             grown=replica.log.batches[before[0] :],
@@ -220,7 +220,7 @@ class World:
                 history,
                 tuple(placed),
                 told[stream] - history.checked,
-                circumstances(history, self.faults),
+                self.faults,
                 "; ".join(self.doing),
             )
             history.checked = told[stream]

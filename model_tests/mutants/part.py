@@ -1,0 +1,112 @@
+"""The mutants of `eos verify`: every planted defect must be caught by the rule that it breaks."""
+
+import random
+import time
+from typing import Final
+
+from model_tests.mutants import crossreading
+from model_tests.mutants.planted import Planted
+from model_tests.mutants.reference import PLANTED, hunt, run_once
+from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.tape_runs import ANYWHERE
+from model_tests.verify.results import Effort, Mutant, Part
+
+CONTROL: Final = {Effort.QUICK: 40, Effort.DEFAULT: 120, Effort.DEEP: 2000}
+"""Runs of the true reference in each terrain, which must survive where the mutants are caught."""
+
+MACHINE_RUNS: Final = 60
+"""Runs in which the machine must see a broken guard of the specification."""
+
+SAMPLE: Final = {Effort.QUICK: 0, Effort.DEFAULT: 1, Effort.DEEP: len(crossreading.BROKEN)}
+"""Broken guards of the specification that are shown to the slower layers too."""
+
+WITHOUT_SPARK: Final = ("conformance", "proof")
+"""The slower layers that a default run asks; the test of `crossreading` asks all of them."""
+
+SEED: Final = 20261121
+
+
+def evidence(effort: Effort) -> Part:
+    """Catch the mutants of the reference and of the specification, and run the true reference as they were."""
+    started = time.monotonic()
+    mutants = tuple(hunt(planted) for planted in PLANTED)
+    runs, failures = true_reference(CONTROL[effort])
+    sample = random.Random(SEED).sample(crossreading.BROKEN, SAMPLE[effort])
+    crossed = tuple(cross(planted, layers_of(effort) if planted in sample else {}) for planted in crossreading.BROKEN)
+    return Part(
+        name="mutants",
+        mutants=(*mutants, *crossed),
+        extra={
+            "of_the_reference": len(mutants),
+            "of_the_specification": len(crossed),
+            "control_runs": runs,
+            "seconds": round(time.monotonic() - started, 1),
+        },
+        failures=(*(survival(mutant) for mutant in mutants if not caught(mutant)), *failures),
+        sampled=f"slow layers ran {len(sample)} of {len(crossed)} broken guards",
+    )
+
+
+# --- the reference --------------------------------------------------------------------------------------------
+
+
+def caught(mutant: Mutant) -> bool:
+    """Whether the invariant of the rule that it breaks has seen it; what else has does not count."""
+    return any(killer.startswith(f"invariant {mutant.rule.id} ") for killer in mutant.killed_by)
+
+
+def survival(mutant: Mutant) -> str:
+    """A line about a mutant that its rule has not seen."""
+    others = ", ".join(mutant.killed_by) or "nothing"
+    return f"mutant survives: {mutant.name} breaks {mutant.rule.id}, which did not see it; seen by {others}"
+
+
+def true_reference(runs: int) -> tuple[int, tuple[str, ...]]:
+    """Run the reference without any defect: how many runs, and what broke."""
+    failures = []
+    terrains = dict.fromkeys((ANYWHERE, *(planted.terrain for planted in PLANTED)))
+    for terrain in terrains:
+        for seed in range(runs):
+            ledger, stopped = run_once(seed, Ledger(asks_decision=False), terrain)
+            failures += [f"the true reference, run {seed}: {broken}" for broken in ledger.broken]
+            failures += [f"the true reference, run {seed}: {stopped}"] if stopped else []
+    return runs * len(terrains), tuple(failures)
+
+
+# --- the specification ----------------------------------------------------------------------------------------
+
+
+def layers_of(effort: Effort) -> dict[str, crossreading.Layer]:
+    """The slower layers that this effort asks about a broken guard."""
+    return {
+        name: layer
+        for name, layer in crossreading.LAYERS.items()
+        if effort is Effort.DEEP or name in WITHOUT_SPARK
+    }
+
+
+def cross(planted: Planted, layers: dict[str, crossreading.Layer]) -> Mutant:
+    """Break a guard of the specification: the machine and the layers, each of which must turn red; none if one stays green."""
+    started = time.monotonic()
+    with planted.in_place():
+        machine = by_machine(planted)
+    named = crossreading.reds(planted, layers) if layers else {}
+    red = crossreading.seen(planted, named)
+    killers = [f"{layer} {planted.rule.id}" for layer, is_red in red.items() if is_red]
+    complete = machine and all(red.values())
+    return Mutant(
+        f"specification: {planted.name}",
+        planted.rule,
+        (f"machine {planted.rule.id}", *killers) if complete else (),
+        round(time.monotonic() - started, 3),
+    )
+
+
+def by_machine(planted: Planted) -> bool:
+    """Whether the machine's worlds, whose appends are put to the decision, see that it is broken."""
+    ledger = Ledger()
+    for seed in range(MACHINE_RUNS):
+        run_once(seed, ledger, planted.terrain)
+        if any(broken.rule == planted.rule and broken.seen_by == "decision" for broken in ledger.broken):
+            return True
+    return False
