@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from model_tests.conformance.decided import Decision, Ruled, branch_name
 from model_tests.conformance.fields import Json
-from model_tests.conformance.on_specification import Decided, branch_name
 from model_tests.conformance.sessions import Step
 from spec import rules
 from spec.protocol import seq
@@ -16,7 +16,7 @@ from spec.versions import Profile
 from spec.vocabulary import ErrorCode
 
 
-def rules_at_stake(step: Step, decided: tuple[Decided, ...], profile: Profile) -> tuple[Rule, ...]:
+def rules_at_stake(step: Step, decided: tuple[Decision, ...], profile: Profile) -> tuple[Rule, ...]:
     """The rules that the recorded answer is evidence about, each once."""
     return tuple(dict.fromkeys(rule for decision in decided for rule in _rules(step, decision, profile)))
 
@@ -32,33 +32,39 @@ class Attribution:
         """Nothing is known yet."""
         self._known: dict[tuple[object, ...], tuple[Rule, ...]] = {}
 
-    def rules_at_stake(self, step: Step, decided: tuple[Decided, ...], profile: Profile) -> tuple[Rule, ...]:
+    def rules_at_stake(self, step: Step, decided: tuple[Decision, ...], profile: Profile) -> tuple[Rule, ...]:
         """The rules that an agreeing step is evidence about, each once."""
         by_decision = (self._rules(step, decision, profile) for decision in decided)
         return tuple(dict.fromkeys(rule for found in by_decision for rule in found))
 
-    def _rules(self, step: Step, decision: Decided, profile: Profile) -> tuple[Rule, ...]:
+    def _rules(self, step: Step, decision: Decision, profile: Profile) -> tuple[Rule, ...]:
         kind = (profile, *_kind(decision))
         if kind not in self._known:
             self._known[kind] = tuple(_rules(step, decision, profile))
         return self._known[kind]
 
 
-def _kind(decision: Decided) -> tuple[object, ...]:
+def _kind(decision: Decision) -> tuple[object, ...]:
+    if isinstance(decision, Ruled):
+        return decision.rules
     if decision.outcome is None or decision.before is None:
         return ()
     entry, request = decision.before, decision.request
     of_producer = (request.producer_id >= 0, seq.is_unknown(entry), seq.changes_epoch(entry, request))
-    return (decision.outcome.branch, *of_producer, request.control, request.transactional)
+    asked = (decision.verification.verification_pending, decision.verification.verification_guarded)
+    return (decision.outcome.branch, *of_producer, request.control, request.transactional, *asked, request.origin)
 
 
-def _rules(step: Step, decision: Decided, profile: Profile) -> Iterator[Rule]:
+def _rules(step: Step, decision: Decision, profile: Profile) -> Iterator[Rule]:
+    if isinstance(decision, Ruled):
+        yield from decision.rules
+        return
     reply = _recorded_reply(_of_partition(step.response, decision.partition), decision.request.last_offset_delta)
     if decision.outcome is None or decision.before is None or reply.error in ONLY_BEFORE_THE_LOG:
         yield rules.SEQ_WELL_FORMED
         yield rules.SEQ_REFUSAL_IS_PURE
         return
-    recorded = JudgedStep(decision.before, decision.request, reply, decision.outcome.entry)
+    recorded = JudgedStep(decision.before, decision.request, reply, decision.outcome.entry, decision.verification)
     _, checks = judge(recorded, profile)
     yield from (check.rule for check in checks if check.at_stake)
 
@@ -79,12 +85,14 @@ def _recorded_reply(response: Json, last_offset_delta: int) -> AppendReply:
     return AppendReply(error.value, first, last, duplicate=resent, appended=in_log and not resent)
 
 
-def explained(decided: tuple[Decided, ...], profile: Profile) -> str:
+def explained(decided: tuple[Decision, ...], profile: Profile) -> str:
     """Which guard decided each batch, and on which values."""
     return "; ".join(_explained(decision, profile) for decision in decided)
 
 
-def _explained(decision: Decided, profile: Profile) -> str:
+def _explained(decision: Decision, profile: Profile) -> str:
+    if isinstance(decision, Ruled):
+        return f"{decision.subject}: {decision.guard}" + (f" ({decision.on})" if decision.on else "")
     name = f"{decision.partition}: {branch_name(decision, profile)}"
     if decision.before is None:
         return name

@@ -8,8 +8,9 @@ from typing import Final, TypeAlias
 from model_tests.conformance.answers import Seen, Side
 from model_tests.conformance.attribution import explained, rules_at_stake
 from model_tests.conformance.compare import Difference, differences, undecided
+from model_tests.conformance.decided import Decision
 from model_tests.conformance.on_reference import OnReference
-from model_tests.conformance.on_specification import Decided, OnSpecification
+from model_tests.conformance.on_specification import OnSpecification
 from model_tests.conformance.report import Disagreement
 from model_tests.conformance.requests import resolved
 from model_tests.conformance.sessions import Session, Step
@@ -37,7 +38,7 @@ class Outcome:
 
     index: int
     step: Step
-    decided: tuple[Decided, ...]
+    decided: tuple[Decision, ...]
     disagreed: tuple[Disagreement, ...]
     undecided: str
 
@@ -88,7 +89,7 @@ def disagreements(sessions: Iterable[Session], sides: Mapping[str, MakeSide] = S
 
 
 def _disagreement(
-    session: Session, index: int, by: str, found: tuple[Difference, ...], decided: tuple[Decided, ...]
+    session: Session, index: int, by: str, found: tuple[Difference, ...], decided: tuple[Decision, ...]
 ) -> Disagreement:
     step = session.steps[index]
     return Disagreement(

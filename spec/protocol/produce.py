@@ -36,6 +36,7 @@ class ProduceRequest:
         any_transactional: some batch of the request, for whichever partition, is transactional.
         partition_exists: the broker knows the partition.
         batch_count: batches sent to the partition.
+        producers_mixed: transactional batches of the request are of several identities, and have to be verified.
     """
 
     version: Term
@@ -44,6 +45,7 @@ class ProduceRequest:
     any_transactional: Term = False
     partition_exists: Term = True
     batch_count: Term = 1
+    producers_mixed: Term = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,12 @@ def guards(request: ProduceRequest) -> tuple[Guard, ...]:
             rules.SEQ_WELL_FORMED,
             negate(request.batch_count == 1),
             ErrorCode.INVALID_RECORD.value,
+        ),
+        Guard(
+            "producers_mixed",
+            rules.TXN_REGISTERED_BEFORE_DATA,
+            request.producers_mixed,
+            ErrorCode.INVALID_PRODUCER_ID_MAPPING.value,
         ),
         Guard("acks_unknown", rules.SEQ_WELL_FORMED, _acks_unknown(request), ErrorCode.INVALID_REQUIRED_ACKS.value),
     )
