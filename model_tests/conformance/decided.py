@@ -1,0 +1,81 @@
+"""The specification's decisions in a step, with everything that they saw."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from spec import rules
+from spec.protocol import append as appending
+from spec.protocol import produce as producing
+from spec.protocol.append import NOTHING_PENDING, Append
+from spec.protocol.guards import PASSED
+from spec.protocol.produce import Admission
+from spec.protocol.records import AppendReply, AppendRequest, ProducerEntry, Verification
+from spec.rules import Rule
+from spec.versions import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision of the specification on one batch.
+
+    Attributes:
+        partition: where the batch was to go.
+        admission: whether the log was asked.
+        before: the producer's entry; None where the log was not asked.
+        outcome: the append's decision; None likewise.
+        verification: what the partition knew of the coordinator's answer.
+    """
+
+    partition: str
+    request: AppendRequest
+    admission: Admission
+    before: ProducerEntry | None = None
+    outcome: Append | None = None
+    verification: Verification = NOTHING_PENDING
+
+    @property
+    def reply(self) -> AppendReply:
+        """The log's answer.
+
+        Raises:
+            ValueError: the log was not asked.
+        """
+        if self.outcome is None:
+            raise ValueError("the log was not asked")
+        return self.outcome.reply
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """A decision that no batch is about: of a coordinator, or on a fetch.
+
+    Attributes:
+        subject: transactional id or partition.
+        guard: name of the guard that decided.
+        rules: what the answer is evidence about.
+        on: the values that decided.
+    """
+
+    subject: str
+    guard: str
+    rules: tuple[Rule, ...]
+    on: str = ""
+
+
+Decision: TypeAlias = Decided | Ruled
+
+
+def branch_name(decided: Decision, profile: Profile) -> str:
+    """Name of the guard that decided, or how the batch was let through."""
+    if isinstance(decided, Ruled):
+        return decided.guard
+    if decided.outcome is None:
+        return producing.names()[decided.admission.branch]
+    return appending.names(profile)[decided.outcome.branch]
+
+
+def marker_ruled(decided: Decided, profile: Profile) -> Ruled:
+    """The decision on a marker, by its guard; what was appended is the coordinator's right by its epoch."""
+    branch = decided.outcome.branch if decided.outcome else PASSED
+    rule = rules.FENCE_COORDINATOR_EPOCH if branch == PASSED else appending.rules_of(profile)[branch - 1]
+    return Ruled(decided.partition, f"marker {branch_name(decided, profile)}", (rule,))

@@ -1,0 +1,238 @@
+"""The transaction coordinator of the specification's broker: its memory and its log, changed by decisions alone."""
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from model_tests.conformance.answers import ListedTransaction, SeenTransaction
+from model_tests.conformance.decided import Ruled
+from model_tests.conformance.requests import (
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    InjectTransactionState,
+    ListTransactions,
+)
+from spec import rules
+from spec.protocol import completing, coordinator, ending, ids, registering
+from spec.protocol.completing import MarkerRequest
+from spec.protocol.coordinator import TransactionEntry, Transition
+from spec.protocol.ending import EndRequest, Identity
+from spec.protocol.guards import PASSED, Guard
+from spec.protocol.ids import InitRequest
+from spec.protocol.registering import AddRequest
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, TransactionState
+
+WriteMarker: TypeAlias = Callable[[str, MarkerRequest, bool], int]
+"""Have a partition append a marker, which commits or aborts; the error."""
+
+Registered: TypeAlias = frozenset[str]
+"""The partitions of a transaction."""
+
+NO_PARTITIONS: Registered = frozenset()
+EXPIRATION = 7 * 24 * 3_600_000
+"""`transactional.id.expiration.ms`, where nobody changed it; a session waits as long as it takes."""
+
+
+class Coordinator:
+    """What is known of every transactional id, and the last record of each in the log."""
+
+    def __init__(self, profile: Profile, write_marker: WriteMarker) -> None:
+        """A coordinator that knows nothing, at epoch 0."""
+        self.now = 0
+        self.ruled: tuple[Ruled, ...] = ()
+        self._profile = profile
+        self._write_marker = write_marker
+        self._epoch = 0
+        self._next_producer = 0
+        self._memory: dict[str, tuple[TransactionEntry, Registered]] = {}
+        self._log: dict[str, tuple[TransactionEntry, Registered]] = {}
+
+    def fresh_producer(self) -> int:
+        """A producer id that was never handed out."""
+        self._next_producer += 1
+        return self._next_producer - 1
+
+    def initialize(self, transactional_id: str, request: InitProducerId) -> tuple[int, Identity]:
+        """Hand out the next identity of a transactional id; the error, and the identity."""
+        before, registered = self._known(transactional_id)
+        asked = InitRequest(
+            timeout=request.timeout,
+            fresh_producer_id=self.fresh_producer(),
+            now=self.now,
+            id_empty=not transactional_id,
+            producer_id=int(request.producer_id),
+            producer_epoch=request.producer_epoch,
+        )
+        transition = ids.initialize(before, asked, self._profile)
+        checks = ids.guards(ids.created(before, asked), asked, self._profile)
+        self._rule(transactional_id, before, transition, checks)
+        self._remember(transactional_id, transition.entry, registered)
+        error = int(transition.error)
+        if coordinator.is_fencing(transition.entry):
+            error = self._abort(transactional_id) or error
+        if not transition.appends:
+            return error, Identity(ABSENT, ABSENT)
+        self._complete(transactional_id, transition.target, NO_PARTITIONS)
+        return error, Identity(transition.target.producer_id, transition.target.producer_epoch)
+
+    def register(self, request: AddPartitionsToTxn, client_version: int) -> dict[str, int]:
+        """Add partitions to a transaction, or verify that they are in it; the error of each."""
+        name = request.transactional_id
+        before, registered = self._known(name)
+        asked = AddRequest(
+            producer_id=int(request.producer_id),
+            producer_epoch=request.producer_epoch,
+            all_registered=registered.issuperset(request.partitions),
+            now=self.now,
+            client_version=client_version,
+            id_empty=not name,
+            verify_only=request.verify_only,
+        )
+        transition = registering.register(before, asked, self._profile)
+        self._rule(name, before, transition, registering.guards(before, asked, self._profile))
+        if transition.appends:
+            self._complete(name, transition.target, registered | set(request.partitions))
+        if not request.verify_only:
+            return dict.fromkeys(request.partitions, int(transition.error))
+        return {each: registering.verified(transition, each in registered) for each in request.partitions}
+
+    def end(self, request: EndTxn) -> tuple[int, Identity]:
+        """End a transaction for a client; the error, and the identity for the next one."""
+        asked = EndRequest(
+            producer_id=int(request.producer_id),
+            producer_epoch=request.producer_epoch,
+            commits=request.committed,
+            bumps=request.version >= ending.BUMPS_SINCE,
+            fresh_producer_id=self.fresh_producer(),
+            now=self.now,
+            id_empty=not request.transactional_id,
+        )
+        transition = self._end(request.transactional_id, asked)
+        return int(transition.error), ending.answered(transition, asked, self._profile)
+
+    def listed(self, request: ListTransactions) -> tuple[ListedTransaction, ...]:
+        """The transactional ids that pass the filters."""
+        shown = (
+            ListedTransaction(name, entry.producer_id, state_name(entry)) for name, (entry, _) in self._memory.items()
+        )
+        return tuple(
+            each
+            for each in shown
+            if (not request.states or each.state in request.states)
+            and (not request.producer_ids or each.producer_id in request.producer_ids)
+        )
+
+    def inject(self, request: InjectTransactionState) -> None:
+        """A record gets into the log behind the coordinator's back."""
+        states = {state_name(TransactionEntry(state=state.value)): state for state in TransactionState}
+        entry = TransactionEntry(
+            known=True,
+            state=states[request.state].value,
+            producer_id=int(request.producer_id),
+            producer_epoch=request.producer_epoch,
+            timeout=request.timeout,
+            start_time=ABSENT if request.state == "Empty" else self.now,
+            update_time=self.now,
+        )
+        self._log[request.transactional_id] = (entry, frozenset(request.partitions))
+
+    def restart(self, epoch: int) -> None:
+        """A new coordinator loads the log, and goes on with the markers of what is decided."""
+        self._epoch = epoch
+        self._memory = {
+            name: (coordinator.loaded(record, self._profile), registered)
+            for name, (record, registered) in self._log.items()
+        }
+        for name, (entry, _) in list(self._memory.items()):
+            if coordinator.is_preparing(entry):
+                self._send_markers(name)
+
+    def time_out(self, transactional_id: str) -> None:
+        """Time passes until a transaction is past its timeout, and whatever else has timed out by then ends too."""
+        entry, _ = self._known(transactional_id)
+        self.now = max(self.now, entry.start_time + entry.timeout + 1)
+        for name, (each, registered) in list(self._memory.items()):
+            if completing.is_timed_out(each, self.now):
+                self._remember(name, completing.fence(each), registered)
+                self._abort(name)
+
+    def expire(self, transactional_id: str) -> None:
+        """Time passes until a transactional id is forgotten."""
+        entry, _ = self._known(transactional_id)
+        self.now = max(self.now, entry.update_time + EXPIRATION)
+        for name, (each, _) in list(self._memory.items()):
+            if completing.is_expired(each, self.now, EXPIRATION):
+                self._log.pop(name, None)
+                del self._memory[name]
+
+    def seen(self) -> dict[str, SeenTransaction]:
+        """What DescribeTransactions shows of every id that is known."""
+        return {name: _described(entry, registered) for name, (entry, registered) in self._memory.items()}
+
+    def _known(self, name: str) -> tuple[TransactionEntry, Registered]:
+        return self._memory.get(name, (TransactionEntry(), NO_PARTITIONS))
+
+    def _remember(self, name: str, entry: TransactionEntry, registered: Registered) -> None:
+        if entry.known:
+            self._memory[name] = (entry, registered)
+
+    def _complete(self, name: str, target: TransactionEntry, registered: Registered) -> None:
+        """The record is durable."""
+        entry, _ = self._known(name)
+        self._log[name] = (target, registered)
+        self._memory[name] = (coordinator.completed(entry, target), registered)
+
+    def _abort(self, name: str) -> int:
+        """The coordinator's own abort, with the fencing epoch."""
+        entry, _ = self._known(name)
+        request = completing.fencing_abort(entry, self.fresh_producer(), self.now, self._profile)
+        return int(self._end(name, request).error)
+
+    def _end(self, name: str, request: EndRequest) -> Transition:
+        before, registered = self._known(name)
+        transition = ending.end(before, request, self._profile)
+        self._rule(name, before, transition, ending.guards(before, request, self._profile))
+        self._remember(name, transition.entry, registered)
+        if transition.appends:
+            self._complete(name, transition.target, registered)
+            self._send_markers(name)
+        return transition
+
+    def _send_markers(self, name: str) -> None:
+        """Send every partition its marker; those that refuse stay, and then the transaction never completes."""
+        entry, registered = self._known(name)
+        transition = completing.prepare_complete(entry, self.now, self._profile)
+        marker = completing.marker_of(entry, self._epoch)
+        commits = entry.state == TransactionState.PREPARE_COMMIT.value
+        left = self._refusing(registered, marker, commits=commits)
+        self._memory[name] = (transition.entry, left)
+        if not left:
+            self._complete(name, transition.target, NO_PARTITIONS)
+
+    def _refusing(self, registered: Iterable[str], marker: MarkerRequest, *, commits: bool) -> Registered:
+        errors = {partition: self._write_marker(partition, marker, commits) for partition in sorted(registered)}
+        return frozenset(partition for partition, error in errors.items() if not completing.is_done(error))
+
+    def _rule(self, name: str, before: TransactionEntry, transition: Transition, checks: tuple[Guard, ...]) -> None:
+        passed = transition.branch == PASSED
+        rule = rules.TXN_LEGAL_TRANSITION if passed else checks[transition.branch - 1].rule
+        guard = coordinator.names_of(checks)[transition.branch]
+        on = f"{state_name(before)} {before.producer_id}/{before.producer_epoch}" if before.known else "nothing known"
+        self.ruled += (Ruled(name, guard, (rule,), on),)
+
+
+def state_name(entry: TransactionEntry) -> str:
+    """Kafka's name of the state, as `CompleteCommit`."""
+    return TransactionState(entry.state).name.title().replace("_", "")
+
+
+def _described(entry: TransactionEntry, registered: Registered) -> SeenTransaction:
+    return SeenTransaction(
+        state_name(entry),
+        entry.producer_id,
+        entry.producer_epoch,
+        entry.timeout,
+        entry.start_time >= 0,
+        tuple(sorted(registered)),
+    )

@@ -1,0 +1,93 @@
+"""Produce on the specification: admitted by the broker, verified by the coordinator, decided by the log."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from model_tests.conformance.answers import Appended, Produced
+from model_tests.conformance.decided import Decided, Decision, Ruled
+from model_tests.conformance.requests import AddPartitionsToTxn, Batch, Produce
+from model_tests.conformance.specified_coordinator import Coordinator
+from model_tests.conformance.specified_partition import LOG_START, Partition, data_request
+from spec import rules
+from spec.protocol import produce as producing
+from spec.protocol import registering, verification
+from spec.protocol.produce import ProduceReply, ProduceRequest
+from spec.versions import Profile
+from spec.vocabulary import ErrorCode
+
+
+@dataclass(slots=True)
+class Producing:
+    """A broker's way from a Produce request to its answer.
+
+    Attributes:
+        decided: the decisions on the last request.
+    """
+
+    profile: Profile
+    partitions: Mapping[str, Partition]
+    coordinator: Coordinator
+    decided: tuple[Decision, ...] = ()
+
+    def produce(self, request: Produce) -> Produced:
+        """Admit each batch, verify what would open a transaction, ask the logs, and word the answers."""
+        refusals = self._verify(request)
+        answers = {batch.partition: self._produce(request, batch, refusals) for batch in request.batches}
+        return Produced(answers, request.several)
+
+    def _produce(self, request: Produce, batch: Batch, refusals: Mapping[str, int]) -> Appended:
+        asked = self._asked(request, batch)
+        admission = producing.admit(asked)
+        if not producing.is_admitted(admission):
+            self.decided += (Decided(batch.partition, data_request(batch, 0), admission),)
+            return _worded(producing.refused(admission))
+        refusal = refusals.get(batch.partition, ErrorCode.NONE.value)
+        if refusal != ErrorCode.NONE:
+            told = verification.told(refusal, request.version)
+            self.decided += (Ruled(batch.partition, "not_verified", (rules.TXN_REGISTERED_BEFORE_DATA,)),)
+            return Appended(ErrorCode(told))
+        partition, guarded = self.partitions[batch.partition], batch.partition in refusals
+        decided = partition.append(batch.partition, batch, guarded=guarded, now=self.coordinator.now)
+        self.decided += (decided,)
+        return _worded(producing.answered(asked, decided.reply, LOG_START))
+
+    def _verify(self, request: Produce) -> Mapping[str, int]:
+        """The coordinator's answer about each partition that has to ask it."""
+        if request.transactional_id is None:
+            return {}
+        admitted = [b for b in request.batches if producing.is_admitted(producing.admit(self._asked(request, b)))]
+        asking = [b for b in admitted if self.partitions[b.partition].must_ask(b, request.version)]
+        if not asking:
+            return {}
+        names = tuple(batch.partition for batch in asking)
+        first = asking[0]
+        adds = request.version >= verification.ADDS_SINCE
+        question = AddPartitionsToTxn(
+            registering.BY_BROKERS_SINCE,
+            request.transactional_id,
+            first.producer_id,
+            first.producer_epoch,
+            names,
+            verify_only=not adds,
+        )
+        return self.coordinator.register(question, client_version=2)
+
+    def _asked(self, request: Produce, batch: Batch) -> ProduceRequest:
+        return ProduceRequest(
+            version=request.version,
+            acks=request.acks,
+            names_transaction=request.transactional_id is not None,
+            any_transactional=any(other.transactional for other in request.batches),
+            partition_exists=batch.partition in self.partitions,
+            batch_count=batch.batch_count,
+            producers_mixed=self._mixed(request),
+        )
+
+    def _mixed(self, request: Produce) -> bool:
+        """Whether the transactional batches of the request are of several identities, where that matters."""
+        identities = {(b.producer_id, b.producer_epoch) for b in request.batches if b.transactional}
+        return request.transactional_id is not None and self.profile.partition_verification and len(identities) > 1
+
+
+def _worded(reply: ProduceReply) -> Appended:
+    return Appended(ErrorCode(reply.error), reply.base_offset, reply.append_time_told, reply.log_start_offset)
