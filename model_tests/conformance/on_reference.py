@@ -1,172 +1,201 @@
-"""A session on the reference implementation: one broker with real batches, in memory."""
+"""A session on the reference implementation: one broker with its coordinator, real batches and records, in memory."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from model_tests.conformance.answers import (
+    Added,
     Answer,
-    Appended,
+    Ended,
     Fetched,
     Initialized,
+    MarkersWritten,
+    MarkerWritten,
     Produced,
     Seen,
-    SeenBatch,
-    SeenPartition,
-    SeenProducer,
     Silence,
+    TransactionsListed,
 )
-from model_tests.conformance.requests import Batch, Fetch, InitProducerId, Produce, Request, Restart
-from reference.broker.ids import BlockAllocator, ProducerIdManager
-from reference.broker.partition import READ_COMMITTED, READ_UNCOMMITTED, ActiveProducer, FetchResult, Partition
-from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
+from model_tests.conformance.on_reference_broker import Broker
+from model_tests.conformance.on_reference_views import (
+    appended,
+    fetched,
+    listed,
+    named,
+    names_of,
+    partition_view,
+    sent,
+    transaction_view,
+)
+from model_tests.conformance.requests import (
+    AddPartitionsToTxn,
+    AwaitProducerExpiry,
+    AwaitState,
+    EndTxn,
+    Fetch,
+    InitProducerId,
+    InjectTransactionState,
+    ListTransactions,
+    Marker,
+    Produce,
+    Request,
+    Restart,
+    Settle,
+    WriteTxnMarkers,
+)
+from reference.broker import transaction_api
+from reference.broker.ids import ProducerIdentity
+from reference.broker.markers import TxnMarker
+from reference.broker.partition import READ_COMMITTED, READ_UNCOMMITTED
+from reference.broker.produce import ProduceRequest
+from reference.broker.segment_bases import DEFAULT_SEGMENT_BYTES
 from reference.errors import OffsetOutOfRange, UnknownTopicOrPartition
-from reference.log import sequence
-from reference.log.batch import CONTROL, TRANSACTIONAL, RecordBatch, data_batch
-from reference.log.record import EndTransactionMarker, Record, marker_record
 from spec.versions import Profile
-from spec.vocabulary import ControlType, CoordinatorEpoch, ErrorCode, Timestamp
-from spec.vocabulary import Sequence as SequenceNumber
+from spec.vocabulary import CoordinatorEpoch, Epoch, ErrorCode, ProducerId, Timestamp
 
-NOW = Timestamp(0)
-"""A session is over before anything expires."""
-
-NOWHERE = -1
+NOWHERE: Final = -1
 """Number of a partition that the broker does not have."""
 
 
 class OnReference:
     """A broker of the reference, with producer ids from a controller of its own."""
 
-    def __init__(self, profile: Profile, partitions: Sequence[str], _segment_bytes: int = 2**30) -> None:
+    def __init__(self, profile: Profile, partitions: Sequence[str], segment_bytes: int = DEFAULT_SEGMENT_BYTES) -> None:
         """Fresh partitions under a profile."""
         self._numbers = {name: number for number, name in enumerate(partitions)}
-        self._partitions = {number: Partition(profile) for number in self._numbers.values()}
-        self._producer_ids = ProducerIdManager(BlockAllocator())
+        self._sent_at: dict[int, Timestamp] = {}
+        self._broker = Broker(profile, [named(name) for name in partitions], segment_bytes)
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request."""
+        """Answer a request; then the markers that it set under way are written."""
+        answer = self._answer(request)
+        self._broker.settle()
+        return answer
+
+    def seen(self) -> Seen:
+        """What is observable now."""
+        partitions = {name: partition_view(self._broker.partitions[n]) for name, n in self._numbers.items()}
+        return Seen(partitions, {each: transaction_view(found) for each, found in self._broker.coordinator.listed()})
+
+    def _answer(self, request: Request) -> Answer:
         match request:
             case Produce():
                 return self.produce(request)
             case Fetch():
                 return self.fetch(request)
-            case InitProducerId() if request.transactional_id is None:
-                return self.init_producer_id(request)
+            case WriteTxnMarkers():
+                return MarkersWritten(tuple(self.write_marker(marker, request.version) for marker in request.markers))
             case Restart():
-                return self.restart(request)
+                self._broker.restart(CoordinatorEpoch(request.coordinator_epoch))
+            case Settle():
+                pass
+            case AwaitState():
+                self._broker.await_state(request.transactional_id, request.states)
+            case AwaitProducerExpiry():
+                self._broker.await_producer_expiry(self._number(request.partition), int(request.producer_id))
+            case InjectTransactionState():
+                self.inject(request)
+            case _:
+                return self._of_coordinator(request)
+        return Silence()
+
+    def _of_coordinator(self, request: Request) -> Answer:
+        match request:
+            case InitProducerId():
+                return self.init_producer_id(request)
+            case AddPartitionsToTxn():
+                return self.add_partitions(request)
+            case EndTxn():
+                return self.end_txn(request)
+            case ListTransactions():
+                return self.list_transactions(request)
         raise NotImplementedError(f"{type(request).__name__} is not answered yet")
+
+    # --- partitions -------------------------------------------------------------------------------------------
 
     def produce(self, request: Produce) -> Produced:
         """Have the broker handle the batches."""
         numbered = {self._number(batch.partition): batch for batch in request.batches}
-        batches = {number: _sent(batch, request.sent_at) for number, batch in numbered.items()}
+        at = self._sent_at.setdefault(request.sent_at, self._broker.clock.now)  # a copy has the time of its original
+        batches = {number: sent(batch, at) for number, batch in numbered.items()}
         asked = ProduceRequest(batches, request.transactional_id, request.acks, request.version)
-        answers = handle_produce(self._partitions, asked)
-        return Produced(
-            {numbered[number].partition: _told(answer) for number, answer in answers.items()}, request.several
-        )
+        answers = self._broker.produce(asked)
+        parts = {numbered[number].partition: appended(answer) for number, answer in answers.items()}
+        return Produced(parts, request.several)
 
     def fetch(self, request: Fetch) -> Fetched:
         """Fetch from the partition, and decode what is delivered."""
         isolation = READ_COMMITTED if request.committed_only else READ_UNCOMMITTED
-        partition = self._partitions.get(self._number(request.partition))
+        partition = self._broker.partitions.get(self._number(request.partition))
         if partition is None:
             return Fetched(UnknownTopicOrPartition.code)
         try:
-            return _read(partition.fetch(request.offset, isolation), request.offset)
+            return fetched(partition.fetch(request.offset, isolation, request.max_bytes), request.offset)
         except OffsetOutOfRange as refusal:
             return Fetched(refusal.code)
 
-    def init_producer_id(self, _request: InitProducerId) -> Initialized:
-        """Have an id generated."""
-        identity = self._producer_ids.init_producer_id()
-        return Initialized(ErrorCode.NONE, identity.producer_id, identity.epoch)
-
-    def restart(self, _request: Restart) -> Silence:
-        """Load every partition again; what is left of the block of producer ids is lost."""
-        for partition in self._partitions.values():
-            partition.restart(NOW)
-        self._producer_ids.restart()
-        return Silence()
-
-    def seen(self) -> Seen:
-        """What is observable of every partition now."""
-        return Seen({name: _view(self._partitions[number]) for name, number in self._numbers.items()})
+    def write_marker(self, marker: Marker, version: int) -> MarkerWritten:
+        """Write a marker in a coordinator's place."""
+        told = TxnMarker(
+            ProducerId(int(marker.producer_id)),
+            Epoch(marker.producer_epoch),
+            marker.committed,
+            CoordinatorEpoch(marker.coordinator_epoch),
+        )
+        errors = {name: self._broker.write_marker(self._number(name), told, version) for name in marker.partitions}
+        return MarkerWritten(told.producer_id, errors)
 
     def _number(self, partition: str) -> int:
         return self._numbers.get(partition, NOWHERE)
 
+    # --- the coordinator --------------------------------------------------------------------------------------
 
-def _sent(batch: Batch, sent_at: int) -> tuple[RecordBatch, ...]:
-    """The batches in the request, each continuing the sequence of the one before."""
-    records = _records(batch)
-    first = SequenceNumber(batch.base_sequence)
-    sent = []
-    for _ in range(batch.batch_count):
-        plain = data_batch(
-            records,
-            producer_id=int(batch.producer_id),
-            epoch=batch.producer_epoch,
-            base_sequence=first,
-            timestamp=sent_at,
+    def init_producer_id(self, request: InitProducerId) -> Initialized:
+        """Have a producer begin."""
+        answer = transaction_api.handle_init_producer_id(
+            self._broker.coordinator,
+            request.version,
+            request.transactional_id,
+            request.timeout,
+            _identity(request),
         )
-        sent.append(plain._replace(attributes=_attributes(batch), last_offset_delta=batch.last_offset_delta))
-        first = sequence.increment(first, batch.record_count) if first >= 0 else first
-    return tuple(sent)
+        return Initialized(answer.error, *answer.identity)
+
+    def add_partitions(self, request: AddPartitionsToTxn) -> Added:
+        """Put partitions into a transaction, or ask about them."""
+        asked = transaction_api.AddPartitionsRequest(
+            request.version,
+            request.transactional_id,
+            _identity(request),
+            tuple(named(name) for name in request.partitions),
+            request.verify_only,
+        )
+        errors = transaction_api.handle_add_partitions(self._broker.coordinator, asked, self._broker.names.values())
+        return Added({names_of([partition])[0]: error for partition, error in errors.items()})
+
+    def end_txn(self, request: EndTxn) -> Ended:
+        """Have a transaction decided."""
+        answer = transaction_api.handle_end_txn(
+            self._broker.coordinator, request.version, request.transactional_id, _identity(request), request.committed
+        )
+        return Ended(answer.error, *answer.identity)
+
+    def list_transactions(self, request: ListTransactions) -> TransactionsListed:
+        """The ids that pass the filters."""
+        producer_ids = [int(producer_id) for producer_id in request.producer_ids]
+        found, unknown = transaction_api.list_transactions(self._broker.coordinator, request.states, producer_ids)
+        return TransactionsListed(ErrorCode.NONE, listed(found), unknown)
+
+    def inject(self, request: InjectTransactionState) -> None:
+        """Write a record into the coordinator's log behind its back."""
+        self._broker.inject(
+            request.transactional_id,
+            _identity(request),
+            request.timeout,
+            transaction_api.STATE_NAMES[request.state],
+            [named(name) for name in request.partitions],
+        )
 
 
-def _records(batch: Batch) -> tuple[Record, ...]:
-    if batch.control:
-        marker = EndTransactionMarker(ControlType[batch.control], CoordinatorEpoch(batch.coordinator_epoch))
-        return (marker_record(marker),)
-    return tuple(Record(delta, 0, None, value.encode()) for delta, value in enumerate(batch.values))
-
-
-def _attributes(batch: Batch) -> int:
-    return (TRANSACTIONAL if batch.transactional else 0) | (CONTROL if batch.control else 0)
-
-
-def _told(answer: PartitionAnswer) -> Appended:
-    return Appended(answer.error, answer.base_offset, answer.log_append_time >= 0, answer.log_start)
-
-
-def _read(result: FetchResult, offset: int) -> Fetched:
-    batches = tuple(_shown(batch) for batch in result.batches)
-    records = ((batch.base_offset + delta, value) for batch in batches for delta, value in enumerate(batch.values))
-    aborted = result.aborted
-    return Fetched(
-        ErrorCode.NONE,
-        result.high_watermark,
-        result.last_stable,
-        result.log_start,
-        None if aborted is None else tuple((txn.producer_id, txn.first_offset) for txn in aborted),
-        batches,
-        tuple(record for record in records if record[0] >= offset),
-    )
-
-
-def _shown(batch: RecordBatch) -> SeenBatch:
-    return SeenBatch(
-        batch.base_offset,
-        batch.last_offset,
-        batch.producer_id,
-        batch.producer_epoch,
-        batch.base_sequence,
-        batch.is_transactional,
-        batch.is_control,
-        tuple((record.value or b"").decode() for record in batch.records()),
-    )
-
-
-def _view(partition: Partition) -> SeenPartition:
-    producers = tuple(_described(producer) for producer in partition.describe_producers())
-    return SeenPartition(producers, partition.high_watermark, partition.last_stable)
-
-
-def _described(producer: ActiveProducer) -> SeenProducer:
-    return SeenProducer(
-        producer.producer_id,
-        producer.epoch,
-        producer.last_sequence,
-        producer.coordinator_epoch,
-        producer.txn_first_offset,
-    )
+def _identity(request: InitProducerId | AddPartitionsToTxn | EndTxn | InjectTransactionState) -> ProducerIdentity:
+    return ProducerIdentity(ProducerId(int(request.producer_id)), Epoch(request.producer_epoch))

@@ -1,12 +1,13 @@
 """One replica of a partition: its log, its producer state and its watermarks (UnifiedLog, Partition)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from reference.broker.producer_append import UNKNOWN_VERSION, CompletedTxn, ProducerAppend
 from reference.broker.producer_entry import NO_GUARD, CachedBatch
 from reference.broker.producer_state import PRODUCER_EXPIRATION_MS, ProducerState
+from reference.broker.segment_bases import DEFAULT_SEGMENT_BYTES, SegmentBases
 from reference.broker.txn_index import AbortedTxn, TransactionIndex
 from reference.broker.validation import validate_client_batch
 from reference.errors import InvalidProducerEpoch, InvalidTxnState, NotLeaderOrFollower, OffsetOutOfRange
@@ -30,6 +31,9 @@ from spec.vocabulary import Sequence as SequenceNumber
 
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
+
+WITHOUT_LIMIT: Final = 2**31 - 1
+"""Bytes that a fetch may ask for at most."""
 
 
 class AppendResult(NamedTuple):
@@ -82,10 +86,16 @@ class Partition:
         alone: whether the leader is the only in-sync replica, so that the high watermark is the log end.
     """
 
-    __slots__ = ("aborted", "alone", "high_watermark", "leader_epoch", "leads", "log", "profile", "state")
+    __slots__ = ("aborted", "alone", "high_watermark", "leader_epoch", "leads", "log", "profile", "segments", "state")
 
     def __init__(
-        self, profile: Profile, *, leads: bool = True, alone: bool = True, expiration_ms: int = PRODUCER_EXPIRATION_MS
+        self,
+        profile: Profile,
+        *,
+        leads: bool = True,
+        alone: bool = True,
+        expiration_ms: int = PRODUCER_EXPIRATION_MS,
+        segment_bytes: int = DEFAULT_SEGMENT_BYTES,
     ) -> None:
         """An empty replica."""
         self.profile = profile
@@ -94,6 +104,7 @@ class Partition:
         self.leader_epoch = LeaderEpoch(0)
         self.high_watermark = Offset(0)
         self.log = PartitionLog()
+        self.segments = SegmentBases(segment_bytes)
         self.state = ProducerState(profile, expiration_ms)
         self.aborted = TransactionIndex()
 
@@ -145,6 +156,7 @@ class Partition:
                 validate_client_batch(batch)
 
         placed = self.place(batches)
+        self.segments.roll(sum(batch.size for batch in placed), self.log.log_end)
         parts: dict[ProducerId, ProducerAppend] = {}
         for batch in placed:
             if batch.producer_id != NO_PRODUCER_ID:
@@ -220,6 +232,7 @@ class Partition:
         """Put placed batches into the log, and their producers' parts into the state."""
         for batch in placed:
             self.log.append(batch)
+            self.segments.grow(batch.size)
             if batch.is_transactional:
                 self.state.clear_verification(batch)
         for part in parts:
@@ -252,6 +265,7 @@ class Partition:
     def truncate(self, offset: int, now: Timestamp) -> None:
         """Drop everything from `offset` on and derive the producer state from what is left of the log."""
         self.log.truncate(offset)
+        self.segments.truncate(self.log)
         self.aborted.truncate(offset)
         self.high_watermark = Offset(min(self.high_watermark, self.log.log_end))
         self.state.rebuild(self.log, now)
@@ -263,8 +277,10 @@ class Partition:
 
     # --- reading ----------------------------------------------------------------------------------------------
 
-    def fetch(self, offset: int, isolation: int = READ_UNCOMMITTED) -> FetchResult:
+    def fetch(self, offset: int, isolation: int = READ_UNCOMMITTED, max_bytes: int = WITHOUT_LIMIT) -> FetchResult:
         """The batches from `offset` on that the isolation level may see, with the aborted transactions among them.
+
+        They come from one segment, and have at most `max_bytes` bytes; a single batch may have more.
 
         Raises:
             OffsetOutOfRange: the offset is below the log start or beyond the log end.
@@ -272,11 +288,14 @@ class Partition:
         if not self.log.log_start <= offset <= self.log.log_end:
             raise OffsetOutOfRange(offset=offset, log_start=self.log.log_start, log_end=self.log.log_end)
         bound = self.last_stable if isolation == READ_COMMITTED else self.high_watermark
-        batches = self.log.read(offset, bound) if offset < bound else ()
+        following = self.segments.after(offset)
+        upper = self.log.log_end if following is None else following
+        batches = self.log.read(offset, min(bound, upper)) if offset < bound else ()
         aborted = None
         if isolation == READ_COMMITTED:
-            aborted = self.aborted.between(offset, self.log.log_end) if offset < bound else ()
-        return FetchResult(self.high_watermark, self.last_stable, self.log.log_start, aborted, batches)
+            aborted = self.aborted.between(offset, upper) if offset < bound else ()
+        taken = tuple(within(batches, max_bytes))
+        return FetchResult(self.high_watermark, self.last_stable, self.log.log_start, aborted, taken)
 
     def describe_producers(self) -> tuple[ActiveProducer, ...]:
         """Every known producer, by producer id."""
@@ -291,3 +310,13 @@ class Partition:
             )
             for producer_id, entry in sorted(self.state.producers.items())
         )
+
+
+def within(batches: Iterable[RecordBatch], max_bytes: int) -> Iterator[RecordBatch]:
+    """The first batch, and those after it as long as all together have at most `max_bytes` bytes."""
+    size = 0
+    for batch in batches:
+        size += batch.size
+        if size > max_bytes and size > batch.size:
+            return
+        yield batch

@@ -133,11 +133,11 @@ def verified_guard(number: int, request: ProduceRequest, verify: Verify | None) 
     batch = request.batches[number][0]
     if not batch.is_transactional or batch.producer_id == ABSENT or request.transactional_id is None:
         return NO_GUARD
+    if verify is not None and number not in request.guards:
+        return verify(request.transactional_id, number, batch)
     if request.transactional_id == "":
         raise InvalidRequest(transactional_id="")
-    if number in request.guards or verify is None:
-        return request.guards.get(number, NO_GUARD)
-    return verify(request.transactional_id, number, batch)
+    return request.guards.get(number, NO_GUARD)
 
 
 def answered(result: AppendResult, version: int) -> PartitionAnswer:

@@ -1,0 +1,147 @@
+"""One broker of the reference, put together as a session needs it: partitions, coordinator, their logs, a clock."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from model_tests.conformance.on_reference_views import state_name
+from reference.broker.coordinator_errors import TransactionalIdNotFound
+from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
+from reference.broker.markers import TxnMarker, write_marker
+from reference.broker.partition import Partition
+from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
+from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
+from reference.broker.transaction_log import TransactionLog
+from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
+from reference.broker.transaction_record import FIXED, value_of
+from reference.broker.verification import Verification
+from reference.clock import Clock
+from reference.errors import Impossible, Refusal, UnknownTopicOrPartition
+from spec.versions import Profile
+from spec.vocabulary import NO_TIMESTAMP, CoordinatorEpoch, ErrorCode, ProducerId, TransactionState
+
+MARKERS_VERSION: Final = 1
+"""Of WriteTxnMarkers between coordinator and partitions, where markers do not say their transaction version."""
+
+STATE_PARTITION: Final = 0
+"""The one partition of the coordinator's log."""
+
+PRODUCER_EXPIRATION_MS: Final = 1500
+"""Setting producer.id.expiration.ms of the brokers whose producers were waited for; else no time passes."""
+
+SETTINGS: Final = CoordinatorConfig(expiration_ms=2000)
+"""Setting transactional.id.expiration.ms of the brokers whose ids were waited for."""
+
+MOST_CHANGES: Final = 3
+"""Changes that an id makes by itself at most: its transaction is aborted, then it is forgotten."""
+
+
+class Broker:
+    """A broker that leads every partition and coordinates every transactional id.
+
+    Attributes:
+        partitions: by number.
+        names: topic and number in it, by number.
+    """
+
+    def __init__(self, profile: Profile, names: Sequence[TopicPartition], segment_bytes: int) -> None:
+        """Fresh partitions, an empty coordinator's log."""
+        self._profile = profile
+        self.clock = Clock()
+        self.names = dict(enumerate(names))
+        self.partitions = {
+            number: Partition(profile, expiration_ms=PRODUCER_EXPIRATION_MS, segment_bytes=segment_bytes)
+            for number in self.names
+        }
+        self._numbers = {name: number for number, name in self.names.items()}
+        self._producer_ids = ProducerIdManager(BlockAllocator())
+        self._log = TransactionLog(profile, partitions=1)
+        self.coordinator = self._elected(CoordinatorEpoch(0))
+
+    def _elected(self, epoch: CoordinatorEpoch) -> TransactionCoordinator:
+        coordinator = TransactionCoordinator(
+            self._profile, self._producer_ids, self._log, self._send_marker, self.clock, SETTINGS
+        )
+        coordinator.elect(STATE_PARTITION, epoch)
+        return coordinator
+
+    def settle(self) -> None:
+        """Write the markers that are owed."""
+        self.coordinator.send_markers()
+
+    # --- partitions -------------------------------------------------------------------------------------------
+
+    def produce(self, request: ProduceRequest) -> dict[int, PartitionAnswer]:
+        """Answer a Produce."""
+        verify = Verification(
+            self._profile, self.coordinator, self.partitions, self.names, request.version, self.clock.now
+        )
+        return handle_produce(self.partitions, request, verify)
+
+    def write_marker(self, number: int, marker: TxnMarker, version: int) -> ErrorCode:
+        """Answer WriteTxnMarkers about one partition."""
+        partition = self.partitions.get(number)
+        if partition is None:
+            return UnknownTopicOrPartition.code
+        try:
+            write_marker(partition, marker, version, self.clock.now)
+        except Refusal as refusal:
+            return refusal.code
+        return ErrorCode.NONE
+
+    def _send_marker(self, partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
+        if partition not in self._numbers:
+            return None
+        return self.write_marker(self._numbers[partition], marker, MARKERS_VERSION)
+
+    # --- what the recorder did --------------------------------------------------------------------------------
+
+    def restart(self, epoch: CoordinatorEpoch) -> None:
+        """Load everything again; the rest of the block of producer ids is lost."""
+        for partition in self.partitions.values():
+            partition.restart(self.clock.now)
+        self._producer_ids.restart()
+        self.coordinator = self._elected(epoch)
+
+    def await_state(self, transactional_id: str, states: Sequence[str]) -> None:
+        """Let time pass until a transactional id has one of these states."""
+        for _ in range(MOST_CHANGES):
+            if self._state_of(transactional_id) in states:
+                return
+            self._pass_until(self.coordinator.next_change(transactional_id))
+        raise Impossible(f"{transactional_id} gets none of the states {', '.join(states)} by itself")
+
+    def _state_of(self, transactional_id: str) -> str:
+        try:
+            return state_name(self.coordinator.describe(transactional_id).state)
+        except TransactionalIdNotFound as refusal:
+            return refusal.code.name
+
+    def await_producer_expiry(self, number: int, producer_id: int) -> None:
+        """Let time pass until a partition has forgotten a producer."""
+        state = self.partitions[number].state
+        entry = state.producers.get(ProducerId(producer_id))
+        if entry is not None:
+            self._pass_until(entry.last_timestamp + state.expiration_ms)
+
+    def _pass_until(self, moment: int) -> None:
+        """Let time pass; whatever is due by then happens."""
+        self.clock.advance(moment - self.clock.now)
+        self.coordinator.abort_timed_out()
+        self.settle()
+        self.coordinator.expire_ids()
+        for partition in self.partitions.values():
+            partition.state.expire(self.clock.now)
+
+    def inject(
+        self,
+        transactional_id: str,
+        producer: ProducerIdentity,
+        timeout_ms: int,
+        state: TransactionState,
+        partitions: Iterable[TopicPartition],
+    ) -> None:
+        """Write a record into the coordinator's log behind its back."""
+        now = self.clock.now
+        started = NO_TIMESTAMP if state == TransactionState.EMPTY else now
+        metadata = TransactionMetadata(*producer, timeout_ms, state, frozenset(partitions), now, started)
+        self._log.append(transactional_id, value_of(metadata, FIXED, rotation_persisted=False).encode(), now)

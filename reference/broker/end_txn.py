@@ -1,0 +1,191 @@
+"""EndTxn: what becomes of it in each state, as two tables (TransactionCoordinator.endTransaction)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto, unique
+from types import MappingProxyType
+from typing import Final
+
+from reference.broker.coordinator_errors import ConcurrentTransactions, InvalidProducerIdMapping, UnknownServerError
+from reference.broker.transaction_metadata import (
+    BUMPS_EPOCH,
+    LAST_CLIENT_EPOCH,
+    PREPARED,
+    TransactionEntry,
+    TransactionMetadata,
+)
+from reference.errors import Impossible, InvalidTxnState, ProducerFenced
+from spec import rules
+from spec.versions import Profile
+from spec.vocabulary import MAX_EPOCH, Epoch, ProducerId, TransactionState
+
+
+@dataclass(frozen=True, slots=True)
+class EndTransaction:
+    """The wish to end a transaction.
+
+    Attributes:
+        commit: commit, else abort.
+        client_version: transaction version that it is made with.
+        from_client: it came in a request; else the coordinator aborts on its own.
+    """
+
+    transactional_id: str
+    producer_id: ProducerId
+    epoch: Epoch
+    commit: bool
+    client_version: int = 0
+    from_client: bool = True
+
+    @property
+    def bumps(self) -> bool:
+        """Whether the end of the transaction takes the epoch up by one."""
+        return self.client_version >= BUMPS_EPOCH
+
+
+@unique
+class End(Enum):
+    """What EndTxn leads to."""
+
+    PREPARE = auto()  # the decision is written
+    PREPARE_EMPTY = auto()  # the same, where there is nothing to abort but the epoch
+    DONE = auto()  # it was done before: NONE
+    WAIT = auto()  # it is being done: CONCURRENT_TRANSACTIONS
+    INVALID = auto()  # INVALID_TXN_STATE
+    FENCED = auto()  # PRODUCER_FENCED
+
+
+_ONGOING, _EMPTY = TransactionState.ONGOING, TransactionState.EMPTY
+_PREPARE_COMMIT, _PREPARE_ABORT = TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT
+_COMPLETE_COMMIT, _COMPLETE_ABORT = TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT
+
+BY_RESULT: Final[Mapping[TransactionState, tuple[End, End]]] = MappingProxyType(
+    {  #                abort        commit
+        _ONGOING: (End.PREPARE, End.PREPARE),
+        _EMPTY: (End.INVALID, End.INVALID),
+        _COMPLETE_ABORT: (End.DONE, End.INVALID),
+        _COMPLETE_COMMIT: (End.INVALID, End.DONE),
+        _PREPARE_COMMIT: (End.INVALID, End.WAIT),
+        _PREPARE_ABORT: (End.WAIT, End.INVALID),
+    }
+)
+"""Transaction versions 0 and 1: by state, for an abort and for a commit."""
+
+BY_RETRY: Final[Mapping[TransactionState, tuple[End, End, End, End]]] = MappingProxyType(
+    {  #                abort again, abort,             commit again, commit
+        _ONGOING: (End.FENCED, End.PREPARE, End.FENCED, End.PREPARE),
+        _EMPTY: (End.FENCED, End.PREPARE_EMPTY, End.FENCED, End.INVALID),
+        _COMPLETE_ABORT: (End.DONE, End.PREPARE_EMPTY, End.INVALID, End.INVALID),
+        _COMPLETE_COMMIT: (End.INVALID, End.PREPARE_EMPTY, End.DONE, End.INVALID),
+        _PREPARE_COMMIT: (End.INVALID, End.FENCED, End.WAIT, End.FENCED),
+        _PREPARE_ABORT: (End.WAIT, End.FENCED, End.INVALID, End.FENCED),
+    }
+)
+"""Transaction version 2: by state, for a retry of an abort, an abort, a retry of a commit and a commit."""
+
+
+def decide(entry: TransactionEntry, asked: EndTransaction, profile: Profile) -> End:
+    """What the wish leads to.
+
+    Returns:
+        PREPARE, PREPARE_EMPTY or DONE; everything else is refused.
+
+    Raises:
+        InvalidProducerIdMapping: the id has another producer id.
+        ProducerFenced: the id has another epoch.
+        ConcurrentTransactions: another change is under way.
+        InvalidTxnState: there is no such transaction to end.
+    """
+    by_retry = asked.bumps and not profile.retry_by_stored_version
+    if by_retry and profile.pending_checked_first:
+        entry.check_not_pending()
+    check_identity(entry, asked, profile)
+    entry.check_not_pending()
+    return checked(look_up(entry.metadata, asked, by_retry, profile), entry.metadata)
+
+
+def check_identity(entry: TransactionEntry, asked: EndTransaction, profile: Profile) -> None:
+    """The wish comes from the newest producer with the id, or from its identity before the last end."""
+    metadata = entry.metadata
+    bumped = knows_bumps(entry, asked, profile)
+
+    # [fence.stale_epoch]
+    if metadata.producer_id != asked.producer_id and not (bumped and retries_rotation(metadata, asked)):
+        raise InvalidProducerIdMapping(current=metadata.producer_id, got=asked.producer_id)
+
+    # [fence.stale_epoch]
+    valid = valid_after_bumps(metadata, asked, profile) if bumped else valid_without_bumps(metadata, asked)
+    if not valid:
+        raise ProducerFenced(rules.FENCE_STALE_EPOCH, current=metadata.epoch, got=asked.epoch)
+
+
+def knows_bumps(entry: TransactionEntry, asked: EndTransaction, profile: Profile) -> bool:
+    """Whether the end of a transaction may have bumped the epoch since the client sent its wish."""
+    version = entry.metadata.client_version if profile.retry_by_stored_version else asked.client_version
+    return version >= BUMPS_EPOCH and not entry.is_fencing
+
+
+def retries_bump(metadata: TransactionMetadata, asked: EndTransaction) -> bool:
+    """Whether the wish carries the epoch before the last bump."""
+    return asked.epoch == metadata.epoch - 1
+
+
+def retries_rotation(metadata: TransactionMetadata, asked: EndTransaction) -> bool:
+    """Whether the wish carries the last identity of the producer id before this one."""
+    same = metadata.previous_producer_id == asked.producer_id
+    return same and asked.epoch == LAST_CLIENT_EPOCH and metadata.epoch == 0
+
+
+def is_retry(metadata: TransactionMetadata, asked: EndTransaction) -> bool:
+    """Whether the wish repeats one that was carried out."""
+    return retries_bump(metadata, asked) or retries_rotation(metadata, asked)
+
+
+def valid_without_bumps(metadata: TransactionMetadata, asked: EndTransaction) -> bool:
+    """A client has the current epoch; the coordinator itself may have a newer one."""
+    return asked.epoch == metadata.epoch if asked.from_client else asked.epoch >= metadata.epoch
+
+
+def valid_after_bumps(metadata: TransactionMetadata, asked: EndTransaction, profile: Profile) -> bool:
+    """By state: the current epoch, or that before the bump."""
+    current = asked.epoch == metadata.epoch
+    if metadata.state in PREPARED:
+        return retries_bump(metadata, asked)
+    if metadata.state in (_COMPLETE_COMMIT, _COMPLETE_ABORT):
+        return is_retry(metadata, asked) or (current and profile.empty_abort_accepted)
+    return current
+
+
+def look_up(metadata: TransactionMetadata, asked: EndTransaction, by_retry: bool, profile: Profile) -> End:
+    """The cell of the table that the version goes by."""
+    if metadata.state not in BY_RESULT:
+        raise Impossible(f"the coordinator stores no state {metadata.state.name}")
+    if not by_retry:
+        return BY_RESULT[metadata.state][asked.commit]
+    again = is_retry(metadata, asked)
+    end = BY_RETRY[metadata.state][2 * asked.commit + (not again)]
+    return End.INVALID if end is End.PREPARE_EMPTY and not profile.empty_abort_accepted else end
+
+
+def checked(end: End, metadata: TransactionMetadata) -> End:
+    """A cell that is carried out; the others are refused."""
+    # [txn.legal_transition]
+    if end is End.WAIT:
+        raise ConcurrentTransactions(state=metadata.state.name)
+
+    # [txn.one_outcome]
+    if end is End.INVALID:
+        raise InvalidTxnState(rules.TXN_ONE_OUTCOME, state=metadata.state.name)
+
+    # [txn.no_crosstalk]
+    if end is End.FENCED:
+        raise ProducerFenced(rules.TXN_NO_CROSSTALK, state=metadata.state.name, epoch=metadata.epoch)
+    return end
+
+
+def check_epoch_left(metadata: TransactionMetadata, asked: EndTransaction, profile: Profile) -> None:
+    """A bump needs an epoch above the current one; newer versions abort without it."""
+    # [fence.epoch_exhaustion]
+    recovers = profile.last_epoch_recovers and not asked.commit
+    if asked.bumps and metadata.epoch == MAX_EPOCH and not recovers:
+        raise UnknownServerError(epoch=metadata.epoch, state=metadata.state.name)

@@ -1,0 +1,117 @@
+"""The markers that a coordinator owes, until every partition has its one (TransactionMarkerChannelManager)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto, unique
+from typing import Final
+
+from reference.broker.markers import TxnMarker
+from reference.broker.transaction_metadata import TopicPartition, TransactionEntry, TransactionMetadata
+from reference.errors import Impossible
+from spec.vocabulary import CoordinatorEpoch, ErrorCode, TransactionState
+
+WriteMarker = Callable[[TopicPartition, TxnMarker], ErrorCode | None]
+"""Writes a marker at the partition's leader; None says that the partition no longer exists."""
+
+
+@unique
+class Sent(Enum):
+    """What the answer about a marker means for the one who sent it."""
+
+    DONE = auto()
+    AGAIN = auto()
+    STOP = auto()  # somebody newer is at work: all sending for the transaction ends
+
+
+MEANING: Final = {
+    None: Sent.DONE,
+    ErrorCode.NONE: Sent.DONE,
+    ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT: Sent.DONE,
+    ErrorCode.UNSUPPORTED_VERSION: Sent.DONE,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: Sent.AGAIN,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: Sent.AGAIN,
+    ErrorCode.NOT_ENOUGH_REPLICAS: Sent.AGAIN,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Sent.AGAIN,
+    ErrorCode.REQUEST_TIMED_OUT: Sent.AGAIN,
+    ErrorCode.KAFKA_STORAGE_ERROR: Sent.AGAIN,
+    ErrorCode.NETWORK_EXCEPTION: Sent.AGAIN,
+    ErrorCode.INVALID_PRODUCER_EPOCH: Sent.STOP,
+    ErrorCode.TRANSACTION_COORDINATOR_FENCED: Sent.STOP,
+}
+
+
+@dataclass(slots=True)
+class Owed:
+    """The markers of one decided transaction.
+
+    Attributes:
+        entry: of the transactional id, which stays pending until all are written.
+        marker: the same for every partition.
+        completed: the change that follows the last one.
+        partitions: those that have no marker yet.
+    """
+
+    entry: TransactionEntry
+    marker: TxnMarker
+    completed: TransactionMetadata
+    partitions: set[TopicPartition]
+
+
+class MarkerChannel:
+    """Decided transactions in the order in which they were decided, as long as markers are owed."""
+
+    __slots__ = ("owed",)
+
+    def __init__(self) -> None:
+        """Nothing is owed."""
+        self.owed: list[Owed] = []
+
+    def add(self, entry: TransactionEntry, epoch: CoordinatorEpoch, completed: TransactionMetadata) -> None:
+        """Owe every partition of a decided transaction its marker."""
+        decided = entry.metadata
+        marker = TxnMarker(
+            decided.producer_id,
+            decided.epoch,
+            decided.state == TransactionState.PREPARE_COMMIT,
+            epoch,
+            decided.client_version,
+        )
+        self.owed.append(Owed(entry, marker, completed, set(decided.partitions)))
+
+    def forget(self, entries: set[TransactionEntry]) -> None:
+        """Drop what is owed for ids that another node coordinates now."""
+        self.owed = [owed for owed in self.owed if owed.entry not in entries]
+
+    def send(self, write: WriteMarker) -> list[Owed]:
+        """Send every marker that is owed once; the transactions for which none is owed any more."""
+        waiting: list[Owed] = []
+        finished: list[Owed] = []
+        for owed in self.owed:
+            if send_markers(owed, write):
+                (waiting if owed.partitions else finished).append(owed)
+        self.owed = waiting
+        return finished
+
+    def put_back(self, owed: Owed) -> None:
+        """A transaction whose end did not reach the log is tried again."""
+        self.owed.append(owed)
+
+
+def send_markers(owed: Owed, write: WriteMarker) -> bool:
+    """Send the markers of one transaction; whether to go on with it."""
+    stopped = False
+    for partition in sorted(owed.partitions):
+        match meaning_of(write(partition, owed.marker)):
+            case Sent.DONE:
+                owed.partitions.discard(partition)
+                owed.entry.forget_partition(partition)
+            case Sent.STOP:
+                stopped = True
+    return not stopped
+
+
+def meaning_of(error: ErrorCode | None) -> Sent:
+    """What an answer about a marker means."""
+    if error not in MEANING:
+        raise Impossible(f"a marker was answered with {error}")
+    return MEANING[error]

@@ -1,0 +1,173 @@
+"""The coordinator's requests at its broker: versions of requests, unknown partitions, old clients (KafkaApis)."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from reference.broker.end_txn import EndTransaction
+from reference.broker.ids import ProducerIdentity
+from reference.broker.transaction_coordinator import TransactionCoordinator
+from reference.broker.transaction_log import partition_for
+from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
+from reference.errors import InvalidRequest, Refusal
+from spec.vocabulary import NO_EPOCH, NO_PRODUCER_ID, ErrorCode, TransactionState
+
+FENCED_SINCE: Final[Mapping[str, int]] = MappingProxyType(
+    {"InitProducerId": 4, "AddPartitionsToTxn": 2, "AddOffsetsToTxn": 2, "EndTxn": 2}
+)
+"""First version of each request whose clients know PRODUCER_FENCED; older ones get INVALID_PRODUCER_EPOCH."""
+
+BY_BROKER_SINCE: Final = 4
+"""First version of AddPartitionsToTxn that only brokers send."""
+
+BUMPS_SINCE: Final = 5
+"""First version of EndTxn that bumps the epoch, and answers with the identity of the next transaction."""
+
+NOBODY: Final = ProducerIdentity(NO_PRODUCER_ID, NO_EPOCH)
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+
+
+class IdentityAnswer(NamedTuple):
+    """The answer to InitProducerId and EndTxn; -1 where no identity is told."""
+
+    error: ErrorCode
+    identity: ProducerIdentity = NOBODY
+
+
+@dataclass(frozen=True, slots=True)
+class AddPartitionsRequest:
+    """AddPartitionsToTxn of one transaction; `verify_only` asks whether the partitions are in it."""
+
+    version: int
+    transactional_id: str
+    producer: ProducerIdentity
+    partitions: tuple[TopicPartition, ...]
+    verify_only: bool = False
+
+
+def told(api: str, version: int, error: ErrorCode) -> ErrorCode:
+    """The error as a client of the version knows it."""
+    if error is ErrorCode.PRODUCER_FENCED and version < FENCED_SINCE[api]:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    return error
+
+
+def handle_init_producer_id(
+    coordinator: TransactionCoordinator,
+    version: int,
+    transactional_id: str | None,
+    timeout_ms: int,
+    expected: ProducerIdentity = NOBODY,
+) -> IdentityAnswer:
+    """Answer InitProducerId; half an expected identity is none."""
+    try:
+        given = None if transactional_id is None else expected_identity(expected)
+        identity = coordinator.init_producer_id(transactional_id, timeout_ms, given)
+    except Refusal as refusal:
+        return IdentityAnswer(told("InitProducerId", version, refusal.code))
+    return IdentityAnswer(ErrorCode.NONE, identity)
+
+
+def expected_identity(expected: ProducerIdentity) -> ProducerIdentity | None:
+    """The identity that a producer expects to have, None if it has none yet.
+
+    Raises:
+        InvalidRequest: it has one of producer id and epoch only.
+    """
+    if expected == NOBODY:
+        return None
+    if expected.producer_id == NO_PRODUCER_ID or expected.epoch == NO_EPOCH:
+        raise InvalidRequest(producer_id=expected.producer_id, epoch=expected.epoch)
+    return expected
+
+
+def handle_add_partitions(
+    coordinator: TransactionCoordinator, request: AddPartitionsRequest, existing: Collection[TopicPartition]
+) -> dict[TopicPartition, ErrorCode]:
+    """Answer AddPartitionsToTxn; one partition that does not exist fails the whole request."""
+    missing = [partition for partition in request.partitions if partition not in existing]
+    if missing:
+        return {
+            partition: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if partition in missing
+            else ErrorCode.OPERATION_NOT_ATTEMPTED
+            for partition in request.partitions
+        }
+    try:
+        return _added_or_verified(coordinator, request)
+    except Refusal as refusal:
+        error = told("AddPartitionsToTxn", request.version, refusal.code)
+        return dict.fromkeys(request.partitions, error)
+
+
+def _added_or_verified(
+    coordinator: TransactionCoordinator, request: AddPartitionsRequest
+) -> dict[TopicPartition, ErrorCode]:
+    if request.verify_only:
+        return coordinator.verify_partitions(request.transactional_id, request.producer, request.partitions)
+    client_version = BUMPS_EPOCH if request.version >= BY_BROKER_SINCE else 0
+    coordinator.add_partitions(request.transactional_id, request.producer, request.partitions, client_version)
+    return dict.fromkeys(request.partitions, ErrorCode.NONE)
+
+
+def handle_add_offsets(
+    coordinator: TransactionCoordinator,
+    version: int,
+    transactional_id: str,
+    producer: ProducerIdentity,
+    offsets_partition: TopicPartition,
+) -> ErrorCode:
+    """Answer AddOffsetsToTxn: the group's partition of the offsets topic joins the transaction."""
+    try:
+        coordinator.add_partitions(transactional_id, producer, (offsets_partition,))
+    except Refusal as refusal:
+        return told("AddOffsetsToTxn", version, refusal.code)
+    return ErrorCode.NONE
+
+
+def offsets_partition_of(group: str, partitions: int) -> TopicPartition:
+    """The partition of the offsets topic that a group's offsets are in."""
+    return TopicPartition(OFFSETS_TOPIC, partition_for(group, partitions))
+
+
+def handle_end_txn(
+    coordinator: TransactionCoordinator, version: int, transactional_id: str, producer: ProducerIdentity, commit: bool
+) -> IdentityAnswer:
+    """Answer EndTxn; from version 5 on with the identity of the next transaction."""
+    bumps = version >= BUMPS_SINCE
+    asked = EndTransaction(transactional_id, *producer, commit, BUMPS_EPOCH if bumps else 0)
+    try:
+        identity = coordinator.end_txn(asked)
+    except Refusal as refusal:
+        return IdentityAnswer(told("EndTxn", version, refusal.code))
+    return IdentityAnswer(ErrorCode.NONE, identity if bumps else NOBODY)
+
+
+STATE_NAMES: Final[Mapping[str, TransactionState]] = MappingProxyType(
+    {"".join(part.title() for part in state.name.split("_")): state for state in TransactionState}
+)
+"""States by the names that requests have for them, as CompleteCommit."""
+
+
+class ListedTransaction(NamedTuple):
+    """One id as ListTransactions shows it."""
+
+    transactional_id: str
+    producer_id: int
+    state: TransactionState
+
+
+def list_transactions(
+    coordinator: TransactionCoordinator, states: Collection[str], producer_ids: Collection[int]
+) -> tuple[tuple[ListedTransaction, ...], tuple[str, ...]]:
+    """The ids that pass both filters (an empty one passes all), and the filters that name no state."""
+    unknown = tuple(name for name in states if name not in STATE_NAMES)
+    wanted = {STATE_NAMES[name] for name in states if name in STATE_NAMES}
+    listed = (
+        ListedTransaction(transactional_id, metadata.producer_id, metadata.state)
+        for transactional_id, metadata in coordinator.listed()
+        if (not states or metadata.state in wanted) and (not producer_ids or metadata.producer_id in producer_ids)
+    )
+    return tuple(listed), unknown

@@ -1,0 +1,152 @@
+"""`__transaction_state`: the coordinator's durable memory, one record for every change of an id (TransactionLog)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from reference.broker.transaction_bytes import MalformedState
+from reference.broker.transaction_metadata import TransactionMetadata
+from reference.broker.transaction_record import (
+    FIXED,
+    FLEXIBLE,
+    decode_key,
+    decode_value,
+    encode_key,
+    value_of,
+)
+from reference.errors import Refusal, UnsupportedCodec
+from reference.log.batch import RecordBatch, data_batch
+from reference.log.partition_log import PartitionLog
+from reference.log.record import MalformedRecords, Record
+from spec.versions import Profile
+from spec.vocabulary import LeaderEpoch, Offset, Timestamp
+
+PARTITIONS: Final = 50
+"""Default of transaction.state.log.num.partitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A record of the log that could not be read."""
+
+    offset: Offset
+    reason: str
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What a partition of the log says: the newest record of each id, and what could not be read."""
+
+    ids: dict[str, TransactionMetadata] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class AppendFault:
+    """The next append fails; `written` leaves the record in the log all the same, ahead of the coordinator's memory."""
+
+    refusal: Refusal
+    written: bool = False
+
+
+class TransactionLog:
+    """The partitions of `__transaction_state`, in real bytes; it outlives its coordinators.
+
+    Attributes:
+        partitions: logs by number.
+        faults: what becomes of the next appends, oldest first; none once they are used up.
+    """
+
+    __slots__ = ("_profile", "faults", "partitions")
+
+    def __init__(self, profile: Profile, partitions: int = PARTITIONS) -> None:
+        """Empty partitions."""
+        self._profile = profile
+        self.partitions = tuple(PartitionLog() for _ in range(partitions))
+        self.faults: list[AppendFault] = []
+
+    @property
+    def value_version(self) -> int:
+        """Version of the values that are written: flexible once `transaction.version` is at least 1."""
+        return FLEXIBLE if self._profile.transaction_version >= 1 else FIXED
+
+    def partition_of(self, transactional_id: str) -> int:
+        """The partition whose leader coordinates an id."""
+        return partition_for(transactional_id, len(self.partitions))
+
+    def write(self, transactional_id: str, metadata: TransactionMetadata, now: Timestamp) -> None:
+        """Append the record of a change.
+
+        Raises:
+            Refusal: the append failed.
+        """
+        value = value_of(metadata, self.value_version, self._profile.rotation_persisted)
+        self.append(transactional_id, value.encode(), now)
+
+    def bury(self, transactional_id: str, now: Timestamp) -> None:
+        """Append the tombstone of an id.
+
+        Raises:
+            Refusal: the append failed.
+        """
+        self.append(transactional_id, None, now)
+
+    def append(self, transactional_id: str, value: bytes | None, now: Timestamp) -> None:
+        """Append one record as a batch of its own.
+
+        Raises:
+            Refusal: the append failed.
+        """
+        fault = self.faults.pop(0) if self.faults else None
+        if fault is None or fault.written:
+            log = self.partitions[self.partition_of(transactional_id)]
+            record = Record(0, 0, encode_key(transactional_id), value)
+            log.append(data_batch((record,), timestamp=now).at(log.log_end, LeaderEpoch(0)))
+        if fault is not None:
+            raise fault.refusal
+
+    def load(self, partition: int) -> Loaded:
+        """Read a partition from its start to its end: the last record of an id counts, a tombstone removes it."""
+        loaded = Loaded()
+        for batch in self.partitions[partition]:
+            if not batch.is_control:
+                _load_batch(batch, loaded)
+        return loaded
+
+
+def _load_batch(batch: RecordBatch, loaded: Loaded) -> None:
+    try:
+        for offset, record in _records(batch):
+            _load_record(offset, record, loaded)
+    except (MalformedRecords, UnsupportedCodec) as damage:
+        loaded.skipped.append(Skipped(batch.base_offset, str(damage)))
+
+
+def _records(batch: RecordBatch) -> Iterator[tuple[Offset, Record]]:
+    return ((Offset(batch.base_offset + record.offset_delta), record) for record in batch.records())
+
+
+def _load_record(offset: Offset, record: Record, loaded: Loaded) -> None:
+    try:
+        transactional_id = decode_key(record.key or b"")
+        if record.value is None:
+            loaded.ids.pop(transactional_id, None)
+        else:
+            loaded.ids[transactional_id] = decode_value(record.value).metadata()
+    except MalformedState as damage:
+        loaded.skipped.append(Skipped(offset, str(damage)))
+
+
+def partition_for(name: str, partitions: int) -> int:
+    """The partition of an internal topic that a transactional id or group belongs to: Java's hash of the name."""
+    hashed = java_hash(name)
+    return (0 if hashed == -(2**31) else abs(hashed)) % partitions
+
+
+def java_hash(text: str) -> int:
+    """String.hashCode: polynomial of 31 over UTF-16 units, in 32 signed bits."""
+    data = text.encode("utf-16-be", "surrogatepass")
+    hashed = 0
+    for unit in range(0, len(data), 2):
+        hashed = (31 * hashed + int.from_bytes(data[unit : unit + 2], "big")) & 0xFFFFFFFF
+    return hashed - 2**32 if hashed >= 2**31 else hashed

@@ -1,0 +1,158 @@
+"""The coordinator's memory of transactional ids beside its log (TransactionStateManager).
+
+A node coordinates the ids of those partitions of `__transaction_state` that it leads; it loads them when it is elected.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from reference.broker.coordinator_errors import (
+    CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
+    InvalidProducerIdMapping,
+    NotCoordinator,
+    UnknownServerError,
+)
+from reference.broker.transaction_log import Loaded, TransactionLog
+from reference.broker.transaction_metadata import TransactionEntry, TransactionMetadata
+from reference.errors import Impossible, InvalidRequest, Refusal
+from spec.vocabulary import CoordinatorEpoch, ErrorCode, Timestamp
+
+APPEND_ERRORS: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: CoordinatorNotAvailable,
+        ErrorCode.NOT_ENOUGH_REPLICAS: CoordinatorNotAvailable,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: CoordinatorNotAvailable,
+        ErrorCode.REQUEST_TIMED_OUT: CoordinatorNotAvailable,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER: NotCoordinator,
+        ErrorCode.KAFKA_STORAGE_ERROR: NotCoordinator,
+    }
+)
+"""What a client is told when the log refuses a record; anything else is UNKNOWN_SERVER_ERROR."""
+
+
+@dataclass(slots=True)
+class Coordinated:
+    """A partition of the log that this node leads: the ids in it, None while they are being read."""
+
+    epoch: CoordinatorEpoch
+    entries: dict[str, TransactionEntry] | None = None
+
+
+class TransactionStateManager:
+    """The ids that this node coordinates, and how their changes get into the log."""
+
+    __slots__ = ("_led", "log")
+
+    def __init__(self, log: TransactionLog) -> None:
+        """A node that leads no partition of the log."""
+        self.log = log
+        self._led: dict[int, Coordinated] = {}
+
+    def begin_loading(self, partition: int, epoch: CoordinatorEpoch) -> None:
+        """Become leader of a partition; until it is read, its ids are answered for with "loading"."""
+        if partition in self._led and self._led[partition].epoch >= epoch:
+            raise Impossible(f"partition {partition} is led with epoch {self._led[partition].epoch} already")
+        self._led[partition] = Coordinated(epoch)
+
+    def load(self, partition: int) -> Loaded:
+        """Read the partition; what was read is known from now on."""
+        loaded = self.log.load(partition)
+        self._led[partition].entries = {
+            transactional_id: TransactionEntry(transactional_id, metadata)
+            for transactional_id, metadata in loaded.ids.items()
+        }
+        return loaded
+
+    def resign(self, partition: int) -> None:
+        """Forget a partition that another node leads now."""
+        self._led.pop(partition, None)
+
+    def entries(self) -> Iterator[TransactionEntry]:
+        """Every id of the partitions that are read."""
+        for led in tuple(self._led.values()):
+            yield from tuple((led.entries or {}).values())
+
+    def epoch_of(self, transactional_id: str) -> CoordinatorEpoch:
+        """The coordinator epoch under which an id is coordinated.
+
+        Raises:
+            NotCoordinator: it is coordinated elsewhere.
+        """
+        return self._coordinated(transactional_id).epoch
+
+    def find(self, transactional_id: str) -> TransactionEntry | None:
+        """The entry of an id, None if it is unknown.
+
+        Raises:
+            InvalidRequest: the id is the empty string.
+            NotCoordinator: it is coordinated elsewhere.
+            CoordinatorLoadInProgress: its partition is still being read.
+        """
+        if not transactional_id:
+            raise InvalidRequest(transactional_id=transactional_id)
+        entries = self._coordinated(transactional_id).entries
+        if entries is None:
+            raise CoordinatorLoadInProgress(transactional_id=transactional_id)
+        return entries.get(transactional_id)
+
+    def known(self, transactional_id: str) -> TransactionEntry:
+        """The entry of an id.
+
+        Raises:
+            InvalidProducerIdMapping: the id is unknown.
+            Refusal: as `find`.
+        """
+        entry = self.find(transactional_id)
+        if entry is None:
+            raise InvalidProducerIdMapping(transactional_id=transactional_id)
+        return entry
+
+    def add(self, transactional_id: str, metadata: TransactionMetadata) -> TransactionEntry:
+        """Remember an id that has just been met, in memory alone."""
+        entry = TransactionEntry(transactional_id, metadata)
+        entries = self._coordinated(transactional_id).entries
+        if entries is None:
+            raise Impossible(f"{transactional_id} is added while its partition is being read")
+        entries[transactional_id] = entry
+        return entry
+
+    def write(self, entry: TransactionEntry, change: TransactionMetadata, now: Timestamp) -> None:
+        """Have the log take a prepared change, then take it over; a failure cancels it.
+
+        Raises:
+            Refusal: the log did not take it; it may be in the log all the same.
+        """
+        try:
+            self.log.write(entry.transactional_id, change, now)
+        except Refusal as refusal:
+            entry.cancel()
+            raise append_refusal(refusal) from refusal
+        entry.complete(change)
+
+    def bury(self, entry: TransactionEntry, now: Timestamp) -> None:
+        """Have the log forget an id, then forget it.
+
+        Raises:
+            Refusal: the log did not take the tombstone.
+        """
+        try:
+            self.log.bury(entry.transactional_id, now)
+        except Refusal as refusal:
+            entry.cancel()
+            raise append_refusal(refusal) from refusal
+        (self._coordinated(entry.transactional_id).entries or {}).pop(entry.transactional_id, None)
+
+    def _coordinated(self, transactional_id: str) -> Coordinated:
+        partition = self.log.partition_of(transactional_id)
+        led = self._led.get(partition)
+        if led is None:
+            raise NotCoordinator(transactional_id=transactional_id, partition=partition)
+        return led
+
+
+def append_refusal(refusal: Refusal) -> Refusal:
+    """What a client is told of a refusal of the log."""
+    return APPEND_ERRORS.get(refusal.code, UnknownServerError)(log=refusal.code.name)

@@ -1,0 +1,112 @@
+"""Produce asks the coordinator whether its partition is in the transaction (ReplicaManager, AddPartitionsToTxnManager).
+
+KIP-890: without the answer a late batch opens a transaction on the partition that nobody ends.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from reference.broker.coordinator_errors import TransactionAbortable
+from reference.broker.ids import ProducerIdentity
+from reference.broker.partition import Partition
+from reference.broker.producer_entry import NO_GUARD
+from reference.broker.transaction_coordinator import TransactionCoordinator
+from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
+from reference.errors import InvalidProducerEpoch, InvalidTxnState, NotEnoughReplicas, Refusal
+from reference.log.batch import RecordBatch
+from spec import rules
+from spec.versions import Profile
+from spec.vocabulary import ErrorCode, Timestamp
+
+ABORTABLE_SINCE: Final = 11
+"""First version of Produce whose clients know TRANSACTION_ABORTABLE."""
+
+ADDS_SINCE: Final = 12
+"""First version of Produce whose partitions the broker itself puts into the transaction (KIP-890, part 2)."""
+
+TOLD: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
+    {
+        ErrorCode.PRODUCER_FENCED: InvalidProducerEpoch,
+        ErrorCode.NETWORK_EXCEPTION: NotEnoughReplicas,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: NotEnoughReplicas,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE: NotEnoughReplicas,
+        ErrorCode.NOT_COORDINATOR: NotEnoughReplicas,
+    }
+)
+"""What a producer is told of the coordinator's errors: those it knows, or one that makes it try again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The verification of one Produce request.
+
+    Attributes:
+        version: of Produce; what the client knows depends on it.
+        names: topic and number of the request's partitions.
+    """
+
+    profile: Profile
+    coordinator: TransactionCoordinator
+    partitions: Mapping[int, Partition]
+    names: Mapping[int, TopicPartition]
+    version: int
+    now: Timestamp
+
+    def __call__(self, transactional_id: str, number: int, batch: RecordBatch) -> int:
+        """The guard that the append of a transactional batch must carry.
+
+        Raises:
+            Refusal: the coordinator says no, in words that the version of Produce has.
+        """
+        if self.is_skipped:
+            return NO_GUARD
+        partition = self.partitions[number]
+        partition.check_leads()
+        self._check_epoch(partition, batch)
+        guard = partition.state.start_verification(
+            batch.producer_id, batch.base_sequence, batch.producer_epoch, self.adds, self.now
+        )
+        if guard != NO_GUARD:
+            self._ask(transactional_id, number, ProducerIdentity(batch.producer_id, batch.producer_epoch))
+        return guard
+
+    @property
+    def adds(self) -> bool:
+        """Whether the broker puts the partition into the transaction."""
+        return self.version >= ADDS_SINCE
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether nobody asks: the setting is off, and the client adds its partitions itself."""
+        return not self.adds and not self.profile.partition_verification
+
+    def _check_epoch(self, partition: Partition, batch: RecordBatch) -> None:
+        # [fence.stale_epoch]
+        current = partition.state.entry(batch.producer_id).epoch
+        if self.profile.stale_epoch_before_asking and batch.producer_epoch < current:
+            raise InvalidProducerEpoch(current=current, got=batch.producer_epoch)
+
+    def _ask(self, transactional_id: str, number: int, producer: ProducerIdentity) -> None:
+        try:
+            self._ask_coordinator(transactional_id, self.names[number], producer)
+        except Refusal as refusal:
+            raise self.told(refusal) from refusal
+
+    def _ask_coordinator(self, transactional_id: str, partition: TopicPartition, producer: ProducerIdentity) -> None:
+        if self.adds:
+            self.coordinator.add_partitions(transactional_id, producer, (partition,), BUMPS_EPOCH)
+            return
+        answered = self.coordinator.verify_partitions(transactional_id, producer, (partition,))
+        if answered[partition] is not ErrorCode.NONE:
+            raise TransactionAbortable(partition=partition)
+
+    def told(self, refusal: Refusal) -> Refusal:
+        """The coordinator's refusal as the version of Produce can say it."""
+        if refusal.code is ErrorCode.TRANSACTION_ABORTABLE and self.version < ABORTABLE_SINCE:
+            return InvalidTxnState(rules.TXN_REGISTERED_BEFORE_DATA, **refusal.values)
+        if refusal.code is ErrorCode.CONCURRENT_TRANSACTIONS and not self.adds:
+            return NotEnoughReplicas(rules.TXN_REGISTERED_BEFORE_DATA, **refusal.values)
+        named = TOLD.get(refusal.code)
+        return refusal if named is None else named(refusal.rule, **refusal.values) if refusal.rule else named()
