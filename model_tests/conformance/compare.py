@@ -12,10 +12,12 @@ from model_tests.conformance.answers import Answer, Seen
 from model_tests.conformance.fields import Json
 from model_tests.conformance.sessions import Marks, Step
 from model_tests.conformance.symbols import Symbols
-from model_tests.conformance.wording import Name, as_recorded, errors_in, state_as_recorded
+from model_tests.conformance.wording import Name, as_recorded, state_as_recorded
+from spec.vocabulary import ErrorCode
 
 MISSING: Final = "(missing)"
-ERROR_FIELDS: Final = frozenset({"response.error", "response.error_code"})
+RACY: Final = "racy: the markers of the transaction before were still on their way"
+RACY_ERROR: Final = "racy_error: the name of the error depends on requests of other clients"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +40,22 @@ def differences(step: Step, answer: Answer, seen: Seen, symbols: Symbols) -> tup
     return tuple(found)
 
 
-def undecided(found: tuple[Difference, ...], marks: Marks, answer: Answer) -> str:
+def undecided(found: tuple[Difference, ...], marks: Marks) -> str:
     """Why the recording itself says that these differences decide nothing; empty if it does not."""
     if marks.racy:
-        return "racy: the markers of the transaction before were still on their way"
-    only_the_error = all(difference.where in ERROR_FIELDS for difference in found)
-    if only_the_error and errors_in(answer) <= marks.accept_errors:
-        return "racy_error: the name of the error depends on requests of other clients"
-    return ""
+        return RACY
+    return RACY_ERROR if all(_is_accepted(difference, marks.accept_errors) for difference in found) else ""
+
+
+def _is_accepted(difference: Difference, errors: frozenset[str]) -> bool:
+    """Whether it is only one of these errors for another, by name or by number."""
+    codes = {ErrorCode[name].value for name in errors if name in ErrorCode.__members__}
+    both = {difference.expected, difference.got} if _is_error(difference.where) else {None}
+    return both <= errors or both <= codes
+
+
+def _is_error(where: str) -> bool:
+    return where.startswith("response.") and where.endswith((".error", ".error_code"))
 
 
 def _state_differences(after: Json, seen: Seen, name: Name) -> Iterator[Difference]:

@@ -23,6 +23,7 @@ from model_tests.conformance.requests import (
     Fetch,
     InitProducerId,
     InjectTransactionState,
+    KnownProducer,
     ListTransactions,
     Marker,
     Produce,
@@ -32,7 +33,7 @@ from model_tests.conformance.requests import (
     WriteTxnMarkers,
 )
 from model_tests.conformance.sessions import DEFAULT_SEGMENT_BYTES
-from model_tests.conformance.specified_coordinator import Coordinator
+from model_tests.conformance.specified_coordinator import STATES, Coordinator
 from model_tests.conformance.specified_fetch import fetched
 from model_tests.conformance.specified_partition import Partition, marker_request
 from model_tests.conformance.specified_produce import Producing
@@ -95,7 +96,8 @@ class OnSpecification:
             case EndTxn():
                 return self._end(request)
             case ListTransactions():
-                return TransactionsListed(ErrorCode.NONE, self._coordinator.listed(request))
+                unknown = tuple(state for state in request.states if state not in STATES)
+                return TransactionsListed(ErrorCode.NONE, self._coordinator.listed(request), unknown)
         return None
 
     def _passing(self, request: Request) -> Answer | None:
@@ -105,10 +107,11 @@ class OnSpecification:
                 self._restart(request)
             case AwaitState() if FORGOTTEN in request.states:
                 self._coordinator.expire(request.transactional_id)
+                self._forget(request.kept)
             case AwaitState():
                 self._coordinator.time_out(request.transactional_id)
             case AwaitProducerExpiry():
-                self._forget(request)
+                self._forget(request.kept)
             case InjectTransactionState():
                 self._coordinator.inject(request)
             case Settle():
@@ -163,7 +166,7 @@ class OnSpecification:
         partition = self._partitions.get(name)
         if partition is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value
-        decided = partition.mark(name, marker, commits=commits, now=self._coordinator.now)
+        decided = partition.mark(name, marker, commits=commits)
         self.decided += (marker_ruled(decided, self._profile),)
         return int(decided.reply.error)
 
@@ -172,10 +175,9 @@ class OnSpecification:
             partition.restart()
         self._coordinator.restart(request.coordinator_epoch)
 
-    def _forget(self, request: AwaitProducerExpiry) -> None:
-        since = self._partitions[request.partition].last_active(int(request.producer_id))
-        for partition in self._partitions.values():
-            partition.forget_before(since)
+    def _forget(self, kept: frozenset[KnownProducer]) -> None:
+        for name, partition in self._partitions.items():
+            partition.forget({int(producer) for where, producer in kept if where == name})
 
 
 def _worded(error: int, version: int, fenced_since: int) -> ErrorCode:

@@ -13,6 +13,7 @@ from model_tests.conformance.requests import (
     Fetch,
     InitProducerId,
     InjectTransactionState,
+    KnownProducer,
     ListTransactions,
     Marker,
     Named,
@@ -48,9 +49,9 @@ def request_of(api: str, step: Fields, origin: int) -> Request:
             epoch = step.within("response").integer("coordinator_epoch", -(2**31), 2**31 - 1, default=0)
             return Restart(request.one_of("signal", "KILL", "TERM") == "TERM", epoch)
         case "_AwaitState":
-            return AwaitState(request.text("transactional_id"), request.texts("states"))
+            return AwaitState(request.text("transactional_id"), request.texts("states"), _kept(step))
         case "_AwaitProducerExpiry":
-            return AwaitProducerExpiry(request.text("partition"), _producer_id(request))
+            return AwaitProducerExpiry(request.text("partition"), _producer_id(request), _kept(step))
         case "_Settle":
             return Settle()
     return _of_coordinator(api, version, request)
@@ -73,6 +74,17 @@ def _of_coordinator(api: str, version: int, request: Fields) -> Request:
             timeout, state = request.integer("timeout", -(2**31), 2**31 - 1), request.text("state")
             return InjectTransactionState(*_identified(request), timeout, state, request.texts("partitions"))
     return Unsupported(api)
+
+
+def _kept(step: Fields) -> frozenset[KnownProducer]:
+    """Every producer that a partition knew after the step."""
+    listed = step.within("after").within("producers")
+    parts = {partition: listed.values_of(partition) for partition in listed.values}
+    return frozenset(
+        (partition, _producer_id(Fields.of(f"{listed.place} {partition}", producer)))
+        for partition, producers in parts.items()
+        for producer in producers
+    )
 
 
 def _init_producer_id(version: int, request: Fields) -> InitProducerId:

@@ -149,20 +149,30 @@ class Restart:
     coordinator_epoch: int = 0
 
 
+KnownProducer: TypeAlias = tuple[str, Named]
+"""A partition, and a producer that it knows."""
+
+
 @dataclass(frozen=True, slots=True)
 class AwaitState:
-    """Time passed until a transactional id had one of these states (or TRANSACTIONAL_ID_NOT_FOUND)."""
+    """Time passed until a transactional id had one of these states (or TRANSACTIONAL_ID_NOT_FOUND).
+
+    Attributes:
+        kept: who was known to which partition then; each partition looks for idle producers at times of its own.
+    """
 
     transactional_id: str
     states: tuple[str, ...]
+    kept: frozenset[KnownProducer] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitProducerExpiry:
-    """Time passed until a partition had forgotten a producer."""
+    """Time passed until a partition had forgotten a producer; `kept` as for AwaitState."""
 
     partition: str
     producer_id: Named
+    kept: frozenset[KnownProducer] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +230,15 @@ def resolved(request: Request, number: Number) -> Request:
             return replace(request, markers=tuple(markers))
         case ListTransactions():
             return replace(request, producer_ids=tuple(number(named) for named in request.producer_ids))
-        case InitProducerId() | AddPartitionsToTxn() | EndTxn() | AwaitProducerExpiry() | InjectTransactionState():
+        case AwaitState():
+            return replace(request, kept=_resolved(request.kept, number))
+        case AwaitProducerExpiry():
+            kept = _resolved(request.kept, number)
+            return replace(request, producer_id=number(request.producer_id), kept=kept)
+        case InitProducerId() | AddPartitionsToTxn() | EndTxn() | InjectTransactionState():
             return replace(request, producer_id=number(request.producer_id))
     return request
+
+
+def _resolved(kept: frozenset[KnownProducer], number: Number) -> frozenset[KnownProducer]:
+    return frozenset((partition, number(named)) for partition, named in kept)

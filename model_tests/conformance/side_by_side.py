@@ -61,7 +61,7 @@ class _Player:
         for number in ids_in(answer, seen):
             self.symbols.meet(number)
         found = differences(step, answer, seen, self.symbols)
-        return found, undecided(found, step.marks, answer) if found else ""
+        return found, undecided(found, step.marks) if found else ""
 
 
 def outcomes(session: Session, sides: Mapping[str, MakeSide] = SIDES) -> Iterator[Outcome]:

@@ -1,7 +1,8 @@
 """The transaction coordinator of the specification's broker: its memory and its log, changed by decisions alone."""
 
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from model_tests.conformance.answers import ListedTransaction, SeenTransaction
 from model_tests.conformance.decided import Ruled
@@ -125,10 +126,9 @@ class Coordinator:
 
     def inject(self, request: InjectTransactionState) -> None:
         """A record gets into the log behind the coordinator's back."""
-        states = {state_name(TransactionEntry(state=state.value)): state for state in TransactionState}
         entry = TransactionEntry(
             known=True,
-            state=states[request.state].value,
+            state=STATES[request.state].value,
             producer_id=int(request.producer_id),
             producer_epoch=request.producer_epoch,
             timeout=request.timeout,
@@ -222,9 +222,17 @@ class Coordinator:
         self.ruled += (Ruled(name, guard, (rule,), on),)
 
 
+def _name(state: TransactionState) -> str:
+    return state.name.title().replace("_", "")
+
+
+STATES: Final = MappingProxyType({_name(state): state for state in TransactionState})
+"""Every state by Kafka's name, as `CompleteCommit`."""
+
+
 def state_name(entry: TransactionEntry) -> str:
-    """Kafka's name of the state, as `CompleteCommit`."""
-    return TransactionState(entry.state).name.title().replace("_", "")
+    """Kafka's name of the state."""
+    return _name(TransactionState(entry.state))
 
 
 def _described(entry: TransactionEntry, registered: Registered) -> SeenTransaction:

@@ -1,5 +1,6 @@
 """A partition of the specification's broker: every change of it is one of the protocol's decisions."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from model_tests.conformance.answers import SeenBatch, SeenPartition, SeenProducer
@@ -7,7 +8,7 @@ from model_tests.conformance.decided import Decided
 from model_tests.conformance.requests import Batch, Marker
 from model_tests.conformance.specified_log import MARKER_SIZE, Aborted, Log, Logged, size_of
 from spec.protocol import append as appending
-from spec.protocol import lso, verification
+from spec.protocol import completing, lso, verification
 from spec.protocol import produce as producing
 from spec.protocol.append import Append
 from spec.protocol.completing import MarkerRequest, to_append
@@ -33,7 +34,6 @@ class Partition:
         self._profile = profile
         self._entries: dict[int, ProducerEntry] = {}
         self._asked: dict[int, VerificationEntry] = {}
-        self._active: dict[int, int] = {}
 
     @property
     def offsets(self) -> LogOffsets:
@@ -50,7 +50,7 @@ class Partition:
         self._asked[producer] = verification.asked(known, request, version)
         return True
 
-    def append(self, name: str, batch: Batch, *, guarded: bool, now: int) -> Decided:
+    def append(self, name: str, batch: Batch, *, guarded: bool) -> Decided:
         """Ask for a client's batch to be appended, and make true what is decided."""
         request = data_request(batch, self.log.end)
         before = self._entries.get(request.producer_id, ProducerEntry())
@@ -59,17 +59,17 @@ class Partition:
         size = size_of(batch.values)
         if outcome.reply.error != ErrorCode.INVALID_RECORD:
             self.log.make_room(size)
-        self._take(request, outcome, Logged(_in_log(batch, outcome.reply.first_offset), size), now)
+        self._take(request, outcome, Logged(_in_log(batch, outcome.reply.first_offset), size))
         return Decided(name, request, ADMITTED, before, outcome, met)
 
-    def mark(self, name: str, marker: MarkerRequest, *, commits: bool, now: int) -> Decided:
+    def mark(self, name: str, marker: MarkerRequest, *, commits: bool) -> Decided:
         """Ask for a marker to be appended, and make true what is decided."""
         request = to_append(marker, self.log.end)
         before = self._entries.get(request.producer_id, ProducerEntry())
         outcome = appending.append(before, request, self._profile)
         self.log.make_room(MARKER_SIZE)
         aborts = outcome.reply.appended and before.in_transaction and not commits
-        self._take(request, outcome, Logged(_marker(request, commits=commits), MARKER_SIZE), now)
+        self._take(request, outcome, Logged(_marker(request, commits=commits), MARKER_SIZE))
         if aborts:
             self._index(request, before)
         return Decided(name, request, ADMITTED, before, outcome)
@@ -80,33 +80,23 @@ class Partition:
         for producer, entry in self._entries.items():
             self._entries[producer] = producing.recovered(entry, self._profile)
 
-    def forget_idle(self, producer: int) -> None:
-        """So much time passes that a producer is forgotten, and all that were idle for as long."""
-        since = self._active.get(producer, ABSENT)
-        self.forget_before(since)
-
-    def forget_before(self, since: int) -> None:
-        """Forget every producer without open transaction that was not heard of after a moment."""
+    def forget(self, kept: Collection[int]) -> None:
+        """So much time has passed that producers are forgotten, but none with an open transaction."""
         for producer, entry in list(self._entries.items()):
-            if self._active[producer] <= since and not entry.in_transaction:
+            if producer not in kept and completing.may_be_forgotten(entry):
                 del self._entries[producer]
-
-    def last_active(self, producer: int) -> int:
-        """When the producer was last heard of."""
-        return self._active.get(producer, ABSENT)
 
     def seen(self) -> SeenPartition:
         """What DescribeProducers and ListOffsets show."""
         producers = tuple(_described(producer, entry) for producer, entry in self._entries.items())
         return SeenPartition(producers, self.log.end, lso.last_stable(self.offsets))
 
-    def _take(self, request: AppendRequest, outcome: Append, logged: Logged, now: int) -> None:
+    def _take(self, request: AppendRequest, outcome: Append, logged: Logged) -> None:
         producer, appended = request.producer_id, outcome.reply.appended
         if appended:
             self.log.add(logged)
         if producer >= 0 and appended:
             self._entries[producer] = outcome.entry
-            self._active[producer] = now
         if producer in self._asked:
             known = self._asked[producer]
             self._asked[producer] = verification.after_append(known, request, appended, self._profile)

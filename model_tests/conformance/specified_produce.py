@@ -47,7 +47,7 @@ class Producing:
             self.decided += (Ruled(batch.partition, "not_verified", (rules.TXN_REGISTERED_BEFORE_DATA,)),)
             return Appended(ErrorCode(told))
         partition, guarded = self.partitions[batch.partition], batch.partition in refusals
-        decided = partition.append(batch.partition, batch, guarded=guarded, now=self.coordinator.now)
+        decided = partition.append(batch.partition, batch, guarded=guarded)
         self.decided += (decided,)
         return _worded(producing.answered(asked, decided.reply, LOG_START))
 

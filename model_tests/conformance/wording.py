@@ -53,11 +53,6 @@ def as_recorded(answer: Answer, recorded: Json, name: Name) -> Json | None:
     return None
 
 
-def errors_in(answer: Answer) -> set[str]:
-    """Name of every error in an answer."""
-    return {error.name for error in _errors_in(answer)}
-
-
 def ids_in(answer: Answer, seen: Seen) -> Iterator[int]:
     """Producer ids that an answer hands out and the state then shows, in the order in which they are met."""
     if isinstance(answer, Initialized | Ended):
@@ -75,19 +70,6 @@ def state_as_recorded(seen: Seen, recorded: Json, name: Name) -> Json:
     }
 
 
-def _errors_in(answer: Answer) -> Iterable[ErrorCode]:
-    match answer:
-        case Produced():
-            return [part.error for part in answer.partitions.values()]
-        case Added():
-            return answer.errors.values()
-        case MarkersWritten():
-            return [error for marker in answer.markers for error in marker.errors.values()]
-        case Fetched() | Initialized() | Ended() | TransactionsListed():
-            return [answer.error]
-    return []
-
-
 def _error(error: ErrorCode) -> dict[str, Any]:
     return {"error": error.name, "error_code": error.value}
 
@@ -103,7 +85,8 @@ def _produced(answer: Produced, recorded: Json) -> Json:
     parts = {partition: _appended(part) for partition, part in answer.partitions.items()}
     if not answer.several:
         return next(iter(parts.values()))
-    return {**_summary(_errors_in(answer), recorded), "partitions": parts}
+    errors = (part.error for part in answer.partitions.values())
+    return {**_summary(errors, recorded), "partitions": parts}
 
 
 def _appended(part: Appended) -> dict[str, Any]:
@@ -155,7 +138,8 @@ def _ended(answer: Ended, recorded: Json, name: Name) -> Json:
 
 def _markers_written(answer: MarkersWritten, recorded: Json, name: Name) -> Json:
     markers = [_marker_written(marker, name) for marker in answer.markers]
-    return {**_summary(_errors_in(answer), recorded), "markers": markers}
+    errors = (error for marker in answer.markers for error in marker.errors.values())
+    return {**_summary(errors, recorded), "markers": markers}
 
 
 def _marker_written(marker: MarkerWritten, name: Name) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from spec import rules
-from spec.algebra import Term, all_of, choose
+from spec.algebra import Term, all_of, choose, negate
 from spec.protocol.coordinator import (
     BUMPING,
     TransactionEntry,
@@ -16,7 +16,7 @@ from spec.protocol.coordinator import (
 from spec.protocol.ending import EndRequest
 from spec.protocol.guards import PASSED
 from spec.protocol.ids import fencing_epoch
-from spec.protocol.records import AppendRequest
+from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, Origin, TransactionState
 
@@ -111,6 +111,11 @@ def is_timed_out(entry: TransactionEntry, now: Term) -> Term:
 def is_expired(entry: TransactionEntry, now: Term, expiration: Term) -> Term:
     """Nothing happened to the id for so long that it is forgotten."""
     return all_of(entry.known, is_at_rest(entry), entry.pending == ABSENT, entry.update_time + expiration <= now)
+
+
+def may_be_forgotten(entry: ProducerEntry) -> Term:
+    """A partition forgets a producer that was idle for long, but never one with an open transaction."""
+    return negate(entry.in_transaction)
 
 
 def expire(entry: TransactionEntry) -> Transition:
