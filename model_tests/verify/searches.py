@@ -66,6 +66,7 @@ INSTANCES: Final = (
         Knobs(in_flight=2, requests=5, appends=3, fails_over=False),
         _depths(0, 0, 10),
         epochs=3,
+        from_effort=Effort.DEFAULT,
     ),
     Instance(
         "wrapping",
@@ -125,8 +126,14 @@ def bounded(effort: Effort, only: Iterable[Rule] = SEARCHED) -> tuple[tuple[Resu
 
 
 def explored(rule: Rule) -> Result:
-    """The small instances explored for one rule, without bounded search: seconds, not minutes."""
-    return _result(rule, [_look(i, (rule,), 0) for i in INSTANCES if i.from_effort is Effort.QUICK])
+    """Small instances explored for one rule until one violates it: seconds, not minutes."""
+    looks: list[Looked] = []
+    for instance in INSTANCES:
+        if instance.from_effort is not Effort.DEEP:
+            looks.append(_look(instance, (rule,), 0))
+        if looks[-1].refuted:
+            break
+    return _result(rule, looks)
 
 
 def _look_for_all(instance: Instance, asked: tuple[Rule, ...], depth: int) -> Mapping[Rule, Looked]:

@@ -8,11 +8,11 @@ from spec import rules
 from spec.algebra import Term, negate
 from spec.engines.induction import START, Prover, prove, prove_fact
 from spec.engines.reading_z3 import WIRE
-from spec.engines.verdict import Proved, Refuted
+from spec.engines.verdict import Proved, Refuted, passed
 from spec.protocol import fence, seq
 from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry
 from spec.rules import Rule
-from spec.systems.decision_facts import Sequences, Turns, arithmetic_fact, stale_epoch_facts, wrapping_fact
+from spec.systems.decision_facts import Turns, arithmetic_fact, stale_epoch_facts, wrapping_fact
 from spec.systems.decision_facts import _near as near
 from spec.systems.idempotence.stream import UNWRAPPED, Knobs
 from spec.systems.idempotence.system import idempotence
@@ -62,16 +62,16 @@ BROKEN = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_system_is_not_proved(name: str) -> None:
     """The obligation that fails is the one that the change breaks."""
-    knobs, obligation = BROKEN[name]
+    knobs, wanted = BROKEN[name]
 
-    assert obligation in failing(knobs)
+    obligation = next(o for o in Prover(idempotence(knobs)).obligations() if str(o) == wanted)
+
+    assert not passed(obligation.verdict)
 
 
-@pytest.mark.slow
 def test_a_release_that_starts_at_0_needs_no_order_of_arrival() -> None:
     """Before 2.5 an unknown producer starts at sequence 0, and nothing need be assumed of its first batch."""
     before_2_5 = Knobs(first_in_order=False, profile=replace(UNWRAPPED, any_first_sequence=False))
@@ -108,8 +108,6 @@ def test_wrapping_is_claimed_of_something() -> None:
 
     assert near(entry, request, Turns(request=1, cached_0=-1))
     assert wrapping_fact().holds(entry, request, Turns(request=1, cached_0=-1))
-    assert arithmetic_fact().name == "arithmetic_is_modular"
-    assert Sequences().left == 0
 
 
 def never(*_: object, **__: object) -> Term:

@@ -16,6 +16,7 @@ COUNTS = {
     "all faults": (256, 1312),
     "five in flight": (339, 3068),
     "wrapping": (49, 179),
+    "three epochs": (3117, 18366),
     "batches of two sizes": (1737, 9306),
 }
 """States and edges of the whole instance."""

@@ -30,9 +30,8 @@ def test_the_decision_is_the_same_in_the_solver_as_in_python(numbers: Numbers) -
 
     for _ in range(20):
         values = {name: drawn(chance, name, bool if kind is bool else int) for name, kind in names.items()}
-        expected = append(
-            build(ProducerEntry, lambda n, v=values: v[n]), build(AppendRequest, lambda n, v=values: v[n]), NEWEST
-        )
+        entry, request = build(ProducerEntry, values.__getitem__), build(AppendRequest, values.__getitem__)
+        expected = append(entry, request, NEWEST)
 
         assert expected.entry == evaluate_record(terms.entry, values, numbers)
         assert bool(expected.reply.appended) == evaluate(terms.reply.appended, values, numbers)

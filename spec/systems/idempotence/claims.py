@@ -23,13 +23,20 @@ def _before(low: Term, *numbers: Term) -> Term:
     return all_of(numbers[0] >= low, *(left < right for left, right in pairwise(numbers)))
 
 
+def _given(premise: Term, conclusion: Callable[[], Term]) -> Term:
+    """The premise implies the conclusion, which is looked at only where the premise may hold."""
+    return True if premise is False else implies(premise, conclusion())
+
+
 # --- theorems -------------------------------------------------------------------------------------------------
 
 
 def logged_at_most_once(stream: Stream, i: Term, j: Term) -> Term:
     """No two positions of the log hold the same batch."""
-    apart = negate(stream.batch(stream.written(i)) == stream.batch(stream.written(j)))
-    return implies(_before(0, i, j, stream.length()), apart)
+    return _given(
+        _before(0, i, j, stream.length()),
+        lambda: negate(stream.batch(stream.written(i)) == stream.batch(stream.written(j))),
+    )
 
 
 def acknowledged_is_logged(stream: Stream, batch: Term) -> Term:
@@ -41,22 +48,44 @@ def acknowledged_is_logged(stream: Stream, batch: Term) -> Term:
 
 def log_order_is_send_order(stream: Stream, i: Term, j: Term) -> Term:
     """Of two batches in the log the earlier one was sent first."""
-    ordered = stream.batch(stream.written(i)) <= stream.batch(stream.written(j))
-    return implies(_before(0, i, j, stream.length()), ordered)
+    return _given(
+        _before(0, i, j, stream.length()),
+        lambda: stream.batch(stream.written(i)) <= stream.batch(stream.written(j)),
+    )
+
+
+def epochs_never_fall(stream: Stream, i: Term, j: Term) -> Term:
+    """No batch of a lower epoch is in the log after one of a higher epoch."""
+    return _given(
+        _before(0, i, j, stream.length()),
+        lambda: stream.epoch(stream.written(i)) <= stream.epoch(stream.written(j)),
+    )
 
 
 def resend_is_recognised(stream: Stream, batch: Term) -> Term:
     """A resend of a batch in flight that is in the log is a duplicate to the leader."""
     current, place = stream.current(batch), stream.place(batch)
     logged = all_of(stream.in_flight(batch), place >= 0, stream.written(place) == current)
-    return implies(logged, stream.decided(current).reply.duplicate)
+    return _given(logged, lambda: stream.decided(current).reply.duplicate)
+
+
+def lower_epoch_is_refused(stream: Stream, request: Term) -> Term:
+    """A request of a lower epoch than the one the leader knows is neither appended nor taken for a duplicate."""
+    known = stream.entry(stream.length()).epoch
+    stale = all_of(_before(0, request, stream.requests()), stream.epoch(request) < known)
+
+    def refused() -> Term:
+        reply = stream.decided(request).reply
+        return all_of(negate(reply.appended), negate(reply.duplicate))
+
+    return _given(stale, refused)
 
 
 def next_in_order_is_appended(stream: Stream, batch: Term) -> Term:
     """A batch in flight that is the first of its epoch, or follows the log's last, is appended when it arrives."""
     current = stream.current(batch)
     due = all_of(stream.in_flight(batch), stream.place(batch) == ABSENT, _is_next(stream, current))
-    return implies(due, stream.decided(current).reply.appended)
+    return _given(due, lambda: stream.decided(current).reply.appended)
 
 
 def _is_next(stream: Stream, request: Term) -> Term:
@@ -65,18 +94,11 @@ def _is_next(stream: Stream, request: Term) -> Term:
     return any_of(request == 0, stream.epoch(request - 1) < stream.epoch(request), follows)
 
 
-def epochs_never_fall(stream: Stream, i: Term, j: Term) -> Term:
-    """No batch of a lower epoch is in the log after one of a higher epoch."""
-    risen = stream.epoch(stream.written(i)) <= stream.epoch(stream.written(j))
-    return implies(_before(0, i, j, stream.length()), risen)
-
-
-def lower_epoch_is_refused(stream: Stream, request: Term) -> Term:
-    """A request of a lower epoch than the last batch's is neither appended nor taken for a duplicate."""
-    reply = stream.decided(request).reply
-    known = stream.entry(stream.length()).epoch
-    stale = all_of(_before(0, request, stream.requests()), stream.epoch(request) < known)
-    return implies(stale, all_of(negate(reply.appended), negate(reply.duplicate)))
+def lowest_is_next(stream: Stream, batch: Term) -> Term:
+    """While nothing is in doubt, the lowest batch in flight is in the log or next in order."""
+    lowest = all_of(stream.in_flight(batch), any_of(batch == 0, stream.settled(batch - 1)))
+    absent = all_of(negate(stream.unresolved()), stream.place(batch) == ABSENT)
+    return implies(all_of(lowest, absent), _is_next(stream, batch))
 
 
 # --- lemmas ---------------------------------------------------------------------------------------------------
@@ -218,13 +240,6 @@ def resolved_is_replicated(stream: Stream, batch: Term) -> Term:
     """While nothing is in doubt, every settled batch of the client's epoch is below the high watermark."""
     sure = all_of(negate(stream.unresolved()), stream.given_up(batch), stream.epoch(batch) == stream.client_epoch())
     return implies(sure, _before(0, stream.place(batch), stream.replicated()))
-
-
-def lowest_is_next(stream: Stream, batch: Term) -> Term:
-    """While nothing is in doubt, the lowest batch in flight is in the log or next in order."""
-    lowest = all_of(stream.in_flight(batch), any_of(batch == 0, stream.settled(batch - 1)))
-    absent = all_of(negate(stream.unresolved()), stream.place(batch) == ABSENT)
-    return implies(all_of(lowest, absent), _is_next(stream, batch))
 
 
 class Claims:
