@@ -1,0 +1,123 @@
+"""A replica whose log is on disk: the append path of `Partition`, with snapshots, indexes and recovery."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from reference.broker.partition import Partition
+from reference.broker.producer_append import ProducerAppend
+from reference.broker.producer_state import PRODUCER_EXPIRATION_MS
+from reference.broker.txn_index import AbortedTxn, TransactionIndex
+from reference.log.batch import RecordBatch
+from reference.log.clean_log import Cleaning, clean_log
+from reference.log.config import DEFAULT, LogConfig
+from reference.log.disk_log import DiskLog
+from reference.log.recovery import recover
+from reference.log.repairs import Repair
+from reference.log.state_loading import StateLoader
+from spec.versions import Profile
+from spec.vocabulary import Offset, Timestamp
+
+
+class DiskTransactionIndex(TransactionIndex):
+    """The aborted transactions of all segments; each is in the file of the segment that holds its marker."""
+
+    __slots__ = ("_disk",)
+
+    def __init__(self, disk: DiskLog) -> None:
+        """What the segments have noted."""
+        super().__init__()
+        self._disk = disk
+        self._entries = list(disk.aborted_from(0))
+
+    def append(self, entry: AbortedTxn) -> None:
+        """Note an aborted transaction in memory and in its segment's file."""
+        super().append(entry)
+        self._disk.append_aborted(entry)
+
+
+class DiskPartition(Partition):
+    """A replica in a directory; a batch is on disk before its producer's state changes.
+
+    Attributes:
+        disk: the log, also as `log`.
+        repairs: what had to be done when the directory was opened.
+    """
+
+    __slots__ = ("disk", "repairs")
+
+    def __init__(
+        self,
+        directory: Path,
+        profile: Profile,
+        config: LogConfig = DEFAULT,
+        *,
+        leads: bool = True,
+        alone: bool = True,
+        now: int = 0,
+        clean: bool = False,
+        log_start: int = 0,
+        recovery_point: int = 0,
+        high_watermark: int | None = None,
+        expiration_ms: int = PRODUCER_EXPIRATION_MS,
+    ) -> None:
+        """Open a directory, new or left behind; without a checkpointed high watermark it is the log end if alone."""
+        super().__init__(profile, leads=leads, alone=alone, expiration_ms=expiration_ms)
+        recovered = recover(
+            directory,
+            profile,
+            config,
+            now=now,
+            clean=clean,
+            log_start=log_start,
+            recovery_point=recovery_point,
+            expiration_ms=expiration_ms,
+        )
+        self.disk: DiskLog = recovered.log
+        self.log = recovered.log  # type: ignore[assignment]  # it does what PartitionLog does
+        self.state = recovered.state
+        self.aborted = DiskTransactionIndex(self.disk)
+        self.repairs: tuple[Repair, ...] = recovered.repairs
+        known = self.disk.log_end if alone and high_watermark is None else high_watermark or 0
+        self.advance_high_watermark(max(known, self.disk.log_start))
+
+    def write(self, placed: Sequence[RecordBatch], parts: Iterable[ProducerAppend]) -> None:
+        """Put placed batches into the log; a new segment begins with a snapshot of what came before."""
+        if self.disk.must_roll(placed):
+            self.roll(placed[0].base_offset)
+        super().write(placed, parts)
+
+    def roll(self, base_offset: int | None = None) -> None:
+        """Begin a new segment, and take a snapshot there."""
+        segment = self.disk.roll(base_offset)
+        self.disk.snapshots.take(segment.base_offset, self.state.producers)
+
+    def retain(self, now: Timestamp) -> int:
+        """Drop the segments that retention lets go; how many."""
+        if self.disk.expired(now, self.high_watermark) == len(self.disk.segments) and self.disk.active.size:
+            self.roll()
+        return self.disk.retain(now, self.high_watermark)
+
+    def clean(self, now: Timestamp, first_dirty: int = 0) -> Cleaning:
+        """Compact the segments below the last stable offset."""
+        producers = self.state.producers
+        return clean_log(self.disk, producers, first_dirty=first_dirty, last_stable=self.last_stable, now=now)
+
+    def truncate(self, offset: int, now: Timestamp) -> None:
+        """Drop everything from `offset` on; the producer state comes from a snapshot and what is left behind it."""
+        self.disk.truncate(offset)
+        self.aborted.truncate(offset)
+        self.high_watermark = Offset(min(self.high_watermark, self.disk.log_end))
+        loader = StateLoader(self.state, self.disk.snapshots, now)
+        loader.load(self.disk.segments, self.disk.log_start, self.disk.log_end)
+        self.repairs = (*self.repairs, *loader.repairs)
+        self.state.on_high_watermark(self.high_watermark)
+
+    def close(self) -> None:
+        """Stop cleanly: with a snapshot at the log end, and complete indexes."""
+        if self.disk.log_end > max(self.disk.snapshots.offsets(), default=self.disk.log_start):
+            self.disk.snapshots.take(self.disk.log_end, self.state.producers)
+        self.disk.close()
+
+    def crash(self) -> None:
+        """End without any of that; the directory stays as it is."""
+        self.disk.release()

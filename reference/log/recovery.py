@@ -1,0 +1,254 @@
+"""Opening a partition's directory after a clean stop or a crash at any point (LogLoader, UnifiedLog).
+
+What is on disk is trusted as far as it checks: a damaged batch ends the log, a damaged index or snapshot is derived
+anew. Everything that is dropped or derived is named in the result.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from reference.broker.producer_state import PRODUCER_EXPIRATION_MS, ProducerState
+from reference.broker.txn_index import AbortedTxn
+from reference.log import checkpoint_file, file_names, offset_index, time_index, txnindex_file
+from reference.log.config import DEFAULT, LogConfig
+from reference.log.damaged_file import DamagedFile
+from reference.log.disk_log import DiskLog
+from reference.log.leader_epochs import LeaderEpochs
+from reference.log.left_files import tidy
+from reference.log.reader import Placed
+from reference.log.record import MalformedRecords
+from reference.log.repairs import Repair, RepairKind
+from reference.log.segment import Segment
+from reference.log.segment_index import FIELD_LIMIT
+from reference.log.snapshots import Snapshots
+from reference.log.state_loading import StateLoader
+from spec.versions import Profile
+from spec.vocabulary import Offset, Timestamp
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """A log that is open, what its replica knows of producers, and what had to be done for it.
+
+    Attributes:
+        log: open for appends.
+        state: producer state at the log end; of each producer the newest batch that a snapshot kept, and what was
+            replayed since. After a crash that is one batch, because each segment that is checked ends in a snapshot.
+        repairs: in the order of doing; empty after a clean stop.
+        replayed: batches that were read to derive the state.
+    """
+
+    log: DiskLog
+    state: ProducerState
+    repairs: tuple[Repair, ...]
+    replayed: int
+
+
+def recover(
+    directory: Path,
+    profile: Profile,
+    config: LogConfig = DEFAULT,
+    *,
+    now: int = 0,
+    clean: bool = False,
+    log_start: int = 0,
+    recovery_point: int = 0,
+    expiration_ms: int = PRODUCER_EXPIRATION_MS,
+) -> Recovered:
+    """Open a partition's directory.
+
+    Args:
+        directory: of the partition; it is made if it is missing.
+        profile: version whose rules the replay follows.
+        config: settings of the log.
+        now: milliseconds; producers that were silent for too long before are not restored.
+        clean: the broker stopped cleanly, so that segments need no check.
+        log_start: from the checkpoint of log starts.
+        recovery_point: from its checkpoint; segments below were forced to disk and need no check.
+        expiration_ms: setting `producer.id.expiration.ms`.
+
+    Raises:
+        Refusal: a batch of the log breaks a rule that its version's replicas insist on; Kafka does not start either.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    loader = StateLoader(ProducerState(profile, expiration_ms), Snapshots(directory), Timestamp(now))
+    recovery = _Recovery(directory, config, loader)
+    return recovery.run(clean, Offset(log_start), recovery_point)
+
+
+class _Recovery:
+    """One opening of one directory."""
+
+    def __init__(self, directory: Path, config: LogConfig, loader: StateLoader) -> None:
+        self.directory = directory
+        self.config = config
+        self.loader = loader
+        self.repairs = tidy(directory)
+        self.epochs = self.read_epochs()
+
+    def run(self, clean: bool, log_start: Offset, recovery_point: int) -> Recovered:
+        segments = self.open_segments(clean, log_start, recovery_point)
+        log_end = segments[-1].next_offset if segments else log_start
+        if log_start > log_end:
+            self.remove_all(segments, f"the log start is {log_start}")
+        log = DiskLog(self.directory, self.config, segments, log_start, self.epochs)
+        self.epochs.truncate_end(log.log_end)
+        self.epochs.truncate_start(log.log_start)
+        self.load_state(log, clean)
+        return Recovered(log, self.loader.state, (*self.repairs, *self.loader.repairs), self.loader.replayed)
+
+    # --- segments ---------------------------------------------------------------------------------------------
+
+    def open_segments(self, clean: bool, log_start: Offset, recovery_point: int) -> list[Segment]:
+        """Every segment up to the first that had to be cut."""
+        bases = list(file_names.files_of(self.directory, file_names.LOG))
+        segments: list[Segment] = []
+        for number, base in enumerate(bases):
+            following = bases[number + 1] if number + 1 < len(bases) else None
+            flushed = following is not None and following <= recovery_point
+            segment = Segment(self.directory, base, self.config)
+            segments.append(segment)
+            if (clean or flushed) and self.adopt_indexes(segment):
+                continue
+            if self.check(segments, max(log_start, bases[0])):
+                self.remove_all([Segment(self.directory, later, self.config) for later in bases[number + 1 :]], "a cut")
+                break
+        return segments
+
+    def adopt_indexes(self, segment: Segment) -> bool:
+        """Take over the segment's indexes as they are; False if they or the batches behind them do not check."""
+        try:
+            positions = offset_index.decode(segment.path(file_names.INDEX).read_bytes()).entries
+            times = time_index.decode(segment.path(file_names.TIME_INDEX).read_bytes()).entries
+            path = segment.path(file_names.TXN_INDEX)
+            aborted = txnindex_file.decode(path.read_bytes(), segment.base_offset) if path.exists() else ()
+        except (DamagedFile, FileNotFoundError) as damage:
+            detail = damage.strerror if isinstance(damage, OSError) else str(damage)
+            self.repairs.append(Repair(RepairKind.REBUILT_INDEX, segment.path(file_names.INDEX).name, str(detail)))
+            return False
+        segment.index.load(positions, times, segment.size)
+        segment.aborted = list(aborted)
+        return self.read_tail(segment)
+
+    def read_tail(self, segment: Segment) -> bool:
+        """Read the batches behind the last index entry; False if they are not what the entry says, or damaged."""
+        last = segment.index.positions[-1] if segment.index.positions else offset_index.OffsetPosition(0, 0)
+        for found in segment.found_from(last.position):
+            if not isinstance(found, Placed) or found.batch.last_offset < segment.base_offset + last.relative_offset:
+                name = segment.path(file_names.LOG).name
+                self.repairs.append(Repair(RepairKind.REBUILT_INDEX, name, f"the index does not fit at {last}"))
+                return False
+            segment.index.raise_latest(found.batch.last_offset, found.batch.max_timestamp)
+            segment.next_offset = Offset(found.batch.last_offset + 1)
+            if segment.first_timestamp is None:
+                segment.first_timestamp = found.batch.max_timestamp
+        if last.position >= max(segment.size, 1):
+            name = segment.path(file_names.INDEX).name
+            self.repairs.append(Repair(RepairKind.REBUILT_INDEX, name, f"{last} is beyond {segment.size} bytes"))
+            return False
+        return True
+
+    def check(self, segments: list[Segment], log_start: Offset) -> bool:
+        """Check the last of the segments batch by batch, derive its indexes; whether it had to be cut."""
+        segment = segments[-1]
+        self.loader.start(log_start, segment.base_offset)
+        for earlier in segments[:-1]:
+            if earlier.next_offset > self.loader.reached:
+                self.loader.replay(earlier.walk(self.loader.reached), earlier.next_offset)
+        checked = _Check(segment, self.loader, self.epochs)
+        end = segment.rebuild_index(checked.intact())
+        segment.replace_aborted(checked.aborted)
+        cut = segment.cut(end)
+        if cut:
+            detail = f"{cut} bytes at {end}: {checked.damage}"
+            self.repairs.append(Repair(RepairKind.CUT_SEGMENT, segment.path(file_names.LOG).name, detail))
+        if segment.size:
+            self.loader.take(segment.next_offset)
+        segment.seal()
+        return cut > 0
+
+    def remove_all(self, segments: list[Segment], why: str) -> None:
+        """Remove segments with their files."""
+        for segment in segments:
+            self.repairs.append(Repair(RepairKind.REMOVED_SEGMENT, segment.path(file_names.LOG).name, why))
+            segment.delete()
+            self.loader.snapshots.delete(segment.base_offset)
+        segments.clear()
+
+    # --- state ------------------------------------------------------------------------------------------------
+
+    def read_epochs(self) -> LeaderEpochs:
+        """The checkpoint of leader epochs; a damaged one starts empty, and checked segments fill it."""
+        path = self.directory / file_names.LEADER_EPOCHS
+        try:
+            entries = checkpoint_file.decode_epochs(path.read_bytes()) if path.exists() else None
+        except DamagedFile as damage:
+            self.repairs.append(Repair(RepairKind.REBUILT_EPOCHS, path.name, str(damage)))
+            entries = None
+        return LeaderEpochs(self.directory, entries or ())
+
+    def load_state(self, log: DiskLog, clean: bool) -> None:
+        """Producer state at the log end. A clean stop without any snapshot is taken for an upgrade: no state."""
+        self.loader.snapshots.remove_strays(segment.base_offset for segment in log.segments)
+        if clean and not self.loader.snapshots.offsets():
+            for offset in sorted({*(segment.base_offset for segment in log.segments[-2:]), log.log_end}):
+                if offset > log.log_start:
+                    self.loader.snapshots.take(offset, {})
+            self.warn(log, log.log_end > 0, "a clean stop left no snapshot")
+            return
+        self.loader.load(log.segments, log.log_start, log.log_end)
+        lost = log.log_end > 0 and log.log_start == log.log_end and not self.loader.state.producers
+        self.warn(log, lost, "no message is left to derive it from")
+
+    def warn(self, log: DiskLog, lost: bool, why: str) -> None:
+        """Say that nothing is known of producers where something may have been."""
+        if lost:
+            self.repairs.append(Repair(RepairKind.NO_STATE, log.directory.name, why))
+
+
+class _Check:
+    """One pass over a segment: the batches that stand, and what they mean for producers and epochs."""
+
+    def __init__(self, segment: Segment, loader: StateLoader, epochs: LeaderEpochs) -> None:
+        self.segment = segment
+        self.loader = loader
+        self.epochs = epochs
+        self.aborted: list[AbortedTxn] = []
+        self.damage = ""
+
+    def intact(self) -> Iterator[Placed]:
+        """The batches up to the first that is damaged or does not ascend."""
+        expected, limit = self.segment.base_offset, self.segment.base_offset + FIELD_LIMIT
+        for found in self.segment.found_from():
+            if not isinstance(found, Placed):
+                self.damage = f"{found.kind}, {found.detail}"
+                return
+            batch = found.batch
+            if not (expected <= batch.base_offset <= batch.last_offset < limit):
+                self.damage = f"offsets {batch.base_offset} to {batch.last_offset} where {expected} is next"
+                return
+            if not self.follow(found):
+                return
+            expected = Offset(batch.last_offset + 1)
+            yield found
+
+    def follow(self, placed: Placed) -> bool:
+        """Take the batch into state and epochs; False if its control record cannot be read."""
+        batch = placed.batch
+        if batch.leader_epoch > self.epochs.latest:
+            self.epochs.assign(batch.leader_epoch, batch.base_offset)
+        if batch.base_offset < self.loader.reached:
+            return True
+        state = self.loader.state
+        try:
+            completed = state.replay(batch)
+        except MalformedRecords as damage:
+            self.damage = str(damage)
+            return False
+        self.loader.replayed += 1
+        for txn in completed:
+            if txn.aborted:
+                stable = state.last_stable_after(txn)
+                self.aborted.append(AbortedTxn(txn.producer_id, txn.first_offset, txn.marker_offset, stable))
+        return True

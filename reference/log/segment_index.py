@@ -1,0 +1,86 @@
+"""Both sparse indexes of one segment as they grow: when an entry is due, and what it says (LogSegment).
+
+An entry is due before a batch if more than the interval was appended since the last one; the last timestamp entry
+comes when the segment is closed. This is what recovery rebuilds from the log alone. A running broker's files may
+differ in three ways that the log does not tell: it counts bytes anew after each start, it adds one entry at most for
+one append of several batches (a follower's fetch, the cleaner's chunk), and each clean stop leaves a timestamp entry.
+"""
+
+from typing import Final
+
+from reference.log import offset_index, time_index
+from reference.log.offset_index import OffsetPosition
+from reference.log.time_index import TimestampOffset
+from spec.vocabulary import NO_TIMESTAMP, Timestamp
+
+FIELD_LIMIT: Final = 2**31
+"""Relative offsets and positions are below this."""
+
+
+class SegmentIndex:
+    """The entries of one segment's indexes.
+
+    Attributes:
+        base_offset: of the segment.
+        interval: bytes after which an entry is due.
+        positions: entries of the offset index.
+        times: entries of the time index.
+        max_timestamp: latest in the segment, -1 none.
+    """
+
+    __slots__ = ("_entry_position", "_latest_at", "base_offset", "interval", "max_timestamp", "positions", "times")
+
+    def __init__(self, base_offset: int, interval: int = offset_index.INTERVAL) -> None:
+        """Indexes without entries."""
+        self.base_offset = base_offset
+        self.interval = interval
+        self.positions: list[OffsetPosition] = []
+        self.times: list[TimestampOffset] = []
+        self.max_timestamp = NO_TIMESTAMP
+        self._latest_at = 0
+        self._entry_position = 0
+
+    def add(self, position: int, last_offset: int, max_timestamp: Timestamp) -> bool:
+        """Take notice of a batch; whether an entry was due before it."""
+        relative = last_offset - self.base_offset
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp, self._latest_at = max_timestamp, relative
+        if position - self._entry_position <= self.interval:
+            return False
+        self.positions.append(OffsetPosition(relative, position))
+        self.note_time()
+        self._entry_position = position
+        return True
+
+    def note_time(self) -> bool:
+        """Add the latest timestamp if it is later than the last entry's; whether it was."""
+        if self.max_timestamp <= (self.times[-1].timestamp if self.times else NO_TIMESTAMP):
+            return False
+        self.times.append(TimestampOffset(self.max_timestamp, self._latest_at))
+        return True
+
+    def load(self, positions: tuple[OffsetPosition, ...], times: tuple[TimestampOffset, ...], size: int) -> None:
+        """Take over the entries of files; bytes are counted anew from the segment's `size` on."""
+        self.positions, self.times, self._entry_position = list(positions), list(times), size
+        if times:
+            self.max_timestamp, self._latest_at = times[-1]
+
+    def raise_latest(self, last_offset: int, max_timestamp: Timestamp) -> None:
+        """Take notice of the timestamps of a batch behind the last entry."""
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp, self._latest_at = max_timestamp, last_offset - self.base_offset
+
+    def truncate(self, offset: int, size: int) -> None:
+        """Drop the entries at `offset` or beyond; the latest timestamp is then the last entry's."""
+        kept = [entry for entry in self.positions if self.base_offset + entry.relative_offset < offset]
+        times = [entry for entry in self.times if self.base_offset + entry.relative_offset < offset]
+        self.max_timestamp, self._latest_at = NO_TIMESTAMP, 0
+        self.load(tuple(kept), tuple(times), size)
+
+    def position_before(self, offset: int) -> int:
+        """Where a scan for the offset begins."""
+        return offset_index.lookup(self.positions, offset - self.base_offset)
+
+    def offset_before(self, timestamp: int) -> int:
+        """The offset from which a scan for the time begins."""
+        return self.base_offset + time_index.lookup(self.times, timestamp)
