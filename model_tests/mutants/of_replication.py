@@ -4,12 +4,11 @@ from typing import Final
 
 from model_tests.mutants.planted import Patch, Planted
 from reference.broker.partition import Partition
+from reference.broker.produce import PartitionAnswer
 from reference.broker.producer_state import ProducerState, Snapshot
 from reference.broker.replicated import ReplicatedPartition
-from reference.cluster import Cluster, Request
-from reference.broker.produce import PartitionAnswer
-from reference.cluster import Response
 from reference.client.producer import Reply
+from reference.cluster import Cluster, Request, Response
 from reference.log.batch import RecordBatch
 from spec import rules
 from spec.vocabulary import Timestamp

@@ -28,14 +28,17 @@ RULES: Final = (
 )
 """The rules that the machine has invariants for."""
 
+EXAMPLES: Final = {Effort.QUICK: 240, Effort.DEFAULT: 600, Effort.DEEP: 5000}
+"""A run of this machine is cheap: the quick efforts get more of them than other state machines."""
+
 FORGETFUL_SHARE: Final = 5
 """One in so many examples is run with producer state that expires."""
 
 
 def evidence(effort: Effort) -> Part:
     """Run the machine with state retained, and a smaller number of runs with state that expires."""
-    chosen = hypothesis_settings(effort)
-    fewer = settings(chosen, max_examples=chosen.max_examples // FORGETFUL_SHARE)
+    chosen = settings(hypothesis_settings(effort), max_examples=EXAMPLES[effort])
+    fewer = settings(chosen, max_examples=EXAMPLES[effort] // FORGETFUL_SHARE)
     retained, forgetful = Ledger(), Ledger()
     started = time.monotonic()
     failures = [
