@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
 from time import perf_counter
 from typing import Final
 
@@ -22,6 +21,14 @@ from spec.versions import NEWEST, PROFILES, Profile
 
 LISTED: Final = 100
 """Violating steps that are explained; all are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    traces: int
+    steps: int
+    profiles: Mapping[str, Profile]
+    quarantined: tuple[Quarantined, ...]
 
 
 def run(path: str, master: str = LOCAL) -> CheckReport:
@@ -43,7 +50,15 @@ def check(steps: DataFrame, path: str = "traces") -> CheckReport:
     if not survey.steps:
         raise BadInput(f"{path}: the trace files hold no step")
     good = trace_files.judgeable(steps)
-    judged = judge_steps(good, survey.profiles).persist()  # few bytes a step, and no filter is pushed below
+    chains = trace_files.of_whole_traces(good) if survey.quarantined else good
+    judged = judge_steps(good, chains, survey.profiles).persist()  # few bytes a step; and no filter is pushed below
+    try:
+        return _report(survey, good, judged, started)
+    finally:
+        judged.unpersist()
+
+
+def _report(survey: _Survey, steps: DataFrame, judged: DataFrame, started: float) -> CheckReport:
     counts = _counted(judged)
     return CheckReport(
         traces=survey.traces,
@@ -51,30 +66,21 @@ def check(steps: DataFrame, path: str = "traces") -> CheckReport:
         seconds=perf_counter() - started,
         rules=tuple(_rule_counts(counts)),
         branches=tuple(_branch_counts(counts)),
-        violations=tuple(_explained(good, judged)) if any(row["violated"] for row in counts) else (),
+        violations=tuple(_explained(steps, judged)) if any(row["violated"] for row in counts) else (),
         quarantined=survey.quarantined,
     )
 
 
-def judge_steps(steps: DataFrame, profiles: Mapping[str, Profile]) -> DataFrame:
-    """Row and link verdicts on the append steps among these."""
-    parts = [links.link_verdicts(steps)]
-    if profiles:
-        parts.append(verdicts.row_verdicts(steps.where(verdicts.APPEND), profiles))
-    return reduce(DataFrame.union, parts)
-
-
-@dataclass(frozen=True, slots=True)
-class _Survey:
-    traces: int
-    steps: int
-    profiles: Mapping[str, Profile]
-    quarantined: tuple[Quarantined, ...]
+def judge_steps(steps: DataFrame, chains: DataFrame, profiles: Mapping[str, Profile]) -> DataFrame:
+    """Row verdicts on the append steps, and link verdicts on those steps whose traces are whole."""
+    linked = links.link_verdicts(chains)
+    return linked.union(verdicts.row_verdicts(steps.where(verdicts.APPEND), profiles)) if profiles else linked
 
 
 def _survey(steps: DataFrame) -> _Survey:
     """What there is: how many traces and steps, of which profiles, and what must be set aside."""
-    groups = trace_files.with_reason(steps).groupBy(REASON, F.when(F.col(REASON).isNull() & F.expr(verdicts.APPEND), F.col("profile")).alias("profile"))
+    append_under = F.when(F.col(REASON).isNull() & F.expr(verdicts.APPEND), F.col("profile")).alias("profile")
+    groups = trace_files.with_reason(steps).groupBy(REASON, append_under)
     rows = groups.agg(F.count("*").alias("steps"), F.min(F.struct("trace", "step")).alias("first")).collect()
     present = {row["profile"] for row in rows}
     aside = Counter[str]()
@@ -127,7 +133,8 @@ def _explained(steps: DataFrame, judged: DataFrame) -> Iterator[Violation]:
     """The first violations of each kind and set of rules, with why."""
     bad = judged.where("violated != 0")
     firsts = bad.groupBy("kind", "violated").agg(F.min(F.struct("trace", "step")).alias("first"))
-    some = bad.orderBy("trace", "step").limit(LISTED).select("kind", "violated", F.struct("trace", "step").alias("first"))
+    places = bad.select("kind", "violated", F.struct("trace", "step").alias("first"))
+    some = places.orderBy("first").limit(LISTED)
     rows = firsts.union(some).distinct().orderBy("first", "kind").collect()
     at_row = _rows_at(steps, [row["first"] for row in rows if row["kind"] == verdicts.ROW])
     in_traces = F.col("trace").isin([row["first"]["trace"] for row in rows if row["kind"] == verdicts.LINK])
@@ -145,6 +152,7 @@ def _explained(steps: DataFrame, judged: DataFrame) -> Iterator[Violation]:
 def _rows_at(steps: DataFrame, places: list[Row]) -> dict[Row, Row]:
     if not places:
         return {}
-    near = F.col("trace").isin(sorted({p["trace"] for p in places})) & F.col("step").isin(sorted({p["step"] for p in places}))
-    rows = {Row(trace=row["trace"], step=row["step"]): row for row in steps.where(near).collect()}
+    in_trace, at_step = ({place[name] for place in places} for name in ("trace", "step"))
+    near = steps.where(F.col("trace").isin(in_trace) & F.col("step").isin(at_step))
+    rows = {Row(trace=row["trace"], step=row["step"]): row for row in near.collect()}
     return {place: rows[place] for place in places}

@@ -1,4 +1,4 @@
-"""What the trace check hands back: judged steps per rule, violations with the values that decided, what was set aside."""
+"""What the trace check hands back: steps judged per rule, violations with their values, what was set aside."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,10 +1,10 @@
 """True traces made false in one step, for each rule one way: the trace check must name the rule there."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from model_tests.traces.schema import STEP_PARTS, Row, columns_of, step_of
+from model_tests.traces.schema import Row, columns_of, step_of
 from model_tests.traces.verdicts import judged
 from spec import rules
 from spec.protocol.append import names
@@ -39,12 +39,12 @@ class Corrupted:
     """A trace with one false step."""
 
     corruption: Corruption
-    rows: list[Row]
+    rows: Sequence[Row]
     trace: int
     step: int
 
 
-def corrupted(corruption: Corruption, traces: Iterable[list[Row]], number: int) -> Corrupted:
+def corrupted(corruption: Corruption, traces: Iterable[Sequence[Row]], number: int) -> Corrupted:
     """The first of the traces that fits, made false and numbered anew."""
     for rows in traces:
         for row in rows:
@@ -71,7 +71,7 @@ def _renumbered(row: Row, number: int, corruption: Corruption, false: Row) -> di
     return {**row, **change, "trace": number}
 
 
-def _next_accepted(rows: list[Row], dropped: Row) -> int | None:
+def _next_accepted(rows: Sequence[Row], dropped: Row) -> int | None:
     """The client's next accepted batch on the key, if nothing but appends of its epoch lies between."""
     for row in rows[dropped["step"] + 1 :]:
         same_key = all(row[name] == dropped[name] for name in ("node", "topic", "partition", "producer_id"))

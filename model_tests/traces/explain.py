@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from model_tests.traces.check_report import Violation
-from model_tests.traces.lower import Sheet, columns_read
 from model_tests.traces.links import Link
+from model_tests.traces.lower import Sheet, columns_read
 from model_tests.traces.schema import BY_NAME, step_of
 from spec.algebra import Term
 from spec.protocol.append import Append, guards, names

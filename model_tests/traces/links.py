@@ -30,7 +30,9 @@ _BATCH: Final = columns_of(("", AppendRequest))
 _FACTS: Final = frozenset(name for name, kind in scalars(AppendRequest) if kind is bool)
 _FAULTS: Final = "faults"
 
-NEEDED: Final = tuple(dict.fromkeys((*KEPT, *KEY, *_STATE, *_BATCH, *columns_of(("before_", ProducerEntry)), "appended")))
+NEEDED: Final = tuple(
+    dict.fromkeys((*KEPT, *KEY, *_STATE, *_BATCH, *columns_of(("before_", ProducerEntry)), "appended"))
+)
 """Columns without which a link cannot be judged."""
 
 

@@ -137,11 +137,11 @@ def evaluate(table: DataFrame, kept: Iterable[str], results: Mapping[str, Term])
     names = {part: f"{_MATERIALISED}{number}" for number, part in enumerate(levels)}
     columns = sorted({*kept, *(part.value for part in parts if part.operator == "column")})
     table = table.select(*(_present(table, name) for name in columns))
+    known: dict[Formula, Column] = {}
     for level in range(1, max(levels.values(), default=0) + 1):
         new = [part for part in levels if levels[part] == level]
-        known = {part: F.col(names[part]) for part in levels if levels[part] < level}
         table = table.select("*", *(_lower(part, known).alias(names[part]) for part in new))
-    known = {part: F.col(name) for part, name in names.items()}
+        known |= {part: F.col(names[part]) for part in new}
     outputs = [_lower_result(result, known).alias(name) for name, result in results.items()]
     return table.select(*kept, *outputs)
 
@@ -165,8 +165,8 @@ def _parts(facts: Iterable[Term]) -> list[Formula]:
 def _shared(parts: list[Formula], results: Iterable[Formula]) -> set[Formula]:
     """The parts that are worth a column: used more than once, and more work than reading it back."""
     uses: dict[Formula, int] = dict.fromkeys(parts, 0)
-    for part in (*(operand for part in parts for operand in part.operands), *results):
-        uses[part] += 1
+    for used in (*(operand for part in parts for operand in part.operands), *results):
+        uses[used] += 1
     shared: set[Formula] = set()
     work: dict[Formula, int] = {}
     for part in parts:
@@ -192,20 +192,24 @@ def _present(table: DataFrame, name: str) -> Column:
     return F.coalesce(F.col(name), reading.literal(absent)).alias(name)
 
 
-def _lower(part: Formula, known: Mapping[Formula, Column]) -> Column:
-    """The column of one part, made of the columns known already."""
+def _lower(part: Formula, known: dict[Formula, Column]) -> Column:
+    """The column of one part, made of the columns known already; what is made becomes known."""
+    if part not in known:
+        known[part] = _new_column(part, known)
+    return known[part]
+
+
+def _new_column(part: Formula, known: dict[Formula, Column]) -> Column:
     if part.operator == "column":
-        return F.col(part.value)
+        return F.col(str(part.value))
     if part.operator == "constant":
         return reading.literal(part.value)
+    operands = [_lower(operand, known) for operand in part.operands]
     if part.operator == "among":
-        return _lower(part.operands[0], known).isin(*part.value)
-    return _COLUMN_OF[part.operator](
-        *(known[operand] if operand in known else _lower(operand, known) for operand in part.operands)
-    )
+        return operands[0].isin(*part.value)
+    column: Column = _COLUMN_OF[part.operator](*operands)
+    return column
 
 
-def _lower_result(result: Term, known: Mapping[Formula, Column]) -> Column:
-    if not isinstance(result, Formula):
-        return reading.literal(result)
-    return known[result] if result in known else _lower(result, known)
+def _lower_result(result: Term, known: dict[Formula, Column]) -> Column:
+    return _lower(result, known) if isinstance(result, Formula) else reading.literal(result)

@@ -3,7 +3,6 @@
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from time import perf_counter
 from typing import Final
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ from model_tests.verify.results import Control, Effort, Part, Result, Verdict
 from spec.engines.reading_z3 import INTEGERS, WIDE
 from spec.evidence import Layer
 from spec.rules import BROUGHT, RULES, Rule
+from spec.versions import PROFILES
 
 TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 560, Effort.DEFAULT: 840, Effort.DEEP: 28_000}
 """Traces of `simulate.STEPS` steps each; a multiple of the workloads times the profiles."""
@@ -71,7 +71,11 @@ def _failures(report: CheckReport) -> Iterator[str]:
     for rule in JUDGED:
         if not report.of(rule.id).judged:
             yield f"{rule.id} was at stake in no step of {report.traces} traces"
-    yield from (f"{count.rule}: {count.violations} violations" for count in report.rules if count.violations and count.rule not in names)
+    yield from (
+        f"{count.rule}: {count.violations} violations"
+        for count in report.rules
+        if count.violations and count.rule not in names
+    )
     yield from (f"set aside: {aside.count} x {aside.reason} ({aside.where})" for aside in report.quarantined)
 
 
@@ -87,7 +91,7 @@ def _controls(directory: Path) -> Iterator[Control]:
 
 def false_traces() -> list[Corrupted]:
     """A false trace for each corruption, made of the first true traces."""
-    true: list[list[Row]] = [simulate.trace_of(seed) for seed in range(2 * len(simulate.PROFILES))]
+    true: list[list[Row]] = [simulate.trace_of(seed) for seed in range(2 * len(PROFILES))]
     return [corrupted(corruption, true, FALSE + number) for number, corruption in enumerate(CORRUPTIONS)]
 
 
@@ -106,8 +110,10 @@ def _control(false: Corrupted, found: tuple[Violation, ...]) -> Control:
 
 def _put_to_the_solver(count: int) -> Iterator[str]:
     table = random_steps(count, SEED)
-    steps = [dict(zip(table, values, strict=True)) for values in zip(*(table[name].tolist() for name in table), strict=True)]
+    steps = [
+        dict(zip(table, values, strict=True)) for values in zip(*(table[name].tolist() for name in table), strict=True)
+    ]
     for numbers in (INTEGERS, WIDE):
         differing = disagreements(steps, numbers)
         if differing:
-            yield f"{len(differing)} of {count} steps: the solver ({numbers.sort}) differs from Python, as on {differing[0]}"
+            yield f"the solver ({numbers.sort}) differs from Python on {len(differing)} of {count} steps: {differing[0]}"

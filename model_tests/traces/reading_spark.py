@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from spec.algebra import Reading, Term, register
 
 
-def literal(constant: Term) -> Term:
+def literal(constant: Term) -> Column:
     """A Python constant as a column; an integer gets the 64 bits that every integer column has."""
     if isinstance(constant, int) and not isinstance(constant, bool):
         return F.lit(int(constant)).cast("bigint")

@@ -70,11 +70,12 @@ def complete(row: Row) -> dict[str, Any]:
 
 def write_ndjson(rows: Iterable[Row], path: Path) -> int:
     """Write rows as one JSON object a line, and say how many."""
-    count = 0
+    written = 0
     with path.open("w", encoding="utf-8") as lines:
-        for count, row in enumerate(rows, start=1):
+        for row in rows:
             lines.write(json.dumps(complete(row), separators=(",", ":")) + "\n")
-    return count
+            written += 1
+    return written
 
 
 def read_ndjson(path: Path) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,19 @@ from pyspark.sql import SparkSession
 
 from model_tests.java import require_java
 
+_LOGGING: Final = """
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %p %c{1}: %m%n
+logger.codegen.name = org.apache.spark.sql.catalyst.expressions.codegen
+logger.codegen.level = off
+"""
+"""Errors only; and nothing of a method that grew too long to be compiled, which Spark then evaluates in parts."""
+
 LOCAL: Final = "local[*]"
 
 SHUFFLE_PARTITIONS: Final = 8
@@ -22,7 +35,6 @@ _SETTINGS: Final = {
     # A trace has more columns than the 100 up to which Spark compiles a stage, and a decision makes one long
     # method of them, which the JVM would only interpret.
     "spark.sql.codegen.maxFields": "1000",
-    "spark.driver.extraJavaOptions": "-XX:-DontCompileHugeMethods",
     "spark.executor.extraJavaOptions": "-XX:-DontCompileHugeMethods",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -43,11 +55,21 @@ def session(master: str = LOCAL) -> SparkSession:
 def _new_session(master: str) -> SparkSession:
     require_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    scratch = Path(tempfile.gettempdir()) / "eos-spark"
+    scratch = Path(tempfile.gettempdir()) / f"eos-spark-{os.getuid()}"
+    logging = _written(scratch / "log4j2.properties")
     builder = SparkSession.Builder().master(master).appName("eos")
     for name, value in _SETTINGS.items():
         builder = builder.config(name, value)
+    builder = builder.config(
+        "spark.driver.extraJavaOptions", f"-XX:-DontCompileHugeMethods -Dlog4j2.configurationFile=file:{logging}"
+    )
     builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
     created = builder.config("spark.local.dir", str(scratch)).getOrCreate()
     created.sparkContext.setLogLevel("ERROR")
     return created
+
+
+def _written(file: Path) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(_LOGGING)
+    return file

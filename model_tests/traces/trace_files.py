@@ -72,6 +72,12 @@ def judgeable(steps: DataFrame) -> DataFrame:
     return steps.dropna(subset=list(_NEEDED)).where(~(unfit | _is_of_unknown_profile() | _is_too_wide()))
 
 
+def of_whole_traces(steps: DataFrame) -> DataFrame:
+    """The steps of the traces from which none is missing."""
+    counted = steps.groupBy("trace").agg(F.count("*").alias("count"), F.max("step").alias("last"))
+    return steps.join(counted.where("count = last + 1").select("trace"), "trace", "left_semi")
+
+
 def _reasons() -> Iterator[Column]:
     yield F.when(F.col(_CORRUPT).isNotNull(), "not a JSON object with the columns of a step")
     for name in _NEEDED:
@@ -83,7 +89,7 @@ def _reasons() -> Iterator[Column]:
 
 
 def _is_of_unknown_profile() -> Column:
-    return (F.col("origin") >= 0) & ~F.col("profile").isin(*PROFILES)
+    return ~F.col("profile").isin(*PROFILES)
 
 
 def _is_too_wide() -> Column:
@@ -120,7 +126,9 @@ def _damaged(files: list[Path]) -> Iterator[Quarantined]:
 
 def _of_another_type(schema: pa.Schema) -> list[str]:
     is_kind = {Kind.INTEGER: pa.types.is_integer, Kind.BOOLEAN: pa.types.is_boolean, Kind.TEXT: pa.types.is_string}
-    return [field.name for field in schema if field.name in BY_NAME and not is_kind[BY_NAME[field.name].kind](field.type)]
+    return [
+        field.name for field in schema if field.name in BY_NAME and not is_kind[BY_NAME[field.name].kind](field.type)
+    ]
 
 
 def _local(spark: SparkSession, files: list[Path]) -> DataFrame:
@@ -137,7 +145,9 @@ def _remote(spark: SparkSession, path: str) -> DataFrame:
     try:
         return _parquet(spark, path)
     except AnalysisException as error:
-        raise BadInput(f"{path}: cannot be read ({error.getCondition()}); Spark needs the connector of its scheme") from error
+        raise BadInput(
+            f"{path}: cannot be read ({error.getCondition()}); Spark needs the connector of its scheme"
+        ) from error
 
 
 def _parquet(spark: SparkSession, *paths: str) -> DataFrame:

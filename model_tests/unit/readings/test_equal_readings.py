@@ -12,8 +12,8 @@ from model_tests.traces.session import session
 from model_tests.traces.solver_sample import disagreements
 from model_tests.traces.verdicts import by_behaviour
 from model_tests.unit.readings.tables import RECORDS, SEED, by_profile, differing, rows, with_numpy, with_python
-from spec.engines.reading_z3 import INTEGERS, WIDE, Numbers
 from spec.algebra import Term
+from spec.engines.reading_z3 import INTEGERS, WIDE, Numbers
 from spec.protocol.append import append, names
 from spec.protocol.records import flatten
 from spec.versions import NEWEST, PROFILES, Profile
@@ -24,7 +24,7 @@ def test_python_and_numpy_agree_on_every_record() -> None:
     """On 100,000 random records the two readings give the same branch, reply and entry."""
     found = {profile.name: differing(with_python(t, profile), with_numpy(t, profile)) for profile, t in by_profile()}
 
-    assert dict.fromkeys(PROFILES, []) == found
+    assert {key: [] for key in PROFILES} == found
 
 
 @pytest.mark.xdist_group("spark")
@@ -36,7 +36,7 @@ def test_spark_and_numpy_agree_on_every_record(tmp_path: Path) -> None:
         for profile, table in by_profile()
     }
 
-    assert dict.fromkeys(PROFILES, []) == found
+    assert {key: [] for key in PROFILES} == found
 
 
 def of_profile(table: Table, profile: Profile) -> Table:

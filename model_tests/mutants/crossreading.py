@@ -1,0 +1,147 @@
+"""One broken guard in the specification, and every layer that reads it: each must turn red and name the rule.
+
+A layer that stays green restates the guard instead of reading it. The reference is left as it is.
+"""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from model_tests.conformance.files import Found, read
+from model_tests.conformance.part import RECORDINGS, judge_rules
+from model_tests.conformance.report import ConformReport
+from model_tests.mutants.planted import Patch, Planted
+from model_tests.traces import check, simulate
+from model_tests.traces.schema import arrow_schema
+from model_tests.verify.proofs import proofs
+from spec import rules
+from spec.algebra import Term, all_of, negate
+from spec.engines.verdict import Proved
+from spec.protocol import fence, seq
+
+Layer: TypeAlias = Callable[[Planted], frozenset[str]]
+"""Ids of the rules that a layer finds violated while the guard is broken."""
+
+TRACES: Final = 20
+SESSIONS: Final = 400
+"""How much the trace check and the conformance replay judge for one broken guard."""
+
+_SEEDS: Final = tuple(seed for seed in range(400) if simulate.profile_of(seed) in ("4.3", "2.4"))[:TRACES]
+
+
+def _never(*_: object) -> Term:
+    return False
+
+
+def _two_later(last: Term, sequence: Term, *_: object) -> Term:
+    return sequence == last + 2
+
+
+def _without_wrap(last: Term, sequence: Term, *_: object) -> Term:
+    return sequence == last + 1
+
+
+def _newer(entry: Any, request: Any) -> Term:
+    return request.producer_epoch > entry.epoch
+
+
+def _starts_at_one(entry: Any, request: Any) -> Term:
+    return all_of(seq.changes_epoch(entry, request), negate(request.base_sequence == 1))
+
+
+def _starts_at_one_if_demanded(entry: Any, request: Any, profile: Any) -> Term:
+    return all_of(negate(profile.any_first_sequence), seq.is_unknown(entry), negate(request.base_sequence == 1))
+
+
+def _well_formed(request: Any) -> Mapping[str, Term]:
+    return dict.fromkeys(_is_malformed(request), False)
+
+
+_is_malformed: Final = seq.is_malformed
+
+
+BROKEN: Final = (
+    Planted("a batch follows two after the last", rules.SEQ_SUCCESSOR, (Patch(seq, "is_successor", _two_later),)),
+    Planted("sequences do not wrap", rules.SEQ_SUCCESSOR, (Patch(seq, "is_successor", _without_wrap),)),
+    Planted("gaps are let through", rules.SEQ_SUCCESSOR, (Patch(seq, "skips", _never),)),
+    Planted("resends are not recognised", rules.SEQ_DUPLICATE_WINDOW, (Patch(seq, "is_resend_of", _never),)),
+    Planted("newer epochs are stale", rules.FENCE_STALE_EPOCH, (Patch(fence, "is_stale", _newer),)),
+    Planted("no epoch is stale", rules.FENCE_STALE_EPOCH, (Patch(fence, "is_stale", _never),)),
+    Planted("an epoch starts anywhere", rules.SEQ_EPOCH_RESET, (Patch(seq, "resets_wrongly", _never),)),
+    Planted("an epoch starts at 1", rules.SEQ_EPOCH_RESET, (Patch(seq, "resets_wrongly", _starts_at_one),)),
+    Planted("a producer starts at 1", rules.SEQ_FIRST, (Patch(seq, "starts_wrongly", _starts_at_one_if_demanded),)),
+    Planted("any form will do", rules.SEQ_WELL_FORMED, (Patch(seq, "is_malformed", _well_formed),)),
+)
+"""Broken guards, each with the rule that must be named."""
+
+BLIND: Final[Mapping[str, Mapping[str, str]]] = {
+    "a producer starts at 1": {
+        "conformance": "no recording is of a broker before 2.5, where the first sequence is checked",
+        "proof": "proofs are about the newest profile, in which the first sequence is free",
+    },
+    "any form will do": {"proof": "the producer of the system sends only batches of a legal form"},
+}
+"""Layers that cannot see a broken guard, each with the reason."""
+
+NAMES_THEOREM: Final = frozenset({"proof"})
+"""Layers that name the theorem that falls, which is a rule that the broken one carries."""
+
+
+def reds(mutant: Planted, layers: Mapping[str, Layer] | None = None) -> dict[str, frozenset[str]]:
+    """Each layer with the ids of the rules that it finds violated under the broken guard."""
+    asked = LAYERS if layers is None else layers
+    _true_traces()  # made by the reference, and read before anything is broken
+    with mutant.in_place():
+        return {name: layer(mutant) for name, layer in asked.items()}
+
+
+def on_traces(mutant: Planted) -> frozenset[str]:
+    """The trace check on Spark, its columns compiled from the broken decision."""
+    report = check.run(str(_true_traces()))
+    return frozenset(count.rule for count in report.rules if count.violations or count.known)
+
+
+def on_recordings(mutant: Planted) -> frozenset[str]:
+    """The conformance replay of recorded sessions."""
+    found = [item for item in read([RECORDINGS]) if isinstance(item, Found)]
+    step = max(1, len(found) // SESSIONS)
+    against = judge_rules(found[::step], ConformReport()).against
+    return frozenset(rule.id for rule, count in against.items() if count)
+
+
+def by_proof(mutant: Planted) -> frozenset[str]:
+    """The proofs: rules of the obligations and facts that no longer hold."""
+    proved = proofs()
+    obligations = (*proved.system, *proved.facts)
+    return frozenset(o.rule.id for o in obligations if not isinstance(o.verdict, Proved))
+
+
+def seen(mutant: Planted, named: Mapping[str, frozenset[str]]) -> dict[str, bool]:
+    """Whether each layer turned red as it must; a layer that is blind to the guard is left out."""
+    blind = BLIND.get(mutant.name, {})
+    return {
+        layer: bool(rules_named) if layer in NAMES_THEOREM else mutant.rule.id in rules_named
+        for layer, rules_named in named.items()
+        if layer not in blind
+    }
+
+
+LAYERS: Final[Mapping[str, Layer]] = {
+    "trace": on_traces,
+    "conformance": on_recordings,
+    "proof": by_proof,
+}
+"""Every layer that reads the decision; a new one is one more line."""
+
+
+@cache
+def _true_traces() -> Path:
+    directory = Path(tempfile.mkdtemp(prefix="eos-crossreading-"))
+    rows = [row for seed in _SEEDS for row in simulate.trace_of(seed)]
+    pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema()), directory / "true.parquet")
+    return directory
