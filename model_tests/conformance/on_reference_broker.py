@@ -13,6 +13,7 @@ from reference.broker.transaction_coordinator import CoordinatorConfig, Transact
 from reference.broker.transaction_log import TransactionLog
 from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
 from reference.broker.transaction_record import FIXED, value_of
+from reference.broker.transaction_timeouts import abort_timed_out, expire_ids, next_change
 from reference.broker.verification import Verification
 from reference.clock import Clock
 from reference.errors import Impossible, Refusal, UnknownTopicOrPartition
@@ -107,7 +108,7 @@ class Broker:
         for _ in range(MOST_CHANGES):
             if self._state_of(transactional_id) in states:
                 return
-            self._pass_until(self.coordinator.next_change(transactional_id))
+            self._pass_until(next_change(self.coordinator, transactional_id))
         raise Impossible(f"{transactional_id} gets none of the states {', '.join(states)} by itself")
 
     def _state_of(self, transactional_id: str) -> str:
@@ -126,9 +127,9 @@ class Broker:
     def _pass_until(self, moment: int) -> None:
         """Let time pass; whatever is due by then happens."""
         self.clock.advance(moment - self.clock.now)
-        self.coordinator.abort_timed_out()
+        abort_timed_out(self.coordinator)
         self.settle()
-        self.coordinator.expire_ids()
+        expire_ids(self.coordinator)
         for partition in self.partitions.values():
             partition.state.expire(self.clock.now)
 

@@ -14,8 +14,9 @@ from model_tests.conformance.answers import (
 )
 from model_tests.conformance.requests import Batch
 from reference.broker import transaction_api
-from reference.broker.partition import ActiveProducer, FetchResult, Partition
+from reference.broker.partition import FetchResult, Partition
 from reference.broker.produce import PartitionAnswer
+from reference.broker.reading import ActiveProducer
 from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
 from reference.client.completed_fetch import delivered
 from reference.log import sequence

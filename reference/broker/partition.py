@@ -1,12 +1,12 @@
 """One replica of a partition: its log, its producer state and its watermarks (UnifiedLog, Partition)."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from reference.broker.producer_append import UNKNOWN_VERSION, CompletedTxn, ProducerAppend
 from reference.broker.producer_entry import NO_GUARD, CachedBatch
 from reference.broker.producer_state import PRODUCER_EXPIRATION_MS, ProducerState
+from reference.broker.reading import WITHOUT_LIMIT, ActiveProducer, within
 from reference.broker.segment_bases import DEFAULT_SEGMENT_BYTES, SegmentBases
 from reference.broker.txn_index import AbortedTxn, TransactionIndex
 from reference.broker.validation import validate_client_batch
@@ -19,21 +19,15 @@ from spec.vocabulary import (
     NO_OFFSET,
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
-    CoordinatorEpoch,
-    Epoch,
     LeaderEpoch,
     Offset,
     Origin,
     ProducerId,
     Timestamp,
 )
-from spec.vocabulary import Sequence as SequenceNumber
 
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
-
-WITHOUT_LIMIT: Final = 2**31 - 1
-"""Bytes that a fetch may ask for at most."""
 
 
 class AppendResult(NamedTuple):
@@ -62,18 +56,6 @@ class FetchResult(NamedTuple):
     log_start: Offset
     aborted: tuple[AbortedTxn, ...] | None
     batches: tuple[RecordBatch, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ActiveProducer:
-    """One producer as DescribeProducers shows it; -1 is none."""
-
-    producer_id: ProducerId
-    epoch: Epoch
-    last_sequence: SequenceNumber
-    coordinator_epoch: CoordinatorEpoch
-    txn_first_offset: Offset
-    last_timestamp: Timestamp
 
 
 class Partition:
@@ -310,13 +292,3 @@ class Partition:
             )
             for producer_id, entry in sorted(self.state.producers.items())
         )
-
-
-def within(batches: Iterable[RecordBatch], max_bytes: int) -> Iterator[RecordBatch]:
-    """The first batch, and those after it as long as all together have at most `max_bytes` bytes."""
-    size = 0
-    for batch in batches:
-        size += batch.size
-        if size > max_bytes and size > batch.size:
-            return
-        yield batch

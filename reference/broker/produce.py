@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from reference.broker.coordinator_errors import InvalidProducerIdMapping
 from reference.broker.partition import AppendResult, Partition
 from reference.broker.producer_entry import NO_GUARD
 from reference.errors import (
@@ -75,6 +76,7 @@ def handle_produce(
     """Answer a Produce, partition by partition (acks=0 gets no answer on the wire, but has one here)."""
     try:
         check_transactional_id(request)
+        check_one_producer(request)
     except Refusal as refusal:
         return {number: refused(refusal) for number in request.batches}
     return {
@@ -114,6 +116,18 @@ def check_transactional_id(request: ProduceRequest) -> None:
     """Transactional records come with a transactional id."""
     if request.is_transactional and request.transactional_id is None:
         raise TransactionalIdAuthorizationFailed(transactional_id=None)
+
+
+def check_one_producer(request: ProduceRequest) -> None:
+    """One request verifies the transaction of one producer."""
+    producers = {
+        (batch.producer_id, batch.producer_epoch)
+        for batches in request.batches.values()
+        for batch in batches
+        if batch.is_transactional and batch.producer_id != ABSENT
+    }
+    if len(producers) > 1:
+        raise InvalidProducerIdMapping(producers=len(producers))
 
 
 def check_one_batch(batches: tuple[RecordBatch, ...]) -> None:

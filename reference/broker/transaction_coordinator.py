@@ -10,16 +10,15 @@ from typing import Final
 
 from reference.broker.coordinator_errors import (
     ConcurrentTransactions,
-    InvalidProducerIdMapping,
     InvalidTransactionTimeout,
     TransactionalIdNotFound,
 )
 from reference.broker.end_txn import End, EndTransaction, check_epoch_left, decide
+from reference.broker.identity_checks import check_expected, check_producer, identity_of
 from reference.broker.ids import ProducerIdentity, ProducerIdManager
 from reference.broker.marker_channel import MarkerChannel, WriteMarker
 from reference.broker.transaction_log import Loaded, TransactionLog
 from reference.broker.transaction_metadata import (
-    LAST_CLIENT_EPOCH,
     PREPARED,
     TopicPartition,
     TransactionEntry,
@@ -34,24 +33,18 @@ from reference.broker.transaction_metadata import (
 )
 from reference.broker.transaction_state_manager import TransactionStateManager
 from reference.clock import Clock
-from reference.errors import InvalidRequest, ProducerFenced, Refusal
+from reference.errors import InvalidRequest, Refusal
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import (
-    NO_EPOCH,
     NO_PRODUCER_ID,
     CoordinatorEpoch,
     ErrorCode,
-    Timestamp,
     TransactionState,
 )
 
 DEFAULT_MAX_TIMEOUT_MS: Final = 15 * 60 * 1000
 DEFAULT_EXPIRATION_MS: Final = 7 * 24 * 60 * 60 * 1000
-
-CHANGEABLE: Final = frozenset(
-    {TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +61,11 @@ class TransactionCoordinator:
     Attributes:
         states: the ids that it coordinates.
         markers: the markers that it owes.
+        clock: its own; start times and timeouts are read on it.
+        config: its broker's settings.
     """
 
-    __slots__ = ("_clock", "_config", "_producer_ids", "_profile", "_write_marker", "markers", "states")
+    __slots__ = ("_producer_ids", "_profile", "_write_marker", "clock", "config", "markers", "states")
 
     def __init__(
         self,
@@ -85,8 +80,8 @@ class TransactionCoordinator:
         self._profile = profile
         self._producer_ids = producer_ids
         self._write_marker = write_marker
-        self._clock = clock
-        self._config = config
+        self.clock = clock
+        self.config = config
         self.states = TransactionStateManager(log)
         self.markers = MarkerChannel()
 
@@ -132,11 +127,11 @@ class TransactionCoordinator:
             raise ConcurrentTransactions(state=entry.metadata.state.name)
 
         if entry.metadata.state == TransactionState.ONGOING:
-            self._fence(entry)
+            self.fence(entry)
             raise ConcurrentTransactions(state=TransactionState.ONGOING.name)
 
         change = entry.begin(self._next_identity(entry.metadata, timeout_ms, expected))
-        self.states.write(entry, change, self._clock.now)
+        self.states.write(entry, change, self.clock.now)
         return identity_of(entry.metadata)
 
     def _entry_for(self, transactional_id: str, timeout_ms: int) -> TransactionEntry:
@@ -144,27 +139,31 @@ class TransactionCoordinator:
             raise InvalidRequest(transactional_id=transactional_id)
 
         # [txn.timeout]
-        if not 0 < timeout_ms <= self._config.max_timeout_ms:
+        if not 0 < timeout_ms <= self.config.max_timeout_ms:
             raise InvalidTransactionTimeout(rules.TXN_TIMEOUT, timeout_ms=timeout_ms)
 
         entry = self.states.find(transactional_id)
         if entry is not None:
             return entry
-        metadata = new_transactional_id(self._producer_ids.generate(), timeout_ms, self._clock.now)
+        metadata = new_transactional_id(self._producer_ids.generate(), timeout_ms, self.clock.now)
         return self.states.add(transactional_id, metadata)
 
     def _next_identity(
         self, metadata: TransactionMetadata, timeout_ms: int, expected: ProducerIdentity | None
     ) -> TransactionMetadata:
         """The next epoch, or a new producer id where the epochs are used up."""
-        now = self._clock.now
+        now = self.clock.now
         rotates = metadata.is_exhausted and (expected is None or expected.epoch == metadata.epoch)
         if rotates:
             return rotate_producer_id(metadata, self._producer_ids.generate(), timeout_ms, expected is not None, now)
         return increment_epoch(metadata, timeout_ms, None if expected is None else expected.epoch, now)
 
-    def _fence(self, entry: TransactionEntry) -> None:
-        """Shut out the producer of an open transaction, and abort it."""
+    def fence(self, entry: TransactionEntry) -> None:
+        """Shut out the producer of an open transaction, and abort it.
+
+        Raises:
+            Refusal: no epoch is left, or the log does not take the decision.
+        """
         fenced = entry.begin(fence_epoch(entry.metadata, not entry.failed_fence, self._profile))
         version = self._profile.transaction_version
         asked = EndTransaction(entry.transactional_id, fenced.producer_id, fenced.epoch, False, version, False)
@@ -199,8 +198,8 @@ class TransactionCoordinator:
         added = frozenset(partitions)
         if entry.metadata.state == TransactionState.ONGOING and added <= entry.metadata.partitions:
             return
-        change = entry.begin(add_partitions(entry.metadata, added, client_version, self._clock.now))
-        self.states.write(entry, change, self._clock.now)
+        change = entry.begin(add_partitions(entry.metadata, added, client_version, self.clock.now))
+        self.states.write(entry, change, self.clock.now)
 
     def verify_partitions(
         self, transactional_id: str, producer: ProducerIdentity, partitions: Iterable[TopicPartition]
@@ -242,7 +241,7 @@ class TransactionCoordinator:
         if fencing:
             self._make_way(entry, asked)
         check_epoch_left(entry.metadata, asked, self._profile)
-        now = self._clock.now
+        now = self.clock.now
         change = entry.begin(prepare_end(entry.metadata, asked.commit, asked.client_version, next_id, now))
         try:
             self.states.write(entry, change, now)
@@ -266,7 +265,7 @@ class TransactionCoordinator:
     def _owe_markers(self, entry: TransactionEntry) -> TransactionMetadata:
         """A decision is in the log: from now on its markers are owed."""
         entry.failed_fence = False
-        completed = entry.begin(complete_end(entry.metadata, self._profile, self._clock.now))
+        completed = entry.begin(complete_end(entry.metadata, self._profile, self.clock.now))
         self.markers.add(entry, self.states.epoch_of(entry.transactional_id), completed)
         return completed
 
@@ -274,51 +273,10 @@ class TransactionCoordinator:
         """Send the markers that are owed; a transaction that has them all is complete."""
         for owed in self.markers.send(self._write_marker):
             try:
-                self.states.write(owed.entry, owed.completed, self._clock.now)
+                self.states.write(owed.entry, owed.completed, self.clock.now)
             except Refusal:
                 owed.entry.begin(owed.completed)
                 self.markers.put_back(owed)
-
-    # --- time -------------------------------------------------------------------------------------------------
-
-    def abort_timed_out(self) -> None:
-        """Abort every open transaction that is past its timeout, and shut out its producer."""
-        for entry in self.states.entries():
-            if self._is_timed_out(entry):
-                self._abort_quietly(entry)
-
-    def _is_timed_out(self, entry: TransactionEntry) -> bool:
-        metadata = entry.metadata
-        open_and_settled = metadata.state == TransactionState.ONGOING and entry.pending is None
-        return open_and_settled and metadata.started_ms + metadata.timeout_ms < self._clock.now
-
-    def _abort_quietly(self, entry: TransactionEntry) -> None:
-        try:
-            self._fence(entry)
-        except Refusal:
-            return  # the next round tries again
-
-    def expire_ids(self) -> None:
-        """Forget every id that has been at rest for too long."""
-        for entry in self.states.entries():
-            at_rest = entry.metadata.state in CHANGEABLE and entry.pending is None
-            if at_rest and entry.metadata.updated_ms <= self._clock.now - self._config.expiration_ms:
-                entry.pending = TransactionState.DEAD
-                try:
-                    self.states.bury(entry, self._clock.now)
-                except Refusal:
-                    continue  # the next round tries again
-
-    def next_change(self, transactional_id: str) -> Timestamp:
-        """The time from which on an id changes by itself: its transaction is aborted, or it is forgotten.
-
-        Raises:
-            TransactionalIdNotFound: it is unknown.
-        """
-        metadata = self.describe(transactional_id)
-        if metadata.state == TransactionState.ONGOING:
-            return Timestamp(metadata.started_ms + metadata.timeout_ms + 1)
-        return Timestamp(metadata.updated_ms + self._config.expiration_ms)
 
     # --- views ------------------------------------------------------------------------------------------------
 
@@ -336,29 +294,3 @@ class TransactionCoordinator:
     def listed(self) -> Iterator[tuple[str, TransactionMetadata]]:
         """Every id that this node coordinates."""
         return ((entry.transactional_id, entry.metadata) for entry in self.states.entries())
-
-
-def identity_of(metadata: TransactionMetadata) -> ProducerIdentity:
-    """Producer id and epoch of an id."""
-    return ProducerIdentity(metadata.producer_id, metadata.epoch)
-
-
-def check_expected(metadata: TransactionMetadata, expected: ProducerIdentity | None) -> None:
-    """A producer that goes on has the current producer id, or the last epoch of the one before."""
-    if expected is None or metadata.epoch == NO_EPOCH or expected.producer_id == metadata.producer_id:
-        return
-
-    # [fence.stale_epoch]
-    if expected.producer_id != metadata.previous_producer_id or expected.epoch < LAST_CLIENT_EPOCH:
-        raise ProducerFenced(rules.FENCE_STALE_EPOCH, current=metadata.producer_id, got=expected.producer_id)
-
-
-def check_producer(metadata: TransactionMetadata, producer: ProducerIdentity) -> None:
-    """The request comes from the newest producer with the id."""
-    # [fence.stale_epoch]
-    if producer.producer_id != metadata.producer_id:
-        raise InvalidProducerIdMapping(current=metadata.producer_id, got=producer.producer_id)
-
-    # [fence.stale_epoch]
-    if producer.epoch != metadata.epoch:
-        raise ProducerFenced(rules.FENCE_STALE_EPOCH, current=metadata.epoch, got=producer.epoch)

@@ -29,20 +29,20 @@ BUMPS_EPOCH: Final = 2
 """First transaction version under which every end of a transaction bumps the epoch."""
 
 Before = frozenset[TransactionState]
-_AT_REST: Final[Before] = frozenset(
+AT_REST: Final[Before] = frozenset(
     {TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT}
 )
 PREPARED: Final[Before] = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})
 
 VALID_BEFORE: Final[Mapping[TransactionState, Before]] = MappingProxyType(
     {
-        TransactionState.EMPTY: _AT_REST,
-        TransactionState.ONGOING: _AT_REST | {TransactionState.ONGOING},
+        TransactionState.EMPTY: AT_REST,
+        TransactionState.ONGOING: AT_REST | {TransactionState.ONGOING},
         TransactionState.PREPARE_COMMIT: frozenset({TransactionState.ONGOING}),
-        TransactionState.PREPARE_ABORT: _AT_REST | {TransactionState.ONGOING, TransactionState.PREPARE_EPOCH_FENCE},
+        TransactionState.PREPARE_ABORT: AT_REST | {TransactionState.ONGOING, TransactionState.PREPARE_EPOCH_FENCE},
         TransactionState.COMPLETE_COMMIT: frozenset({TransactionState.PREPARE_COMMIT}),
         TransactionState.COMPLETE_ABORT: frozenset({TransactionState.PREPARE_ABORT}),
-        TransactionState.DEAD: _AT_REST,
+        TransactionState.DEAD: AT_REST,
         TransactionState.PREPARE_EPOCH_FENCE: frozenset({TransactionState.ONGOING}),
     }
 )
