@@ -28,7 +28,7 @@ RULES: Final = (
 )
 """The rules that the machine has invariants for."""
 
-EXAMPLES: Final = {Effort.QUICK: 240, Effort.DEFAULT: 600, Effort.DEEP: 5000}
+EXAMPLES: Final = {Effort.QUICK: 240, Effort.DEFAULT: 400, Effort.DEEP: 5000}
 """A run of this machine is cheap: the quick efforts get more of them than other state machines."""
 
 FORGETFUL_SHARE: Final = 5
