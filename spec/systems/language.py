@@ -8,7 +8,8 @@ values, bounded search as tables of bit-vectors, induction as uninterpreted func
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
-from typing import Any, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias, TypeVar
 
 from spec.algebra import Term, all_of, choose
 from spec.protocol.records import build, flatten
@@ -40,24 +41,47 @@ class Variable:
     initial: Any
 
 
-class State:
-    """Functions by name."""
+@dataclass(frozen=True, slots=True)
+class Least:
+    """A derived function: the least of the values that are not negative at some points, -1 where there is none.
 
-    def __init__(self, functions: Mapping[str, Function]) -> None:
+    Attributes:
+        over: the sorts of its own arguments.
+        among: the sorts of the points, however many there are.
+        value: from the state, its own arguments and a point to a number.
+    """
+
+    name: str
+    over: tuple[Sort, ...]
+    among: tuple[Sort, ...]
+    value: Function
+
+
+NOTHING_DERIVED: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class State:
+    """Functions by name; some may be derived from the others, by whoever made the state."""
+
+    def __init__(
+        self, functions: Mapping[str, Function], derived: Mapping[str, Callable[["State"], Function]] = NOTHING_DERIVED
+    ) -> None:
         self._functions = dict(functions)
+        self._derived = derived
 
     def __getattr__(self, name: str) -> Function:
-        try:
+        if name in self._functions:
             return self._functions[name]
-        except KeyError:
-            raise AttributeError(f"the state has no function {name!r}") from None
+        if name in self._derived:
+            return self._derived[name](self)
+        raise AttributeError(f"the state has no function {name!r}")
 
     def but(self, **changed: Function) -> "State":
         """The same state with other functions of these names."""
         strangers = changed.keys() - self._functions.keys()
         if strangers:
             raise AttributeError(f"the state has no function {sorted(strangers)[0]!r}")
-        return State(self._functions | changed)
+        return State(self._functions | changed, self._derived)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +199,7 @@ class System:
         lemmas: the claims that make the theorems inductive.
         goals: states that must be reachable.
         assumptions: what is taken for granted, by number: A1, A2, ...
+        derived: functions that every state has besides those of its variables; no lemma speaks of them.
     """
 
     name: str
@@ -184,6 +209,7 @@ class System:
     lemmas: tuple[Claim, ...]
     goals: tuple[Goal, ...]
     assumptions: tuple[str, ...]
+    derived: tuple[Least, ...] = ()
 
     @property
     def claims(self) -> tuple[Claim, ...]:

@@ -13,11 +13,11 @@ from spec.systems.idempotence.system import idempotence, sizes
 from spec.systems.language import State, System
 
 COUNTS = {
-    "all faults": (256, 1312),
+    "all faults": (400, 2004),
     "five in flight": (339, 3068),
     "wrapping": (49, 179),
-    "three epochs": (3117, 18366),
-    "batches of two sizes": (1737, 9306),
+    "three epochs": (5227, 29615),
+    "batches of two sizes": (2662, 13985),
 }
 """States and edges of the whole instance."""
 

@@ -204,15 +204,13 @@ class Actions:
         return state.but(unresolved=update(state.unresolved, stream, to=False))
 
     def client_raises_epoch_if(self, state: State, stream: Term, epoch: Term) -> Iterator[Term]:
-        """Nothing is in flight, and the last batch of all is in doubt."""
+        """Nothing is in flight; a delivery is in doubt, or the producer has raised its epoch for another partition."""
         client = self.of(state, stream)
-        yield client.unresolved()
         yield epoch > client.client_epoch()
         yield client.nothing_in_flight()
-        yield negate(client.acked(client.batches() - 1))
 
     def client_raises_epoch(self, state: State, stream: Term, epoch: Term) -> State:
-        """The next batch is the first one of a higher epoch."""
+        """The next batch is the first one of a higher epoch, and nothing is in doubt any more."""
         return state.but(
             client_epoch=update(state.client_epoch, stream, to=epoch),
             next_sequence=update(state.next_sequence, stream, to=0),

@@ -1,0 +1,1 @@
+"""One partition with transactions: data, markers, replication, failover and readers, for any number of producers."""
