@@ -38,6 +38,8 @@ from spec.vocabulary import (
 from spec.vocabulary import Sequence as SequenceNumber
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")  # by the names of RecordBatch, with length, magic and checksum
+UNCHECKED: Final = struct.Struct(">qiibI")  # the part before the checksum's range, which ends with the checksum
+CHECKED: Final = struct.Struct(">hiqqqhii")  # the rest of the header
 HEADER_SIZE: Final = HEADER.size  # 61
 PREFIX_SIZE: Final = 12  # base offset and length, which the length does not count
 CHECKED_FROM: Final = 21  # first byte that the checksum covers
@@ -146,14 +148,11 @@ class RecordBatch(NamedTuple):
 
     def encode(self) -> bytes:
         """The batch in bytes, with its checksum."""
-        header = _pack(self)
-        struct.pack_into(">I", header, 17, crc32c.crc32c(self.body, crc32c.crc32c(bytes(header[CHECKED_FROM:]))))
-        return bytes(header) + self.body
-
-
-def _pack(batch: RecordBatch) -> bytearray:
-    length = batch.size - PREFIX_SIZE
-    return bytearray(HEADER.pack(batch.base_offset, length, batch.leader_epoch, MAGIC, 0, *batch[2:10]))
+        base_offset, leader_epoch, *checked, body = self
+        header = CHECKED.pack(*checked)
+        checksum = crc32c.crc32c(body, crc32c.crc32c(header))
+        length = HEADER_SIZE - PREFIX_SIZE + len(body)
+        return UNCHECKED.pack(base_offset, length, leader_epoch, MAGIC, checksum) + header + body
 
 
 def decode_header(data: bytes, position: int) -> tuple[RecordBatch, int, int, int]:

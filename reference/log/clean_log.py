@@ -105,7 +105,7 @@ def _clean_group(log: DiskLog, group: Sequence[Segment], cleaner: BatchCleaner) 
         cleaner.transactions.expect(segment.aborted)
         kept = (left for batch in _batches(segment, log.log_start) if (left := cleaner.clean(batch)) is not None)
         for chunk in _chunks(kept):
-            cleaned.append(chunk)
+            cleaned.append(chunk, [batch.encode() for batch in chunk])
     cleaned.replace_aborted(cleaner.transactions.kept)
     cleaner.transactions.kept = []
     cleaned.seal()

@@ -87,17 +87,22 @@ class DiskLog:
             return
         if batches[0].base_offset < self.log_end:
             raise Impossible(f"batch at {batches[0].base_offset} below the log end {self.log_end}")
-        if self.must_roll(batches):
+        encoded = [batch.encode() for batch in batches]
+        if self._is_beyond(sum(map(len, encoded)), batches):
             self.roll(batches[0].base_offset)
+        newest = self.epochs.latest
         for batch in batches:
-            if batch.leader_epoch > self.epochs.latest:
-                self.epochs.assign(batch.leader_epoch, batch.base_offset)
-        self.active.append(batches)
+            if batch.leader_epoch > newest:
+                newest = batch.leader_epoch
+                self.epochs.assign(newest, batch.base_offset)
+        self.active.append(batches, encoded)
 
     def must_roll(self, batches: Sequence[RecordBatch]) -> bool:
         """Whether these batches begin a new segment."""
-        size = sum(batch.size for batch in batches)
-        latest = max(batch.max_timestamp for batch in batches)
+        return self._is_beyond(sum(batch.size for batch in batches), batches)
+
+    def _is_beyond(self, size: int, batches: Sequence[RecordBatch]) -> bool:
+        latest = max([batch.max_timestamp for batch in batches])
         return not self.active.has_room(size, batches[-1].last_offset, latest)
 
     def roll(self, base_offset: int | None = None) -> Segment:

@@ -1,7 +1,8 @@
 """Opening a partition's directory after a clean stop or a crash at any point (LogLoader, UnifiedLog).
 
 What is on disk is trusted as far as it checks: a damaged batch ends the log, a damaged index or snapshot is derived
-anew. Everything that is dropped or derived is named in the result.
+anew. Everything that is dropped or derived is named in the result. As in Kafka, a segment that ends early but between
+two batches is not told from one that was cleaned.
 """
 
 from collections.abc import Iterator

@@ -32,6 +32,8 @@ class Segment:
     __slots__ = (
         "_descriptor",
         "_indexes",
+        "_positions_limit",
+        "_times_limit",
         "aborted",
         "base_offset",
         "config",
@@ -55,6 +57,9 @@ class Segment:
         self.first_timestamp: Timestamp | None = None
         self._descriptor = os.open(self.path(file_names.LOG), os.O_RDWR | os.O_CREAT, 0o644)
         self._indexes: tuple[int, int] | None = None
+        self._positions_limit = config.index_file_size // offset_index.ENTRY_SIZE
+        # One place stays free for the entry that closing the segment adds.
+        self._times_limit = config.time_index_file_size // time_index.ENTRY_SIZE - 1
         self.size = os.fstat(self._descriptor).st_size
 
     def path(self, suffix: str) -> Path:
@@ -72,9 +77,8 @@ class Segment:
         )
         self._write_indexes(0, 0)
 
-    def append(self, batches: Sequence[RecordBatch]) -> None:
-        """Write placed batches behind the last one, and the index entries that are due."""
-        encoded = [batch.encode() for batch in batches]
+    def append(self, batches: Sequence[RecordBatch], encoded: Sequence[bytes]) -> None:
+        """Write placed batches, given also in bytes, behind the last one, and the index entries that are due."""
         _write_all(self._descriptor, b"".join(encoded), self.size)
         if self.first_timestamp is None:
             self.first_timestamp = batches[0].max_timestamp
@@ -101,10 +105,8 @@ class Segment:
         return self.size == 0 or not (late or self.size + size > self.config.segment_bytes)
 
     def _is_index_full(self) -> bool:
-        positions = len(self.index.positions) * offset_index.ENTRY_SIZE >= self.config.index_file_size
-        # One place stays free for the entry that closing the segment adds.
-        times = (len(self.index.times) + 1) * time_index.ENTRY_SIZE >= self.config.time_index_file_size
-        return positions or times
+        index = self.index
+        return len(index.positions) >= self._positions_limit or len(index.times) >= self._times_limit
 
     # --- reading ----------------------------------------------------------------------------------------------
 

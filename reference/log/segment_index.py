@@ -40,17 +40,14 @@ class SegmentIndex:
         self._latest_at = 0
         self._entry_position = 0
 
-    def add(self, position: int, last_offset: int, max_timestamp: Timestamp) -> bool:
-        """Take notice of a batch; whether an entry was due before it."""
-        relative = last_offset - self.base_offset
+    def add(self, position: int, last_offset: int, max_timestamp: Timestamp) -> None:
+        """Take notice of a batch at a position."""
         if max_timestamp > self.max_timestamp:
-            self.max_timestamp, self._latest_at = max_timestamp, relative
-        if position - self._entry_position <= self.interval:
-            return False
-        self.positions.append(OffsetPosition(relative, position))
-        self.note_time()
-        self._entry_position = position
-        return True
+            self.raise_latest(last_offset, max_timestamp)
+        if position - self._entry_position > self.interval:
+            self.positions.append(OffsetPosition(last_offset - self.base_offset, position))
+            self.note_time()
+            self._entry_position = position
 
     def note_time(self) -> bool:
         """Add the latest timestamp if it is later than the last entry's; whether it was."""

@@ -63,7 +63,7 @@ class StateLoader:
             if batch.base_offset >= self.reached:
                 self.state.replay(batch)
                 self.replayed += 1
-        self.reached = Offset(max(self.reached, below))
+                self.reached = Offset(batch.last_offset + 1)
 
     def load(self, segments: Sequence[Segment], log_start: Offset, offset: int) -> None:
         """The state at `offset`; snapshots are taken at the last two segments' starts and at `offset`."""
