@@ -17,6 +17,7 @@ from model_tests.java import require_java
 from model_tests.reports import NOTHING_JUDGED, BadInput, Report
 from model_tests.verify.results import Effort
 from model_tests.verify.run import DIRECTORY, chosen, verify
+from spec.versions import NEWEST, PROFILES
 
 app: Final = typer.Typer(
     name="eos",
@@ -77,10 +78,30 @@ def audit_command(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Log directories, local or as URLs.")],
     master: Master = LOCAL,
     crc: Annotated[bool, typer.Option("--crc/--no-crc", help="Check each batch's CRC-32C.")] = True,
+    high_watermark_checkpoint: Annotated[
+        bool, typer.Option("--high-watermark-checkpoint", help="Take the high watermark from the broker's checkpoint.")
+    ] = False,
+    producer_expiry_ms: Annotated[
+        int, typer.Option(min=1, metavar="MS", help="The brokers' producer.id.expiration.ms.")
+    ] = 86_400_000,
+    kafka: Annotated[str, typer.Option(metavar="VERSION", help="The release whose decisions judge.")] = NEWEST.name,
     json_file: Json = None,
 ) -> None:
     """Judge the log directories of real brokers: which rules they break, and what is damaged."""
-    _judge(lambda: _on_spark("model_tests.traces.audit")(paths, master=master, crc=crc), json_file)
+
+    def run() -> Report:
+        if kafka not in PROFILES:
+            raise BadInput(f"no Kafka version {kafka!r}; known are {', '.join(PROFILES)}")
+        return _on_spark("model_tests.traces.audit")(
+            paths,
+            master=master,
+            crc=crc,
+            checkpointed_watermark=high_watermark_checkpoint,
+            producer_expiry_ms=producer_expiry_ms,
+            profile=PROFILES[kafka],
+        )
+
+    _judge(run, json_file)
 
 
 @app.command("conform")

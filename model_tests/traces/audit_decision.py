@@ -91,6 +91,7 @@ def _at_stake(links: Links, sent: Term, known: Term) -> dict[Rule, Term]:
         rules.SEQ_EXACTLY_ONCE: sent,
         rules.FENCE_STALE_EPOCH: known,
         rules.FENCE_EPOCH_MONOTONE: known,
+        rules.FENCE_COORDINATOR_EPOCH: all_of(links.request.control, links.before.coordinator_epoch >= 0),
     }
 
 

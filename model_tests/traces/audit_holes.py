@@ -17,6 +17,7 @@ class Surroundings:
         active_base: base offset of the last segment, which the cleaner never touches.
         log_start: by the broker's checkpoint; -1 where it says none.
         high_watermark: by the broker's checkpoint, where it is to be believed; else -1, for the log's end.
+        recovery_point: offset up to which the log was flushed, by the broker's checkpoint; -1 where it says none.
         cleaned_to: first offset that the cleaner has not reached, by its checkpoint; -1 where it says none.
         cleaner_known: there is a checkpoint of the cleaner, so that a partition it does not name was never cleaned.
         by_coordinator: data is appended by a coordinator (the internal topics), so that its sequences mean nothing.
@@ -27,6 +28,7 @@ class Surroundings:
     active_base: int = 0
     log_start: int = ABSENT
     high_watermark: int = ABSENT
+    recovery_point: int = ABSENT
     cleaned_to: int = ABSENT
     cleaner_known: bool = False
     by_coordinator: bool = False

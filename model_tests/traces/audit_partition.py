@@ -4,11 +4,13 @@ from typing import Final
 
 import numpy as np
 
+from model_tests.traces.audit_beside import judge_beside
 from model_tests.traces.audit_decision import Decisions, decide, scalar_request
 from model_tests.traces.audit_findings import Finding, Offsets, Severity, Verdict
 from model_tests.traces.audit_fold import UNREADABLE, Break, Fold
 from model_tests.traces.audit_holes import Holes, Surroundings, holes, is_cleaned
 from model_tests.traces.audit_links import Links, link
+from model_tests.traces.audit_logged import Logged
 from model_tests.traces.audit_messages import firsts_after_cleaning, undecided, unusual_first, violation
 from model_tests.traces.audit_summary import (
     Transactions,
@@ -18,6 +20,7 @@ from model_tests.traces.audit_summary import (
     visible_records,
 )
 from model_tests.traces.kafka_log_batches import Batches
+from model_tests.traces.kafka_log_derived import Derived
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.protocol import lso
@@ -36,6 +39,7 @@ def audit_batches(
     around: Surroundings = WHOLE,
     profile: Profile = NEWEST,
     without: frozenset[str] = NONE_DROPPED,
+    derived: Derived | None = None,
 ) -> Verdict:
     """Judge one partition.
 
@@ -44,6 +48,7 @@ def audit_batches(
         around: what is known of it besides.
         profile: the release whose decision judges.
         without: names of guards that never apply, to see what the audit no longer finds.
+        derived: the files that the broker derived from it; none where only the batches are judged.
     """
     found = transactions(batches)
     opened = open_transactions(batches, found)
@@ -52,10 +57,13 @@ def audit_batches(
     decisions = decide(links, profile, without)
     missing = holes(batches, around)
     breaks = Fold(links, missing, around, profile, without).breaks(decisions)
+    logged = Logged(batches, found, links, missing, around, profile, offsets)
+    beside, judged_beside = judge_beside(logged, derived or Derived())
     findings = [
         *_sequence_findings(breaks, around),
         *_first_findings(links, decisions, missing, around),
-        *_bounds_findings(offsets),
+        *_bounds_findings(offsets, around),
+        *beside,
     ]
     return Verdict(
         offsets=offsets,
@@ -65,7 +73,7 @@ def audit_batches(
         producers=int(np.unique(links.batches.producer_id).size),
         open_transactions=opened,
         findings=tuple(sorted(findings, key=lambda finding: (finding.offset, finding.rule.id))),
-        judged=_judged(decisions, batches),
+        judged=_judged(decisions, batches) | judged_beside,
         unjudged=sum(broken.doubt == UNREADABLE for broken in breaks),
         cleaned=is_cleaned(batches, around),
     )
@@ -76,6 +84,7 @@ def audit_batches(
 @evidences(rules.SEQ_EXACTLY_ONCE, Layer.AUDIT)
 @evidences(rules.FENCE_STALE_EPOCH, Layer.AUDIT)
 @evidences(rules.FENCE_EPOCH_MONOTONE, Layer.AUDIT)
+@evidences(rules.FENCE_COORDINATOR_EPOCH, Layer.AUDIT)
 def _sequence_findings(breaks: list[Break], around: Surroundings) -> list[Finding]:
     """What the append decision refuses; where unreadable bytes explain it, their damage says enough."""
     doubtful = [broken for broken in breaks if broken.doubt and broken.doubt != UNREADABLE]
@@ -98,15 +107,23 @@ def _first_findings(links: Links, decisions: Decisions, missing: Holes, around: 
 
 
 @evidences(rules.LSO_BOUNDS, Layer.AUDIT)
-def _bounds_findings(offsets: Offsets) -> list[Finding]:
-    """The order of the offsets that bound the log."""
+def _bounds_findings(offsets: Offsets, around: Surroundings) -> list[Finding]:
+    """The order of the offsets that bound the log; one that lost its tail may be below what was flushed of it."""
+    severity = Severity.VIOLATION
     if lso.bounds(_log_offsets(offsets), offsets.last_stable):
-        return []
-    message = (
-        f"log start {offsets.log_start}, last stable offset {offsets.last_stable}, high watermark "
-        f"{offsets.high_watermark}, log end {offsets.log_end}: expected none to be above the next"
-    )
-    return [Finding(rules.LSO_BOUNDS, Severity.VIOLATION, offsets.last_stable, ABSENT, ABSENT, message)]
+        if around.recovery_point <= offsets.log_end:
+            return []
+        severity = Severity.UNDECIDED
+        message = (
+            f"the log ends at offset {offsets.log_end}, but was flushed up to {around.recovery_point} "
+            "by its recovery point: its tail was lost or cut off"
+        )
+    else:
+        message = (
+            f"log start {offsets.log_start}, last stable offset {offsets.last_stable}, high watermark "
+            f"{offsets.high_watermark}, log end {offsets.log_end}: expected none to be above the next"
+        )
+    return [Finding(rules.LSO_BOUNDS, severity, offsets.last_stable, ABSENT, ABSENT, message)]
 
 
 def _offsets(batches: Batches, found: Transactions, around: Surroundings, first_ongoing: int) -> Offsets:

@@ -9,8 +9,7 @@ A row is one batch, or, where `damage` is not null, bytes that are none. Options
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
@@ -19,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from model_tests.reports import BadInput
 from model_tests.traces.kafka_log_arrow import SPARK_SCHEMA, rows_of
-from model_tests.traces.kafka_log_folders import LogFolder, list_logs
+from model_tests.traces.kafka_log_folders import LogFolder, list_logs, size_of
 from model_tests.traces.kafka_log_read import Segment, read_checked
 
 _BYTES_OF_A_TASK: Final = 32 << 20
@@ -87,18 +86,13 @@ def places_of(logs: Iterable[LogFolder]) -> list[Place]:
     ]
 
 
-def as_option(places: Iterable[Place]) -> str:
-    """Segments listed already, for the option `segments`."""
-    return json.dumps([asdict(place) for place in places])
-
-
 def grouped(places: Iterable[Place]) -> Iterator[list[Place]]:
     """Neighbouring segments together, up to the bytes of a task."""
     group: list[Place] = []
     size = 0
     for place in places:
         group.append(place)
-        size += _size(place.segment)
+        size += size_of(place.segment)
         if size >= _BYTES_OF_A_TASK:
             yield group
             group, size = [], 0
@@ -107,18 +101,8 @@ def grouped(places: Iterable[Place]) -> Iterator[list[Place]]:
 
 
 def _places(options: Mapping[str, str]) -> list[Place]:
-    if "segments" in options:
-        listed = json.loads(options["segments"])
-        return [Place(**{**place, "segment": Segment(**place["segment"])}) for place in listed]
     paths = json.loads(options["paths"]) if "paths" in options else [options.get("path", "")]
     listing = list_logs(paths)
     if listing.damage:
         raise BadInput("; ".join(f"{bad.path}: {bad.message}" for bad in listing.damage))
     return places_of(listing.logs)
-
-
-def _size(segment: Segment) -> int:
-    try:
-        return Path(segment.path).stat().st_size
-    except OSError:
-        return 0  # the reader will say why

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from model_tests.traces.kafka_log_batches import COLUMNS, Batches, Facts, dtype_of
+from model_tests.traces.kafka_log_batches import COLUMNS, Batches, dtype_of
 from model_tests.traces.kafka_log_segment import Damage, Segment
 
 _SMALL: Final = {
@@ -62,33 +62,6 @@ def rows_of(
         yield _record_batch(
             log, topic, partition, columns, [one.message for one in damage], [one.path for one in damage]
         )
-
-
-def batches_and_damage(table: pa.Table) -> tuple[Batches, list[Damage]]:
-    """The rows of one log, in any order, as its batches in order and its damage."""
-    order = np.lexsort((_numbers(table, "position"), _numbers(table, "segment")))
-    table = table.take(pa.array(order))
-    messages, paths = table["damage"].to_pylist(), table["path"].to_pylist()
-    is_batch = np.array([message is None for message in messages], np.bool_)
-    positions = table["position"].to_pylist()
-    damage = [
-        Damage(path, position, message)
-        for path, position, message in zip(paths, positions, messages, strict=True)
-        if message is not None
-    ]
-    batches = Batches(**{name: _numbers(table, name).astype(dtype_of(name)) for name in COLUMNS})
-    return _after_damaged_segments(batches, is_batch), damage
-
-
-def _after_damaged_segments(rows: Batches, is_batch: Facts) -> Batches:
-    """The batches; one that directly follows damage, be it in the segment before, says so."""
-    rows.follows_damage[1:] |= ~is_batch[:-1]
-    return rows.take(is_batch)
-
-
-def _numbers(table: pa.Table, name: str) -> npt.NDArray[Any]:
-    numbers: npt.NDArray[Any] = table[name].to_numpy(zero_copy_only=False).copy()
-    return numbers
 
 
 def _record_batch(

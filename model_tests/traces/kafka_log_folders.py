@@ -25,6 +25,7 @@ _INTERNAL: Final = ("__consumer_offsets", "__transaction_state", "__share_group_
 LOG_START: Final = "log-start-offset-checkpoint"
 HIGH_WATERMARK: Final = "replication-offset-checkpoint"
 CLEANED: Final = "cleaner-offset-checkpoint"
+FLUSHED: Final = "recovery-point-offset-checkpoint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class LogFolder:
     Attributes:
         checkpointed_start: log start offset by the broker's checkpoint; -1 where it says none.
         checkpointed_watermark: high watermark, likewise.
+        recovery_point: offset up to which the log was flushed, likewise.
         cleaned_to: first offset that the cleaner had not reached, likewise.
         cleaner_known: whether there is a cleaner's checkpoint at all.
         empty: base offsets of segments without a byte.
@@ -45,6 +47,7 @@ class LogFolder:
     segments: tuple[Segment, ...]
     checkpointed_start: int = ABSENT
     checkpointed_watermark: int = ABSENT
+    recovery_point: int = ABSENT
     cleaned_to: int = ABSENT
     cleaner_known: bool = False
     empty: tuple[int, ...] = ()
@@ -195,13 +198,15 @@ def _described(folder: Path, segments: tuple[Segment, ...], listing: Listing) ->
         segments,
         (checkpointed(LOG_START) or {}).get((topic, number), ABSENT),
         (checkpointed(HIGH_WATERMARK) or {}).get((topic, number), ABSENT),
+        (checkpointed(FLUSHED) or {}).get((topic, number), ABSENT),
         (cleaned or {}).get((topic, number), ABSENT),
         cleaned is not None,
-        tuple(segment.base for segment in segments if _size(segment) == 0),
+        tuple(segment.base for segment in segments if size_of(segment) == 0),
     )
 
 
-def _size(segment: Segment) -> int:
+def size_of(segment: Segment) -> int:
+    """Bytes of a segment's file; -1 where that cannot be told."""
     try:
         return Path(segment.path).stat().st_size
     except OSError:

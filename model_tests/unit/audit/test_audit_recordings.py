@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model_tests.traces.audit import surroundings
 from model_tests.traces.audit_findings import Severity, Verdict
+from model_tests.traces.audit_log import surroundings
 from model_tests.traces.audit_part import shows_in_batches
 from model_tests.traces.audit_partition import audit_batches
 from model_tests.traces.audit_recordings import DEFECTS, RECORDED, defects, observed, unpacked
