@@ -22,11 +22,13 @@ class Corruption:
 
     Attributes:
         falsify: the step with the corruption, None where it cannot have it.
+        api: the requests whose steps are meant.
     """
 
     name: str
     rule: Rule
     falsify: Callable[[Step], Step | None]
+    api: str = "Produce"
 
 
 def wrong_error(step: Step) -> Step | None:
@@ -51,6 +53,33 @@ def wrong_state(step: Step) -> Step | None:
     return replace(step, after=after)
 
 
+def wrong_bound(step: Step) -> Step | None:
+    """A last stable offset beyond the high watermark."""
+    return replace(step, response={**step.response, "lso": step.response["hw"] + 1})
+
+
+def hidden_record(step: Step) -> Step | None:
+    """A record that the reader was given is missing."""
+    delivered = step.response.get("delivered", ())
+    return replace(step, response={**step.response, "delivered": delivered[1:]}) if delivered else None
+
+
+def unlisted_abort(step: Step) -> Step | None:
+    """An aborted transaction that the answer listed is missing."""
+    aborted = step.response.get("aborted")
+    return replace(step, response={**step.response, "aborted": aborted[1:]}) if aborted else None
+
+
+def wrong_transition(step: Step) -> Step | None:
+    """A transactional id that is in another state afterwards."""
+    after: Mapping[str, Any] = deepcopy(dict(step.after or {}))
+    known = [transaction for transaction in after.get("transactions", {}).values() if "state" in transaction]
+    if not known:
+        return None
+    known[0]["state"] = "PrepareCommit"
+    return replace(step, after=after)
+
+
 CORRUPTIONS: Final = (
     Corruption("first append refused in the recording", rules.SEQ_FIRST, wrong_error),
     Corruption("next append refused in the recording", rules.SEQ_SUCCESSOR, wrong_error),
@@ -59,6 +88,10 @@ CORRUPTIONS: Final = (
     Corruption("refusal that changes a producer", rules.SEQ_REFUSAL_IS_PURE, wrong_state),
     Corruption("malformed batch with another error", rules.SEQ_WELL_FORMED, wrong_error),
     Corruption("stale epoch with another error", rules.FENCE_STALE_EPOCH, wrong_error),
+    Corruption("stable offset beyond the high watermark", rules.LSO_BOUNDS, wrong_bound, "Fetch"),
+    Corruption("committed record withheld", rules.LSO_READ_COMMITTED, hidden_record, "Fetch"),
+    Corruption("aborted transaction not listed", rules.LSO_ABORTED_INDEX, unlisted_abort, "Fetch"),
+    Corruption("transaction left in another state", rules.TXN_LEGAL_TRANSITION, wrong_transition, "EndTxn"),
 )
 
 
@@ -69,6 +102,8 @@ def controls(sessions: Iterable[Session]) -> tuple[Control, ...]:
     for session in sessions:
         if not waiting:
             break
+        if session.unsupported:
+            continue
         for corruption, index, falsified in list(_corrupted(session, tuple(waiting.values()))):
             if waiting.pop(corruption.name, None):
                 done[corruption.name] = _control(corruption, session, index, falsified)
@@ -79,10 +114,9 @@ def controls(sessions: Iterable[Session]) -> tuple[Control, ...]:
 def _corrupted(session: Session, wanted: tuple[Corruption, ...]) -> Iterator[tuple[Corruption, int, Session]]:
     """What of the wanted can be done to a session: where, and the session then."""
     for outcome in outcomes(session):
-        if outcome.step.api != "Produce":
-            continue
-        at_stake = rules_at_stake(outcome.step, outcome.decided, session.profile)
-        for corruption in wanted:
+        meant = [corruption for corruption in wanted if corruption.api == outcome.step.api]
+        at_stake = rules_at_stake(outcome.step, outcome.decided, session.profile) if meant else ()
+        for corruption in meant:
             falsified = corruption.falsify(outcome.step) if corruption.rule in at_stake else None
             if falsified is not None:
                 yield corruption, outcome.index, _with_step(session, outcome.index, falsified)

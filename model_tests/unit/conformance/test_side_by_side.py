@@ -40,7 +40,7 @@ def found_in(*steps: Written, **fields: Any) -> list[tuple[int, str]]:
 
 @cache
 def sample() -> list[Session]:
-    return list(sessions(RECORDINGS))[::30]
+    return [recorded for recorded in list(sessions(RECORDINGS))[::60] if not recorded.unsupported]
 
 
 def on_specification(recorded: list[Session]) -> list[Disagreement]:
@@ -48,11 +48,12 @@ def on_specification(recorded: list[Session]) -> list[Disagreement]:
 
 
 def test_bundled_sessions_agree_on_both_sides() -> None:
-    """Every step of a sample agrees, and none is undecided."""
+    """Every step of a sample agrees; undecided is only what the recording marks."""
     played = [outcome for recorded in sample() for outcome in outcomes(recorded)]
 
     assert len(played) > 1000
-    assert [outcome for outcome in played if outcome.disagreed or outcome.undecided] == []
+    assert [outcome for outcome in played if outcome.disagreed] == []
+    assert all(outcome.step.marks.accept_errors for outcome in played if outcome.undecided)
 
 
 def test_after_a_restart_only_the_newest_batch_is_recognised() -> None:
