@@ -52,7 +52,16 @@ def run(
     ]
     verdicts = _on_spark(listing, around, profile, master, crc) if listing.logs else {}
     assumed = _assumed(crc, checkpointed_watermark, producer_expiry_ms, profile)
-    return report_of(listing, verdicts, assumed, time.monotonic() - began)
+    return _report(listing, verdicts, assumed, time.monotonic() - began)
+
+
+def run_here(paths: Iterable[object], *, crc: bool = True, profile: Profile = NEWEST) -> AuditReport:
+    """The same in this process, without Spark: for logs so small that starting it would take longer."""
+    began = time.monotonic()
+    listing = list_logs([str(path) for path in paths])
+    verdicts = {number: audit_log(log, surroundings(log), profile, crc=crc) for number, log in enumerate(listing.logs)}
+    assumed = _assumed(crc, False, DAY_MS, profile)
+    return _report(listing, verdicts, assumed, time.monotonic() - began)
 
 
 def _on_spark(
@@ -87,7 +96,7 @@ def shared_out(logs: Sequence[LogFolder], tasks_at_least: int) -> list[list[int]
     return tasks
 
 
-def report_of(
+def _report(
     listing: Listing,
     verdicts: dict[int, tuple[Verdict, list[Damage]]],
     assumed: tuple[str, ...],

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from model_tests.traces.audit_findings import Severity, Verdict
-from model_tests.traces.audit_log import surroundings
-from model_tests.traces.audit_part import shows_in_batches
-from model_tests.traces.audit_partition import audit_batches
+from model_tests.traces.audit_log import audit_log, read_log, surroundings
+from model_tests.traces.audit_part import shows_in_partition
 from model_tests.traces.audit_recordings import DEFECTS, RECORDED, defects, observed, unpacked
 from model_tests.traces.audit_summary import transactions
-from model_tests.traces.kafka_log_batches import Batches, joined
-from model_tests.traces.kafka_log_folders import LogFolder, list_logs
-from model_tests.traces.kafka_log_read import Damage, read_checked
+from model_tests.traces.kafka_log_folders import list_logs
+from model_tests.traces.kafka_log_read import read_checked
 from reference.log.reader import intact_batches
 from spec.vocabulary import ControlType
 
@@ -25,15 +23,9 @@ def recordings() -> Iterator[Path]:
         yield directory
 
 
-def read(log: LogFolder) -> tuple[Batches, list[Damage]]:
-    """A whole log without Spark."""
-    parts = [read_checked(segment) for segment in log.segments]
-    return joined(batches for batches, _ in parts), [bad for _, damage in parts for bad in damage]
-
-
 def audited(path: Path) -> dict[str, Verdict]:
     """The verdict on each partition under a path."""
-    return {log.name: audit_batches(read(log)[0], surroundings(log)) for log in list_logs([str(path)]).logs}
+    return {log.name: audit_log(log, surroundings(log))[0] for log in list_logs([str(path)]).logs}
 
 
 @pytest.mark.parametrize("recording", RECORDED)
@@ -61,7 +53,7 @@ def test_the_delivered_offsets_are_those_of_the_real_consumer(recordings: Path) 
     """Not only their count: where the cleaner was not, every single offset."""
     compared = 0
     for log in list_logs([str(recordings / "kafka-3.9.0")]).logs:
-        batches, _ = read(log)
+        batches, _ = read_log(log)
         seen = observed("kafka-3.9.0").get(log.name)
         if seen is None or batches.cleaned.any():
             continue
@@ -97,7 +89,7 @@ def test_every_defect_of_a_partition_is_found_and_nothing_else(recordings: Path)
             for finding in verdict.findings
             if finding.severity in (Severity.VIOLATION, Severity.SUSPICIOUS)
         ]
-        if shows_in_batches(case):
+        if shows_in_partition(case):
             assert [finding.offset for finding in found] == [case.offset], case.case
             assert found[0].rule.id in case.rules
             assert found[0].producer_id == case.producer_id
@@ -109,6 +101,6 @@ def test_damage_is_named_once(recordings: Path) -> None:
     """The flipped bit and the batch cut short, and nothing besides."""
     for case in defects(recordings):
         logs = list_logs([str(recordings / DEFECTS / case.case)]).logs
-        damage = [bad for log in logs for bad in read(log)[1]]
+        damage = [bad for log in logs for bad in audit_log(log, surroundings(log))[1]]
         assert len(damage) == case.damage
         assert all(f"offset {case.offset}" in bad.message for bad in damage)
