@@ -36,6 +36,8 @@ class Circumstances:
     state_retained: bool = True  # producer state neither expired nor deleted
     partition_verification: bool = True  # KIP-890, where the version has it
     well_behaved_client: bool = True
+    first_seen_first: bool = True  # a leader sees the first batch of a producer's epoch before any later one
+    sequences_wrap_cleanly: bool = True  # no resend of a batch over 2^31-1 under 0.11, which cannot recognise it
     delayed_requests: bool = False  # requests that outlive the transaction they belong to
 
 
@@ -55,6 +57,17 @@ VERIFICATION: Final = Assumption(
     "partition_verification", "partition verification is on", lambda c: c.partition_verification
 )
 CLIENT: Final = Assumption("well_behaved_client", "the client follows the protocol", lambda c: c.well_behaved_client)
+FIRST_SEEN_FIRST: Final = Assumption(
+    "first_seen_first",
+    "a leader that does not know a producer's epoch meets its first batch before any later one (one connection in "
+    "order; since 2.5 any sequence of an unknown producer is accepted)",
+    lambda c: c.first_seen_first,
+)
+WRAPS_CLEANLY: Final = Assumption(
+    "sequences_wrap_cleanly",
+    "no resend of a batch over 2^31-1 under 0.11",
+    lambda c: c.sequences_wrap_cleanly,
+)
 VERSION_2_IF_DELAYED: Final = Assumption(
     "version_2_if_delayed",
     "requests may outlive their transaction only under transaction version 2 with marker epochs checked",
@@ -67,6 +80,7 @@ VERSION_2: Final = Assumption(
 )
 
 USUAL: Final = (ACKS_ALL, CLEAN_ELECTIONS, STATE_RETAINED, VERIFICATION, CLIENT)
+ONCE_IN_ORDER: Final = (*USUAL, FIRST_SEEN_FIRST, WRAPS_CLEANLY)
 WITH_DELAYS: Final = (*USUAL, VERSION_2_IF_DELAYED)
 ANY_CIRCUMSTANCES: Final[tuple[Assumption, ...]] = ()
 
@@ -163,12 +177,14 @@ SEQ_EXACTLY_ONCE: Final = Rule(
     "An acknowledged batch is in the log exactly once, while producer state is retained.",
     ("KIP-98", "KIP-360"),
     {"P": 1, "B": 1, "H": 1, "T": 5, "L": 1},
+    ONCE_IN_ORDER,
 )
 SEQ_ORDER: Final = Rule(
     "seq.order",
     "Log order is send order per producer and partition, with up to five batches in flight and any retries.",
     ("KIP-98", "KAFKA-5494", "RecordAccumulator"),
     {"P": 1, "B": 1, "H": 1, "T": 5},
+    ONCE_IN_ORDER,
 )
 SEQ_WINDOW_SUFFICES: Final = Rule(
     "seq.window_suffices",

@@ -125,9 +125,10 @@ def circumstances(history: StreamHistory, faults: Faults, renumbering: bool = Tr
         faults: what went wrong in the world.
         renumbering: whether the rule in question minds that a batch is written twice.
     """
-    forgot = faults.expired or history.overtaken
-    if not renumbering:
-        return Circumstances(state_retained=not forgot)
-    forgot |= history.unrecognisable or (faults.restarted and history.renumbered)
-    misled = faults.reordered and history.renumbered
-    return Circumstances(state_retained=not forgot, well_behaved_client=not misled)
+    forgot = faults.expired or (renumbering and faults.restarted and history.renumbered)
+    return Circumstances(
+        state_retained=not forgot,
+        well_behaved_client=not (renumbering and faults.reordered and history.renumbered),
+        first_seen_first=not history.overtaken,
+        sequences_wrap_cleanly=not (renumbering and history.unrecognisable),
+    )

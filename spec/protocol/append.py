@@ -169,7 +169,7 @@ def _reply(
     first: Term = choose(appended, request.base_offset, ABSENT)
     last: Term = choose(appended, request.base_offset + request.last_offset_delta, ABSENT)
     matches = seq.resends(entry, request, profile)
-    for cached, matched in reversed(list(zip(entry.cached, matches, strict=False))):
+    for cached, matched in zip(entry.cached, matches, strict=False):  # of several matches the oldest answers
         here = all_of(resent, matched)
         first = choose(here, cached.last_offset - cached.offset_delta, first)
         last = choose(here, cached.last_offset, last)

@@ -209,3 +209,10 @@ def test_names_and_rules_of_guards_are_the_same_for_all_profiles() -> None:
     listings = {tuple((g.name, g.rule.id) for g in guards(FULL, data(0), p)) for p in (NEWEST, KAFKA_0_11, KAFKA_3_9)}
 
     assert len(listings) == 1
+
+
+def test_of_several_matches_the_oldest_answers() -> None:
+    """A window that holds the same sequences twice, as a follower of a forgetful leader may, answers with the first."""
+    twice = ProducerEntry(epoch=0, cached=(CachedBatch(2, 7, 2), CachedBatch(2, 2, 2), *[CachedBatch()] * 3))
+
+    assert append(twice, data(0, 3, epoch=0), NEWEST).reply.first_offset == 0
