@@ -79,22 +79,23 @@ def judge_steps(steps: DataFrame, chains: DataFrame, profiles: Mapping[str, Prof
 
 def _survey(steps: DataFrame) -> _Survey:
     """What there is: how many traces and steps, of which profiles, and what must be set aside."""
-    append_under = F.when(F.col(REASON).isNull() & F.expr(verdicts.APPEND), F.col("profile")).alias("profile")
-    groups = trace_files.with_reason(steps).groupBy(REASON, append_under)
-    rows = groups.agg(F.count("*").alias("steps"), F.min(F.struct("trace", "step")).alias("first")).collect()
-    present = {row["profile"] for row in rows}
-    aside = Counter[str]()
-    where: dict[str, str] = {}
-    for row in rows:
-        if row[REASON] is not None:
-            aside[row[REASON]] += row["steps"]
-            where.setdefault(row[REASON], f"first: trace {row['first']['trace']}, step {row['first']['step']}")
+    groups = steps.groupBy(trace_files.is_judgeable().alias("fit"), F.expr(verdicts.APPEND).alias("append"), "profile")
+    rows = groups.count().collect()
+    present = {row["profile"] for row in rows if row["fit"] and row["append"]}
     return _Survey(
         traces=steps.select("trace").distinct().count(),
-        steps=sum(row["steps"] for row in rows),
+        steps=sum(row["count"] for row in rows),
         profiles={name: profile for name, profile in PROFILES.items() if name in present},
-        quarantined=tuple(Quarantined(reason, count, where[reason]) for reason, count in aside.items()),
+        quarantined=() if all(row["fit"] for row in rows) else tuple(_set_aside(steps)),
     )
+
+
+def _set_aside(steps: DataFrame) -> Iterator[Quarantined]:
+    unfit = trace_files.with_reason(steps.where(~trace_files.is_judgeable()))
+    first = F.min(F.struct("trace", "step")).alias("first")
+    for row in unfit.groupBy(REASON).agg(F.count("*").alias("count"), first).collect():
+        where = f"first: trace {row['first']['trace']}, step {row['first']['step']}"
+        yield Quarantined(row[REASON], row["count"], where)
 
 
 def _counted(judged: DataFrame) -> list[Row]:

@@ -116,4 +116,4 @@ def _put_to_the_solver(count: int) -> Iterator[str]:
     for numbers in (INTEGERS, WIDE):
         differing = disagreements(steps, numbers)
         if differing:
-            yield f"the solver ({numbers.sort}) differs from Python on {len(differing)} of {count} steps: {differing[0]}"
+            yield f"the solver ({numbers.sort}) differs from Python on {len(differing)} of {count}: {differing[0]}"

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from pathlib import Path
 from typing import Final
 
@@ -68,8 +70,13 @@ def with_reason(steps: DataFrame) -> DataFrame:
 
 def judgeable(steps: DataFrame) -> DataFrame:
     """The steps without those that are set aside."""
-    unfit = F.col("schema") > SCHEMA_VERSION
-    return steps.dropna(subset=list(_NEEDED)).where(~(unfit | _is_of_unknown_profile() | _is_too_wide()))
+    return steps.where(is_judgeable())
+
+
+def is_judgeable() -> Column:
+    """Whether a step can be judged: never null."""
+    present = reduce(and_, (F.col(name).isNotNull() for name in _NEEDED))
+    return present & (F.col("schema") <= SCHEMA_VERSION) & F.col("profile").isin(*PROFILES) & ~_is_too_wide()
 
 
 def of_whole_traces(steps: DataFrame) -> DataFrame:
@@ -84,12 +91,9 @@ def _reasons() -> Iterator[Column]:
         yield F.when(F.col(name).isNull(), f"{name} is null")
     newer = F.col("schema") > SCHEMA_VERSION
     yield F.when(newer, f"a newer schema than {SCHEMA_VERSION}, which this version reads")
-    yield F.when(_is_of_unknown_profile(), F.concat(F.lit("unknown profile "), F.col("profile")))
+    unknown = ~F.col("profile").isin(*PROFILES)
+    yield F.when(unknown, F.concat(F.lit("unknown profile "), F.col("profile")))
     yield F.when(_is_too_wide(), "an integer beyond 2^62, which no log has")
-
-
-def _is_of_unknown_profile() -> Column:
-    return ~F.col("profile").isin(*PROFILES)
 
 
 def _is_too_wide() -> Column:
