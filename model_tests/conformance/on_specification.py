@@ -141,8 +141,7 @@ class OnSpecification:
     def _add(self, request: AddPartitionsToTxn) -> Added:
         exist = {partition: partition in self._partitions for partition in request.partitions}
         if all(exist.values()):
-            client_version = 2 if request.version >= registering.BY_BROKERS_SINCE else 0
-            errors = self._coordinator.register(request, client_version)
+            errors = self._coordinator.register(request)
         else:
             together = ErrorCode.NONE.value
             errors = {

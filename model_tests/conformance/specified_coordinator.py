@@ -77,7 +77,7 @@ class Coordinator:
         self._complete(transactional_id, transition.target, NO_PARTITIONS)
         return error, Identity(transition.target.producer_id, transition.target.producer_epoch)
 
-    def register(self, request: AddPartitionsToTxn, client_version: int) -> dict[str, int]:
+    def register(self, request: AddPartitionsToTxn) -> dict[str, int]:
         """Add partitions to a transaction, or verify that they are in it; the error of each."""
         name = request.transactional_id
         before, registered = self._known(name)
@@ -86,7 +86,7 @@ class Coordinator:
             producer_epoch=request.producer_epoch,
             all_registered=registered.issuperset(request.partitions),
             now=self.now,
-            client_version=client_version,
+            client_version=registering.client_version(request.version),
             id_empty=not name,
             verify_only=request.verify_only,
         )

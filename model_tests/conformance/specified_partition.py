@@ -50,6 +50,13 @@ class Partition:
         self._asked[producer] = verification.asked(known, request, version)
         return True
 
+    def refuses_unasked(self, batch: Batch, version: int) -> bool:
+        """Whether a batch that the coordinator would be asked about is refused before that."""
+        request = data_request(batch, self.log.end)
+        entry = self._entries.get(request.producer_id, ProducerEntry())
+        would_ask = verification.is_asked(entry, request, version, self._profile)
+        return bool(would_ask and verification.is_refused_unasked(entry, request, self._profile))
+
     def append(self, name: str, batch: Batch, *, guarded: bool) -> Decided:
         """Ask for a client's batch to be appended, and make true what is decided."""
         request = data_request(batch, self.log.end)

@@ -1,6 +1,6 @@
 """Produce on the specification: admitted by the broker, verified by the coordinator, decided by the log."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from model_tests.conformance.answers import Appended, Produced
@@ -56,21 +56,25 @@ class Producing:
         if request.transactional_id is None:
             return {}
         admitted = [b for b in request.batches if producing.is_admitted(producing.admit(self._asked(request, b)))]
-        asking = [b for b in admitted if self.partitions[b.partition].must_ask(b, request.version)]
-        if not asking:
-            return {}
+        stale = [b for b in admitted if self.partitions[b.partition].refuses_unasked(b, request.version)]
+        refused = {batch.partition: ErrorCode.INVALID_PRODUCER_EPOCH.value for batch in stale}
+        rest = [batch for batch in admitted if batch not in stale]
+        asking = [b for b in rest if self.partitions[b.partition].must_ask(b, request.version)]
+        return {**refused, **self._ask(request.transactional_id, request.version, asking)} if asking else refused
+
+    def _ask(self, transactional_id: str, version: int, asking: Sequence[Batch]) -> Mapping[str, int]:
         names = tuple(batch.partition for batch in asking)
         first = asking[0]
-        adds = request.version >= verification.ADDS_SINCE
+        adds = version >= verification.ADDS_SINCE
         question = AddPartitionsToTxn(
             registering.BY_BROKERS_SINCE,
-            request.transactional_id,
+            transactional_id,
             first.producer_id,
             first.producer_epoch,
             names,
             verify_only=not adds,
         )
-        return self.coordinator.register(question, client_version=2)
+        return self.coordinator.register(question)
 
     def _asked(self, request: Produce, batch: Batch) -> ProduceRequest:
         return ProduceRequest(

@@ -5,7 +5,7 @@ from typing import Final
 
 from spec import rules
 from spec.algebra import Term, all_of, choose, negate
-from spec.protocol.coordinator import TransactionEntry, Transition, decide, is_in, is_preparing
+from spec.protocol.coordinator import BUMPING, TransactionEntry, Transition, decide, is_in, is_preparing
 from spec.protocol.guards import PASSED, Guard, branch, error_of
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, TransactionState
@@ -81,6 +81,11 @@ def guards(entry: TransactionEntry, request: AddRequest, profile: Profile) -> tu
         ),
         Guard("verified", rules.TXN_REGISTERED_BEFORE_DATA, request.verify_only, ErrorCode.NONE.value),
     )
+
+
+def client_version(version: Term) -> Term:
+    """Transaction version of the client, by the version of the request that adds its partitions."""
+    return choose(version >= BY_BROKERS_SINCE, BUMPING, 0)
 
 
 def any_pending(entry: TransactionEntry) -> Term:
