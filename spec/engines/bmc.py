@@ -12,7 +12,7 @@ from typing import Any, Final
 import z3
 
 from spec.algebra import Term, all_of, any_of, implies, negate
-from spec.engines.finite import Finite
+from spec.engines.finite import Finite, derived
 from spec.engines.reading_z3 import Numbers, python_value, scalars_of
 from spec.engines.verdict import Happening, Holds, Refuted, Trace, Unknown, Verdict
 from spec.protocol.records import flatten
@@ -27,14 +27,15 @@ Point = tuple[int, ...]
 class Tables:
     """The functions of one state as tables of terms, over the points of the instance."""
 
-    def __init__(self, variables: tuple[Variable, ...], finite: Finite, numbers: Numbers, name: str) -> None:
+    def __init__(self, system: System, finite: Finite, numbers: Numbers, name: str) -> None:
+        variables = system.variables
         self._numbers = numbers
         self.points = {v.name: list(finite.points(v.over)) for v in variables}
         self.terms = {
             v.name: [scalars_of(v.initial, f"{name}.{v.name}{at}", numbers.constant) for at in self.points[v.name]]
             for v in variables
         }
-        self.state = State({v.name: self._function(v) for v in variables})
+        self.state = State({v.name: self._function(v) for v in variables}, derived(system, finite))
 
     def _function(self, variable: Variable) -> Function:
         outside = _literal(variable.initial, self._numbers)
@@ -85,8 +86,8 @@ class Unrolling:
         self._system = system
         self._finite = finite
         self._numbers = Numbers(width)
-        self._before = Tables(system.variables, finite, self._numbers, "before")
-        self._after = Tables(system.variables, finite, self._numbers, "after")
+        self._before = Tables(system, finite, self._numbers, "before")
+        self._after = Tables(system, finite, self._numbers, "after")
         self._chosen = self._numbers.constant("chosen")
         self._arguments: dict[tuple[str, int], Term] = {}
         self._step = self._transition()

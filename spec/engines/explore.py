@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from spec.engines.finite import Finite
+from spec.engines.finite import Finite, derived
 from spec.engines.verdict import Happening, Holds, Refuted, Trace, Unknown, Verdict
 from spec.systems.language import Action, Claim, Function, State, System, Updated, Variable
 
@@ -59,6 +59,7 @@ class Layout:
         self._variables = system.variables
         self._places = {v.name: {at: k for k, at in enumerate(finite.points(v.over))} for v in system.variables}
         self._values = Values()
+        self._derived = derived(system, finite)
 
     def initial(self, system: System) -> Tables:
         """The tables at the start."""
@@ -70,7 +71,8 @@ class Layout:
             {
                 variable.name: Table(self._places[variable.name], self._values, variable.initial, numbers)
                 for variable, numbers in zip(self._variables, tables, strict=True)
-            }
+            },
+            self._derived,
         )
 
     def after(self, state: State) -> Tables:

@@ -1,10 +1,13 @@
 """Finite instances of a system: which values the arguments of its functions and actions have."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial, reduce
 from itertools import product
 
-from spec.systems.language import Sort, System
+from spec.algebra import Term
+from spec.protocol.lso import smaller
+from spec.systems.language import Function, Least, Sort, State, System
 
 
 class Vacuous(Exception):
@@ -41,8 +44,21 @@ def instance_of(system: System, sizes: Mapping[str, int]) -> Finite:
     """The instance in which each sort has the whole numbers below its size; a sort without one has 0 alone."""
     over = (
         *(variable.over for variable in system.variables),
+        *(least.among for least in system.derived),
         *(action.over for action in system.actions),
         *(claim.over for claim in system.claims),
     )
     sorts = {sort.name for each in over for sort in each}
     return Finite({name: tuple(range(sizes.get(name, 1))) for name in sorts})
+
+
+def derived(system: System, finite: Finite) -> Mapping[str, Callable[[State], Function]]:
+    """The derived functions of every state of an instance, worked out over all of its points."""
+    return {least.name: partial(_least, least, tuple(finite.points(least.among))) for least in system.derived}
+
+
+def _least(least: Least, points: tuple[tuple[int, ...], ...], state: State) -> Function:
+    def value(*at: Term) -> Term:
+        return reduce(smaller, (least.value(state, *at, *point) for point in points))
+
+    return value

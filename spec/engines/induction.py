@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import z3
 
-from spec.algebra import Term, negate
+from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.engines.reading_z3 import INTEGERS, Numbers, python_value, symbolic
 from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
 from spec.protocol.records import build, flatten
 from spec.rules import Rule
 from spec.systems.decision_facts import Fact
-from spec.systems.language import Action, Claim, Function, Sort, State, System, Variable
+from spec.systems.language import Action, Claim, Function, Least, Sort, State, System, Variable
 
 START: Final = "at the start"
 ALWAYS: Final = "in every state"
@@ -56,9 +56,21 @@ class Prover:
 
     def __init__(self, system: System) -> None:
         self._system = system
-        self._before = State({variable.name: _uninterpreted(variable) for variable in system.variables})
+        functions = {variable.name: _uninterpreted(variable) for variable in system.variables}
+        self._before = State(functions, {least.name: self._only_before(least) for least in system.derived})
+        self._derived = {least.name: _defined(least, self._before) for least in system.derived}
         self._lemmas = {claim.name: self._for_all(claim) for claim in system.lemmas}
         self._theorems = {claim.name: self._for_all(claim) for claim in system.theorems}
+
+    def _only_before(self, least: Least) -> Callable[[State], Function]:
+        function = _named(least.name, least.over)
+
+        def of(state: State) -> Function:
+            if state is not self._before:
+                raise ValueError(f"{least.name} of the state after an action: no lemma may speak of it")
+            return function
+
+        return of
 
     def obligations(self) -> Iterator[Obligation]:
         """Every obligation, proved or not, in the order of the system."""
@@ -98,11 +110,12 @@ class Prover:
         self, claim: Claim, action: str, facts: Sequence[Term], hypotheses: Sequence[Mapping[str, Term]]
     ) -> Obligation:
         started = perf_counter()
+        known = [self._derived[name] for name in _functions(facts) if name in self._derived]
         verdict: Verdict = Unknown("no hypotheses were tried")
         used = 0
         for tried in hypotheses:
             effort = MANY if tried is hypotheses[-1] else FEW
-            verdict, used = contradiction(claim.name, [*tried.values(), *facts], effort), len(tried)
+            verdict, used = contradiction(claim.name, [*tried.values(), *known, *facts], effort), len(tried)
             if isinstance(verdict, Proved):
                 break
         return Obligation(claim.rule, claim.name, action, verdict, True, perf_counter() - started, used)
@@ -120,11 +133,16 @@ def _patterns(bound: Sequence[Term], body: Term) -> list[Term]:
     """
     seen: dict[Term, list[Term]] = {}
     for term in _subterms(body):
-        about = [variable for variable in bound if any(variable.eq(child) for child in term.children())]
+        about = _variables(bound, term)
         if _is_function(term) and len(about) == term.num_args():
             seen.setdefault(about[-1], []).append(term)
-    numbers = bound[1:] or bound
-    return [z3.MultiPattern(*chosen) for chosen in product(*(seen.get(number, []) for number in numbers))]
+    numbers = [variable for variable in bound if variable.sort() == INTEGERS.sort] or bound
+    together = product(*(seen.get(number, []) for number in numbers))
+    return [z3.MultiPattern(*chosen) for chosen in together if len(_variables(bound, *chosen)) == len(bound)]
+
+
+def _variables(bound: Sequence[Term], *terms: Term) -> list[Term]:
+    return [variable for variable in bound if any(variable.eq(child) for term in terms for child in term.children())]
 
 
 def _subterms(term: Term) -> Iterator[Term]:
@@ -135,6 +153,12 @@ def _subterms(term: Term) -> Iterator[Term]:
             seen.add(one.get_id())
             yield one
             waiting.extend(one.children())
+
+
+def _functions(terms: Sequence[Term]) -> list[str]:
+    """Names of the functions in some terms, in order."""
+    found = (one.decl().name() for term in terms if z3.is_expr(term) for one in _subterms(term) if _is_function(one))
+    return sorted(set(found))
 
 
 def _is_function(term: Term) -> bool:
@@ -194,12 +218,25 @@ def _arguments(over: tuple[Sort, ...], role: str) -> list[Term]:
     return [z3.Const(f"{role}_{position}_{sort.name}", _sort(sort)) for position, sort in enumerate(over)]
 
 
-def _uninterpreted(variable: Variable) -> Function:
-    domain = [_sort(sort) for sort in variable.over]
+def _named(name: str, over: tuple[Sort, ...], to: Term = INTEGERS.sort) -> Function:
+    declared = z3.Function(name, *(_sort(sort) for sort in over), to)
+    return lambda *at: declared(*at)
 
-    def function(name: str, kind: type) -> Callable[..., Term]:
-        declared = z3.Function(name, *domain, INTEGERS.sort_of(kind))
-        return lambda *at: declared(*at)
+
+def _defined(least: Least, state: State) -> Term:
+    """What is known of a derived function: no value is less, and some point has it."""
+    own, every = _arguments(least.over, "least"), _arguments(least.among, "among")
+    it: Term = getattr(state, least.name)(*own)
+    some = [_named(f"{least.name}_at_{k}", least.over, _sort(sort))(*own) for k, sort in enumerate(least.among)]
+    value = least.value(state, *own, *every)
+    bound = z3.ForAll([*own, *every], implies(value >= 0, all_of(it >= 0, it <= value)))
+    found = all_of(it >= 0, it == least.value(state, *own, *some))
+    return all_of(bound, z3.ForAll(own, any_of(it == -1, found), patterns=[it]))
+
+
+def _uninterpreted(variable: Variable) -> Function:
+    def function(name: str, kind: type) -> Function:
+        return _named(name, variable.over, INTEGERS.sort_of(kind))
 
     if not is_dataclass(variable.initial):
         return function(variable.name, type(variable.initial))
