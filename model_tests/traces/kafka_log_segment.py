@@ -6,10 +6,12 @@ next batch that can, and goes on.
 
 import struct
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from crc32c import crc32c
 
 from model_tests.traces.kafka_log_batches import (
@@ -19,6 +21,7 @@ from model_tests.traces.kafka_log_batches import (
     HEADER_SIZE,
     KNOWN_ATTRIBUTES,
     Batches,
+    Integers,
     from_headers,
 )
 from model_tests.traces.kafka_log_control import Unreadable, read_control
@@ -32,6 +35,8 @@ _MAGIC: Final = 2
 _OLD_MAGIC: Final = (0, 1)
 _SHORTEST_OLD: Final = 26
 _SEARCHED_AT_ONCE: Final = 1 << 20
+_FEWEST_AT_ONCE, _MOST_AT_ONCE = 16, 1 << 14
+"""Batches that are checked together: few after damage, so that much of it does not cost much time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +69,22 @@ class Segment:
 
 @dataclass(slots=True)
 class _Found:
-    headers: list[bytes] = field(default_factory=list)
-    positions: list[int] = field(default_factory=list)
+    headers: list[npt.NDArray[Any]] = field(default_factory=list)
+    positions: list[Integers] = field(default_factory=list)
+    count: int = 0
+    last_position: int = ABSENT
     control: list[tuple[int, int, int]] = field(default_factory=list)  # number of the batch, type, coordinator epoch
     after_damage: list[int] = field(default_factory=list)  # numbers of batches
     damage: list[tuple[int, str]] = field(default_factory=list)
 
-    def add(self, batch: bytes, position: int) -> None:
-        number = len(self.headers)
-        if batch[_ATTRIBUTES_AT + 1] & CONTROL and batch[_COUNT_AT:HEADER_SIZE] != bytes(4):
-            self.control.append((number, *read_control(batch)))
-        if self.damage and (not self.positions or self.damage[-1][0] > self.positions[-1]):
-            self.after_damage.append(number)
-        self.headers.append(batch[:HEADER_SIZE])
-        self.positions.append(position)
+    def add(self, headers: npt.NDArray[Any], positions: Integers) -> None:
+        """Add batches that follow each other."""
+        if self.damage and self.damage[-1][0] > self.last_position:
+            self.after_damage.append(self.count)
+        self.headers.append(headers)
+        self.positions.append(positions)
+        self.count += len(positions)
+        self.last_position = int(positions[-1])
 
 
 def read_segment(segment: Segment, *, crc: bool = True) -> tuple[Batches, list[Damage]]:
@@ -103,27 +110,59 @@ def read_bytes(content: bytes, segment: Segment, *, crc: bool = True) -> tuple[B
 
 def _read_run(content: bytes, position: int, found: _Found, *, crc: bool) -> int:
     """Read batches up to the first that cannot be read; where it begins."""
-    end = len(content)
-    view = memoryview(content)
-    add, headers, positions = found.add, found.headers, found.positions
-    plain = not found.damage
-    while position + HEADER_SIZE <= end:
-        after = position + _LENGTH.unpack_from(content, position + _LENGTH_AT)[0] + BEFORE_LENGTH_COUNTS
+    at_once = _FEWEST_AT_ONCE
+    while True:
+        starts = _starts(content, position, at_once)
+        sound = len(starts) - 1
+        if sound:
+            headers = _headers_at(content, np.array(starts[:-1], np.int64))
+            sound = _sound(content, starts, headers) if crc else sound
+            sound = _add_control(content, starts, headers, sound, found)
+        if sound:
+            found.add(headers[:sound], np.array(starts[:sound], np.int64))
+        position = starts[sound]
+        if sound < at_once:
+            return position
+        at_once = min(2 * at_once, _MOST_AT_ONCE)
+
+
+def _starts(content: bytes, position: int, most: int) -> list[int]:
+    """Where batches begin, by their lengths, up to as many; and where the last one ends."""
+    starts = [position]
+    end, length_at = len(content), _LENGTH.unpack_from
+    while position + HEADER_SIZE <= end and len(starts) <= most:
+        after = position + length_at(content, position + _LENGTH_AT)[0] + BEFORE_LENGTH_COUNTS
         if after > end or after < position + HEADER_SIZE or content[position + _MAGIC_AT] != _MAGIC:
-            return position
-        if crc and crc32c(view[position + _COVERED_FROM : after]) != _CRC.unpack_from(content, position + _CRC_AT)[0]:
-            return position
-        if plain and not content[position + _ATTRIBUTES_AT + 1] & CONTROL:
-            headers.append(content[position : position + HEADER_SIZE])
-            positions.append(position)
-        else:
-            try:
-                add(content[position:after], position)
-            except Unreadable:
-                return position
-            plain = not found.damage or found.damage[-1][0] < position
+            break
+        starts.append(after)
         position = after
-    return position
+    return starts
+
+
+def _headers_at(content: bytes, positions: Integers) -> npt.NDArray[Any]:
+    data = np.frombuffer(content, np.uint8)
+    headers: npt.NDArray[Any] = data[positions[:, None] + np.arange(HEADER_SIZE)].view(HEADER).ravel()
+    return headers
+
+
+def _sound(content: bytes, starts: list[int], headers: npt.NDArray[Any]) -> int:
+    """How many of the first batches have the CRC that they say."""
+    view = memoryview(content)
+    computed = [crc32c(view[start + _COVERED_FROM : after]) for start, after in pairwise(starts)]
+    wrong = np.array(computed, np.int64) != headers["crc"]
+    return int(np.argmax(wrong)) if wrong.any() else len(headers)
+
+
+def _add_control(content: bytes, starts: list[int], headers: npt.NDArray[Any], sound: int, found: _Found) -> int:
+    """Read the control records of the first `sound` batches; how many batches there are up to one unreadable."""
+    control = ((headers["attributes"][:sound] & CONTROL) != 0) & (headers["record_count"][:sound] != 0)
+    for number in np.flatnonzero(control).tolist():
+        try:
+            read = read_control(content[starts[number] : starts[number + 1]])
+        except Unreadable:
+            return int(number)
+        found.control.append((found.count + number, *read))
+    return sound
 
 
 def _skip_damage(content: bytes, position: int, found: _Found, segment: Segment) -> int:
@@ -141,8 +180,8 @@ def _skip_damage(content: bytes, position: int, found: _Found, segment: Segment)
 def _remember(found: _Found, position: int, message: str) -> None:
     """Add damage; a run of old-format messages is one entry."""
     is_old = message.startswith("magic ")
-    since = found.positions[-1] if found.positions else -1
-    if is_old and found.damage and found.damage[-1][1].startswith(message[:7]) and found.damage[-1][0] > since:
+    last, before = found.damage[-1] if found.damage else (ABSENT, "")
+    if is_old and before.startswith(message[:7]) and last > found.last_position:
         return
     found.damage.append((position, message))
 
@@ -227,12 +266,13 @@ def _is_sound(content: bytes, start: int, after: int) -> bool:
 
 
 def _batches(found: _Found, segment: Segment) -> Batches:
-    headers = np.frombuffer(b"".join(found.headers), HEADER)
+    headers = np.concatenate(found.headers) if found.headers else np.empty(0, HEADER)
     kind = np.full(len(headers), ABSENT, np.int64)
     epoch = np.full(len(headers), ABSENT, np.int64)
-    for number, control_type, coordinator_epoch in found.control:
-        kind[number], epoch[number] = control_type, coordinator_epoch
+    if found.control:
+        number, kinds, epochs = np.array(found.control, np.int64).T
+        kind[number], epoch[number] = kinds, epochs
     damaged = np.zeros(len(headers), np.bool_)
     damaged[found.after_damage] = True
-    positions = np.array(found.positions, np.int64)
+    positions = np.concatenate(found.positions) if found.positions else np.empty(0, np.int64)
     return from_headers(headers, segment.base, positions, (kind, epoch), damaged)

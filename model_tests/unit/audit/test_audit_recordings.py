@@ -1,5 +1,4 @@
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -8,19 +7,12 @@ import pytest
 from model_tests.traces.audit_findings import Severity, Verdict
 from model_tests.traces.audit_log import audit_log, read_log, surroundings
 from model_tests.traces.audit_part import shows_in_partition
-from model_tests.traces.audit_recordings import DEFECTS, RECORDED, defects, observed, unpacked
+from model_tests.traces.audit_recordings import DEFECTS, RECORDED, defects, observed
 from model_tests.traces.audit_summary import transactions
 from model_tests.traces.kafka_log_folders import list_logs
 from model_tests.traces.kafka_log_read import read_checked
 from reference.log.reader import intact_batches
 from spec.vocabulary import ControlType
-
-
-@pytest.fixture(scope="module")
-def recordings() -> Iterator[Path]:
-    """Every bundled log, unpacked."""
-    with unpacked() as directory:
-        yield directory
 
 
 def audited(path: Path) -> dict[str, Verdict]:

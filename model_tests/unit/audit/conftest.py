@@ -1,0 +1,13 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from model_tests.traces.audit_recordings import unpacked
+
+
+@pytest.fixture(scope="package")
+def recordings() -> Iterator[Path]:
+    """Every bundled log, unpacked."""
+    with unpacked() as directory:
+        yield directory
