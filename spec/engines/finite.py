@@ -61,4 +61,18 @@ def _least(least: Least, points: tuple[tuple[int, ...], ...], state: State) -> F
     def value(*at: Term) -> Term:
         return reduce(smaller, (least.value(state, *at, *point) for point in points))
 
+    return _remembered(value)
+
+
+def _remembered(function: Function) -> Function:
+    """The function, its value at each point of the instance worked out once."""
+    known: dict[tuple[int, ...], Term] = {}
+
+    def value(*at: Term) -> Term:
+        if not all(isinstance(part, int) for part in at):
+            return function(*at)
+        if at not in known:
+            known[at] = function(*at)
+        return known[at]
+
     return value

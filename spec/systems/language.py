@@ -68,12 +68,13 @@ class State:
     ) -> None:
         self._functions = dict(functions)
         self._derived = derived
+        self._worked_out: dict[str, Function] = {}
 
     def __getattr__(self, name: str) -> Function:
         if name in self._functions:
             return self._functions[name]
         if name in self._derived:
-            return self._derived[name](self)
+            return self._worked_out.get(name) or self._worked_out.setdefault(name, self._derived[name](self))
         raise AttributeError(f"the state has no function {name!r}")
 
     def but(self, **changed: Function) -> "State":

@@ -64,16 +64,19 @@ def open_is_undecided(log: Partition, producer: Term) -> Term:
 
 def epochs_never_fall(log: Partition, producer: Term, i: Term, j: Term) -> Term:
     """Along the log a producer's epoch never falls, and a new leader knows no lower one than was safe."""
-    rising = log.entry(producer, i).epoch <= log.entry(producer, j).epoch
     safe = log.safe_epoch(producer) <= log.known(producer).epoch
-    return all_of(implies(_up_to(log.length(), i, j), rising), safe)
+    rising = _given(_up_to(log.length(), i, j), lambda: log.entry(producer, i).epoch <= log.entry(producer, j).epoch)
+    return all_of(safe, rising)
 
 
 def coordinator_epochs_never_fall(log: Partition, producer: Term, i: Term, j: Term) -> Term:
     """Along the log a producer's coordinator epoch never falls, and a new leader knows no lower one than was safe."""
-    rising = log.entry(producer, i).coordinator_epoch <= log.entry(producer, j).coordinator_epoch
     safe = log.safe_coordinator_epoch(producer) <= log.known(producer).coordinator_epoch
-    return all_of(implies(_up_to(log.length(), i, j), rising), safe)
+    rising = _given(
+        _up_to(log.length(), i, j),
+        lambda: log.entry(producer, i).coordinator_epoch <= log.entry(producer, j).coordinator_epoch,
+    )
+    return all_of(safe, rising)
 
 
 # --- lemmas ---------------------------------------------------------------------------------------------------

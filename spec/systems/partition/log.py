@@ -8,7 +8,7 @@ of either is stated again here. What is called a ghost below is read by no decis
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -30,6 +30,9 @@ EPOCH: Final = Sort("epoch")
 COORDINATOR_EPOCH: Final = Sort("coordinator_epoch")
 SEQUENCE: Final = Sort("sequence")
 DELTA: Final = Sort("last_offset_delta")
+
+UNWRAPPED: Final = replace(NEWEST, max_sequence=None)
+"""The newest release, its sequences never wrapping, for instances whose numbers are few; see the facts of wrapping."""
 
 Decide: TypeAlias = Callable[[ProducerEntry, AppendRequest], Append]
 """The append decision of one release."""
