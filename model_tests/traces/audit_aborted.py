@@ -122,8 +122,9 @@ class _Judge:
         absent = self.has_index & ~np.isin(self.aborted, span[hit])
         lost = {int(number) for number in self.aborted[absent]}
         self.result.judged = len(entries.last) + len(lost)
+        listed = frozenset(span[right].tolist())
         for entry in np.flatnonzero(~right).tolist():
-            self._differs(entry, int(span[entry]), lost)
+            self._differs(entry, self._meant(entry, int(span[entry]), lost, listed), lost)
         for number in sorted(lost):
             self._lost(number)
         for entry in np.flatnonzero(right & self._goes_back()).tolist():
@@ -153,12 +154,11 @@ class _Judge:
         falls[1:] = (entries.last[1:] <= entries.last[:-1]) & (entries.file[1:] == entries.file[:-1])
         return falls
 
-    def _differs(self, entry: int, span: int, lost: set[int]) -> None:
+    def _differs(self, entry: int, twin: int, lost: set[int]) -> None:
         """An entry that is not what the log gives."""
         entries, own = self.entries, self.log.own
         first, last = int(entries.first[entry]), int(entries.last[entry])
         self.result.disputed.append((first, last))
-        twin = span if span != ABSENT else self._twin(entry, lost)
         lost.discard(twin)
         if twin == ABSENT:
             self._extra(entry)
@@ -192,11 +192,14 @@ class _Judge:
             f"{entries.where(entry)}: an aborted transaction of producer {int(entries.producer_id[entry])} at {offsets}"
         )
 
-    def _twin(self, entry: int, lost: set[int]) -> int:
-        """The transaction that the entry means, though it ends elsewhere."""
+    def _meant(self, entry: int, span: int, lost: set[int], listed: frozenset[int]) -> int:
+        """The transaction that a wrong entry means: of the same end, or of the same producer and begin."""
         own, entries = self.log.own, self.entries
+        if span != ABSENT and own.producer_id[span] == entries.producer_id[entry]:
+            return span
         same = (own.producer_id == entries.producer_id[entry]) & (own.first == entries.first[entry])
-        return next((number for number in np.flatnonzero(same).tolist() if number in lost), ABSENT)
+        begun = next((number for number in np.flatnonzero(same).tolist() if number in lost), ABSENT)
+        return begun if begun != ABSENT or span in listed else span
 
     def _extra(self, entry: int) -> None:
         """An entry without an ABORT marker that ends data of its producer."""

@@ -51,7 +51,7 @@ def surroundings(
         active_base=log.segments[-1].base,
         log_start=log.checkpointed_start,
         high_watermark=log.checkpointed_watermark if checkpointed_watermark else ABSENT,
-        recovery_point=log.recovery_point,
+        recovery_point=log.recovery_point if log.segments[-1].active else ABSENT,
         cleaned_to=log.cleaned_to,
         cleaner_known=log.cleaner_known,
         by_coordinator=log.by_coordinator,

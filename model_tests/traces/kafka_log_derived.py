@@ -105,7 +105,10 @@ def read_derived(log: LogFolder) -> Derived:
         stem = Path(segment.path).stem
         _add_indexes(found, Path(segment.path).parent, stem, segment.base, names)
     folder = Path(log.path)
+    end = log.segments[-1].end  # where only some of the segments are asked for
     for name in sorted(filter(_SNAPSHOT.fullmatch, names)):
+        if end != ABSENT and int(name[:20]) > end:
+            continue
         read = _read(folder / name, found.damage)
         if read is not None:
             snapshot = parse_snapshot(read[0], str(folder / name), read[1], found.damage)

@@ -8,8 +8,10 @@ from model_tests.traces.audit_log import audit_log, surroundings
 from model_tests.traces.kafka_log_derived import parse_epochs, parse_rows, parse_snapshot
 from model_tests.traces.kafka_log_folders import list_logs
 from model_tests.traces.kafka_log_segment import Damage
+from model_tests.verify.effort import effort_from_environment
+from model_tests.verify.results import Effort
 
-DAMAGED_FILES = 1000
+DAMAGED_FILES = 100_000 if effort_from_environment() is Effort.DEEP else 1000
 SNAPSHOT = f"{5693:020}.snapshot"
 
 

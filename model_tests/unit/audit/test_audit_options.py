@@ -1,0 +1,65 @@
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from model_tests.cli import app
+from model_tests.reports import NOTHING_JUDGED, BadInput
+from model_tests.traces.audit import run, run_here, shared_out
+from model_tests.traces.audit_findings import Severity
+from model_tests.traces.audit_log import audit_log, surroundings
+from model_tests.traces.kafka_log_folders import list_logs
+from model_tests.unit.audit.written import data, write_segment
+
+
+def test_an_unknown_release_is_one_line(tmp_path: Path) -> None:
+    """It names the releases that are known."""
+    result = CliRunner().invoke(app, ["audit", str(tmp_path), "--kafka", "9.9"])
+
+    assert result.exit_code == NOTHING_JUDGED
+    assert result.output.startswith("eos: no Kafka version '9.9'; known are 0.11, ")
+    assert result.output.count("\n") == 1
+
+
+def test_a_high_watermark_that_nobody_wrote_down_is_one_line(tmp_path: Path) -> None:
+    """Asked for, it must be there for one of the logs at least."""
+    write_segment(tmp_path / "t-0", [data(0)])
+
+    with pytest.raises(BadInput, match="no high watermark to take"):
+        run([tmp_path], checkpointed_watermark=True)
+
+
+def test_the_checkpointed_high_watermark_bounds_the_last_stable_offset(tmp_path: Path) -> None:
+    """It is taken only where it is asked for."""
+    write_segment(tmp_path / "t-0", [data(0), data(1), data(2)])
+    (tmp_path / "replication-offset-checkpoint").write_text("0\n1\nt 0 2\n")
+    (log,) = list_logs([str(tmp_path)]).logs
+
+    by_checkpoint, _ = audit_log(log, surroundings(log, checkpointed_watermark=True))
+    by_end, _ = audit_log(log, surroundings(log))
+
+    assert (by_checkpoint.offsets.last_stable, by_end.offsets.last_stable) == (2, 3)
+
+
+def test_a_log_shorter_than_what_was_flushed_is_undecided(tmp_path: Path) -> None:
+    """Its tail is missing, and nothing in it says why."""
+    write_segment(tmp_path / "t-0", [data(0)])
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\nt 0 7\n")
+
+    ((_, finding),) = run_here([tmp_path]).findings
+
+    assert (finding.rule.id, finding.severity) == ("lso.bounds", Severity.UNDECIDED)
+    assert "flushed up to 7" in finding.message
+
+
+def test_every_log_is_in_one_task_and_the_large_ones_come_first(tmp_path: Path) -> None:
+    """However small or large they are."""
+    for number in range(9):
+        write_segment(tmp_path / f"t-{number}", [data(n) for n in range(number * 400)])
+    logs = list_logs([str(tmp_path)]).logs
+
+    tasks = shared_out(logs, 4)
+
+    assert sorted(number for task in tasks for number in task) == list(range(9))
+    assert logs[tasks[0][0]].partition == 8
+    assert len(tasks) >= 4
