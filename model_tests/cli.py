@@ -17,7 +17,7 @@ from model_tests.java import require_java
 from model_tests.reports import NOTHING_JUDGED, BadInput, Report
 from model_tests.verify.results import Effort
 from model_tests.verify.run import DIRECTORY, chosen, verify
-from spec.versions import NEWEST, PROFILES
+from spec.versions import PROFILES, Profile
 
 app: Final = typer.Typer(
     name="eos",
@@ -82,26 +82,31 @@ def audit_command(
         bool, typer.Option("--high-watermark-checkpoint", help="Take the high watermark from the broker's checkpoint.")
     ] = False,
     producer_expiry_ms: Annotated[
-        int, typer.Option(min=1, metavar="MS", help="The brokers' producer.id.expiration.ms.")
-    ] = 86_400_000,
-    kafka: Annotated[str, typer.Option(metavar="VERSION", help="The release whose decisions judge.")] = NEWEST.name,
+        int | None,
+        typer.Option(min=1, metavar="MS", help="The brokers' producer.id.expiration.ms, a day if not given."),
+    ] = None,
+    kafka: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="The release whose decisions judge, the newest if not given.")
+    ] = None,
     json_file: Json = None,
 ) -> None:
     """Judge the log directories of real brokers: which rules they break, and what is damaged."""
 
     def run() -> Report:
-        if kafka not in PROFILES:
-            raise BadInput(f"no Kafka version {kafka!r}; known are {', '.join(PROFILES)}")
-        return _on_spark("model_tests.traces.audit")(
-            paths,
-            master=master,
-            crc=crc,
-            checkpointed_watermark=high_watermark_checkpoint,
-            producer_expiry_ms=producer_expiry_ms,
-            profile=PROFILES[kafka],
-        )
+        given: dict[str, object] = {} if kafka is None else {"profile": _release(kafka)}
+        if high_watermark_checkpoint:
+            given["checkpointed_watermark"] = True
+        if producer_expiry_ms is not None:
+            given["producer_expiry_ms"] = producer_expiry_ms
+        return _on_spark("model_tests.traces.audit")(paths, master=master, crc=crc, **given)
 
     _judge(run, json_file)
+
+
+def _release(name: str) -> Profile:
+    if name not in PROFILES:
+        raise BadInput(f"no Kafka version {name!r}; known are {', '.join(PROFILES)}")
+    return PROFILES[name]
 
 
 @app.command("conform")
