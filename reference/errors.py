@@ -50,6 +50,13 @@ class OutOfOrderSequence(Refusal):
     rule = rules.SEQ_SUCCESSOR
 
 
+class DuplicateSequence(Refusal):
+    """The base sequence was due before; what it named is in the log (only where the two cases are told apart)."""
+
+    code = ErrorCode.DUPLICATE_SEQUENCE_NUMBER
+    rule = rules.SEQ_SUCCESSOR
+
+
 class UnknownProducerId(Refusal):
     """The broker knows no sequence of this producer, and the batch does not start at 0."""
 

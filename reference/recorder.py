@@ -80,6 +80,7 @@ def batch_columns(batch: RecordBatch) -> Row:
     """The columns of REQUEST that a batch fills."""
     marker = batch.marker() if batch.is_control else None
     return {
+        "sent_base_offset": batch.base_offset,
         "producer_id": batch.producer_id,
         "producer_epoch": batch.producer_epoch,
         "base_sequence": batch.base_sequence,

@@ -85,6 +85,7 @@ REQUEST: Final = (
         api_version="version of the request",
         acks="acks of a Produce: 0, 1, -1 for all; -2 where there is none",
         batch_count="record batches that the Produce carries for the partition",
+        sent_base_offset="base offset that the batch came with; a client's must be 0",
         producer_id="producer id",
         producer_epoch="producer epoch",
         base_sequence="sequence of the first record",

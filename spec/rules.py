@@ -210,8 +210,8 @@ SEQ_STATE_RECOVERABLE: Final = Rule(
 
 SEQ_WELL_FORMED: Final = Rule(
     "seq.well_formed",
-    "A client's Produce carries one batch of at least one record, not a control batch, whose offset delta counts "
-    "its records; with a producer id it has a sequence.",
+    "A client's Produce carries one batch of at least one record, not a control batch, that begins at offset 0 and "
+    "whose offset delta counts its records; with a producer id it has a sequence.",
     ("LogValidator.validateBatch", "ProduceRequest.validateRecords"),
     {"H": 1, "T": 1, "V": 1},
     ANY_CIRCUMSTANCES,

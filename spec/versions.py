@@ -51,6 +51,8 @@ class Profile:
         completion_keeps_last_epoch: under version 2 the end of a transaction keeps the epoch before the bump in mind
             (4.0), so that an InitProducerId that expects it counts as repeated; before, it is fenced.
         rotation_persisted: previous and next producer id are in the coordinator's log (4.3, KAFKA-20310).
+        split_out_of_order: a proposed variant, in no release: a sequence below the expected one is answered
+            DUPLICATE_SEQUENCE_NUMBER, one above it OUT_OF_ORDER_SEQUENCE_NUMBER.
         max_sequence: the sequence number after which the next one is 0; smaller in finite models, and None
             where sequences are never to wrap. Every release has 2^31-1.
     """
@@ -80,6 +82,7 @@ class Profile:
     last_epoch_recovers: bool = True
     completion_keeps_last_epoch: bool = True
     rotation_persisted: bool = True
+    split_out_of_order: bool = False
     max_sequence: int | None = MAX_SEQUENCE
 
     def under(self, transaction_version: int) -> "Profile":
@@ -88,6 +91,7 @@ class Profile:
 
 
 NEWEST: Final = Profile("4.3")
+SPLIT_OUT_OF_ORDER: Final = replace(NEWEST, name="split-out-of-order", split_out_of_order=True)
 KAFKA_4_2: Final = replace(NEWEST, name="4.2", last_epoch_recovers=False, rotation_persisted=False)
 KAFKA_4_1: Final = replace(KAFKA_4_2, name="4.1", marker_epoch_strict=False)
 KAFKA_4_0: Final = replace(KAFKA_4_1, name="4.0", stale_epoch_before_verification=False, first_after_bump_is_zero=False)
@@ -135,7 +139,8 @@ PROFILES: Final = MappingProxyType(
             KAFKA_4_1,
             KAFKA_4_2,
             NEWEST,
+            SPLIT_OUT_OF_ORDER,
         )
     }
 )
-"""Every profile by release or build, oldest first."""
+"""Every profile by release or build, oldest first; last what is only proposed."""

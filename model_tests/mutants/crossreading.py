@@ -3,6 +3,7 @@
 A layer that stays green restates the guard instead of reading it. The reference is left as it is.
 """
 
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -17,8 +18,12 @@ from model_tests.conformance.part import RECORDINGS, judge_rules
 from model_tests.conformance.report import ConformReport
 from model_tests.mutants.planted import Patch, Planted
 from model_tests.traces import check, simulate
+from model_tests.traces.audit import run_here
+from model_tests.traces.audit_recordings import DEFECTS, RECORDED, unpacked
 from model_tests.traces.schema import arrow_schema
-from model_tests.verify.proofs import proofs
+from model_tests.verify.proofs import PROVED_HERE, proofs
+from model_tests.verify.results import Effort
+from model_tests.verify.searches import bounded
 from spec import rules
 from spec.algebra import Term, all_of, negate
 from spec.engines.verdict import Proved
@@ -30,6 +35,9 @@ Layer: TypeAlias = Callable[[Planted], frozenset[str]]
 TRACES: Final = 20
 SESSIONS: Final = 400
 """How much the trace check and the conformance replay judge for one broken guard."""
+
+AUDITED: Final = (DEFECTS, RECORDED[-1])
+"""The logs that are audited for one broken guard: those with known defects, and the smaller of the clean ones."""
 
 _SEEDS: Final = tuple(seed for seed in range(400) if simulate.profile_of(seed) in ("4.3", "2.4"))[:TRACES]
 
@@ -88,7 +96,7 @@ BLIND: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Layers that cannot see a broken guard, each with the reason."""
 
-NAMES_THEOREM: Final = frozenset({"proof"})
+NAMES_THEOREM: Final = frozenset({"proof", "search"})
 """Layers that name the theorem that falls, which is a rule that the broken one carries."""
 
 
@@ -96,6 +104,7 @@ def reds(mutant: Planted, layers: Mapping[str, Layer] | None = None) -> dict[str
     """Each layer with the ids of the rules that it finds violated under the broken guard."""
     asked = LAYERS if layers is None else layers
     _true_traces()  # made by the reference, and read before anything is broken
+    _true_findings()
     with mutant.in_place():
         return {name: layer(mutant) for name, layer in asked.items()}
 
@@ -121,6 +130,39 @@ def by_proof(mutant: Planted) -> frozenset[str]:
     return frozenset(o.rule.id for o in obligations if not isinstance(o.verdict, Proved))
 
 
+def by_search(mutant: Planted) -> frozenset[str]:
+    """Explicit and bounded search of the small instances: rules that are no longer held to hold."""
+    results, never = bounded(Effort.DEFAULT, PROVED_HERE)
+    return frozenset([*(result.rule.id for result in results if not result.passed), *never])
+
+
+def on_logs(mutant: Planted) -> frozenset[str]:
+    """The audit of real logs, clean and defective: rules that it names where they hold, or misses where they do not."""
+    return frozenset(rule for rule, *_ in _findings() ^ _true_findings())
+
+
+def _findings() -> frozenset[tuple[str, str, int, int]]:
+    """What the audit finds in the unpacked logs: rule, partition, offset and producer."""
+    report = run_here([_logs() / name for name in AUDITED])
+    return frozenset(
+        (finding.rule.id, one.path, finding.offset, finding.producer_id) for one, finding in report.findings
+    )
+
+
+@cache
+def _true_findings() -> frozenset[tuple[str, str, int, int]]:
+    return _findings()
+
+
+@cache
+def _logs() -> Path:
+    directory = Path(tempfile.mkdtemp(prefix="eos-crossreading-"))
+    with unpacked() as logs:
+        for name in AUDITED:
+            shutil.copytree(logs / name, directory / name)
+    return directory
+
+
 def seen(mutant: Planted, named: Mapping[str, frozenset[str]]) -> dict[str, bool]:
     """Whether each layer turned red as it must; a layer that is blind to the guard is left out."""
     blind = BLIND.get(mutant.name, {})
@@ -135,6 +177,8 @@ LAYERS: Final[Mapping[str, Layer]] = {
     "trace": on_traces,
     "conformance": on_recordings,
     "proof": by_proof,
+    "search": by_search,
+    "audit": on_logs,
 }
 """Every layer that reads the decision; a new one is one more line."""
 

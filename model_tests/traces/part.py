@@ -20,7 +20,7 @@ from spec.evidence import Layer
 from spec.rules import BROUGHT, RULES, Rule
 from spec.versions import PROFILES
 
-TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 560, Effort.DEFAULT: 840, Effort.DEEP: 28_000}
+TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 600, Effort.DEFAULT: 900, Effort.DEEP: 30_000}
 """Traces of `simulate.STEPS` steps each; a multiple of the workloads times the profiles."""
 
 SOLVED: Final[Mapping[Effort, int]] = {Effort.QUICK: 300, Effort.DEFAULT: 1_000, Effort.DEEP: 100_000}

@@ -103,6 +103,7 @@ def _requests(entries: Table, count: int, chance: np.random.Generator) -> Table:
         "before_log_end": entries["before_cached_0_last_offset"] + chance.integers(1, 9, count),
         "origin": _mostly(chance, count, 0.7, Origin.CLIENT.value, lambda: chance.integers(0, len(Origin), count)),
         "batch_count": _mostly(chance, count, 0.97, 1, lambda: chance.integers(0, 3, count)),
+        "sent_base_offset": _mostly(chance, count, 0.97, 0, lambda: chance.integers(-1, 3, count)),
         "producer_id": _mostly(chance, count, 0.95, 4000, lambda: np.full(count, ABSENT)),
         "producer_epoch": np.clip(entries["before_epoch"] + drift, ABSENT, MAX_EPOCH),
         "base_sequence": sequence,

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from reference.broker.producer_entry import CachedBatch, ProducerEntry, VerificationEntry
 from reference.errors import (
+    DuplicateSequence,
     Impossible,
     InvalidProducerEpoch,
     InvalidTxnState,
@@ -158,7 +159,7 @@ class ProducerAppend:
 
         # [seq.successor]
         if not (self.new_in_this_append() or self.in_sequence(last, batch.base_sequence)):
-            raise OutOfOrderSequence(last=last, got=batch.base_sequence)
+            raise self.not_in_sequence(last, batch.base_sequence)
 
     def check_transactional(self, batch: RecordBatch) -> None:
         """While its transaction is open, a producer writes nothing outside it."""
@@ -261,6 +262,12 @@ class ProducerAppend:
         """The version's answer to a stale epoch."""
         named = ProducerFenced if self.profile.produce_error_is_fenced else InvalidProducerEpoch
         return named(current=self.entry.epoch, got=batch.producer_epoch)
+
+    def not_in_sequence(self, last: Sequence, got: Sequence) -> Refusal:
+        """The answer to a sequence that does not follow; the proposed variant tells a past one from a future one."""
+        if self.profile.split_out_of_order and sequence.is_past(sequence.increment(last, 1), got):
+            return DuplicateSequence(last=last, got=got)
+        return OutOfOrderSequence(last=last, got=got)
 
     def unknown_producer(self, batch: RecordBatch) -> Refusal:
         """The answer, before 2.5, to a first sequence other than 0 of a producer without known sequence."""

@@ -30,3 +30,8 @@ def succeeds(last: Sequence, following: Sequence) -> bool:
 def is_later(one: Sequence, other: Sequence) -> bool:
     """Whether `one` comes after `other`, both less than half the range apart; everything comes after none."""
     return other == NO_SEQUENCE or 0 < (one - other) % (MAX_SEQUENCE + 1) <= MAX_SEQUENCE // 2
+
+
+def is_past(expected: Sequence, got: Sequence) -> bool:
+    """Whether `got` is one of the half turn of sequences before the expected one."""
+    return 0 < (expected - got) % (MAX_SEQUENCE + 1) <= (MAX_SEQUENCE + 1) // 2

@@ -118,6 +118,12 @@ def guards(
             unknown,
         ),
         Guard(
+            "behind",
+            rules.SEQ_SUCCESSOR,
+            all_of(sent, seq.falls_behind(entry, request, profile)),
+            ErrorCode.DUPLICATE_SEQUENCE_NUMBER.value,
+        ),
+        Guard(
             "successor",
             rules.SEQ_SUCCESSOR,
             all_of(sent, seq.skips(entry, request, profile.max_sequence)),

@@ -63,6 +63,7 @@ class AppendRequest:
     base_offset: Term
     origin: Term = Origin.CLIENT.value
     batch_count: Term = 1
+    sent_base_offset: Term = 0  # that the batch came with
     producer_id: Term = ABSENT
     producer_epoch: Term = ABSENT
     base_sequence: Term = ABSENT

@@ -56,6 +56,7 @@ def is_malformed(request: AppendRequest) -> dict[str, Term]:
     counted = all_of(request.record_count > 0, request.last_offset_delta + 1 == request.record_count)
     return {
         "one_batch": negate(request.batch_count == 1),
+        "base_offset_given": negate(request.sent_base_offset == 0),
         "control_by_client": request.control,
         "records_counted": negate(counted),
         "sequence_missing": all_of(request.producer_id >= 0, request.base_sequence < 0),
@@ -121,6 +122,19 @@ def skips(entry: ProducerEntry, request: AppendRequest, largest: int | None = MA
         entry.epoch == request.producer_epoch,
         negate(is_successor(entry.cached[0].last_sequence, request.base_sequence, largest)),
     )
+
+
+def falls_behind(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Term:
+    """In the proposed variant: the sequence is one of the half turn before the expected one."""
+    if not profile.split_out_of_order:
+        return False
+    expected = next_sequence(entry.cached[0].last_sequence, 1, profile.max_sequence)
+    behind = expected - request.base_sequence
+    if profile.max_sequence is None:
+        return all_of(skips(entry, request, None), behind > 0)
+    turn = profile.max_sequence + 1
+    distance = choose(behind < 0, behind + turn, behind)
+    return all_of(skips(entry, request, profile.max_sequence), distance <= turn // 2)
 
 
 def unknown_error(profile: Profile) -> ErrorCode:
