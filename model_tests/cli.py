@@ -125,13 +125,24 @@ def simulate_command(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the traces go, as Parquet.")],
     traces: Annotated[int, typer.Option(min=1, help="How many traces.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="The first trace's seed; the others count up from it.")] = 0,
-    steps: Annotated[int, typer.Option(min=1, help="Steps of one trace.")] = 100,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of one trace.")] = 200,
     master: Master = LOCAL,
     json_file: Json = None,
 ) -> None:
     """Make randomized traces of the reference on Spark; the same seed gives the same traces."""
     arguments = {"traces": traces, "seed": seed, "out": out, "steps": steps, "master": master}
     _judge(lambda: _on_spark("model_tests.traces.simulate")(**arguments), json_file)
+
+
+@app.command("replay")
+def replay_command(
+    seed: Annotated[int, typer.Option(min=0, help="The trace's number.")],
+    step: Annotated[int | None, typer.Option(min=0, help="Show this step and those around it.")] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Length of the trace, as `eos simulate` was asked.")] = 200,
+    json_file: Json = None,
+) -> None:
+    """Make one trace again from its seed, show it step by step, and judge it."""
+    _judge(lambda: _provided("model_tests.traces.replay")(seed, step, steps), json_file)
 
 
 @app.command("check")
