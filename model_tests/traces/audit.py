@@ -1,23 +1,19 @@
 """`eos audit`: real log directories, each partition read and judged by one Spark task, which hands back findings."""
 
+import json
 import time
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
 
 from model_tests.reports import BadInput
 from model_tests.traces.audit_findings import Verdict
-from model_tests.traces.audit_holes import Surroundings
 from model_tests.traces.audit_log import DAY_MS, audit_log, surroundings
 from model_tests.traces.audit_report import Audited, AuditReport
-from model_tests.traces.audit_wire import decode, encode
-from model_tests.traces.kafka_log_folders import HIGH_WATERMARK, Listing, LogFolder, list_logs, size_of
+from model_tests.traces.audit_wire import decode
+from model_tests.traces.kafka_log import KafkaLog
+from model_tests.traces.kafka_log_folders import HIGH_WATERMARK, Listing, list_logs
 from model_tests.traces.kafka_log_segment import Damage
 from model_tests.traces.session import LOCAL, session
 from spec.versions import NEWEST, Profile
-
-_BYTES_OF_A_TASK: Final = 64 << 20
-_BYTES_OF_A_LOG: Final = 64 << 10
-"""What it costs to open a log's files, as if they were so many bytes longer."""
 
 
 def run(
@@ -43,14 +39,17 @@ def run(
         BadInput: the checkpoint of the high watermark is asked for, and there is none.
     """
     began = time.monotonic()
-    listing = list_logs([str(path) for path in paths])
+    named = [str(path) for path in paths]
+    listing = list_logs(named)
     if checkpointed_watermark and listing.logs and all(log.checkpointed_watermark < 0 for log in listing.logs):
         raise BadInput(f"no high watermark to take: no {HIGH_WATERMARK} beside the logs names any of them")
-    around = [
-        surroundings(log, checkpointed_watermark=checkpointed_watermark, producer_expiry_ms=producer_expiry_ms)
-        for log in listing.logs
-    ]
-    verdicts = _on_spark(listing, around, profile, master, crc) if listing.logs else {}
+    options = {
+        "crc": crc,
+        "checkpointed_watermark": checkpointed_watermark,
+        "producer_expiry_ms": producer_expiry_ms,
+        "profile": profile.name,
+    }
+    verdicts = _on_spark(named, master, options) if listing.logs else {}
     assumed = _assumed(crc, checkpointed_watermark, producer_expiry_ms, profile)
     return _report(listing, verdicts, assumed, time.monotonic() - began)
 
@@ -65,35 +64,16 @@ def run_here(paths: Iterable[object], *, crc: bool = True, profile: Profile = NE
 
 
 def _on_spark(
-    listing: Listing, around: Sequence[Surroundings], profile: Profile, master: str, crc: bool
+    paths: Sequence[str], master: str, options: Mapping[str, object]
 ) -> dict[int, tuple[Verdict, list[Damage]]]:
-    """The verdict on every log, by its number; a task reads and judges whole logs."""
-
-    def judge(task: list[tuple[int, LogFolder, Surroundings]]) -> list[tuple[int, str]]:
-        return [(number, encode(*audit_log(log, beside, profile, crc=crc))) for number, log, beside in task]
-
-    context = session(master).sparkContext
-    tasks = [
-        [(number, listing.logs[number], around[number]) for number in numbers]
-        for numbers in shared_out(listing.logs, 2 * context.defaultParallelism)
-    ]
-    judged = context.parallelize(tasks, len(tasks)).map(judge).collect()
-    return {number: decode(text) for verdicts in judged for number, text in verdicts}
-
-
-def shared_out(logs: Sequence[LogFolder], tasks_at_least: int) -> list[list[int]]:
-    """The numbers of the logs by task: the largest first, small ones together."""
-    sizes = [_BYTES_OF_A_LOG + sum(size_of(segment) for segment in log.segments) for log in logs]
-    enough = min(_BYTES_OF_A_TASK, sum(sizes) // tasks_at_least + 1)
-    tasks: list[list[int]] = []
-    room = 0
-    for number in sorted(range(len(logs)), key=lambda number: -sizes[number]):
-        if room <= 0:
-            tasks.append([])
-            room = enough
-        tasks[-1].append(number)
-        room -= sizes[number]
-    return tasks
+    """The verdict on every log of the listing, by its number; a task of `kafka-log` reads and judges whole logs."""
+    spark = session(master)
+    spark.dataSource.register(KafkaLog)
+    source = spark.read.format("kafka-log").option("rows", "verdicts").option("paths", json.dumps(list(paths)))
+    for name, value in options.items():
+        source = source.option(name, str(value))
+    source = source.option("tasks", str(2 * spark.sparkContext.defaultParallelism))
+    return {row.log: decode(row.verdict) for row in source.load().collect()}
 
 
 def _report(

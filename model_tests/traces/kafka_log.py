@@ -4,7 +4,8 @@
     spark.read.format("kafka-log").load("/var/lib/kafka/data")
 
 A row is one batch, or, where `damage` is not null, bytes that are none. Options: `path`, one or more (as JSON in
-`paths`); `crc`, whether CRC-32C is checked (true).
+`paths`); `crc`, whether CRC-32C is checked (true); `rows`, `batches` or `verdicts`: with the latter a row is one
+partition, read and judged in the task, so that only findings and totals leave it.
 """
 
 import json
@@ -20,6 +21,7 @@ from model_tests.reports import BadInput
 from model_tests.traces.kafka_log_arrow import SPARK_SCHEMA, rows_of
 from model_tests.traces.kafka_log_folders import LogFolder, list_logs, size_of
 from model_tests.traces.kafka_log_read import Segment, read_checked
+from model_tests.traces.kafka_log_verdicts import VERDICT_SCHEMA, VerdictReader
 
 _BYTES_OF_A_TASK: Final = 32 << 20
 
@@ -52,11 +54,11 @@ class KafkaLog(DataSource):
 
     def schema(self) -> str:
         """Columns of a batch's header, its control record, and damage."""
-        return SPARK_SCHEMA
+        return VERDICT_SCHEMA if _wants_verdicts(self.options) else SPARK_SCHEMA
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader for the options given."""
-        return KafkaLogReader(self.options)
+        return VerdictReader(self.options) if _wants_verdicts(self.options) else KafkaLogReader(self.options)
 
 
 class KafkaLogReader(DataSourceReader):
@@ -98,6 +100,13 @@ def grouped(places: Iterable[Place]) -> Iterator[list[Place]]:
             group, size = [], 0
     if group:
         yield group
+
+
+def _wants_verdicts(options: Mapping[str, str]) -> bool:
+    rows = options.get("rows", "batches")
+    if rows not in ("batches", "verdicts"):
+        raise BadInput(f"kafka-log has no rows called {rows!r}: batches or verdicts")
+    return rows == "verdicts"
 
 
 def _places(options: Mapping[str, str]) -> list[Place]:

@@ -5,10 +5,11 @@ from typer.testing import CliRunner
 
 from model_tests.cli import app
 from model_tests.reports import NOTHING_JUDGED, BadInput
-from model_tests.traces.audit import run, run_here, shared_out
+from model_tests.traces.audit import run, run_here
 from model_tests.traces.audit_findings import Severity
 from model_tests.traces.audit_log import audit_log, surroundings
 from model_tests.traces.kafka_log_folders import list_logs
+from model_tests.traces.kafka_log_verdicts import shared_out
 from model_tests.unit.audit.written import data, write_segment
 
 
