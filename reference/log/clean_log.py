@@ -59,7 +59,7 @@ def clean_log(
         return Cleaning(Offset(first_dirty), 0, 0)
     keys = _map_keys(log, cleanable, first_dirty)
     retention = log.config.delete_retention_ms
-    cleaner = BatchCleaner(keys, CleanedTransactions(), last_records(producers), now, retention)
+    cleaner = BatchCleaner(keys, _transactions(log, log.log_start), last_records(producers), now, retention)
     before = sum(segment.size for segment in cleanable)
     after = sum(_clean_group(log, group, cleaner) for group in _grouped(cleanable, log))
     return Cleaning(Offset(keys.end), before, after)
@@ -71,13 +71,20 @@ def _cleanable(log: DiskLog, last_stable: int) -> list[Segment]:
 
 
 def _map_keys(log: DiskLog, cleanable: Sequence[Segment], first_dirty: int) -> KeyMap:
-    keys, transactions = KeyMap(end=log.segments[len(cleanable)].base_offset), CleanedTransactions()
+    start = max(first_dirty, log.log_start)
+    keys, transactions = KeyMap(end=log.segments[len(cleanable)].base_offset), _transactions(log, start)
     ends = (segment.base_offset for segment in log.segments[1:])
     for segment, end in zip(cleanable, ends, strict=False):
         if end > first_dirty:
-            transactions.expect(segment.aborted)
-            keys.add(_batches(segment, max(first_dirty, log.log_start)), first_dirty, transactions)
+            keys.add(_batches(segment, start), first_dirty, transactions)
     return keys
+
+
+def _transactions(log: DiskLog, start: int) -> CleanedTransactions:
+    """The aborted transactions that a pass from `start` on meets: a marker may be in a later segment than its data."""
+    transactions = CleanedTransactions()
+    transactions.expect(txn for txn in log.aborted_from(start) if txn.last_offset >= start)
+    return transactions
 
 
 def _grouped(segments: Sequence[Segment], log: DiskLog) -> Iterator[list[Segment]]:
@@ -102,7 +109,6 @@ def _clean_group(log: DiskLog, group: Sequence[Segment], cleaner: BatchCleaner) 
     cleaned = Segment(log.directory, group[0].base_offset, log.config, file_names.CLEANED)
     cleaned.cut(0)
     for segment in group:
-        cleaner.transactions.expect(segment.aborted)
         kept = (left for batch in _batches(segment, log.log_start) if (left := cleaner.clean(batch)) is not None)
         for chunk in _chunks(kept):
             cleaned.append(chunk, [batch.encode() for batch in chunk])

@@ -100,7 +100,9 @@ class DiskPartition(Partition):
     def clean(self, now: Timestamp, first_dirty: int = 0) -> Cleaning:
         """Compact the segments below the last stable offset."""
         producers = self.state.producers
-        return clean_log(self.disk, producers, first_dirty=first_dirty, last_stable=self.last_stable, now=now)
+        cleaning = clean_log(self.disk, producers, first_dirty=first_dirty, last_stable=self.last_stable, now=now)
+        self.aborted = DiskTransactionIndex(self.disk)
+        return cleaning
 
     def truncate(self, offset: int, now: Timestamp) -> None:
         """Drop everything from `offset` on; the producer state comes from a snapshot and what is left behind it."""

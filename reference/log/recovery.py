@@ -235,12 +235,10 @@ class _Check:
             yield found
 
     def follow(self, placed: Placed) -> bool:
-        """Take the batch into state and epochs; False if its control record cannot be read."""
+        """Take the batch into state and epochs, below the log start too; False if its marker cannot be read."""
         batch = placed.batch
         if batch.leader_epoch > self.epochs.latest:
             self.epochs.assign(batch.leader_epoch, batch.base_offset)
-        if batch.base_offset < self.loader.reached:
-            return True
         state = self.loader.state
         try:
             completed = state.replay(batch)

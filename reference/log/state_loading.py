@@ -60,7 +60,7 @@ class StateLoader:
             batch = found.batch
             if batch.base_offset >= below:
                 break
-            if batch.base_offset >= self.reached:
+            if batch.last_offset >= self.reached:  # the log start may lie inside a batch
                 self.state.replay(batch)
                 self.replayed += 1
                 self.reached = Offset(batch.last_offset + 1)
