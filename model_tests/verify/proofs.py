@@ -1,52 +1,95 @@
 """Proofs without bounds, and what they rest on: the part `proofs` of `eos verify`, and the command `eos prove`."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 
 from model_tests.reports import HOLDS, VIOLATED, BadInput
+from model_tests.verify.partition_searches import SEARCHED as PARTITION_RULES
+from model_tests.verify.partition_searches import bounded as bounded_partition
+from model_tests.verify.partition_searches import controls as partition_controls
+from model_tests.verify.partition_searches import explored as explored_partition
 from model_tests.verify.results import Effort, Part, Result
 from model_tests.verify.results import Verdict as Outcome
-from model_tests.verify.searches import bounded, controls, explored
+from model_tests.verify.searches import bounded, controls
+from model_tests.verify.searches import explored as explored_stream
 from spec import rules
 from spec.engines.induction import Obligation, prove, prove_fact
-from spec.engines.reading_z3 import INTEGERS, WIRE
+from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
 from spec.engines.verdict import Proved, Refuted, Unknown
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
+from spec.systems.append_facts import append_facts, stable_fact, wire_facts
 from spec.systems.decision_facts import arithmetic_fact, replay_fact, stale_epoch_facts, wrapping_fact
-from spec.systems.idempotence.system import ASSUMPTIONS, idempotence
+from spec.systems.idempotence.system import idempotence
+from spec.systems.language import System
+from spec.systems.partition.system import partition
 
 PROVED_HERE: Final = (
     rules.SEQ_EXACTLY_ONCE,
     rules.SEQ_ORDER,
     rules.SEQ_WINDOW_SUFFICES,
     rules.SEQ_SUCCESSOR,
+    rules.SEQ_EPOCH_RESET,
+    rules.SEQ_DUPLICATE_WINDOW,
     rules.FENCE_STALE_EPOCH,
+    rules.FENCE_EPOCH_MONOTONE,
+    rules.FENCE_COORDINATOR_EPOCH,
+    rules.LSO_BOUNDS,
+    rules.LSO_DECIDED_BELOW,
+    rules.LSO_MONOTONE,
 )
-"""The rules with a theorem about the idempotent producer."""
+"""The rules with a theorem about a system, or with facts of the decision for all inputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedSystem:
+    """A system and its obligations.
+
+    Attributes:
+        facts: names of the facts of the decision that it takes for granted.
+    """
+
+    system: System
+    obligations: tuple[Obligation, ...]
+    facts: frozenset[str]
+
+    def beneath(self, rule: Rule) -> tuple[Obligation, ...]:
+        """What must be proved for one rule: its own theorems and every lemma; nothing, if it has no theorem here."""
+        theorems = {claim.name: claim.rule for claim in self.system.theorems}
+        if rule not in theorems.values():
+            return ()
+        return tuple(o for o in self.obligations if theorems.get(o.claim, rule) == rule)
 
 
 @dataclass(frozen=True, slots=True)
 class Proofs:
-    """Every obligation of a run: those of the system, and the facts of the decision that it rests on."""
+    """Every obligation of a run: those of the systems, and the facts of the decision that they rest on."""
 
-    system: tuple[Obligation, ...]
+    systems: tuple[ProvedSystem, ...]
     facts: tuple[Obligation, ...]
 
+    @property
+    def system(self) -> tuple[Obligation, ...]:
+        """The obligations of all systems."""
+        return tuple(o for proved in self.systems for o in proved.obligations)
+
+    def about(self, rule: Rule) -> tuple[ProvedSystem, ...]:
+        """The systems with a theorem of this rule."""
+        return tuple(proved for proved in self.systems if proved.beneath(rule))
+
     def of(self, rule: Rule) -> tuple[Obligation, ...]:
-        """What must be proved for one rule: its own theorems and facts, and every lemma and fact beneath them."""
-        theorems = {claim.name: claim.rule for claim in idempotence().theorems}
-        beneath = (o for o in self.system if theorems.get(o.claim, rule) == rule)
-        facts = (o for o in self.facts if o.rule in (rule, rules.SEQ_SUCCESSOR, rules.SEQ_STATE_RECOVERABLE))
-        return (*beneath, *facts)
+        """What must be proved for one rule: its theorems and facts, and every lemma and fact beneath them."""
+        systems = self.about(rule)
+        taken = {name for proved in systems for name in proved.facts}
+        beneath = tuple(o for proved in systems for o in proved.beneath(rule))
+        return (*beneath, *(o for o in self.facts if o.rule == rule or o.claim in taken))
 
     def result(self, rule: Rule) -> Result:
         """The rule's proof as one result; it names the first obligation that is not proved."""
-        obligations = self.of(rule)
+        obligations, systems = self.of(rule), self.about(rule)
         failed = [o for o in obligations if not isinstance(o.verdict, Proved)]
         refuted = any(isinstance(o.verdict, Refuted) for o in failed)
         verdict = Outcome.VIOLATED if refuted else Outcome.UNKNOWN if failed else Outcome.PROVED
@@ -54,11 +97,15 @@ class Proofs:
             "obligations": len(obligations),
             "solved": sum(o.solved for o in obligations),
             "unchanged": sum(not o.solved for o in obligations),
-            "lemmas": len(idempotence().lemmas),
+            "lemmas": sum(len(proved.system.lemmas) for proved in systems),
         }
-        detail = "; ".join(_failure(o) for o in failed[:3]) or "; ".join(ASSUMPTIONS)
+        assumed = [f"{proved.system.name}: {'; '.join(proved.system.assumptions)}" for proved in systems]
+        detail = "; ".join(_failure(o) for o in failed[:3]) or "; ".join(assumed) or FOR_ALL_INPUTS
         seconds = sum(o.seconds for o in obligations)
         return Result(rule, Layer.PROOF, verdict, len(obligations), seconds, figures, detail)
+
+
+FOR_ALL_INPUTS: Final = "for all inputs of the decision, without assumptions"
 
 
 def _failure(obligation: Obligation) -> str:
@@ -75,29 +122,60 @@ def _failure(obligation: Obligation) -> str:
 @evidences(rules.SEQ_ORDER, Layer.PROOF)
 @evidences(rules.SEQ_WINDOW_SUFFICES, Layer.PROOF)
 @evidences(rules.SEQ_SUCCESSOR, Layer.PROOF)
+@evidences(rules.SEQ_EPOCH_RESET, Layer.PROOF)
+@evidences(rules.SEQ_DUPLICATE_WINDOW, Layer.PROOF)
 @evidences(rules.FENCE_STALE_EPOCH, Layer.PROOF)
+@evidences(rules.FENCE_EPOCH_MONOTONE, Layer.PROOF)
+@evidences(rules.FENCE_COORDINATOR_EPOCH, Layer.PROOF)
+@evidences(rules.LSO_BOUNDS, Layer.PROOF)
+@evidences(rules.LSO_DECIDED_BELOW, Layer.PROOF)
+@evidences(rules.LSO_MONOTONE, Layer.PROOF)
 def proofs() -> Proofs:
-    """Prove everything: the system by induction, the decision's facts for all inputs."""
-    over_integers = (*stale_epoch_facts(), replay_fact(), wrapping_fact())
-    facts = [prove_fact(fact, INTEGERS) for fact in over_integers]
-    return Proofs(prove(idempotence()), (*facts, prove_fact(arithmetic_fact(), WIRE)))
+    """Prove everything: the systems by induction, the decision's facts for all inputs."""
+    wrapping, replay, arithmetic = wrapping_fact(), replay_fact(), arithmetic_fact()
+    over_integers = (*stale_epoch_facts(), replay, wrapping, *append_facts(), stable_fact())
+    facts = (
+        *(prove_fact(fact, INTEGERS) for fact in over_integers),
+        prove_fact(arithmetic, WIRE),
+        *(_in_width(prove_fact(fact, numbers), numbers) for numbers in (WIRE, WIDE) for fact in wire_facts()),
+    )
+    in_order = frozenset(fact.name for fact in (wrapping, replay, arithmetic))
+    return Proofs(
+        (
+            ProvedSystem(idempotence(), prove(idempotence()), in_order),
+            ProvedSystem(partition(), prove(partition()), frozenset({replay.name})),
+        ),
+        facts,
+    )
+
+
+def _in_width(obligation: Obligation, numbers: Numbers) -> Obligation:
+    return replace(obligation, claim=f"{obligation.claim} in {numbers.width} bits")
 
 
 def evidence(effort: Effort) -> Part:
     """Proofs, searches within bounds, and controls."""
     proved = proofs()
-    searched, vacuous = bounded(effort)
+    found = (bounded(effort), bounded_partition(effort))
     return Part(
         "proofs",
-        results=(*(proved.result(rule) for rule in PROVED_HERE), *searched),
-        controls=controls(),
-        extra={"obligations": len(proved.system) + len(proved.facts), "assumptions": list(ASSUMPTIONS)},
-        failures=vacuous,
+        results=(*(proved.result(rule) for rule in PROVED_HERE), *(r for results, _ in found for r in results)),
+        controls=(*controls(effort), *partition_controls()),
+        extra={"obligations": len(proved.system) + len(proved.facts), "assumptions": list(assumptions())},
+        failures=tuple(line for _, vacuous in found for line in vacuous),
+    )
+
+
+def assumptions() -> tuple[str, ...]:
+    """What the systems take for granted, by their names."""
+    return tuple(
+        f"{system.name} {assumption}" for system in (idempotence(), partition()) for assumption in system.assumptions
     )
 
 
 def check_quickly(rule: Rule) -> list[Result]:
     """One rule's proof and a search of small instances, under the decision as it is now: nothing is kept."""
+    explored = explored_partition if rule in PARTITION_RULES else explored_stream
     return [proofs().result(rule), explored(rule)]
 
 
@@ -118,7 +196,7 @@ class ProofReport:
         """Obligations and results as plain values."""
         return {
             "obligations": [_as_json(o) for o in self.obligations],
-            "assumptions": list(ASSUMPTIONS),
+            "assumptions": list(assumptions()),
             "vacuous": list(self.vacuous),
             "results": [
                 {
@@ -143,7 +221,7 @@ class ProofReport:
         for result in self.results:
             if not result.passed:
                 console.print(f"{result.rule.id}: {result.detail}", markup=False)
-        for line in (*self.vacuous, *ASSUMPTIONS):
+        for line in (*self.vacuous, *assumptions()):
             console.print(line, markup=False)
 
 
@@ -163,11 +241,13 @@ def run(rule: Rule | None = None) -> ProofReport:
     asked = _asked(rule)
     proved = proofs()
     listed = proved.of(rule) if rule else (*proved.system, *proved.facts)
-    searched, vacuous = bounded(Effort.QUICK, [each for each in asked if "B" in each.owes])
+    found = (bounded(Effort.QUICK, asked), bounded_partition(Effort.QUICK, asked))
+    searched = (result for results, _ in found for result in results)
+    vacuous = tuple(line for _, lines in found for line in lines)
     return ProofReport(listed, (*(proved.result(each) for each in asked), *searched), vacuous)
 
 
-def _asked(rule: Rule | None) -> Iterable[Rule]:
+def _asked(rule: Rule | None) -> tuple[Rule, ...]:
     if rule is None:
         return PROVED_HERE
     if rule not in PROVED_HERE:

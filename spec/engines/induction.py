@@ -100,9 +100,10 @@ class Prover:
     def _kept(self, lemma: Claim, action: Action) -> Obligation:
         chosen, about = _arguments(action.over, "for"), _arguments(lemma.over, "any")
         goal = lemma.holds(action.effect(self._before, *chosen), *about)
-        if _identical(goal, lemma.holds(self._before, *about)):
+        before = lemma.holds(self._before, *about)
+        if _identical(goal, before):
             return Obligation(lemma.rule, lemma.name, action.name, Proved(), solved=False, seconds=0.0)
-        facts = [action.enabled(self._before, *chosen), negate(goal)]
+        facts = [before, action.enabled(self._before, *chosen), negate(goal)]
         itself = {lemma.name: self._lemmas[lemma.name]}
         return self._obligation(lemma, action.name, facts, [itself, self._lemmas])
 

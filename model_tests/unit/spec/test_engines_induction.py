@@ -34,16 +34,17 @@ def test_the_rule_is_proved_without_bounds(rule: Rule, proved: Proofs) -> None:
     result = proved.result(rule)
 
     assert result.verdict is Outcome.PROVED, result.detail
-    assert result.count > 200
-    assert "A1" in result.detail
+    assert result.count > (100 if proved.about(rule) else 20)
+    assert ("A1" if proved.about(rule) else "all inputs") in result.detail
 
 
 def test_obligations_are_solved_or_unchanged(proved: Proofs) -> None:
     """What an action leaves identical is not given to the solver."""
     lemmas, awake = len(idempotence().lemmas), sum(not action.dormant for action in idempotence().actions)
 
-    assert len(proved.system) == len(idempotence().theorems) + lemmas * (1 + awake) + 1
-    assert 90 <= sum(o.solved for o in proved.system) <= 110
+    stream = proved.systems[0].obligations
+    assert len(stream) == len(idempotence().theorems) + lemmas * (1 + awake) + 1
+    assert 90 <= sum(o.solved for o in stream) <= 110
 
 
 BROKEN = {

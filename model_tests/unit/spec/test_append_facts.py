@@ -1,0 +1,95 @@
+"""Facts of one append for all inputs, over integers and in full width, and what refutes them."""
+
+from dataclasses import replace
+
+import pytest
+
+from spec.algebra import negate
+from spec.engines.induction import prove_fact
+from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
+from spec.engines.verdict import Proved, Refuted
+from spec.protocol import fence, lso, seq, verification
+from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry, Verification
+from spec.systems.append_facts import append_facts, stable_fact, wire_facts
+from spec.systems.decision_facts import Fact
+from spec.versions import PROFILES
+from spec.vocabulary import MAX_SEQUENCE
+
+FACTS = {fact.name: fact for fact in (*append_facts(), *wire_facts(), stable_fact())}
+
+
+def shown(fact: Fact) -> str:
+    return fact.name
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_release_means_the_same_by_sequences_and_epochs(profile: str) -> None:
+    """The facts of one release hold for all inputs."""
+    facts = [fact for fact in append_facts() if fact.name.endswith(f"[{profile}]")]
+
+    assert 5 <= len(facts)
+    assert {Proved()} == {prove_fact(fact).verdict for fact in facts}
+
+
+@pytest.mark.parametrize("numbers", [WIRE, WIDE], ids=lambda numbers: f"{numbers.width} bits")
+@pytest.mark.parametrize("fact", wire_facts(), ids=shown)
+def test_sequences_mean_the_same_in_full_width(fact: Fact, numbers: Numbers) -> None:
+    """No overflow changes a decision."""
+    assert Proved() == prove_fact(fact, numbers).verdict
+
+
+@pytest.mark.parametrize("numbers", [INTEGERS, WIDE], ids=["integers", "64 bits"])
+def test_the_last_stable_offset_is_between(numbers: Numbers) -> None:
+    """Whatever is open."""
+    assert Proved() == prove_fact(stable_fact(), numbers).verdict
+
+
+def _never(*_: object, **__: object) -> bool:
+    return False
+
+
+BROKEN = {
+    "gaps are let through": (seq, "skips", _never, "successor_alone_continues[4.3]"),
+    "sequences do not wrap": (
+        seq,
+        "is_successor",
+        lambda last, sequence, *_: sequence == last + 1,
+        "successor_alone_continues[4.3]",
+    ),
+    "an epoch starts anywhere": (seq, "resets_wrongly", _never, "new_epoch_starts_at_zero[4.3]"),
+    "no epoch is stale": (fence, "is_stale", _never, "epochs_never_fall_here[4.3]"),
+    "resends are not recognised": (seq, "is_resend_of", _never, "resend_in_window_is_recognised[4.3]"),
+    "any coordinator will do": (fence, "is_stale_coordinator", _never, "stale_coordinator_is_refused[4.3]"),
+    "nobody asks": (verification, "is_asked", _never, "ended_resend_is_asked_about[4.3]"),
+    "nothing is unstable": (lso, "last_stable", lambda offsets: offsets.log_end, "stable_is_between"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_decision_is_refuted_by_an_input(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fact that falls is the one about the rule."""
+    module, function, instead, fact = BROKEN[name]
+    monkeypatch.setattr(module, function, instead)
+
+    assert isinstance(prove_fact(FACTS[fact]).verdict, Refuted)
+
+
+def test_the_premises_can_be_met_at_the_turn_of_sequences() -> None:
+    """The batch after 2^31-1 is 0; as its own resend it is recognised, one record more it is not."""
+    newest = CachedBatch(last_sequence=MAX_SEQUENCE, last_offset=9, offset_delta=2)
+    entry = ProducerEntry(epoch=3, cached=(newest, *(CachedBatch(),) * 4))
+    follows = AppendRequest(base_offset=10, producer_id=1, producer_epoch=3, base_sequence=0)
+    again = replace(follows, base_sequence=MAX_SEQUENCE - 2, last_offset_delta=2, record_count=3)
+    confirmed = Verification(verification_guarded=True)
+
+    for request in (follows, again, replace(again, last_offset_delta=3, record_count=4)):
+        assert FACTS["successor_alone_continues[4.3]"].holds(entry, request, confirmed)
+        assert FACTS["resend_in_window_is_recognised[4.3]"].holds(entry, request, confirmed)
+
+
+def test_without_its_premises_a_fact_is_refuted() -> None:
+    """Sequences beyond those of the wire are compared, not guessed about."""
+    fact = FACTS["one_resend_is_exact[4.3]"]
+    wild = replace(fact, holds=lambda cached, request: negate(seq.is_resend_of(cached, request, PROFILES["4.3"])))
+
+    assert isinstance(prove_fact(wild).verdict, Refuted)

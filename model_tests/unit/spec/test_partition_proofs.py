@@ -1,0 +1,124 @@
+"""The partition is proved without bounds, and a partition with something changed is not."""
+
+from dataclasses import replace
+
+import pytest
+
+from model_tests.verify.proofs import run
+from spec import rules
+from spec.engines.induction import Obligation, Prover, prove
+from spec.engines.verdict import Proved, passed
+from spec.systems.partition.controls import (
+    high_watermark,
+    without_high_watermark,
+    without_log_start,
+    without_ongoing,
+    without_unreplicated,
+)
+from spec.systems.partition.log import Knobs
+from spec.systems.partition.system import partition
+from spec.versions import PROFILES, Profile
+
+
+@pytest.fixture(scope="module")
+def proved() -> tuple[Obligation, ...]:
+    return prove(partition())
+
+
+def test_every_obligation_is_proved(proved: tuple[Obligation, ...]) -> None:
+    """No lemma and no theorem is open."""
+    assert [] == [str(o) for o in proved if not isinstance(o.verdict, Proved)]
+
+
+def test_there_is_an_obligation_for_each_lemma_and_action(proved: tuple[Obligation, ...]) -> None:
+    """Theorems follow in one state; lemmas hold at the start and under each action."""
+    system = partition()
+
+    assert len(proved) == len(system.theorems) + len(system.lemmas) * (1 + len(system.actions))
+    assert 95 <= sum(o.solved for o in proved) <= 115
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_every_release_keeps_the_rules(profile: Profile) -> None:
+    """What a leader of any release lets in leaves epochs and the last stable offset as they should be."""
+    assert set() == {str(o) for o in prove(partition(Knobs(profile=profile))) if not passed(o.verdict)}
+
+
+BROKEN = {
+    "transactions not yet replicated are ignored": (
+        Knobs(last_stable=without_unreplicated),
+        "below_stable_is_decided under in every state",
+    ),
+    "open transactions are ignored": (
+        Knobs(last_stable=without_ongoing),
+        "below_stable_is_decided under in every state",
+    ),
+    "all that is replicated is stable": (
+        Knobs(last_stable=high_watermark),
+        "below_stable_is_decided under in every state",
+    ),
+    "not clamped to the log start": (
+        Knobs(last_stable=without_log_start),
+        "stable_is_within_bounds under in every state",
+    ),
+    "not bounded by the high watermark": (
+        Knobs(last_stable=without_high_watermark),
+        "stable_is_within_bounds under in every state",
+    ),
+    "a marker does not end the transaction": (
+        Knobs(marker_ends=False),
+        "open_is_in_log under coordinator_writes_marker",
+    ),
+    "stale epoch checks off": (
+        Knobs(without=frozenset({"stale_epoch", "stale_epoch_of_transaction"})),
+        "epochs_rise under producer_appends",
+    ),
+    "coordinator check off": (
+        Knobs(without=frozenset({"stale_coordinator"})),
+        "epochs_rise under coordinator_writes_marker",
+    ),
+    "stale marker checks off": (
+        Knobs(without=frozenset({"stale_marker", "stale_epoch_of_transaction"})),
+        "epochs_rise under coordinator_writes_marker",
+    ),
+    "expiry on": (Knobs(state_expires=True), "epochs_rise under leader_forgets"),
+    "unclean election": (Knobs(clean_elections=False), "given_is_safe under leader_fails_over"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_partition_is_not_proved(name: str) -> None:
+    """The obligation that fails is the one that the change breaks."""
+    knobs, wanted = BROKEN[name]
+
+    obligation = next(o for o in Prover(partition(knobs)).obligations() if str(o) == wanted)
+
+    assert not passed(obligation.verdict)
+
+
+def test_bounds_hold_whatever_is_lost_or_forgotten() -> None:
+    """In unclean elections and with expired producers the last stable offset stays between its bounds."""
+    system = partition(Knobs(state_expires=True, clean_elections=False))
+    needed = {"counts", "offsets_rise", "stable_is_within_bounds"}
+
+    assert not [str(o) for o in Prover(system).obligations() if o.claim in needed and not passed(o.verdict)]
+
+
+def test_no_lemma_speaks_of_a_derived_offset() -> None:
+    """The oldest open transaction after an action would have to be looked for anew."""
+    system = partition()
+    speaks = system.claim("stable_is_within_bounds")
+
+    with pytest.raises(AttributeError, match="first_ongoing"):
+        prove(replace(system, lemmas=(speaks,), theorems=()))
+    with pytest.raises(ValueError, match="first_ongoing of the state after"):
+        Prover(system)._kept(speaks, system.action("followers_copy"))
+
+
+def test_one_rule_is_proved_and_searched() -> None:
+    """Its report has the proof, the search, and the assumptions of the partition."""
+    report = run(rules.LSO_DECIDED_BELOW)
+
+    assert 0 == report.exit_code
+    assert ["proof", "bounded"] == [str(result.layer) for result in report.results]
+    assert "partition: A1" in report.results[0].detail
