@@ -5,6 +5,8 @@ import time
 from typing import Final
 
 from model_tests.mutants import crossreading
+from model_tests.mutants.of_disk import OF_DISK
+from model_tests.mutants.on_disk import hunt_on_disk, true_disk
 from model_tests.mutants.planted import Planted
 from model_tests.mutants.reference import PLANTED, hunt, run_once
 from model_tests.stateful.ledger import Ledger
@@ -29,8 +31,9 @@ SEED: Final = 20261121
 def evidence(effort: Effort) -> Part:
     """Catch the mutants of the reference and of the specification, and run the true reference as they were."""
     started = time.monotonic()
-    mutants = tuple(hunt(planted) for planted in PLANTED)
+    mutants = (*(hunt(planted) for planted in PLANTED), *(hunt_on_disk(planted) for planted in OF_DISK))
     runs, failures = true_reference(CONTROL[effort])
+    failures += true_disk(CONTROL[effort])
     sample = sampled(effort)
     crossed = tuple(cross(planted, layers_of(effort) if planted in sample else {}) for planted in crossreading.BROKEN)
     return Part(
@@ -39,7 +42,7 @@ def evidence(effort: Effort) -> Part:
         extra={
             "of_the_reference": len(mutants),
             "of_the_specification": len(crossed),
-            "control_runs": runs,
+            "control_runs": runs + CONTROL[effort],
             "seconds": round(time.monotonic() - started, 1),
         },
         failures=(*(survival(mutant) for mutant in mutants if not caught(mutant)), *failures),
