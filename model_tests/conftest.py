@@ -1,13 +1,13 @@
 """What every test runs under: Hypothesis' profile, and one worker for all tests that start Spark."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from model_tests.reports import BadInput
-from model_tests.verify.effort import register
+from model_tests.verify.effort import effort_from_environment, register
+from model_tests.verify.results import Effort
 
 SPARK_FIXTURES: Final = {"spark"}
 
@@ -21,8 +21,12 @@ def pytest_configure() -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Keep the tests that use Spark in one worker (`--dist loadgroup`): a second session costs a gigabyte."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave slow tests to the deep profile, and keep those that use Spark in one worker (`--dist loadgroup`)."""
+    if effort_from_environment() is not Effort.DEEP:
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in slow]
     for item in items:
         if SPARK_FIXTURES & set(getattr(item, "fixturenames", ())) or "traces" in Path(item.path).parts:
             item.add_marker(pytest.mark.xdist_group("spark"))

@@ -21,12 +21,13 @@ from model_tests.traces import check, simulate
 from model_tests.traces.audit import run_here
 from model_tests.traces.audit_recordings import DEFECTS, RECORDED, unpacked
 from model_tests.traces.schema import arrow_schema
+from model_tests.verify.looking import look, vacuous
 from model_tests.verify.proofs import PROVED_HERE, proofs
 from model_tests.verify.results import Effort
-from model_tests.verify.searches import bounded
+from model_tests.verify.searches import INSTANCES
 from spec import rules
 from spec.algebra import Term, all_of, negate
-from spec.engines.verdict import Proved
+from spec.engines.verdict import Proved, Refuted
 from spec.protocol import fence, seq
 
 Layer: TypeAlias = Callable[[Planted], frozenset[str]]
@@ -87,17 +88,27 @@ BROKEN: Final = (
 )
 """Broken guards, each with the rule that must be named."""
 
+_NEWEST_ONLY: Final = "the system has the newest profile, in which the first sequence is free"
+_LEGAL_FORM: Final = "the producer of the system sends only batches of a legal form"
+
 BLIND: Final[Mapping[str, Mapping[str, str]]] = {
+    "sequences do not wrap": {"audit": "no recorded log has 2^31 records of one producer"},
+    "resends are not recognised": {"audit": "a log has no resends: what was recognised was not appended"},
     "a producer starts at 1": {
         "conformance": "no recording is of a broker before 2.5, where the first sequence is checked",
-        "proof": "proofs are about the newest profile, in which the first sequence is free",
+        "proof": _NEWEST_ONLY,
+        "search": _NEWEST_ONLY,
     },
-    "any form will do": {"proof": "the producer of the system sends only batches of a legal form"},
+    "any form will do": {
+        "proof": _LEGAL_FORM,
+        "search": _LEGAL_FORM,
+        "audit": "a log has no malformed batches: what was refused was not appended",
+    },
 }
 """Layers that cannot see a broken guard, each with the reason."""
 
 NAMES_THEOREM: Final = frozenset({"proof", "search"})
-"""Layers that name the theorem that falls, which is a rule that the broken one carries."""
+"""Layers that name the theorem or lemma that falls, which the broken rule carries."""
 
 
 def reds(mutant: Planted, layers: Mapping[str, Layer] | None = None) -> dict[str, frozenset[str]]:
@@ -131,9 +142,11 @@ def by_proof(mutant: Planted) -> frozenset[str]:
 
 
 def by_search(mutant: Planted) -> frozenset[str]:
-    """Explicit and bounded search of the small instances: rules that are no longer held to hold."""
-    results, never = bounded(Effort.DEFAULT, PROVED_HERE)
-    return frozenset([*(result.rule.id for result in results if not result.passed), *never])
+    """Explicit and bounded search of the small instances: claims that are violated, and what can no longer happen."""
+    small = [instance for instance in INSTANCES if instance.from_effort is Effort.QUICK]
+    looks = [look(instance.built(), PROVED_HERE, instance.depth[Effort.QUICK]) for instance in small]
+    violated = [each.refuted.claim if isinstance(each.refuted, Refuted) else "" for each in looks if each.refuted]
+    return frozenset([*violated, *vacuous([small[0].built()])])
 
 
 def on_logs(mutant: Planted) -> frozenset[str]:

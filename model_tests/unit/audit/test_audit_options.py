@@ -12,6 +12,8 @@ from model_tests.traces.kafka_log_folders import list_logs
 from model_tests.traces.kafka_log_verdicts import shared_out
 from model_tests.unit.audit.written import data, write_segment
 
+pytestmark = pytest.mark.xdist_group("spark")
+
 
 def test_an_unknown_release_is_one_line(tmp_path: Path) -> None:
     """It names the releases that are known."""
