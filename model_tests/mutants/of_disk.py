@@ -9,7 +9,7 @@ from reference.broker.producer_append import CompletedTxn, ProducerAppend
 from reference.broker.producer_entry import ProducerEntry
 from reference.broker.producer_state import ProducerState
 from reference.broker.txn_index import AbortedTxn, TransactionIndex
-from reference.log import clean_log, snapshot_file, state_loading
+from reference.log import clean_log, snapshot_file
 from reference.log.batch import RecordBatch
 from reference.log.cleaned_transactions import CleanedTransactions
 from reference.log.cleaner import BatchCleaner
@@ -28,7 +28,7 @@ from spec.vocabulary import NO_OFFSET, Offset, ProducerId, Timestamp
 _restore, _encode_entry = ProducerState.restore, snapshot_file._encode_entry
 _decode_entry, _replay, _update = snapshot_file._decode_entry, ProducerState.replay, ProducerState.update
 _start, _between, _adopt = StateLoader.start, TransactionIndex.between, ProducerAppend.adopt_marker
-_is_discarded, _last_stable = CleanedTransactions.is_discarded, Partition.last_stable.fget
+_is_discarded, _last_stable = CleanedTransactions.is_discarded, vars(Partition)["last_stable"].fget
 
 
 # --- state ----------------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ def restore_without(field: str, value: object) -> object:
 
     def decoded(*fields: int) -> tuple[ProducerId, ProducerEntry]:
         producer_id, entry = _decode_entry(*fields)
-        return producer_id, entry._replace(**{field: value})
+        return producer_id, ProducerEntry._make({**entry._asdict(), field: value}.values())
 
     return decoded
 
@@ -63,7 +63,7 @@ def oldest_snapshot(loader: StateLoader, log_start: Offset, offset: int) -> None
 
 def snapshot_of_nothing(snapshots: Snapshots, offset: int, producers: object) -> None:
     """A snapshot without producers."""
-    state_loading.Snapshots.path(snapshots, offset).write_bytes(snapshot_file.encode({}))
+    snapshots.path(offset).write_bytes(snapshot_file.encode({}))
 
 
 def replay_data_only(state: ProducerState, batch: RecordBatch) -> tuple[CompletedTxn, ...]:
@@ -126,7 +126,7 @@ def stable_below_start(partition: Partition) -> Offset:
 
 def stable_falls(partition: Partition) -> Offset:
     """As soon as no transaction is open the last stable offset goes back."""
-    stable = _last_stable(partition) if _last_stable else Offset(0)
+    stable: Offset = _last_stable(partition)
     return stable if partition.state.ongoing else Offset(max(partition.log_start, stable - 1))
 
 
