@@ -11,7 +11,7 @@ from model_tests.verify.partition_searches import SEARCHED as PARTITION_RULES
 from model_tests.verify.partition_searches import bounded as bounded_partition
 from model_tests.verify.partition_searches import controls as partition_controls
 from model_tests.verify.partition_searches import explored as explored_partition
-from model_tests.verify.results import Effort, Part, Result
+from model_tests.verify.results import Control, Effort, Part, Result
 from model_tests.verify.results import Verdict as Outcome
 from model_tests.verify.searches import bounded, controls
 from model_tests.verify.searches import explored as explored_stream
@@ -21,8 +21,8 @@ from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
 from spec.engines.verdict import Proved, Refuted, Unknown
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
-from spec.systems.append_facts import append_facts, stable_fact, wire_facts
-from spec.systems.decision_facts import arithmetic_fact, replay_fact, stale_epoch_facts, wrapping_fact
+from spec.systems.append_facts import append_facts, broken_facts, stable_fact, wire_facts
+from spec.systems.decision_facts import Fact, arithmetic_fact, replay_fact, stale_epoch_facts, wrapping_fact
 from spec.systems.idempotence.system import idempotence
 from spec.systems.language import System
 from spec.systems.partition.system import partition
@@ -160,10 +160,21 @@ def evidence(effort: Effort) -> Part:
     return Part(
         "proofs",
         results=(*(proved.result(rule) for rule in PROVED_HERE), *(r for results, _ in found for r in results)),
-        controls=(*controls(effort), *partition_controls()),
+        controls=(*controls(effort), *partition_controls(), *fact_controls()),
         extra={"obligations": len(proved.system) + len(proved.facts), "assumptions": list(assumptions())},
         failures=tuple(line for _, vacuous in found for line in vacuous),
     )
+
+
+def fact_controls() -> tuple[Control, ...]:
+    """Facts of the decision with a guard off: some input must refute each."""
+    return tuple(_fact_control(fact) for fact in broken_facts())
+
+
+def _fact_control(fact: Fact) -> Control:
+    verdict = prove_fact(fact).verdict
+    got = "violated" if isinstance(verdict, Refuted) else "holds"
+    return Control(fact.name, fact.rule, "violated", got, str(verdict))
 
 
 def assumptions() -> tuple[str, ...]:

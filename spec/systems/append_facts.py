@@ -5,7 +5,7 @@ hold over integers as over bit-vectors of 32 and of 64 bits.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -13,7 +13,7 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
 from spec.protocol import append as decision
 from spec.protocol import fence, lso, seq, verification
-from spec.protocol.append import Append
+from spec.protocol.append import NONE_DROPPED, Append
 from spec.protocol.judge import entries_agree
 from spec.protocol.lso import LogOffsets
 from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry, Verification
@@ -38,10 +38,14 @@ class Offsets:
 
 
 def successor_alone_continues(
-    profile: Profile, entry: ProducerEntry, request: AppendRequest, seen: Verification
+    profile: Profile,
+    entry: ProducerEntry,
+    request: AppendRequest,
+    seen: Verification,
+    without: frozenset[str] = NONE_DROPPED,
 ) -> Term:
     """Within an epoch a batch is appended only where it follows the last one, and then it is, if no resend."""
-    decided = decision.append(entry, request, profile, seen)
+    decided = decision.append(entry, request, profile, seen, without)
     last = entry.cached[0].last_sequence
     follows = choose(last == MAX_SEQUENCE, request.base_sequence == 0, request.base_sequence == last + 1)
     continues = all_of(_is_sent(request), entry.epoch >= 0, request.producer_epoch == entry.epoch)
@@ -58,10 +62,14 @@ def successor_alone_continues(
 
 
 def new_epoch_starts_at_zero(
-    profile: Profile, entry: ProducerEntry, request: AppendRequest, seen: Verification
+    profile: Profile,
+    entry: ProducerEntry,
+    request: AppendRequest,
+    seen: Verification,
+    without: frozenset[str] = NONE_DROPPED,
 ) -> Term:
     """A new epoch of a known producer is let in only where it is higher and starts at 0, and then it is."""
-    decided = decision.append(entry, request, profile, seen)
+    decided = decision.append(entry, request, profile, seen, without)
     changes = all_of(_is_sent(request), entry.epoch >= 0, negate(request.producer_epoch == entry.epoch))
     starts = all_of(request.base_sequence == 0, request.producer_epoch > entry.epoch)
     forgets = negate(decided.entry.cached[1].present)
@@ -75,10 +83,14 @@ def new_epoch_starts_at_zero(
 
 
 def resend_in_window_is_recognised(
-    profile: Profile, entry: ProducerEntry, request: AppendRequest, seen: Verification
+    profile: Profile,
+    entry: ProducerEntry,
+    request: AppendRequest,
+    seen: Verification,
+    without: frozenset[str] = NONE_DROPPED,
 ) -> Term:
     """A batch is a duplicate exactly where it has the sequences of a batch in the window; nothing is appended then."""
-    decided = decision.append(entry, request, profile, seen)
+    decided = decision.append(entry, request, profile, seen, without)
     window = entry.cached[: profile.cached_batches]
     matches = [_has_sequences_of(batch, request, profile) for batch in window]
     resent = all_of(_is_sent(request), request.producer_epoch == entry.epoch, any_of(*matches))
@@ -100,17 +112,27 @@ def ended_resend_is_asked_about(
     return implies(ended, verification.is_asked(entry, request, ANY_VERSION, profile))
 
 
-def epochs_never_fall_here(profile: Profile, entry: ProducerEntry, request: AppendRequest, seen: Verification) -> Term:
+def epochs_never_fall_here(
+    profile: Profile,
+    entry: ProducerEntry,
+    request: AppendRequest,
+    seen: Verification,
+    without: frozenset[str] = NONE_DROPPED,
+) -> Term:
     """No append by a leader lowers the epoch of a producer."""
-    after = decision.append(entry, request, profile, seen).entry
+    after = decision.append(entry, request, profile, seen, without).entry
     return implies(fence.asks_as_leader(request), after.epoch >= entry.epoch)
 
 
 def stale_coordinator_is_refused(
-    profile: Profile, entry: ProducerEntry, request: AppendRequest, seen: Verification
+    profile: Profile,
+    entry: ProducerEntry,
+    request: AppendRequest,
+    seen: Verification,
+    without: frozenset[str] = NONE_DROPPED,
 ) -> Term:
     """A leader refuses the marker of a lower coordinator epoch, and no append lowers that epoch."""
-    decided = decision.append(entry, request, profile, seen)
+    decided = decision.append(entry, request, profile, seen, without)
     marker = all_of(request.producer_id >= 0, request.control, request.record_count > 0)
     stale = all_of(marker, request.coordinator_epoch < entry.coordinator_epoch)
     refused = all_of(
@@ -228,6 +250,24 @@ def wire_facts() -> tuple[Fact, ...]:
     return (
         *(_fact(sentence, rule, profile) for profile in counting for sentence, rule in sentences),
         *(_resend_fact(profile) for profile in counting),
+    )
+
+
+def broken_facts() -> tuple[Fact, ...]:
+    """Facts of the newest release with a guard off, each of which some input must refute."""
+    return tuple(
+        replace(
+            _fact(sentence, rule, NEWEST),
+            name=f"{guard} off, for all inputs",
+            holds=partial(sentence, NEWEST, without=frozenset({guard})),
+        )
+        for guard, sentence, rule in (
+            ("successor", successor_alone_continues, rules.SEQ_SUCCESSOR),
+            ("epoch_reset", new_epoch_starts_at_zero, rules.SEQ_EPOCH_RESET),
+            ("duplicate", resend_in_window_is_recognised, rules.SEQ_DUPLICATE_WINDOW),
+            ("stale_epoch", epochs_never_fall_here, rules.FENCE_EPOCH_MONOTONE),
+            ("stale_coordinator", stale_coordinator_is_refused, rules.FENCE_COORDINATOR_EPOCH),
+        )
     )
 
 

@@ -10,7 +10,7 @@ from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
 from spec.engines.verdict import Proved, Refuted
 from spec.protocol import fence, lso, seq, verification
 from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry, Verification
-from spec.systems.append_facts import append_facts, stable_fact, wire_facts
+from spec.systems.append_facts import append_facts, broken_facts, stable_fact, wire_facts
 from spec.systems.decision_facts import Fact
 from spec.versions import PROFILES
 from spec.vocabulary import MAX_SEQUENCE
@@ -72,6 +72,12 @@ def test_a_broken_decision_is_refuted_by_an_input(name: str, monkeypatch: pytest
     monkeypatch.setattr(module, function, instead)
 
     assert isinstance(prove_fact(FACTS[fact]).verdict, Refuted)
+
+
+@pytest.mark.parametrize("fact", broken_facts(), ids=shown)
+def test_a_fact_without_its_guard_is_refuted(fact: Fact) -> None:
+    """The control of each rule that is proved of the decision alone."""
+    assert isinstance(prove_fact(fact).verdict, Refuted)
 
 
 def test_the_premises_can_be_met_at_the_turn_of_sequences() -> None:
