@@ -100,7 +100,6 @@ BLIND: Final[Mapping[str, Mapping[str, str]]] = {
         "search": _NEWEST_ONLY,
     },
     "any form will do": {
-        "proof": _LEGAL_FORM,
         "search": _LEGAL_FORM,
         "audit": "a log has no malformed batches: what was refused was not appended",
     },

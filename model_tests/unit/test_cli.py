@@ -131,7 +131,7 @@ def test_bad_input_is_one_line(provide: Callable[[Callable[..., Report]], None])
         (["check", "t", "--master", "local[1]"], (("t",), {"master": "local[1]"})),
         (
             ["simulate", "--traces", "5", "--seed", "9", "--out", "d"],
-            ((), {"traces": 5, "seed": 9, "out": Path("d"), "steps": 100, "master": "local[*]"}),
+            ((), {"traces": 5, "seed": 9, "out": Path("d"), "steps": 200, "master": "local[*]"}),
         ),
     ],
     ids=["audit", "conform", "check", "simulate"],
