@@ -11,8 +11,9 @@ from spec import rules
 from spec.engines.finite import instance_of
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
+from spec.systems.deciding import UNWRAPPED, remembered
 from spec.systems.partition.controls import CONTROLS, BrokenPartition
-from spec.systems.partition.log import UNWRAPPED, Knobs, remembered
+from spec.systems.partition.log import Knobs
 from spec.systems.partition.system import partition, sizes
 
 SEARCHED: Final = (
@@ -48,7 +49,7 @@ class Instance:
 
 
 def _built(name: str, knobs: Knobs, of_sizes: Mapping[str, int]) -> Instanced:
-    system = partition(knobs, remembered(knobs))
+    system = partition(knobs, remembered(knobs.decide))
     return Instanced(name, system, partition(knobs), instance_of(system, of_sizes))
 
 

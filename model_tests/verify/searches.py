@@ -11,8 +11,9 @@ from spec import rules
 from spec.engines.finite import Finite, instance_of
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
+from spec.systems.deciding import UNWRAPPED, remembered
 from spec.systems.idempotence.controls import CONTROLS, BrokenSystem
-from spec.systems.idempotence.stream import UNWRAPPED, Knobs, remembered
+from spec.systems.idempotence.stream import Knobs
 from spec.systems.idempotence.system import idempotence, sizes
 from spec.systems.language import System
 
@@ -136,5 +137,5 @@ def controls(effort: Effort, broken: Iterable[BrokenSystem] = CONTROLS) -> tuple
 
 
 def _built(name: str, knobs: Knobs, epochs: int, deltas: int = 1) -> Instanced:
-    system = idempotence(knobs, remembered(knobs))
+    system = idempotence(knobs, remembered(knobs.decide))
     return Instanced(name, system, idempotence(knobs), instance_of(system, sizes(knobs, epochs, deltas)))

@@ -12,9 +12,10 @@ from spec.engines.verdict import Proved, Refuted, passed
 from spec.protocol import fence, seq
 from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry
 from spec.rules import Rule
+from spec.systems.deciding import UNWRAPPED
 from spec.systems.decision_facts import Turns, arithmetic_fact, stale_epoch_facts, wrapping_fact
 from spec.systems.decision_facts import _near as near
-from spec.systems.idempotence.stream import UNWRAPPED, Knobs
+from spec.systems.idempotence.stream import Knobs
 from spec.systems.idempotence.system import idempotence
 from spec.vocabulary import MAX_SEQUENCE
 

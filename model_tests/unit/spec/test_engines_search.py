@@ -7,8 +7,9 @@ from spec.engines.bmc import search
 from spec.engines.explore import explore, replayed
 from spec.engines.finite import Finite, Vacuous, demand_all_happen, instance_of
 from spec.engines.verdict import Holds, Refuted, Unknown, passed
+from spec.systems.deciding import remembered
 from spec.systems.idempotence.controls import CONTROLS, BrokenSystem
-from spec.systems.idempotence.stream import Knobs, remembered
+from spec.systems.idempotence.stream import Knobs
 from spec.systems.idempotence.system import idempotence, sizes
 from spec.systems.language import State, System
 
@@ -42,7 +43,7 @@ SHALLOW = 6
 
 
 def the_system(knobs: Knobs) -> System:
-    return idempotence(knobs, remembered(knobs))
+    return idempotence(knobs, remembered(knobs.decide))
 
 
 def finite_of(change: BrokenSystem) -> Finite:

@@ -11,8 +11,9 @@ from spec.engines.bmc import search
 from spec.engines.explore import Exploration, explore, replayed
 from spec.engines.finite import instance_of
 from spec.engines.verdict import Happening, Holds, Refuted
+from spec.systems.deciding import remembered
 from spec.systems.partition.controls import CONTROLS, BrokenPartition
-from spec.systems.partition.log import Knobs, remembered
+from spec.systems.partition.log import Knobs
 from spec.systems.partition.system import partition, sizes
 
 COUNTS = {
@@ -60,7 +61,7 @@ def seen(name: str) -> Exploration:
 
 
 def broken(change: BrokenPartition) -> Instanced:
-    system = partition(change.knobs, remembered(change.knobs))
+    system = partition(change.knobs, remembered(change.knobs.decide))
     return Instanced(change.name, system, partition(change.knobs), instance_of(system, change.sizes))
 
 
@@ -136,7 +137,7 @@ def test_bounded_search_finds_nothing_in_the_true_system(name: str) -> None:
 def test_the_last_stable_offset_waits_below_the_high_watermark() -> None:
     """Two transactions are open, one ends: readers wait for the older, and then for the marker's replication."""
     knobs = Knobs(appends=4, plain_data=False)
-    system = partition(knobs, remembered(knobs))
+    system = partition(knobs, remembered(knobs.decide))
     finite = instance_of(system, sizes(knobs, producers=2))
 
     def stable_after(*happenings: tuple[str, tuple[int, ...]]) -> int:

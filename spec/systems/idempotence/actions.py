@@ -6,18 +6,8 @@ from functools import partial
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import seq
 from spec.protocol.records import ProducerEntry
-from spec.systems.idempotence.stream import (
-    BATCH,
-    DELTA,
-    EPOCH,
-    OTHERS,
-    POSITION,
-    REQUEST,
-    STREAM,
-    Decide,
-    Knobs,
-    Stream,
-)
+from spec.systems.deciding import Decide
+from spec.systems.idempotence.stream import BATCH, DELTA, EPOCH, OTHERS, POSITION, REQUEST, STREAM, Knobs, Stream
 from spec.systems.language import Action, Function, Sort, State, rewrite, update
 from spec.vocabulary import ABSENT, ErrorCode
 

@@ -11,7 +11,8 @@ from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol import seq
 from spec.protocol.records import WINDOW, CachedBatch
 from spec.rules import Rule
-from spec.systems.idempotence.stream import BATCH, POSITION, REQUEST, STREAM, Decide, Knobs, Stream
+from spec.systems.deciding import Decide
+from spec.systems.idempotence.stream import BATCH, POSITION, REQUEST, STREAM, Knobs, Stream
 from spec.systems.language import Claim, Sort, State
 from spec.vocabulary import ABSENT
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from spec.systems.idempotence.stream import UNWRAPPED, Knobs
+from spec.systems.deciding import UNWRAPPED
+from spec.systems.idempotence.stream import Knobs
 
 _TWO: Final = replace(UNWRAPPED, cached_batches=2)
 _QUIET: Final = Knobs(fails_over=False, gives_up=False)

@@ -9,18 +9,19 @@ number of times, or never. A resend is byte-identical and therefore the same req
 append decision; nothing of it is stated again here. Batch ordinals are ghosts: no decision reads them.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import append as decision
 from spec.protocol import seq
 from spec.protocol.append import Append
 from spec.protocol.records import AppendRequest, ProducerEntry
+from spec.systems.deciding import UNWRAPPED, Decide
 from spec.systems.language import Function, Sort, State, Variable
-from spec.versions import NEWEST, Profile
+from spec.versions import Profile
 from spec.vocabulary import ABSENT
 
 STREAM: Final = Sort("stream", opaque=True)
@@ -30,12 +31,6 @@ POSITION: Final = Sort("position")
 DELTA: Final = Sort("last_offset_delta")
 OTHERS: Final = Sort("records_of_others")
 EPOCH: Final = Sort("epoch")
-
-UNWRAPPED: Final = replace(NEWEST, max_sequence=None)
-"""The newest release, its sequences never wrapping; that wrapping changes nothing is a fact of its own."""
-
-Decide: TypeAlias = Callable[[ProducerEntry, AppendRequest], Append]
-"""The append decision of one release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,19 +95,6 @@ VARIABLES: Final = (
     # a ghost: where in the log a batch is
     Variable("place", (STREAM, BATCH), ABSENT),
 )
-
-
-def remembered(knobs: Knobs) -> Decide:
-    """The decision, each answer worked out once; for values only."""
-    answers: dict[Any, Append] = {}
-
-    def decide(entry: ProducerEntry, request: AppendRequest) -> Append:
-        asked = (entry, request)
-        if asked not in answers:
-            answers[asked] = knobs.decide(entry, request)
-        return answers[asked]
-
-    return decide
 
 
 class Stream:

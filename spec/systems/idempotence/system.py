@@ -4,20 +4,10 @@ from collections.abc import Callable
 from typing import Final
 
 from spec.algebra import Term, all_of, negate
+from spec.systems.deciding import Decide
 from spec.systems.idempotence.actions import Actions
 from spec.systems.idempotence.claims import Claims
-from spec.systems.idempotence.stream import (
-    BATCH,
-    DELTA,
-    EPOCH,
-    POSITION,
-    REQUEST,
-    STREAM,
-    VARIABLES,
-    Decide,
-    Knobs,
-    Stream,
-)
+from spec.systems.idempotence.stream import BATCH, DELTA, EPOCH, POSITION, REQUEST, STREAM, VARIABLES, Knobs, Stream
 from spec.systems.language import Goal, Sort, State, System
 
 ASSUMPTIONS: Final = (

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import seq
 from spec.protocol.records import AppendRequest, ProducerEntry
+from spec.systems.deciding import Decide
 from spec.systems.language import Action, Function, Sort, State, pick, rewrite, update
 from spec.systems.partition.log import (
     COORDINATOR_EPOCH,
@@ -17,7 +18,6 @@ from spec.systems.partition.log import (
     POSITION,
     PRODUCER,
     SEQUENCE,
-    Decide,
     Knobs,
     Partition,
 )

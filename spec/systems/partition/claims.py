@@ -8,8 +8,9 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, implies
 from spec.protocol import lso
 from spec.rules import Rule
+from spec.systems.deciding import Decide
 from spec.systems.language import Claim, Sort, State
-from spec.systems.partition.log import OFFSET, PARTITION, POSITION, PRODUCER, Decide, Knobs, Partition
+from spec.systems.partition.log import OFFSET, PARTITION, POSITION, PRODUCER, Knobs, Partition
 from spec.vocabulary import ABSENT
 
 Sentence: TypeAlias = Callable[..., Term]

@@ -7,7 +7,8 @@ from typing import Any, Final
 from spec.algebra import Term, choose
 from spec.protocol import lso
 from spec.protocol.lso import LogOffsets
-from spec.systems.partition.log import UNWRAPPED, Knobs
+from spec.systems.deciding import UNWRAPPED
+from spec.systems.partition.log import Knobs
 from spec.systems.partition.system import sizes
 from spec.vocabulary import ABSENT
 

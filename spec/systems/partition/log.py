@@ -8,9 +8,9 @@ of either is stated again here. What is called a ghost below is read by no decis
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from spec.algebra import Term, all_of, choose, negate
 from spec.protocol import append as decision
@@ -18,6 +18,7 @@ from spec.protocol import lso
 from spec.protocol.append import Append
 from spec.protocol.lso import LogOffsets
 from spec.protocol.records import AppendRequest, ProducerEntry, Verification
+from spec.systems.deciding import Decide
 from spec.systems.language import Function, Least, Sort, State, Variable
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
@@ -30,12 +31,6 @@ EPOCH: Final = Sort("epoch")
 COORDINATOR_EPOCH: Final = Sort("coordinator_epoch")
 SEQUENCE: Final = Sort("sequence")
 DELTA: Final = Sort("last_offset_delta")
-
-UNWRAPPED: Final = replace(NEWEST, max_sequence=None)
-"""The newest release, its sequences never wrapping, for instances whose numbers are few; see the facts of wrapping."""
-
-Decide: TypeAlias = Callable[[ProducerEntry, AppendRequest], Append]
-"""The append decision of one release."""
 
 CONFIRMED: Final = Verification(verification_guarded=True)
 """The coordinator has confirmed the partition: whatever is let in without that is let in with it."""
@@ -98,19 +93,6 @@ VARIABLES: Final = (
     Variable("safe_epoch", (PARTITION, PRODUCER), ABSENT),
     Variable("safe_coordinator_epoch", (PARTITION, PRODUCER), ABSENT),
 )
-
-
-def remembered(knobs: Knobs) -> Decide:
-    """The decision, each answer worked out once; for values only."""
-    answers: dict[Any, Append] = {}
-
-    def decide(entry: ProducerEntry, request: AppendRequest) -> Append:
-        asked = (entry, request)
-        if asked not in answers:
-            answers[asked] = knobs.decide(entry, request)
-        return answers[asked]
-
-    return decide
 
 
 class Partition:

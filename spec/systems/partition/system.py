@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from spec.algebra import Term, all_of
+from spec.systems.deciding import Decide
 from spec.systems.language import Goal, Sort, State, System
 from spec.systems.partition.actions import Actions
 from spec.systems.partition.claims import Claims
@@ -17,7 +18,6 @@ from spec.systems.partition.log import (
     PRODUCER,
     SEQUENCE,
     VARIABLES,
-    Decide,
     Knobs,
     Partition,
     derived,
