@@ -153,14 +153,14 @@ SEQ_SUCCESSOR: Final = Rule(
     "seq.successor",
     "The next base sequence is the last sequence plus one, wrapping after 2^31-1 to 0.",
     ("KIP-98", "ProducerAppendInfo.inSequence", "DefaultRecordBatch.incrementSequence"),
-    {"P": 2, "H": 1, "T": 1, "V": 1, "L": 1},
+    {"P": 1, "H": 1, "T": 1, "V": 1, "L": 1},
     ANY_CIRCUMSTANCES,
 )
 SEQ_EPOCH_RESET: Final = Rule(
     "seq.epoch_reset",
     "A new epoch of a known producer starts at sequence 0.",
     ("KIP-98", "ProducerAppendInfo.checkSequence"),
-    {"P": 2, "H": 1, "T": 1, "V": 1, "L": 1},
+    {"P": 1, "H": 1, "T": 1, "V": 1, "L": 1},
     ANY_CIRCUMSTANCES,
 )
 SEQ_DUPLICATE_WINDOW: Final = Rule(
@@ -169,7 +169,7 @@ SEQ_DUPLICATE_WINDOW: Final = Rule(
     "acknowledged with its first offset and nothing is appended; with verification on, a transactional resend "
     "after its transaction ended is refused instead.",
     ("KAFKA-5494", "ProducerStateEntry.findDuplicateBatch", "UnifiedLog"),
-    {"P": 2, "H": 1, "T": 1, "V": 1},
+    {"P": 1, "H": 1, "T": 1, "V": 1},
     ANY_CIRCUMSTANCES,
 )
 SEQ_EXACTLY_ONCE: Final = Rule(
@@ -204,7 +204,7 @@ SEQ_STATE_RECOVERABLE: Final = Rule(
     "seq.state_recoverable",
     "Snapshot and replay, follower and leader agree on producer state; the window may shrink, never lie.",
     ("ProducerStateManager", "LogLoader", "KAFKA-7190"),
-    {"H": 2, "T": 5, "L": 2},
+    {"H": 2, "T": 5, "L": 1},
     (CLEAN_ELECTIONS, STATE_RETAINED),
 )
 
@@ -230,7 +230,7 @@ FENCE_EPOCH_MONOTONE: Final = Rule(
     "fence.epoch_monotone",
     "A producer's epoch never falls on a partition.",
     ("KIP-98", "ProducerStateEntry"),
-    {"P": 2, "H": 1, "T": 1, "L": 1},
+    {"P": 1, "H": 1, "T": 1, "L": 1},
     (CLEAN_ELECTIONS, STATE_RETAINED),
 )
 FENCE_ZOMBIE_CANNOT_COMMIT: Final = Rule(
@@ -244,7 +244,7 @@ FENCE_COORDINATOR_EPOCH: Final = Rule(
     "fence.coordinator_epoch",
     "Markers of a stale coordinator are refused; coordinator epochs never fall on a partition.",
     ("KIP-98", "KAFKA-9144", "ProducerAppendInfo.checkCoordinatorEpoch"),
-    {"P": 2, "H": 2, "T": 5, "V": 3, "L": 2},
+    {"P": 1, "H": 2, "T": 5, "V": 3, "L": 1},
     (CLEAN_ELECTIONS, STATE_RETAINED),
 )
 FENCE_EPOCH_EXHAUSTION: Final = Rule(
@@ -338,7 +338,7 @@ LSO_BOUNDS: Final = Rule(
     "lso.bounds",
     "Log start <= last stable offset <= high watermark <= log end.",
     ("KIP-98", "UnifiedLog.fetchLastStableOffsetMetadata"),
-    {"P": 2, "H": 2, "T": 5, "V": 2, "L": 1},
+    {"P": 1, "H": 2, "T": 5, "V": 1, "L": 1},
     ANY_CIRCUMSTANCES,
 )
 LSO_MONOTONE: Final = Rule(
@@ -351,19 +351,19 @@ LSO_DECIDED_BELOW: Final = Rule(
     "lso.decided_below",
     "Every transactional record below the last stable offset is decided.",
     ("KIP-98", "ProducerStateManager"),
-    {"P": 2, "H": 2, "T": 5, "L": 2},
+    {"P": 1, "H": 2, "T": 5, "L": 1},
 )
 LSO_READ_COMMITTED: Final = Rule(
     "lso.read_committed",
     "A read_committed reader sees exactly the committed and the non-transactional records, in offset order.",
     ("KIP-98", "CompletedFetch"),
-    {"H": 2, "T": 5, "V": 2, "L": 2},
+    {"H": 2, "T": 5, "V": 1, "L": 1},
 )
 LSO_ABORTED_INDEX: Final = Rule(
     "lso.aborted_index",
     "The aborted index lists every aborted range that a fetch needs, and no other.",
     ("KIP-98", "TransactionIndex.collectAbortedTxns"),
-    {"H": 2, "T": 5, "V": 2, "L": 2},
+    {"H": 2, "T": 5, "V": 1, "L": 1},
 )
 
 # --- offsets: consumed offsets in transactions ----------------------------------------------------------------
