@@ -4,7 +4,7 @@ from model_tests.mutants.crossreading import BROKEN, LAYERS, reds, seen
 from model_tests.mutants.planted import Planted
 from spec import rules
 
-QUICK = ("resends are not recognised",)
+QUICK = ("resends are not recognised", "sequences do not wrap")
 
 
 @pytest.mark.xdist_group("spark")
