@@ -5,16 +5,12 @@ from spec.vocabulary import MAX_SEQUENCE, NO_SEQUENCE, Sequence
 
 def increment(sequence: Sequence, by: int) -> Sequence:
     """The sequence `by` records later."""
-    if sequence > MAX_SEQUENCE - by:
-        return Sequence(by - (MAX_SEQUENCE - sequence) - 1)
-    return Sequence(sequence + by)
+    return Sequence((sequence + by) % (MAX_SEQUENCE + 1))
 
 
 def decrement(sequence: Sequence, by: int) -> Sequence:
     """The sequence `by` records earlier."""
-    if sequence < by:
-        return Sequence(MAX_SEQUENCE - (by - sequence) + 1)
-    return Sequence(sequence - by)
+    return Sequence((sequence - by) % (MAX_SEQUENCE + 1))
 
 
 def last_of(base: Sequence, last_offset_delta: int) -> Sequence:
@@ -24,7 +20,7 @@ def last_of(base: Sequence, last_offset_delta: int) -> Sequence:
 
 def succeeds(last: Sequence, following: Sequence) -> bool:
     """Whether `following` comes right after `last`; after none (-1) comes 0."""
-    return following == last + 1 or (following == 0 and last == MAX_SEQUENCE)
+    return following == increment(last, 1)
 
 
 def is_later(one: Sequence, other: Sequence) -> bool:
