@@ -82,6 +82,45 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
+class OffsetsAdded:
+    """The answer to AddOffsetsToTxn."""
+
+    error: ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsCommitted:
+    """The answer to OffsetCommit and TxnOffsetCommit, by partition."""
+
+    errors: Mapping[str, ErrorCode]
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedOffset:
+    """The answer about one partition of OffsetFetch; -1 where no offset is told."""
+
+    error: ErrorCode
+    offset: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsFetched:
+    """The answer to OffsetFetch, by partition; the error is that of the group as a whole."""
+
+    error: ErrorCode
+    partitions: Mapping[str, FetchedOffset]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The answer to a member that joined a group."""
+
+    error: ErrorCode
+    member: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The answer to EndTxn; producer id and epoch for the next transaction are -1 where none are told."""
 
@@ -128,7 +167,20 @@ class Silence:
     """There is no answer, only the state after: a broker is back, or time has passed."""
 
 
-Answer: TypeAlias = Produced | Fetched | Initialized | Added | Ended | MarkersWritten | TransactionsListed | Silence
+Answer: TypeAlias = (
+    Produced
+    | Fetched
+    | Initialized
+    | Added
+    | OffsetsAdded
+    | OffsetsCommitted
+    | OffsetsFetched
+    | Joined
+    | Ended
+    | MarkersWritten
+    | TransactionsListed
+    | Silence
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +216,31 @@ class SeenTransaction:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenOffset:
+    """A group's offset of one partition: the committed one, and what a fetch of stable offsets answers."""
+
+    committed: int
+    stable: FetchedOffset
+
+
+@dataclass(frozen=True, slots=True)
+class SeenGroup:
+    """A group: its offsets by partition, and the producers on the partition where its offsets are kept."""
+
+    offsets: Mapping[str, SeenOffset]
+    producers: tuple[SeenProducer, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
-    """What is observable of a side: every partition, and every transactional id that its coordinator knows."""
+    """What is observable of a side: every partition, every transactional id and every group that it knows.
+
+    An offsets partition is `__consumer_offsets[g0]` where a transaction names it: that of group g0.
+    """
 
     partitions: Mapping[str, SeenPartition] = field(default_factory=dict)
     transactions: Mapping[str, SeenTransaction] = field(default_factory=dict)
+    groups: Mapping[str, SeenGroup] = field(default_factory=dict)
 
 
 class Side(Protocol):

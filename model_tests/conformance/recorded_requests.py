@@ -1,10 +1,12 @@
 """The request of a recorded step, read strictly into its type."""
 
+from dataclasses import replace
 from typing import Final
 
 from model_tests.conformance.fields import Fields
 from model_tests.conformance.requests import (
     NO_LIMIT,
+    AddOffsetsToTxn,
     AddPartitionsToTxn,
     AwaitProducerExpiry,
     AwaitState,
@@ -13,14 +15,18 @@ from model_tests.conformance.requests import (
     Fetch,
     InitProducerId,
     InjectTransactionState,
+    JoinSync,
     KnownProducer,
     ListTransactions,
     Marker,
     Named,
+    OffsetCommit,
+    OffsetFetch,
     Produce,
     Request,
     Restart,
     Settle,
+    TxnOffsetCommit,
     Unsupported,
     WriteTxnMarkers,
 )
@@ -66,6 +72,8 @@ def _of_coordinator(api: str, version: int, request: Fields) -> Request:
             return AddPartitionsToTxn(version, *_identified(request), request.texts("partitions"), verify_only)
         case "EndTxn":
             return EndTxn(version, *_identified(request), request.flag("committed"))
+        case "AddOffsetsToTxn":
+            return AddOffsetsToTxn(version, *_identified(request), request.text("group"))
         case "WriteTxnMarkers":
             return WriteTxnMarkers(version, tuple(_marker(part) for part in request.objects("markers", "marker")))
         case "ListTransactions":
@@ -73,6 +81,21 @@ def _of_coordinator(api: str, version: int, request: Fields) -> Request:
         case "_InjectTxnState":
             timeout, state = request.integer("timeout", -(2**31), 2**31 - 1), request.text("state")
             return InjectTransactionState(*_identified(request), timeout, state, request.texts("partitions"))
+    return _of_group(api, version, request)
+
+
+def _of_group(api: str, version: int, request: Fields) -> Request:
+    match api:
+        case "TxnOffsetCommit":
+            return _txn_offset_commit(version, request)
+        case "OffsetCommit":
+            member = (request.integer("generation", -(2**31), 2**31 - 1), request.text("member"))
+            return OffsetCommit(version, request.text("group"), *member, _offsets(request))
+        case "OffsetFetch":
+            asked = request.texts("partitions"), request.flag("require_stable")
+            return OffsetFetch(version, request.text("group"), *asked)
+        case "_JoinSync":
+            return JoinSync(request.text("group"), request.text_or_null("group_instance_id"))
     return Unsupported(api)
 
 
@@ -99,6 +122,23 @@ def _init_producer_id(version: int, request: Fields) -> InitProducerId:
 
 def _identified(request: Fields) -> tuple[str, Named, int]:
     return request.text("transactional_id"), _producer_id(request), _epoch(request)
+
+
+def _txn_offset_commit(version: int, request: Fields) -> TxnOffsetCommit:
+    asked = TxnOffsetCommit(version, *_identified(request), request.text("group"), _offsets(request))
+    if "member" not in request.values:
+        return asked
+    return replace(
+        asked,
+        generation=request.integer("generation", -(2**31), 2**31 - 1),
+        member=request.text("member"),
+        group_instance_id=request.text_or_null("group_instance_id"),
+    )
+
+
+def _offsets(request: Fields) -> tuple[tuple[str, int], ...]:
+    offsets = request.within("offsets")
+    return tuple((partition, offsets.integer(partition, -(2**63), 2**63 - 1)) for partition in offsets.values)
 
 
 def _marker(part: Fields) -> Marker:

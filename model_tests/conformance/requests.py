@@ -98,6 +98,17 @@ class AddPartitionsToTxn:
 
 
 @dataclass(frozen=True, slots=True)
+class AddOffsetsToTxn:
+    """AddOffsetsToTxn: the offsets of a group are to belong to a transaction."""
+
+    version: int
+    transactional_id: str
+    producer_id: Named
+    producer_epoch: int
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
 class EndTxn:
     """EndTxn; from version 5 on it bumps the epoch."""
 
@@ -125,6 +136,55 @@ class WriteTxnMarkers:
 
     version: int
     markers: tuple[Marker, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TxnOffsetCommit:
+    """TxnOffsetCommit; before version 3 it cannot say which member of the group it comes from.
+
+    Attributes:
+        offsets: partition and offset.
+        generation: -1 for none, as for no member (an empty id) and no instance (None).
+    """
+
+    version: int
+    transactional_id: str
+    producer_id: Named
+    producer_epoch: int
+    group: str
+    offsets: tuple[tuple[str, int], ...]
+    generation: int = -1
+    member: str = ""
+    group_instance_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommit:
+    """OffsetCommit of a member, or of nobody in particular (generation -1 and no member)."""
+
+    version: int
+    group: str
+    generation: int
+    member: str
+    offsets: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetch:
+    """OffsetFetch; if it requires stable offsets, none that an open transaction may change is told."""
+
+    version: int
+    group: str
+    partitions: tuple[str, ...]
+    require_stable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JoinSync:
+    """A single member joined a group and got its assignment (JoinGroup, then SyncGroup)."""
+
+    group: str
+    group_instance_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +264,13 @@ Request: TypeAlias = (
     | Fetch
     | InitProducerId
     | AddPartitionsToTxn
+    | AddOffsetsToTxn
     | EndTxn
     | WriteTxnMarkers
+    | TxnOffsetCommit
+    | OffsetCommit
+    | OffsetFetch
+    | JoinSync
     | ListTransactions
     | Restart
     | AwaitState
@@ -218,9 +283,12 @@ Request: TypeAlias = (
 Number: TypeAlias = Callable[[Named], int]
 """The number of a producer id's symbol."""
 
+Member: TypeAlias = Callable[[str], str]
+"""The member id that a symbol stands for."""
 
-def resolved(request: Request, number: Number) -> Request:
-    """The request with numbers for the symbols of producer ids."""
+
+def resolved(request: Request, number: Number, member: Member) -> Request:
+    """The request with numbers for the symbols of producer ids, and member ids for those of members."""
     match request:
         case Produce():
             batches = (replace(batch, producer_id=number(batch.producer_id)) for batch in request.batches)
@@ -235,7 +303,11 @@ def resolved(request: Request, number: Number) -> Request:
         case AwaitProducerExpiry():
             kept = _resolved(request.kept, number)
             return replace(request, producer_id=number(request.producer_id), kept=kept)
-        case InitProducerId() | AddPartitionsToTxn() | EndTxn() | InjectTransactionState():
+        case TxnOffsetCommit():
+            return replace(request, producer_id=number(request.producer_id), member=member(request.member))
+        case OffsetCommit():
+            return replace(request, member=member(request.member))
+        case InitProducerId() | AddPartitionsToTxn() | AddOffsetsToTxn() | EndTxn() | InjectTransactionState():
             return replace(request, producer_id=number(request.producer_id))
     return request
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from model_tests.conformance.answers import Seen, Side
+from model_tests.conformance.answers import Joined, Seen, Side
 from model_tests.conformance.attribution import explained, rules_at_stake
 from model_tests.conformance.compare import Difference, differences, undecided
 from model_tests.conformance.decided import Decision
@@ -54,12 +54,14 @@ class _Player:
     def play(self, step: Step) -> tuple[tuple[Difference, ...], str]:
         """What differs after the step, and what in the recording excuses it."""
         try:
-            answer = self.side.answer(resolved(step.request, self.symbols.number))
+            answer = self.side.answer(resolved(step.request, self.symbols.number, self.symbols.member))
             seen = Seen() if step.after is None else self.side.seen()
         except Exception as error:  # noqa: BLE001  # a side that breaks down has answered wrongly, whatever broke
             return (Difference("response", step.response, f"{type(error).__name__}: {error}"),), ""
         for number in ids_in(answer, seen):
             self.symbols.meet(number)
+        if isinstance(answer, Joined):
+            self.symbols.meet_member(answer.member)
         found = differences(step, answer, seen, self.symbols)
         return found, undecided(found, step.marks) if found else ""
 

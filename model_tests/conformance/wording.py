@@ -9,13 +9,19 @@ from model_tests.conformance.answers import (
     Appended,
     Ended,
     Fetched,
+    FetchedOffset,
     Initialized,
+    Joined,
     ListedTransaction,
     MarkersWritten,
     MarkerWritten,
+    OffsetsAdded,
+    OffsetsCommitted,
+    OffsetsFetched,
     Produced,
     Seen,
     SeenBatch,
+    SeenGroup,
     SeenPartition,
     SeenProducer,
     SeenTransaction,
@@ -25,8 +31,13 @@ from model_tests.conformance.fields import Json
 from model_tests.conformance.requests import Named
 from spec.vocabulary import ErrorCode
 
-Name: TypeAlias = Callable[[int], Named]
-"""The symbol of a producer id."""
+Name: TypeAlias = Callable[[Named], Named]
+"""The symbol of a producer id, or of a member id."""
+
+OPEN = "open"
+"""First offset of an open transaction on an offsets partition, where only that there is one is recorded."""
+
+OFFSETS_TOPIC = "__consumer_offsets"
 
 NO_SUCH_ID = {"error": ErrorCode.TRANSACTIONAL_ID_NOT_FOUND.name}
 """What DescribeTransactions says of an id that the coordinator does not know."""
@@ -44,6 +55,8 @@ def as_recorded(answer: Answer, recorded: Json, name: Name) -> Json | None:
             return {**_error(answer.error), **identity}
         case Added():
             return _added(answer, recorded)
+        case OffsetsAdded() | OffsetsCommitted() | OffsetsFetched() | Joined():
+            return _of_group(answer, recorded, name)
         case Ended():
             return _ended(answer, recorded, name)
         case MarkersWritten():
@@ -63,10 +76,12 @@ def ids_in(answer: Answer, seen: Seen) -> Iterator[int]:
 def state_as_recorded(seen: Seen, recorded: Json, name: Name) -> Json:
     """The state in the words of a recording, whose transactional ids are all asked about."""
     asked = dict.fromkeys((*recorded.get("transactions", ()), *seen.transactions))
+    on_partitions = {partition: _producers(view, name) for partition, view in seen.partitions.items()}
     return {
-        "producers": {partition: _producers(view, name) for partition, view in seen.partitions.items()},
+        "producers": {**on_partitions, **_offsets_producers(seen, recorded.get("producers", {}), name)},
         "offsets": {partition: {"hw": view.hw, "lso": view.lso} for partition, view in seen.partitions.items()},
         "transactions": {each: _transaction(seen.transactions.get(each), name) for each in asked},
+        "groups": {group: _group(seen.groups.get(group), told) for group, told in recorded.get("groups", {}).items()},
     }
 
 
@@ -130,6 +145,26 @@ def _added(answer: Added, recorded: Json) -> Json:
     return {**_summary(answer.errors.values(), recorded), "partitions": _error_names(answer.errors)}
 
 
+def _of_group(answer: OffsetsAdded | OffsetsCommitted | OffsetsFetched | Joined, recorded: Json, name: Name) -> Json:
+    match answer:
+        case OffsetsAdded():
+            return _error(answer.error)
+        case OffsetsCommitted():
+            return {**_summary(answer.errors.values(), recorded), "partitions": _error_names(answer.errors)}
+        case OffsetsFetched():
+            return _offsets_fetched(answer)
+        case Joined():
+            return {**_error(answer.error), "member": name(answer.member), "generation": answer.generation}
+
+
+def _offsets_fetched(answer: OffsetsFetched) -> Json:
+    parts = {
+        partition: {**_error(part.error), "committed_offset": part.offset}
+        for partition, part in answer.partitions.items()
+    }
+    return {**_error(answer.error), "partitions": parts}
+
+
 def _ended(answer: Ended, recorded: Json, name: Name) -> Json:
     if "producer_id" not in recorded and answer.producer_id < 0:
         return _error(answer.error)
@@ -171,8 +206,35 @@ def _listed_transaction(transaction: ListedTransaction, name: Name) -> dict[str,
     }
 
 
-def _producers(view: SeenPartition, name: Name) -> dict[Named, Any]:
+def _producers(view: SeenPartition | SeenGroup, name: Name) -> dict[Named, Any]:
     return {name(producer.producer_id): _producer(producer, name) for producer in view.producers}
+
+
+def _offsets_producers(seen: Seen, recorded: Json, name: Name) -> dict[str, Any]:
+    """The producers on each offsets partition that the recording shows, and on any other that has some."""
+    shown = {f"{OFFSETS_TOPIC}[{group}]": _producers(view, name) for group, view in seen.groups.items()}
+    for producers in shown.values():
+        for producer in producers.values():
+            producer["current_txn_start_offset"] = OPEN if producer["current_txn_start_offset"] >= 0 else -1
+    asked: dict[str, Any] = {partition: {} for partition in recorded if partition.startswith(f"{OFFSETS_TOPIC}[")}
+    return {**asked, **{partition: found for partition, found in shown.items() if found or partition in asked}}
+
+
+def _group(group: SeenGroup | None, recorded: Json) -> dict[str, Any]:
+    """The offsets of a group: those that the recording asked about, and any other that it has."""
+    offsets = {} if group is None else group.offsets
+    asked = dict.fromkeys((*recorded, *offsets))
+    return {
+        partition: {
+            "committed": offsets[partition].committed if partition in offsets else -1,
+            "stable": _stable(offsets[partition].stable) if partition in offsets else -1,
+        }
+        for partition in asked
+    }
+
+
+def _stable(fetched: FetchedOffset) -> int | str:
+    return fetched.offset if fetched.error is ErrorCode.NONE else fetched.error.name
 
 
 def _producer(producer: SeenProducer, name: Name) -> dict[str, Any]:

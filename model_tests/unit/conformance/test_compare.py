@@ -49,7 +49,9 @@ def test_every_field_of_the_answer_is_compared(field: str) -> None:
 def test_every_field_of_the_state_is_compared() -> None:
     """A producer, a watermark, or a part of the state that a side does not have."""
     entry = {"producer_id": "pid0", "producer_epoch": 0, "last_sequence": 4}
-    after = {"producers": {"t-0": [entry]}, "offsets": {"t-0": {"hw": 1, "lso": 0}}, "groups": {"g0": {}}}
+    groups = {"g0": {"t-0": {"committed": 5, "stable": "UNSTABLE_OFFSET_COMMIT"}}}
+    watermarks = {"t-0": {"hw": 1, "lso": 0}}
+    after = {"producers": {"t-0": [entry]}, "offsets": watermarks, "groups": groups, "elsewhere": {}}
 
     found = differences(replace(step(), after=after), ACCEPTED, SEEN, symbols())
 
@@ -59,7 +61,9 @@ def test_every_field_of_the_state_is_compared() -> None:
         "after.producers.t-0.pid0.current_txn_start_offset",
         "after.producers.t-0.pid1",
         "after.offsets.t-0.lso",
-        "after.groups",
+        "after.groups.g0.t-0.committed",
+        "after.groups.g0.t-0.stable",
+        "after.elsewhere",
     ]
 
 

@@ -11,7 +11,7 @@ from model_tests.conformance.report import ConformReport
 from model_tests.unit.conformance.written import Written, accepted, init, produce, refused, session
 
 RACY = {**produce(refused("INVALID_TXN_STATE", 48)), "racy": True}
-WAITING = {"api": "OffsetCommit", "version": 3, "request": {}, "response": {"error": "NONE"}}
+WAITING = {"api": "DeleteGroups", "version": 3, "request": {}, "response": {"error": "NONE"}}
 
 
 def written(path: Path, *lines: Written) -> Path:
@@ -46,7 +46,7 @@ def test_every_judged_step_is_counted_once(tmp_path: Path) -> None:
     assert told["disagreed"][0]["expected"] == {"response.base_offset": 5}
     assert told["disagreed"][0]["got"] == {"response.base_offset": 0}
     assert [(each["session"], each["step"]) for each in told["undecided_steps"]] == [("one", 2)]
-    assert told["unsupported"] == {"sessions": 1, "steps": 2, "apis": {"OffsetCommit": 1}, "families": {"A": 1}}
+    assert told["unsupported"] == {"sessions": 1, "steps": 2, "apis": {"DeleteGroups": 1}, "families": {"A": 1}}
     assert report.exit_code == 1
 
 
@@ -91,7 +91,7 @@ def test_sessions_that_cannot_be_judged_are_no_agreement(tmp_path: Path) -> None
     report = run([written(tmp_path / "a.ndjson", session(init(), WAITING))])
 
     assert report.exit_code == 2
-    assert "not judged: 1 sessions of 2 steps, which need OffsetCommit (1)" in printed(report)
+    assert "not judged: 1 sessions of 2 steps, which need DeleteGroups (1)" in printed(report)
     assert "nothing could be judged" in printed(report)
 
 

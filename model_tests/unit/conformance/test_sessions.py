@@ -42,10 +42,10 @@ def test_a_repetition_of_a_repetition_has_the_values_of_the_original() -> None:
 
 def test_what_is_not_specified_yet_is_named() -> None:
     """A session says which of its requests neither side is held against."""
-    commit = {"api": "TxnOffsetCommit", "version": 3, "request": {}, "response": {"error": "NONE"}}
-    join = {**commit, "api": "_JoinSync"}
+    delete = {"api": "DeleteGroups", "version": 3, "request": {}, "response": {"error": "NONE"}}
+    leave = {**delete, "api": "LeaveGroup"}
 
-    assert session_of(session(commit, join, commit)).unsupported == ("TxnOffsetCommit", "_JoinSync")
+    assert session_of(session(delete, leave, delete)).unsupported == ("DeleteGroups", "LeaveGroup")
 
 
 @pytest.mark.parametrize(
