@@ -1,0 +1,1 @@
+"""One idempotent producer over several partitions, which share its epoch."""

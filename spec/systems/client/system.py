@@ -1,0 +1,90 @@
+"""One producer over several partitions as one system: its claims, goals and assumptions."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, implies, negate
+from spec.rules import Rule
+from spec.systems.client.actions import Actions
+from spec.systems.client.producer import BATCH, EPOCH, PARTITION, POSITION, VARIABLES, Knobs, Producer
+from spec.systems.deciding import Decide
+from spec.systems.language import Claim, Goal, Sort, State, System
+
+ASSUMPTIONS: Final = (
+    "A1 leaders do not fail, and what they know of the producer is retained",
+    "A2 answers are heard in the order of the batches, or not at all",
+    "A3 a batch is refused for good only while it is the lowest one in flight, and then in every number it has",
+    "A4 no request overtakes the first one on a partition that does not know the producer",
+)
+
+
+def logged_at_most_once(log: Producer, i: Term, j: Term) -> Term:
+    """No two positions of a log hold the same batch."""
+    both = all_of(i < j, j < log.length())
+    return implies(both, negate(log.written(i) == log.written(j)))
+
+
+def log_order_is_send_order(log: Producer, i: Term, j: Term) -> Term:
+    """Of two batches in a log the earlier one was sent first."""
+    both = all_of(i < j, j < log.length())
+    return implies(both, log.written(i) <= log.written(j))
+
+
+def lowest_is_taken(log: Producer, batch: Term) -> Term:
+    """The lowest batch in flight is appended when it arrives, or recognised as one that is in the log."""
+    reply = log.decided(batch, log.counted_under()).reply
+    return implies(log.is_due(batch), any_of(reply.appended, reply.duplicate))
+
+
+def renumbered_and_acknowledged(log: Producer, batch: Term) -> Term:
+    """A batch that was numbered twice is acknowledged."""
+    return all_of(batch < log.settled(), log.sequence(batch, 0) >= 0, log.sequence(batch, 1) >= 0)
+
+
+CLAIMS: Final = (
+    (logged_at_most_once, rules.SEQ_EXACTLY_ONCE, (POSITION, POSITION)),
+    (log_order_is_send_order, rules.SEQ_ORDER, (POSITION, POSITION)),
+    (lowest_is_taken, rules.SEQ_EPOCH_RESET, (BATCH,)),
+)
+
+
+def sizes(knobs: Knobs, partitions: int = 2) -> dict[str, int]:
+    """How many values each sort has in the finite instance that the knobs bound."""
+    return {
+        PARTITION.name: partitions,
+        BATCH.name: knobs.batches,
+        POSITION.name: knobs.batches + 1,
+        EPOCH.name: knobs.epochs,
+    }
+
+
+def client(knobs: Knobs, decide: Decide | None = None) -> System:
+    """The system with these knobs.
+
+    Args:
+        knobs: what is in it.
+        decide: the decision, where it is to be remembered; by default that of the knobs.
+    """
+    of = partial(Producer, knobs, decide or knobs.decide)
+
+    def said(sentence: Callable[..., Term]) -> Callable[..., Term]:
+        def holds(state: State, partition: Term, *at: Term) -> Term:
+            return sentence(of(state, partition), *at)
+
+        return holds
+
+    def claim(sentence: Callable[..., Term], rule: Rule, over: tuple[Sort, ...]) -> Claim:
+        return Claim(sentence.__name__, rule, str(sentence.__doc__), (PARTITION, *over), said(sentence))
+
+    witness = renumbered_and_acknowledged
+    return System(
+        name="client",
+        variables=VARIABLES,
+        actions=Actions(knobs, decide or knobs.decide).all(),
+        theorems=tuple(claim(*each) for each in CLAIMS),
+        lemmas=(),
+        goals=(Goal(witness.__name__, str(witness.__doc__), (PARTITION, BATCH), said(witness)),),
+        assumptions=ASSUMPTIONS,
+    )
