@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from spec.vocabulary import MAX_SEQUENCE
+from spec.vocabulary import MAX_EPOCH, MAX_SEQUENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,24 @@ class Profile:
         completion_keeps_last_epoch: under version 2 the end of a transaction keeps the epoch before the bump in mind
             (4.0), so that an InitProducerId that expects it counts as repeated; before, it is fenced.
         rotation_persisted: previous and next producer id are in the coordinator's log (4.3, KAFKA-20310).
+        commits_fenced_by_generation: a transactional commit of offsets that names a member is held against the group's
+            members and generation (2.5, KIP-447); before, only the transactional id fences.
+        offsets_verified_first: a transactional commit of offsets is held against the group after the coordinator
+            of its transaction was asked (3.7, KAFKA-15784); before, a rebalance in between lets a past member in.
+        offsets_lag_marker: the marker on an offsets partition is answered before the offsets of its transaction are
+            taken over or dropped (before the fix of KAFKA-17507).
+        commit_creates_group: a transactional commit of offsets creates its group whatever generation it names, and
+            before it is verified (group coordinator before 4.0); since, only where no generation is named.
+        refused_commit_drops_pending: a transactional commit that the log refuses takes with it what the producer's
+            transaction had pending for the same partitions, in memory alone (group coordinator before 4.0).
+        tombstone_drops_pending: a tombstone of an offset also drops what transactions have pending for it (group
+            coordinator of 4.0).
         split_out_of_order: a proposed variant, in no release: a sequence below the expected one is answered
             DUPLICATE_SEQUENCE_NUMBER, one above it OUT_OF_ORDER_SEQUENCE_NUMBER.
         max_sequence: the sequence number after which the next one is 0; smaller in finite models, and None
             where sequences are never to wrap. Every release has 2^31-1.
+        max_epoch: the epoch that only a coordinator uses, the one before being the last of a client; smaller in
+            finite models. Every release has 2^15-1.
     """
 
     name: str
@@ -82,8 +96,15 @@ class Profile:
     last_epoch_recovers: bool = True
     completion_keeps_last_epoch: bool = True
     rotation_persisted: bool = True
+    commits_fenced_by_generation: bool = True
+    offsets_verified_first: bool = True
+    offsets_lag_marker: bool = False
+    commit_creates_group: bool = False
+    refused_commit_drops_pending: bool = False
+    tombstone_drops_pending: bool = True
     split_out_of_order: bool = False
     max_sequence: int | None = MAX_SEQUENCE
+    max_epoch: int = MAX_EPOCH
 
     def under(self, transaction_version: int) -> "Profile":
         """The same release with another `transaction.version`."""
@@ -108,12 +129,26 @@ SNAPSHOT_4_0: Final = replace(
     stale_epoch_before_asking=False,
     completion_keeps_last_epoch=False,
 )
-KAFKA_3_9: Final = replace(SNAPSHOT_4_0, name="3.9.0", transaction_version=0)
+KAFKA_3_9: Final = replace(
+    SNAPSHOT_4_0,
+    name="3.9.0",
+    transaction_version=0,
+    offsets_lag_marker=True,
+    commit_creates_group=True,
+    refused_commit_drops_pending=True,
+    tombstone_drops_pending=False,
+)
+KAFKA_3_6: Final = replace(KAFKA_3_9, name="3.6", offsets_verified_first=False)
 KAFKA_3_9_UNVERIFIED: Final = replace(KAFKA_3_9, name="3.9.0-nover", partition_verification=False)
-KAFKA_2_7: Final = replace(KAFKA_3_9, name="2.7", partition_verification=False)
+KAFKA_2_7: Final = replace(KAFKA_3_6, name="2.7", partition_verification=False)
 KAFKA_2_5: Final = replace(KAFKA_2_7, name="2.5", produce_error_is_fenced=True)
 KAFKA_2_4: Final = replace(
-    KAFKA_2_5, name="2.4", any_first_sequence=False, unknown_producer_error=True, unknown_after_marker=True
+    KAFKA_2_5,
+    name="2.4",
+    any_first_sequence=False,
+    unknown_producer_error=True,
+    unknown_after_marker=True,
+    commits_fenced_by_generation=False,
 )
 KAFKA_2_0: Final = replace(KAFKA_2_4, name="2.0", replica_tolerates_stale_epoch=False)
 KAFKA_1_0: Final = replace(KAFKA_2_0, name="1.0", unknown_after_marker=False)
@@ -131,7 +166,7 @@ PROFILES: Final = MappingProxyType(
             KAFKA_2_4,
             KAFKA_2_5,
             KAFKA_2_7,
-            replace(KAFKA_3_9, name="3.6"),
+            KAFKA_3_6,
             KAFKA_3_9,
             KAFKA_3_9_UNVERIFIED,
             SNAPSHOT_4_0,
