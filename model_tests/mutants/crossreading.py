@@ -21,10 +21,10 @@ from model_tests.traces import check, simulate
 from model_tests.traces.audit import run_here
 from model_tests.traces.audit_recordings import DEFECTS, RECORDED, unpacked
 from model_tests.traces.schema import Row, arrow_schema
+from model_tests.verify.idempotence_searches import searched
 from model_tests.verify.looking import look, vacuous
 from model_tests.verify.proofs import PROVED_HERE, proofs
 from model_tests.verify.results import Effort
-from model_tests.verify.searches import INSTANCES
 from spec import rules
 from spec.algebra import Term, all_of, negate
 from spec.engines.verdict import Proved, Refuted
@@ -143,7 +143,7 @@ def by_proof(mutant: Planted) -> frozenset[str]:
 
 def by_search(mutant: Planted) -> frozenset[str]:
     """Explicit and bounded search of the small instances: claims that are violated, and what can no longer happen."""
-    small = [instance for instance in INSTANCES if instance.from_effort is Effort.QUICK]
+    small = searched().explored_by(Effort.QUICK)
     looks = [look(instance.built(), PROVED_HERE, instance.depth[Effort.QUICK]) for instance in small]
     violated = [each.refuted.claim if isinstance(each.refuted, Refuted) else "" for each in looks if each.refuted]
     return frozenset([*violated, *vacuous([small[0].built()])])

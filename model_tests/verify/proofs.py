@@ -1,5 +1,6 @@
 """Proofs without bounds, and what they rest on: the part `proofs` of `eos verify`, and the command `eos prove`."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -7,14 +8,10 @@ from rich.console import Console
 from rich.table import Table
 
 from model_tests.reports import HOLDS, VIOLATED, BadInput
-from model_tests.verify.partition_searches import SEARCHED as PARTITION_RULES
-from model_tests.verify.partition_searches import bounded as bounded_partition
-from model_tests.verify.partition_searches import controls as partition_controls
-from model_tests.verify.partition_searches import explored as explored_partition
+from model_tests.verify import idempotence_searches, ids_searches, partition_searches
 from model_tests.verify.results import Control, Effort, Part, Result
 from model_tests.verify.results import Verdict as Outcome
-from model_tests.verify.searches import bounded, controls
-from model_tests.verify.searches import explored as explored_stream
+from model_tests.verify.searched import Found
 from spec import rules
 from spec.engines.induction import Obligation, prove, prove_fact
 from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
@@ -24,10 +21,12 @@ from spec.rules import Rule
 from spec.systems.append_facts import append_facts, broken_facts, stable_fact, wire_facts
 from spec.systems.decision_facts import Fact, arithmetic_fact, replay_fact, stale_epoch_facts, wrapping_fact
 from spec.systems.idempotence.system import idempotence
+from spec.systems.ids.system import ids
 from spec.systems.language import System
 from spec.systems.partition.system import partition
 
 PROVED_HERE: Final = (
+    rules.IDS_UNIQUE,
     rules.SEQ_EXACTLY_ONCE,
     rules.SEQ_ORDER,
     rules.SEQ_WINDOW_SUFFICES,
@@ -118,6 +117,11 @@ def _failure(obligation: Obligation) -> str:
             return f"{obligation}: {verdict}"
 
 
+SEARCHES: Final = (idempotence_searches.searched(), partition_searches.searched(), ids_searches.searched())
+"""Every system that is searched within bounds."""
+
+
+@evidences(rules.IDS_UNIQUE, Layer.PROOF)
 @evidences(rules.SEQ_EXACTLY_ONCE, Layer.PROOF)
 @evidences(rules.SEQ_ORDER, Layer.PROOF)
 @evidences(rules.SEQ_WINDOW_SUFFICES, Layer.PROOF)
@@ -144,6 +148,7 @@ def proofs() -> Proofs:
         (
             ProvedSystem(idempotence(), prove(idempotence()), in_order),
             ProvedSystem(partition(), prove(partition()), frozenset({replay.name})),
+            ProvedSystem(ids(), prove(ids()), frozenset()),
         ),
         facts,
     )
@@ -156,14 +161,21 @@ def _in_width(obligation: Obligation, numbers: Numbers) -> Obligation:
 def evidence(effort: Effort) -> Part:
     """Proofs, searches within bounds, and controls."""
     proved = proofs()
-    found = (bounded(effort), bounded_partition(effort))
+    results, vacuous = searched(effort, rules.RULES.values())
     return Part(
         "proofs",
-        results=(*(proved.result(rule) for rule in PROVED_HERE), *(r for results, _ in found for r in results)),
-        controls=(*controls(effort), *partition_controls(), *fact_controls()),
-        extra={"obligations": len(proved.system) + len(proved.facts), "assumptions": list(assumptions())},
-        failures=tuple(line for _, vacuous in found for line in vacuous),
+        results=(*(proved.result(rule) for rule in PROVED_HERE), *results),
+        controls=(*(control for each in SEARCHES for control in each.controls(effort)), *fact_controls()),
+        extra={"obligations": len(proved.system) + len(proved.facts), "assumptions": list(assumptions(proved))},
+        failures=vacuous,
     )
+
+
+def searched(effort: Effort, asked: Iterable[Rule]) -> Found:
+    """Every system searched within bounds for a violation of these rules."""
+    rules_asked = tuple(asked)
+    found = [each.bounded(effort, rules_asked) for each in SEARCHES]
+    return tuple(r for results, _ in found for r in results), tuple(line for _, lines in found for line in lines)
 
 
 def fact_controls() -> tuple[Control, ...]:
@@ -177,17 +189,14 @@ def _fact_control(fact: Fact) -> Control:
     return Control(fact.name, fact.rule, "violated", got, str(verdict))
 
 
-def assumptions() -> tuple[str, ...]:
+def assumptions(proved: Proofs) -> tuple[str, ...]:
     """What the systems take for granted, by their names."""
-    return tuple(
-        f"{system.name} {assumption}" for system in (idempotence(), partition()) for assumption in system.assumptions
-    )
+    return tuple(f"{each.system.name} {line}" for each in proved.systems for line in each.system.assumptions)
 
 
 def check_quickly(rule: Rule) -> list[Result]:
     """One rule's proof and a search of small instances, under the decision as it is now: nothing is kept."""
-    explored = explored_partition if rule in PARTITION_RULES else explored_stream
-    return [proofs().result(rule), explored(rule)]
+    return [proofs().result(rule), *(each.explored(rule) for each in SEARCHES if each.has_theorem_of(rule))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +205,7 @@ class ProofReport:
 
     obligations: tuple[Obligation, ...]
     results: tuple[Result, ...]
+    assumptions: tuple[str, ...]
     vacuous: tuple[str, ...] = ()
 
     @property
@@ -207,7 +217,7 @@ class ProofReport:
         """Obligations and results as plain values."""
         return {
             "obligations": [_as_json(o) for o in self.obligations],
-            "assumptions": list(assumptions()),
+            "assumptions": list(self.assumptions),
             "vacuous": list(self.vacuous),
             "results": [
                 {
@@ -232,7 +242,7 @@ class ProofReport:
         for result in self.results:
             if not result.passed:
                 console.print(f"{result.rule.id}: {result.detail}", markup=False)
-        for line in (*self.vacuous, *assumptions()):
+        for line in (*self.vacuous, *self.assumptions):
             console.print(line, markup=False)
 
 
@@ -252,10 +262,8 @@ def run(rule: Rule | None = None) -> ProofReport:
     asked = _asked(rule)
     proved = proofs()
     listed = proved.of(rule) if rule else (*proved.system, *proved.facts)
-    found = (bounded(Effort.QUICK, asked), bounded_partition(Effort.QUICK, asked))
-    searched = (result for results, _ in found for result in results)
-    vacuous = tuple(line for _, lines in found for line in lines)
-    return ProofReport(listed, (*(proved.result(each) for each in asked), *searched), vacuous)
+    found, vacuous = searched(Effort.QUICK, asked)
+    return ProofReport(listed, (*(proved.result(each) for each in asked), *found), assumptions(proved), vacuous)
 
 
 def _asked(rule: Rule | None) -> tuple[Rule, ...]:

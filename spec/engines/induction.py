@@ -137,9 +137,13 @@ def _patterns(bound: Sequence[Term], body: Term) -> list[Term]:
         about = _variables(bound, term)
         if _is_function(term) and len(about) == term.num_args():
             seen.setdefault(about[-1], []).append(term)
-    numbers = [variable for variable in bound if variable.sort() == INTEGERS.sort] or bound
-    together = product(*(seen.get(number, []) for number in numbers))
-    return [z3.MultiPattern(*chosen) for chosen in together if len(_variables(bound, *chosen)) == len(bound)]
+    numbers = [variable for variable in bound if variable.sort() == INTEGERS.sort] or list(bound)
+    for about in (numbers, list(bound)):
+        together = product(*(seen.get(variable, []) for variable in about))
+        whole = [chosen for chosen in together if len(_variables(bound, *chosen)) == len(bound)]
+        if whole:
+            return [z3.MultiPattern(*chosen) for chosen in whole]
+    return []
 
 
 def _variables(bound: Sequence[Term], *terms: Term) -> list[Term]:

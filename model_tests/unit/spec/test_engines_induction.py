@@ -35,7 +35,7 @@ def test_the_rule_is_proved_without_bounds(rule: Rule, proved: Proofs) -> None:
     result = proved.result(rule)
 
     assert result.verdict is Outcome.PROVED, result.detail
-    assert result.count > (100 if proved.about(rule) else 20)
+    assert result.count > (40 if proved.about(rule) else 20)
     assert ("A1" if proved.about(rule) else "all inputs") in result.detail
 
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from model_tests.verify.searches import INSTANCES
+from model_tests.verify.idempotence_searches import INSTANCES
 from spec.engines.bmc import search
 from spec.engines.explore import explore, replayed
 from spec.engines.finite import Finite, Vacuous, demand_all_happen, instance_of
@@ -53,10 +53,9 @@ def finite_of(change: BrokenSystem) -> Finite:
 @pytest.mark.parametrize("name", COUNTS)
 def test_an_instance_has_exactly_these_states(name: str) -> None:
     """Every state of the true system was seen, and the theorems hold in each."""
-    instance = next(instance for instance in INSTANCES if instance.name == name)
-    system = the_system(instance.knobs)
+    instance = next(instance for instance in INSTANCES if instance.name == name).built()
 
-    found = explore(system, instance.finite(system))
+    found = explore(instance.system, instance.finite)
 
     assert COUNTS[name] == (found.states, found.edges)
     assert found.verdict == Holds(found.depth, complete=True)

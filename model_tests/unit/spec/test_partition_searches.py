@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from model_tests.verify.looking import Instanced, controlled, vacuous
-from model_tests.verify.partition_searches import DEEPEST, INSTANCES, controls
+from model_tests.verify.partition_searches import INSTANCES, searched
 from model_tests.verify.results import Effort
 from spec.engines.bmc import search
 from spec.engines.explore import Exploration, explore, replayed
@@ -92,7 +92,6 @@ def test_every_witness_and_every_control_is_here() -> None:
     """A new one has its depth pinned."""
     assert set(WITNESSES) == {goal.name for goal in partition().goals}
     assert set(DEPTHS) == {change.name for change in CONTROLS}
-    assert max(DEPTHS.values()) <= DEEPEST
 
 
 def test_the_whole_instances_leave_nothing_out() -> None:
@@ -110,7 +109,7 @@ def test_both_searches_find_the_violation_at_the_same_depth(change: BrokenPartit
     """It is of the claim written beside the change."""
     built = broken(change)
 
-    control = controlled(built, change.violates, DEEPEST)
+    control = controlled(built, change.violates, DEPTHS[change.name])
 
     assert control.passed, control.detail
     assert control.detail.startswith(f"depth {DEPTHS[change.name]} by explicit and bounded search: {change.violates}")
@@ -120,7 +119,7 @@ def test_a_change_that_breaks_nothing_is_no_control() -> None:
     """The true system is not violated, and says so."""
     built = instance("batches of two sizes")
 
-    control = controlled(built, "below_stable_is_decided", DEEPEST)
+    control = controlled(built, "below_stable_is_decided", 5)
 
     assert not control.passed
     assert "holds" in control.got
@@ -169,7 +168,7 @@ def test_every_action_is_left_in_or_out_by_its_knob() -> None:
 
 def test_the_report_names_every_control() -> None:
     """Each says what was expected and what came."""
-    assert [change.name for change in CONTROLS] == [control.name for control in controls()]
+    assert [change.name for change in CONTROLS] == [control.name for control in searched().controls(Effort.QUICK)]
 
 
 def test_the_quick_run_is_part_of_the_deeper_ones() -> None:

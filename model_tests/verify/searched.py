@@ -1,0 +1,99 @@
+"""A system that is searched within bounds: its finite instances, and the changes that must break it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeAlias
+
+from model_tests.verify.looking import Instanced, Looked, controlled, look, look_for_all, result, vacuous
+from model_tests.verify.results import Control, Effort, Result
+from spec.rules import Rule
+
+Build: TypeAlias = Callable[[], Instanced]
+"""Makes the system, when it is to be searched and not before."""
+
+Found: TypeAlias = tuple[tuple[Result, ...], tuple[str, ...]]
+"""A result for each rule, and what is claimed of nothing."""
+
+
+def every_depth() -> Mapping[Effort, int]:
+    """However deep a violation is, bounded search confirms it."""
+    return MappingProxyType(dict.fromkeys(Effort, 99))
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A finite instance of a true system.
+
+    Attributes:
+        built: makes it.
+        depth: how deep the bounded search goes, by effort that explores the instance; 0 leaves it to explicit search.
+        whole: with the other such instances, every action must happen in it and every goal be reached.
+    """
+
+    name: str
+    built: Build
+    depth: Mapping[Effort, int]
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A change of the system, and the claim that must no longer hold."""
+
+    violates: str
+    built: Build
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A system's searches.
+
+    Attributes:
+        rules: those whose bounded search is reported; the system may have theorems of others.
+        deepest: how deep a violation may be, by effort, for bounded search to confirm it.
+    """
+
+    rules: tuple[Rule, ...]
+    instances: tuple[Instance, ...]
+    broken: tuple[Broken, ...]
+    deepest: Mapping[Effort, int] = field(default_factory=every_depth)
+
+    def bounded(self, effort: Effort, only: Iterable[Rule] | None = None) -> Found:
+        """The true system searched for a violation of each rule, and what in it can never happen."""
+        asked = self.rules if only is None else tuple(rule for rule in only if rule in self.rules)
+        if not asked:
+            return (), ()
+        instances = self.explored_by(effort)
+        looks = [look_for_all(instance.built(), asked, instance.depth[effort]) for instance in instances]
+        whole = (instance.built() for instance in instances if instance.whole)
+        return tuple(result(rule, [look[rule] for look in looks]) for rule in asked), tuple(vacuous(whole))
+
+    def has_theorem_of(self, rule: Rule) -> bool:
+        """Whether the system claims something of a rule."""
+        return any(theorem.rule == rule for theorem in self.instances[0].built().system.theorems)
+
+    def explored(self, rule: Rule) -> Result:
+        """Small instances explored for one rule until one violates it: seconds, not minutes."""
+        return result(rule, list(self._until_refuted(rule)))
+
+    def _until_refuted(self, rule: Rule) -> Iterator[Looked]:
+        for instance in self.explored_by(Effort.DEFAULT):
+            looked = look(instance.built(), (rule,), 0)
+            yield looked
+            if looked.refuted:
+                return
+
+    def explored_by(self, effort: Effort) -> tuple[Instance, ...]:
+        """The instances that an effort explores."""
+        return tuple(instance for instance in self.instances if effort in instance.depth)
+
+    def controls(self, effort: Effort) -> tuple[Control, ...]:
+        """Every change that must break a rule; explicit and bounded search must find the same shortest depth."""
+        return tuple(controlled(each.built(), each.violates, self.deepest[effort]) for each in self.broken)
+
+
+def depths(quick: int | None = None, default: int | None = None, deep: int | None = None) -> Mapping[Effort, int]:
+    """How deep each effort searches an instance; `None` leaves the instance out."""
+    asked = {Effort.QUICK: quick, Effort.DEFAULT: default, Effort.DEEP: deep}
+    return MappingProxyType({effort: depth for effort, depth in asked.items() if depth is not None})

@@ -1,0 +1,108 @@
+"""Blocks of producer ids: a broker claims one by compare-and-set of the shared record, and hands it out id by id.
+
+Sources: ProducerIdControlManager (KRaft), ZkProducerIdManager, RPCProducerIdManager, ProducerIdsBlock.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from spec import rules
+from spec.algebra import Term, all_of, choose, negate
+from spec.protocol.guards import PASSED, Guard, branch, error_of
+from spec.vocabulary import ABSENT, ErrorCode
+
+LARGEST: Final = 2**63 - 1
+"""The largest producer id."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRecord:
+    """The shared record, or what a broker has read of it.
+
+    Attributes:
+        first: the first id that no block has; -1 where nothing was read.
+        version: how often the record was written.
+    """
+
+    first: Term = 0
+    version: Term = 0
+
+
+UNREAD: Final = BlockRecord(ABSENT, ABSENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What is left of a block: ids from `position` to before `end`."""
+
+    position: Term = 0
+    end: Term = 0
+
+    @property
+    def empty(self) -> Term:
+        """All of its ids are handed out."""
+        return self.position >= self.end
+
+
+NOTHING_LEFT: Final = Block()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The decision on a claim.
+
+    Attributes:
+        branch: number of the guard that decided, 0 where the block was granted.
+        error: what a client is told that waits for an id.
+        record: the shared record afterwards.
+        block: the block that was granted; empty if none was.
+    """
+
+    branch: Term
+    error: Term
+    record: BlockRecord
+    block: Block
+
+    @property
+    def granted(self) -> Term:
+        """The broker has a new block."""
+        return self.branch == PASSED
+
+
+def claim(record: BlockRecord, read: BlockRecord, size: int, largest: int = LARGEST) -> Claim:
+    """Grant the next block to a broker that read the record as it still is, while ids are left."""
+    checks = guards(record, read, size, largest)
+    decided = branch(checks)
+    granted = decided == PASSED
+    return Claim(
+        decided,
+        error_of(checks, decided),
+        BlockRecord(
+            choose(granted, read.first + size, record.first),
+            choose(granted, record.version + 1, record.version),
+        ),
+        Block(choose(granted, read.first, 0), choose(granted, read.first + size, 0)),
+    )
+
+
+def guards(record: BlockRecord, read: BlockRecord, size: int, largest: int) -> tuple[Guard, ...]:
+    """A raced claim is tried again; one past the last block has no id to give."""
+    return (
+        Guard(
+            "exhausted",
+            rules.IDS_EXHAUSTION,
+            read.first > largest - size,
+            ErrorCode.UNKNOWN_SERVER_ERROR.value,
+        ),
+        Guard(
+            "raced",
+            rules.IDS_UNIQUE,
+            negate(all_of(read.version == record.version, read.first >= 0)),
+            ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.value,
+        ),
+    )
+
+
+def handed_out(block: Block) -> Block:
+    """What is left of a block when its next id is given away."""
+    return replace(block, position=block.position + 1)

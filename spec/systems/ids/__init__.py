@@ -1,0 +1,1 @@
+"""Producer ids: brokers claim blocks of a shared record and hand them out."""
