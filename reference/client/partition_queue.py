@@ -21,6 +21,7 @@ class ProducerBatch:
         ordinal: which of the batches for this partition it is, from 0.
         record_count: records in it.
         created_ms: when the application handed it over, milliseconds.
+        values: of its records, none where they carry nothing.
         identity: producer id and epoch, None until drained.
         base_sequence: -1 until drained.
         attempts: how often it was sent.
@@ -39,13 +40,15 @@ class ProducerBatch:
         "outcome",
         "record_count",
         "sequence_reset",
+        "values",
     )
 
-    def __init__(self, ordinal: int, record_count: int, created_ms: Timestamp) -> None:
+    def __init__(self, ordinal: int, record_count: int, created_ms: Timestamp, values: tuple[bytes, ...] = ()) -> None:
         """A batch that has not been drained."""
         self.ordinal = ordinal
         self.record_count = record_count
         self.created_ms = created_ms
+        self.values = values
         self.identity: ProducerIdentity | None = None
         self.base_sequence = NO_SEQUENCE
         self.attempts = 0
@@ -152,6 +155,36 @@ class PartitionQueue:
             self.next_sequence = sequence.increment(self.next_sequence, batch.record_count)
         self.last_acked = NO_SEQUENCE
         self.unresolved_next = NO_SEQUENCE
+
+    def close_gap(self, batch: ProducerBatch) -> None:
+        """A numbered batch is certainly not in the log: those behind it in flight move up into its sequences."""
+        if batch.identity != self.identity or batch not in self.in_flight:
+            return
+        for later in self.in_flight[self.in_flight.index(batch) + 1 :]:
+            later.base_sequence = sequence.decrement(later.base_sequence, batch.record_count)
+            later.sequence_reset = True
+        self.next_sequence = sequence.decrement(self.next_sequence, batch.record_count)
+
+    def forget(self) -> None:
+        """Know nothing of the sequences any more; the next batch to be numbered starts at 0 under its identity."""
+        self.identity = None
+        self.next_sequence = Sequence(0)
+        self.last_acked = NO_SEQUENCE
+        self.last_acked_offset = NO_OFFSET
+        self.unresolved_next = NO_SEQUENCE
+
+    def drop_undrained(self) -> list[ProducerBatch]:
+        """Take out the batches that have never been numbered; those that have may be in the log already."""
+        dropped = [batch for batch in self.waiting if not batch.has_sequence]
+        self.waiting = deque(batch for batch in self.waiting if batch.has_sequence)
+        return dropped
+
+    def drop_all(self) -> list[ProducerBatch]:
+        """Take out every batch, whatever has become of it."""
+        dropped = [*self.in_flight, *self.drop_undrained()]
+        self.in_flight.clear()
+        self.waiting.clear()
+        return dropped
 
     def requeue(self, batch: ProducerBatch) -> None:
         """Put a batch back to be sent again, among the other numbered ones in sequence order."""

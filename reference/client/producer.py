@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from reference.broker.ids import ProducerIdentity
 from reference.client.partition_queue import MAX_IN_FLIGHT, PartitionQueue, ProducerBatch
 from reference.errors import Impossible
-from reference.log.batch import RecordBatch, blank_batch
+from reference.log.batch import RecordBatch, blank_batch, value_batch
 from spec.vocabulary import MAX_EPOCH, NO_OFFSET, NO_SEQUENCE, Epoch, ErrorCode, Offset, Timestamp
 
 RETRIABLE: Final = frozenset(
@@ -55,6 +55,7 @@ class IdempotentProducer:
         on_wire: attempts without an answer, by number, oldest first.
         history: every batch ever handed over, with its partition.
         failed: a fatal error has ended the producer.
+        transactional: whether its batches are parts of transactions.
     """
 
     __slots__ = (
@@ -67,6 +68,7 @@ class IdempotentProducer:
         "identity",
         "on_wire",
         "queues",
+        "transactional",
     )
 
     def __init__(
@@ -78,6 +80,7 @@ class IdempotentProducer:
         self.on_wire: dict[int, Attempt] = {}
         self.history: list[tuple[int, ProducerBatch]] = []
         self.failed = False
+        self.transactional = False
         self.delivery_timeout_ms = delivery_timeout_ms
         self._ordinals = [0] * partitions
         self._attempts = 0
@@ -85,9 +88,16 @@ class IdempotentProducer:
 
     # --- the application --------------------------------------------------------------------------------------
 
-    def send(self, partition: int, record_count: int, now: Timestamp) -> ProducerBatch:
-        """Hand over a batch of `record_count` records; the batch keeps what the application is told."""
-        batch = ProducerBatch(self._ordinals[partition], record_count, now)
+    def send(self, partition: int, record_count: int, now: Timestamp, values: tuple[bytes, ...] = ()) -> ProducerBatch:
+        """Hand over a batch of `record_count` records; the batch keeps what the application is told.
+
+        Args:
+            partition: its number.
+            record_count: records in the batch.
+            now: milliseconds.
+            values: one for each record; without them the records carry nothing.
+        """
+        batch = ProducerBatch(self._ordinals[partition], record_count, now, values)
         self._ordinals[partition] += 1
         self.queues[partition].waiting.append(batch)
         self.history.append((partition, batch))
@@ -127,7 +137,7 @@ class IdempotentProducer:
         if self.identity is None or not self.may_drain(partition):
             raise Impossible(f"nothing may be sent to partition {partition}")
         batch = self.queues[partition].drain(self.identity)
-        attempt = Attempt(partition, self._attempts, batch, on_the_wire(batch))
+        attempt = Attempt(partition, self._attempts, batch, on_the_wire(batch, self.transactional))
         self._attempts += 1
         self.on_wire[attempt.number] = attempt
         return attempt
@@ -146,8 +156,12 @@ class IdempotentProducer:
         """Tell the application of batches that took too long; whether they were appended is not known."""
         for batch in (*queue.in_flight, *queue.waiting):
             if now - batch.created_ms >= self.delivery_timeout_ms and batch.outcome is None:
-                batch.outcome = False
-                queue.expire(batch)
+                self.give_up(queue, batch)
+
+    def give_up(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
+        """Tell the application of one batch that took too long."""
+        batch.outcome = False
+        queue.expire(batch)
 
     def resolve(self, partition: int, queue: PartitionQueue) -> None:
         """With nothing left in flight: either the expired batch was acknowledged after all, or the epoch must go up."""
@@ -231,15 +245,16 @@ class IdempotentProducer:
             self.request_bump(attempt.partition)
 
 
-def on_the_wire(batch: ProducerBatch) -> RecordBatch:
+def on_the_wire(batch: ProducerBatch, transactional: bool) -> RecordBatch:
     """The record batch as an attempt carries it."""
     if batch.identity is None:
         raise Impossible("a batch is numbered before it is sent")
-    producer_id, epoch = batch.identity
-    return blank_batch(
-        batch.record_count,
-        producer_id=producer_id,
-        epoch=epoch,
-        base_sequence=batch.base_sequence,
-        timestamp=batch.created_ms,
-    )
+    header = {
+        "producer_id": batch.identity.producer_id,
+        "epoch": batch.identity.epoch,
+        "base_sequence": batch.base_sequence,
+        "timestamp": batch.created_ms,
+    }
+    if batch.values:
+        return value_batch(batch.values, transactional=transactional, **header)
+    return blank_batch(batch.record_count, transactional=transactional, **header)

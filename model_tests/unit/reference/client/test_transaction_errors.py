@@ -1,0 +1,137 @@
+"""What each error means in answer to each request, told a second time: as sets, the way the handlers list them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import pytest
+
+from reference.client.transaction_errors import MEANINGS, Meaning, Request, meaning
+from spec.vocabulary import ErrorCode
+
+E = ErrorCode
+FENCED: Final = {E.INVALID_PRODUCER_EPOCH, E.PRODUCER_FENCED}
+RETRIABLE: Final = {
+    E.CORRUPT_MESSAGE,
+    E.UNKNOWN_TOPIC_OR_PARTITION,
+    E.LEADER_NOT_AVAILABLE,
+    E.NOT_LEADER_OR_FOLLOWER,
+    E.REQUEST_TIMED_OUT,
+    E.NETWORK_EXCEPTION,
+    E.COORDINATOR_LOAD_IN_PROGRESS,
+    E.COORDINATOR_NOT_AVAILABLE,
+    E.NOT_COORDINATOR,
+    E.NOT_ENOUGH_REPLICAS,
+    E.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    E.KAFKA_STORAGE_ERROR,
+    E.CONCURRENT_TRANSACTIONS,
+    E.UNSTABLE_OFFSET_COMMIT,
+}
+MOVED: Final = {E.COORDINATOR_NOT_AVAILABLE, E.NOT_COORDINATOR}
+OF_GROUP: Final = {
+    E.FENCED_INSTANCE_ID,
+    E.UNKNOWN_MEMBER_ID,
+    E.ILLEGAL_GENERATION,
+    E.GROUP_ID_NOT_FOUND,
+    E.STALE_MEMBER_EPOCH,
+}
+ENDED: Final = {E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, E.INVALID_TXN_STATE, E.INVALID_PRODUCER_ID_MAPPING}
+
+Expected = Mapping[Meaning, set[ErrorCode]]
+NAMED: Final[Mapping[Request, tuple[Expected, Meaning]]] = {
+    Request.PRODUCE: (
+        {
+            Meaning.DONE: {E.DUPLICATE_SEQUENCE_NUMBER},
+            Meaning.RETRY: RETRIABLE,
+            Meaning.BY_SEQUENCE: {E.OUT_OF_ORDER_SEQUENCE_NUMBER, E.UNKNOWN_PRODUCER_ID},
+            Meaning.FATAL: {
+                E.PRODUCER_FENCED,
+                E.CLUSTER_AUTHORIZATION_FAILED,
+                E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                E.UNSUPPORTED_VERSION,
+                E.INVALID_PRODUCER_ID_MAPPING,
+            },
+        },
+        Meaning.BUMP,
+    ),
+    Request.FIND_COORDINATOR: (
+        {
+            Meaning.RETRY: RETRIABLE,
+            Meaning.ABORTABLE: {E.GROUP_AUTHORIZATION_FAILED, E.TRANSACTION_ABORTABLE},
+        },
+        Meaning.FATAL,
+    ),
+    Request.INIT_PRODUCER_ID: (
+        {
+            Meaning.REFIND: MOVED,
+            Meaning.RETRY: RETRIABLE - MOVED,
+            Meaning.ABORTABLE: {E.TRANSACTION_ABORTABLE},
+            Meaning.UNINITIALIZED: {E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, E.CLUSTER_AUTHORIZATION_FAILED},
+        },
+        Meaning.FATAL,
+    ),
+    Request.ADD_PARTITIONS: (
+        {
+            Meaning.REFIND: MOVED,
+            Meaning.RETRY: RETRIABLE - MOVED,
+            Meaning.BUMP_OR_FATAL: {E.UNKNOWN_PRODUCER_ID},
+            Meaning.FATAL: FENCED | ENDED,
+        },
+        Meaning.ABORTABLE,
+    ),
+    Request.ADD_OFFSETS: (
+        {
+            Meaning.REFIND: MOVED,
+            Meaning.RETRY: RETRIABLE - MOVED,
+            Meaning.BUMP_OR_FATAL: {E.UNKNOWN_PRODUCER_ID},
+            Meaning.ABORTABLE: {E.GROUP_AUTHORIZATION_FAILED, E.TRANSACTION_ABORTABLE},
+        },
+        Meaning.FATAL,
+    ),
+    Request.TXN_OFFSET_COMMIT: (
+        {
+            Meaning.REFIND: MOVED | {E.REQUEST_TIMED_OUT},
+            Meaning.RETRY: RETRIABLE - MOVED - {E.REQUEST_TIMED_OUT},
+            Meaning.ABORTABLE: {E.GROUP_AUTHORIZATION_FAILED, E.TRANSACTION_ABORTABLE} | OF_GROUP,
+        },
+        Meaning.FATAL,
+    ),
+    Request.END_TXN_COMMIT: (
+        {
+            Meaning.REFIND: MOVED,
+            Meaning.RETRY: RETRIABLE - MOVED,
+            Meaning.BUMP_OR_FATAL: {E.UNKNOWN_PRODUCER_ID},
+            Meaning.ABORTABLE: {E.TRANSACTION_ABORTABLE},
+        },
+        Meaning.FATAL,
+    ),
+    Request.END_TXN_ABORT: (
+        {
+            Meaning.REFIND: MOVED,
+            Meaning.RETRY: RETRIABLE - MOVED,
+            Meaning.BUMP_OR_FATAL: {E.UNKNOWN_PRODUCER_ID},
+        },
+        Meaning.FATAL,
+    ),
+}
+"""By request: the errors that are named, and what all others mean."""
+
+
+def expected(request: Request, error: ErrorCode) -> Meaning:
+    """What the sets say."""
+    if error is ErrorCode.NONE:
+        return Meaning.DONE
+    named, otherwise = NAMED[request]
+    return next((outcome for outcome, errors in named.items() if error in errors), otherwise)
+
+
+@pytest.mark.parametrize("request_", Request, ids=lambda request: request.name)
+@pytest.mark.parametrize("error", ErrorCode, ids=lambda error: error.name)
+def test_every_cell(request_: Request, error: ErrorCode) -> None:
+    """Each error in answer to each request is retried, ends the transaction or ends the producer."""
+    assert expected(request_, error) == meaning(request_, error)
+
+
+def test_every_error_has_a_row() -> None:
+    """No error is left to chance."""
+    assert set(ErrorCode) == set(MEANINGS)
+    assert {len(Request)} == {len(row) for row in MEANINGS.values()}
