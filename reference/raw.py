@@ -39,6 +39,10 @@ PRODUCERS: Final = 3
 EXPIRATION_MS: Final = 60_000
 TRANSACTIONAL_ID: Final = "raw"
 
+ONE_OF_SEVERAL: Final = (("next", 63), ("zero", 15), ("gap", 8), ("overlap", 8), ("wrap", 6))
+FIRST_OF_ALL: Final = (("next", 40), ("zero", 10), ("gap", 6), ("wrap", 44))
+"""Where a batch's sequences begin, by weight; a producer that is not known may begin where they end."""
+
 
 class RawWorld:
     """One partition with followers, and one more replica that copies whatever it is given.
@@ -170,7 +174,7 @@ class RawWorld:
 
     def base_sequence(self, entry: ProducerEntry, count: int) -> Sequence:
         """The sequence that comes next, or one near it, or one near the ends of the range."""
-        kind = self.tape.weighted((("next", 60), ("zero", 15), ("gap", 8), ("overlap", 8), ("wrap", 9)))
+        kind = self.tape.weighted(ONE_OF_SEVERAL if entry.batches else FIRST_OF_ALL)
         if kind == "zero" or (kind == "overlap" and not entry.batches):
             return Sequence(0)
         if kind == "wrap":
