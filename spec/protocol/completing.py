@@ -89,7 +89,7 @@ def fencing_abort(entry: TransactionEntry, fresh_producer_id: Term, now: Term, p
     """The coordinator's own abort of an open transaction, in the version that the cluster has."""
     return EndRequest(
         producer_id=entry.producer_id,
-        producer_epoch=fencing_epoch(entry),
+        producer_epoch=fencing_epoch(entry, profile),
         commits=False,
         bumps=profile.transaction_version >= BUMPING,
         fresh_producer_id=fresh_producer_id,

@@ -11,10 +11,7 @@ from typing import Final
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol.guards import Guard
 from spec.versions import Profile
-from spec.vocabulary import ABSENT, MAX_EPOCH, ErrorCode, TransactionState
-
-EXHAUSTED: Final = MAX_EPOCH - 1
-"""From this epoch on a producer id has no further epoch for a client."""
+from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
 BUMPING: Final = 2
 """Transaction version from which on the end of every transaction bumps the epoch."""
@@ -94,9 +91,9 @@ def is_in_transition(entry: TransactionEntry) -> Term:
     return all_of(entry.pending >= 0, negate(is_fencing(entry)))
 
 
-def is_exhausted(epoch: Term) -> Term:
+def is_exhausted(epoch: Term, profile: Profile) -> Term:
     """The epoch is the last one that a client can have, or beyond it."""
-    return epoch >= EXHAUSTED
+    return epoch >= profile.max_epoch - 1
 
 
 def look_up(table: Mapping[tuple[int, ...], int], key: tuple[Term, ...], otherwise: int) -> Term:

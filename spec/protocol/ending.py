@@ -23,7 +23,7 @@ from spec.protocol.coordinator import (
 )
 from spec.protocol.guards import PASSED, Guard, branch, error_of, number
 from spec.versions import Profile
-from spec.vocabulary import ABSENT, MAX_EPOCH, ErrorCode, TransactionState
+from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
 FENCED_SINCE: Final = 2
 """First version of EndTxn that knows PRODUCER_FENCED."""
@@ -198,7 +198,7 @@ def is_retry_of_rotation(entry: TransactionEntry, request: EndRequest, profile: 
     return all_of(
         tells_retries(entry, request, profile),
         entry.previous_producer_id == request.producer_id,
-        request.producer_epoch == MAX_EPOCH - 1,
+        request.producer_epoch == profile.max_epoch - 1,
         entry.producer_epoch == 0,
     )
 
@@ -225,7 +225,7 @@ def raised(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Tr
 def overflows(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
     """The bump has nowhere to go; an abort may do without it where the version knows a way out."""
     recovers = all_of(profile.last_epoch_recovers, negate(request.commits))
-    return all_of(request.bumps, entry.producer_epoch == MAX_EPOCH, negate(recovers))
+    return all_of(request.bumps, entry.producer_epoch == profile.max_epoch, negate(recovers))
 
 
 def answered(transition: Transition, request: EndRequest, profile: Profile) -> Identity:
@@ -241,10 +241,12 @@ def answered(transition: Transition, request: EndRequest, profile: Profile) -> I
 
 def _prepared(entry: TransactionEntry, request: EndRequest, profile: Profile) -> TransactionEntry:
     """The record that decides: the outcome, and under version 2 the bumped epoch."""
-    last = entry.producer_epoch == MAX_EPOCH
+    last = entry.producer_epoch == profile.max_epoch
     epoch = choose(all_of(request.bumps, negate(last)), entry.producer_epoch + 1, entry.producer_epoch)
     rotates = all_of(
-        request.bumps, is_exhausted(entry.producer_epoch), any_of(request.by_client, profile.fence_bumps_once)
+        request.bumps,
+        is_exhausted(entry.producer_epoch, profile),
+        any_of(request.by_client, profile.fence_bumps_once),
     )
     begun = choose(is_at_rest(entry), request.now, entry.start_time)
     return replace(

@@ -3,7 +3,7 @@
 from spec.algebra import Term, all_of, any_of, negate
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.versions import Profile
-from spec.vocabulary import MAX_EPOCH, ErrorCode, Origin
+from spec.vocabulary import ErrorCode, Origin
 
 
 def stale_epoch_error(profile: Profile) -> ErrorCode:
@@ -33,7 +33,7 @@ def is_marker_not_bumped(entry: ProducerEntry, request: AppendRequest, profile: 
         negate(request.origin == Origin.REPLICATION.value),
         request.producer_epoch == entry.epoch,
         entry.in_transaction,
-        negate(request.producer_epoch == MAX_EPOCH),
+        negate(request.producer_epoch == profile.max_epoch),
     )
 
 

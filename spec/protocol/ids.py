@@ -17,7 +17,7 @@ from spec.protocol.coordinator import (
 )
 from spec.protocol.guards import Guard, branch, error_of, number
 from spec.versions import Profile
-from spec.vocabulary import ABSENT, MAX_EPOCH, ErrorCode, TransactionState
+from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
 LARGEST_TIMEOUT: Final = 900_000
 """`transaction.max.timeout.ms`, where nobody changed it."""
@@ -82,13 +82,13 @@ def guards(entry: TransactionEntry, request: InitRequest, profile: Profile) -> t
     concurrent = ErrorCode.CONCURRENT_TRANSACTIONS.value
     none = ErrorCode.NONE.value
     at_rest = is_at_rest(entry)
-    exhausted = is_exhausted(entry.producer_epoch)
+    exhausted = is_exhausted(entry.producer_epoch, profile)
     current = request.producer_epoch == entry.producer_epoch
     new = entry.producer_epoch == ABSENT
     return (
         *_malformed(request),
         Guard("pending", rules.TXN_ONE_OUTCOME, entry.pending >= 0, concurrent),
-        Guard("identity_fenced", rules.FENCE_STALE_EPOCH, is_other(entry, request), fenced),
+        Guard("identity_fenced", rules.FENCE_STALE_EPOCH, is_other(entry, request, profile), fenced),
         Guard("preparing", rules.TXN_ONE_OUTCOME, is_preparing(entry), concurrent),
         Guard(
             "rotates",
@@ -116,9 +116,10 @@ def guards(entry: TransactionEntry, request: InitRequest, profile: Profile) -> t
     )
 
 
-def is_other(entry: TransactionEntry, request: InitRequest) -> Term:
+def is_other(entry: TransactionEntry, request: InitRequest, profile: Profile) -> Term:
     """The expected identity is neither the current producer id nor, at its last epoch, the one before."""
-    before = all_of(request.producer_id == entry.previous_producer_id, is_exhausted(request.producer_epoch))
+    last = is_exhausted(request.producer_epoch, profile)
+    before = all_of(request.producer_id == entry.previous_producer_id, last)
     accepted = any_of(entry.producer_epoch == ABSENT, request.producer_id == entry.producer_id, before)
     return all_of(request.expects, negate(accepted))
 
@@ -128,13 +129,13 @@ def cannot_fence(entry: TransactionEntry, profile: Profile) -> Term:
     return all_of(
         negate(profile.last_epoch_recovers),
         is_in(entry, TransactionState.ONGOING),
-        entry.producer_epoch == MAX_EPOCH,
+        entry.producer_epoch == profile.max_epoch,
     )
 
 
-def fencing_epoch(entry: TransactionEntry) -> Term:
+def fencing_epoch(entry: TransactionEntry, profile: Profile) -> Term:
     """The epoch that fences the open transaction's producer: the next one, unless it was raised already."""
-    stays = any_of(entry.fence_failed, entry.producer_epoch == MAX_EPOCH)
+    stays = any_of(entry.fence_failed, entry.producer_epoch == profile.max_epoch)
     return choose(stays, entry.producer_epoch, entry.producer_epoch + 1)
 
 

@@ -148,8 +148,8 @@ def test_an_open_transaction_is_fenced_and_the_client_comes_again() -> None:
     assert is_fencing(transition.entry)
     assert not transition.appends
     assert transition.error == ErrorCode.CONCURRENT_TRANSACTIONS
-    assert fencing_epoch(transition.entry) == EPOCH + 1
-    assert fencing_epoch(entry(ONGOING, fence_failed=True)) == EPOCH
+    assert fencing_epoch(transition.entry, NEWEST) == EPOCH + 1
+    assert fencing_epoch(entry(ONGOING, fence_failed=True), NEWEST) == EPOCH
 
 
 def test_at_epoch_32767_an_open_transaction_cannot_be_fenced_before_4_3() -> None:
@@ -158,7 +158,7 @@ def test_at_epoch_32767_an_open_transaction_cannot_be_fenced_before_4_3() -> Non
 
     assert initialize(before, request(), KAFKA_4_2).error == ErrorCode.UNKNOWN_SERVER_ERROR
     assert initialize(before, request(), NEWEST).error == ErrorCode.CONCURRENT_TRANSACTIONS
-    assert fencing_epoch(before) == LAST
+    assert fencing_epoch(before, NEWEST) == LAST
 
 
 def test_old_clients_know_a_fence_by_another_name() -> None:
