@@ -31,7 +31,8 @@ class DiskEvents(DiskWorld):
         choose = Choices(number)
         producer_id = choose.pick((*PRODUCERS, NOTHING))
         self.happens(f"producer {producer_id} appends")
-        self.appends(self.next_batch(producer_id, choose, transactional=False))
+        if not self.has_forgotten_transaction(producer_id):
+            self.appends(self.next_batch(producer_id, choose, transactional=False))
 
     def producer_appends_in_transaction(self, number: int) -> None:
         """A producer writes its next batch in a transaction, verified."""
@@ -50,7 +51,15 @@ class DiskEvents(DiskWorld):
         if data:
             batch = Choices(number).pick(data[::-1])
             self.happens(f"producer {batch.producer_id} resends {batch.base_sequence}")
-            self.appends(batch._replace(base_offset=Offset(0)))
+            if batch.is_transactional or not self.has_forgotten_transaction(batch.producer_id):
+                self.appends(batch._replace(base_offset=Offset(0)))
+
+    def has_forgotten_transaction(self, producer_id: int) -> bool:
+        """Whether the producer, not the partition, knows of its open transaction: it writes nothing outside it.
+
+        Nobody would refuse that, and no replica could follow the log from before the state was lost.
+        """
+        return self.history.is_open(producer_id) and self.known.get(producer_id, Known()).opened == NOTHING
 
     def next_batch(self, producer_id: int, choose: Choices, *, transactional: bool) -> RecordBatch:
         """The batch that a producer may write next, some records with the few keys."""
@@ -115,8 +124,6 @@ class DiskEvents(DiskWorld):
 
     def replica_truncates(self, number: int) -> None:
         """The log is cut at an offset, as after a change of leader."""
-        if not self.retained:  # what was written without state, a replay may refuse
-            return
         offset = Choices(number).pick(range(self.partition.log_start, self.partition.log_end + 1)[::-1])
         self.happens(f"truncation to {offset}")
         snapshots = self.snapshots()
@@ -193,8 +200,6 @@ class DiskEvents(DiskWorld):
 
     def broker_restarts(self, number: int) -> None:
         """The broker stops cleanly and comes back, without some of its indexes or snapshots."""
-        if not self.retained:  # what was written without state, a replay may refuse
-            return
         choose = Choices(number)
         self.happens("a clean stop")
         survivors = self.partition.disk.batches
@@ -208,8 +213,6 @@ class DiskEvents(DiskWorld):
 
     def broker_crashes(self, number: int) -> None:
         """The broker ends in the middle of a write, and comes back to what that has left."""
-        if not self.retained:  # what was written without state, a replay may refuse
-            return
         choose = Choices(number)
         self.happens("a crash")
         active, batches = self.partition.disk.active, self.partition.disk.batches

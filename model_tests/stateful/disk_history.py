@@ -32,7 +32,7 @@ class Ended(NamedTuple):
     """A transaction and the marker that ended it.
 
     Attributes:
-        first: where it begins, as far as is known when it ends.
+        first: where it begins, as far as the partition knows when it ends; -1 if it has lost its state.
         began: where it really began.
     """
 
@@ -99,8 +99,7 @@ class History:
             for record in batch.records():
                 kept = Kept(record.key, record.value, batch.producer_id, batch.is_transactional)
                 self.records[batch.base_offset + record.offset_delta] = kept
-        elif before.opened != NOTHING:
-            began = self.began(batch)
+        elif (began := self.began(batch)) < batch.base_offset or before.opened != NOTHING:
             self.ended.append(Ended(batch.producer_id, before.opened, batch.base_offset, is_abort(batch), began))
 
     def began(self, marker: RecordBatch) -> int:
@@ -112,6 +111,11 @@ class History:
                     break
                 first = batch.base_offset if batch.is_transactional else first
         return first
+
+    def is_open(self, producer_id: int) -> bool:
+        """Whether the newest batch that tells of the producer is data of a transaction."""
+        newest = next((batch for batch in reversed(self.batches) if batch.producer_id == producer_id), None)
+        return newest is not None and newest.is_transactional and not newest.is_control
 
     def loses(self, end: int) -> None:
         """Everything from an offset on is gone."""

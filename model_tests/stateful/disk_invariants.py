@@ -102,7 +102,11 @@ def lso_read_committed(read: ReadThrough, ledger: Ledger) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """One fetch of a read_committed reader, the aborted transactions that were, and the log's markers."""
+    """One fetch of a read_committed reader, the aborted transactions that were, and the log's markers.
+
+    Attributes:
+        upper: where the segment ends that answered.
+    """
 
     said: str
     offset: int

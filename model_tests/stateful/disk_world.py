@@ -15,7 +15,7 @@ from reference.broker.partition import READ_COMMITTED, READ_UNCOMMITTED, FetchRe
 from reference.broker.producer_entry import NO_GUARD, ProducerEntry
 from reference.client.completed_fetch import delivered
 from reference.errors import Refusal
-from reference.log import snapshot_file
+from reference.log import file_names, snapshot_file
 from reference.log.batch import RecordBatch
 from reference.log.config import UNLIMITED, LogConfig
 from reference.log.damaged_file import DamagedFile
@@ -119,7 +119,7 @@ class DiskWorld:
             before = self.known.get(batch.producer_id, Known())
             count = len(self.history.ended)
             self.history.accepts(placed, before)
-            self.unreplicated += self.history.ended[count:]
+            self.unreplicated += [txn for txn in self.history.ended[count:] if txn.first != NOTHING]
             self.known = replayed((placed,), self.known)
         return None
 
@@ -181,7 +181,7 @@ class DiskWorld:
         warned = any(repair.kind is RepairKind.NO_STATE for repair in self.partition.repairs)
         bases = {int(segment.base_offset) for segment in disk.segments}
         upgraded = upgraded and not (snapshots.keys() & bases or max(snapshots, default=NOTHING) > max(bases))
-        nothing_left = opened and not producers and end > 0 and (start == end or any(told))
+        nothing_left = opened and not producers and end > 0 and (start == end or (upgraded and any(told)))
         told = ({}, *told) if upgraded else told
         self.recovered(producers, told if whole else (), warned, nothing_left)
         for offset, found in self.snapshots().items():
@@ -191,7 +191,7 @@ class DiskWorld:
         self.history.loses(end)
         self.known, self.floor = producers, NOTHING
         self.snapshots_seen = set(map(int, disk.snapshots.offsets()))
-        self.unreplicated = list(self.history.ended)
+        self.unreplicated = [txn for txn in self.history.ended if txn.first != NOTHING]
         self.vague = list(self.unreplicated)
         self.cleaned = min(self.cleaned, end)
 
@@ -274,10 +274,13 @@ class DiskWorld:
         invariants.lso_read_committed(read, self.ledger)
 
     def fetched(self, offset: int, result: FetchResult) -> None:
-        """Hold the aborted transactions of one answer against those that were."""
+        """Hold the aborted transactions of one answer against those that were; it comes from one segment."""
         ended, end = tuple(self.history.ended), int(self.partition.log_end)
+        read = result.batches[0].base_offset if result.batches else end
+        bases = (int(base) for base in file_names.files_of(self.directory, file_names.LOG))
+        upper = min((base for base in bases if base > read), default=end)
         markers = frozenset(int(b.base_offset) for b in self.partition.disk.batches if b.is_control)
-        seen = invariants.Fetched(self.said, offset, end, result, ended, markers, self.circumstances)
+        seen = invariants.Fetched(self.said, offset, upper, result, ended, markers, self.circumstances)
         invariants.lso_aborted_index(seen, self.ledger)
 
     def reads_uncommitted(self, offset: int) -> None:

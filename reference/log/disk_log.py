@@ -142,6 +142,13 @@ class DiskLog:
                         return placed.batch.base_offset
         return None
 
+    def base_after(self, offset: int) -> Offset | None:
+        """Base offset of the segment behind the first one that reaches beyond `offset`, None if there is none."""
+        reaching = range(self._segment_of(offset), len(self.segments) - 1)
+        return next(
+            (self.segments[at + 1].base_offset for at in reaching if self.segments[at].next_offset > offset), None
+        )
+
     def aborted_from(self, offset: int) -> Iterator[AbortedTxn]:
         """The aborted transactions noted in the segment of `offset` and all that follow."""
         for segment in self.segments[self._segment_of(offset) :]:

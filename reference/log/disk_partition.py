@@ -6,11 +6,13 @@ from pathlib import Path
 from reference.broker.partition import Partition
 from reference.broker.producer_append import ProducerAppend
 from reference.broker.producer_state import PRODUCER_EXPIRATION_MS
+from reference.broker.segment_bases import SegmentBases
 from reference.broker.txn_index import AbortedTxn, TransactionIndex
 from reference.log.batch import RecordBatch
 from reference.log.clean_log import Cleaning, clean_log
 from reference.log.config import DEFAULT, LogConfig
 from reference.log.disk_log import DiskLog
+from reference.log.partition_log import PartitionLog
 from reference.log.recovery import recover
 from reference.log.repairs import Repair
 from reference.log.state_loading import StateLoader
@@ -33,6 +35,33 @@ class DiskTransactionIndex(TransactionIndex):
         """Note an aborted transaction in memory and in its segment's file."""
         super().append(entry)
         self._disk.append_aborted(entry)
+
+
+class DiskSegmentBases(SegmentBases):
+    """Where the segments on disk begin; the log alone begins, grows and drops them."""
+
+    __slots__ = ("_disk",)
+
+    def __init__(self, disk: DiskLog) -> None:
+        """The bases of that log's segments."""
+        super().__init__()
+        self._disk = disk
+
+    def roll(self, size: int, log_end: Offset) -> None:
+        """Nothing: the log begins a segment when batches are written."""
+
+    def grow(self, size: int) -> None:
+        """Nothing: the log knows its size."""
+
+    def truncate(self, log: PartitionLog) -> None:
+        """Nothing: the log has dropped what was cut off."""
+
+    def after(self, offset: int) -> Offset | None:
+        """Base offset of the segment after the one that a read from `offset` is answered from, None if it is the last.
+
+        That is the first with a batch at `offset` or beyond: cleaning may have left none in the one that holds it.
+        """
+        return self._disk.base_after(offset)
 
 
 class DiskPartition(Partition):
@@ -76,6 +105,7 @@ class DiskPartition(Partition):
         self.log = recovered.log  # type: ignore[assignment]  # it does what PartitionLog does
         self.state = recovered.state
         self.aborted = DiskTransactionIndex(self.disk)
+        self.segments = DiskSegmentBases(self.disk)
         self.repairs: tuple[Repair, ...] = recovered.repairs
         known = self.disk.log_end if alone and high_watermark is None else high_watermark or 0
         self.advance_high_watermark(max(known, self.disk.log_start))

@@ -153,10 +153,13 @@ class _Recovery:
     def check(self, segments: list[Segment], log_start: Offset) -> bool:
         """Check the last of the segments batch by batch, derive its indexes; whether it had to be cut."""
         segment = segments[-1]
+        # Later snapshots speak of batches that this check may cut, and would outlive the one that it takes.
+        self.loader.snapshots.keep_between(log_start, segment.base_offset)
         self.loader.start(log_start, segment.base_offset)
         for earlier in segments[:-1]:
             if earlier.next_offset > self.loader.reached:
                 self.loader.replay(earlier.walk(self.loader.reached), earlier.next_offset)
+        self.loader.take(segment.base_offset)
         checked = _Check(segment, self.loader, self.epochs)
         end = segment.rebuild_index(checked.intact())
         segment.replace_aborted(checked.aborted)
@@ -193,6 +196,7 @@ class _Recovery:
         """Producer state at the log end. A clean stop without any snapshot is taken for an upgrade: no state."""
         self.loader.snapshots.remove_strays(segment.base_offset for segment in log.segments)
         if clean and not self.loader.snapshots.offsets():
+            self.loader.start(log.log_start, log.log_end)  # a checked segment may be gone, its state goes too
             for offset in sorted({*(segment.base_offset for segment in log.segments[-2:]), log.log_end}):
                 if offset > log.log_start:
                     self.loader.snapshots.take(offset, {})
