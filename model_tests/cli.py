@@ -73,6 +73,17 @@ def prove_command(
     _judge(lambda: _provided("model_tests.verify.proofs")(rule_called(rule) if rule else None), json_file)
 
 
+@app.command("bugs")
+def bugs_command(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="One bug, as KAFKA-17754 or 17754.")] = "",
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw its counterexample here too.")] = None,
+    json_file: Json = None,
+) -> None:
+    """List the known bugs; find one and show its shortest counterexample; or, with --json alone, find them all."""
+    everything = json_file is not None
+    _judge(lambda: _provided("model_tests.bugs.command")(name, everything=everything, svg=svg), json_file)
+
+
 @app.command("audit")
 def audit_command(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Log directories, local or as URLs.")],

@@ -21,8 +21,8 @@ class Report(Protocol):
     def exit_code(self) -> int:
         """`HOLDS`, `VIOLATED` or `NOTHING_JUDGED`."""
 
-    def to_json(self) -> dict[str, object]:
-        """The whole report as plain JSON values."""
+    def to_json(self) -> object:
+        """The whole report as plain JSON values: an object, or a list of them."""
 
     def print(self, console: Console) -> None:
         """Write the report for a person to read."""

@@ -204,11 +204,18 @@ def _may(action: Action, state: State, at: Point) -> bool:
 
 def replayed(system: System, finite: Finite, trace: Trace) -> State:
     """The state after a trace, each action checked to be possible where it happens."""
+    *_, last = walked(system, finite, trace)
+    return last
+
+
+def walked(system: System, finite: Finite, trace: Trace) -> Iterator[State]:
+    """The states along a trace, the initial one first, each action checked to be possible where it happens."""
     layout = Layout(system, finite)
     state = layout.state(layout.initial(system))
+    yield state
     for happening in trace:
         action = system.action(happening.action)
         if not _may(action, state, happening.at):
             raise ValueError(f"{happening} cannot happen here")
         state = layout.state(layout.after(action.effect(state, *happening.at)))
-    return state
+        yield state

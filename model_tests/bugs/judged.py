@@ -1,0 +1,75 @@
+"""One known bug judged: every case searched, the counterexample carried out on the reference."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from model_tests.bugs.on_reference import Replay, replayed, withstood
+from model_tests.bugs.searching import Found, searched
+from model_tests.bugs.telling import told
+from model_tests.bugs.tellings import TELLINGS
+from model_tests.bugs.world import CarriedOut
+from model_tests.diagrams.events import Sequence
+from spec.bugs.bug import Bug
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A known bug, what the searches said, and what became of the counterexample on the reference.
+
+    Attributes:
+        found: one for each case, the bug's own first.
+        replay: None where the reference has no place for it.
+        withstanding: what became of the counterexample on each release that mended the bug.
+    """
+
+    bug: Bug
+    found: tuple[Found, ...]
+    replay: Replay | None
+    withstanding: tuple[CarriedOut | None, ...]
+
+    @property
+    def replayed(self) -> tuple[bool, ...]:
+        """For each case, whether the reference did what the search said."""
+        shown = self.replay is not None and self.replay.shown
+        return (shown, *(run is not None and run.broken is None for run in self.withstanding))
+
+    @property
+    def diagram(self) -> Sequence | None:
+        """The shortest counterexample; None where there is none."""
+        found = self.found[0]
+        return told(self.bug, found.case, found.trace, TELLINGS[found.case.instance.of]) if found.trace else None
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What is not as the catalogue expects, a line each."""
+        return tuple(self._failures())
+
+    def _failures(self) -> Iterator[str]:
+        for found, again in zip(self.found, self.replayed, strict=True):
+            case = found.case
+            if not found.as_expected:
+                yield f"{self.bug.name} in {case.profile}: expected {case.expected}, got {found.got}"
+            elif self.replay is not None and not again:
+                yield f"{self.bug.name} in {case.profile}: the reference does not do what the search says"
+
+    def entries(self) -> Iterator[dict[str, object]]:
+        """What the report says of each case."""
+        for found, again in zip(self.found, self.replayed, strict=True):
+            yield {
+                "name": self.bug.name,
+                "rule": self.bug.rule.id,
+                "profile": found.case.profile,
+                "expected": str(found.case.expected),
+                "got": str(found.got),
+                "depth": found.depth,
+                "seconds": found.seconds,
+                "replayed": again,
+            }
+
+
+def judged(bug: Bug) -> Judged:
+    """Search every case of a bug, and carry its counterexample out."""
+    found = tuple(searched(case) for case in bug.cases)
+    trace = found[0].trace
+    withstanding = tuple(withstood(bug, case, trace) for case in bug.mended)
+    return Judged(bug, found, replayed(bug, trace), withstanding)

@@ -1,0 +1,136 @@
+"""What `eos bugs` says: the catalogue, one bug with its counterexample, or the verdicts on all."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from model_tests.bugs.judged import Judged
+from model_tests.bugs.searching import Found
+from model_tests.diagrams.sequence import text_of
+from model_tests.reports import HOLDS, VIOLATED
+from spec.bugs.bug import Bug
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueReport:
+    """Every known bug, and the releases in which each must be found and must not."""
+
+    bugs: tuple[Bug, ...]
+    exit_code: int = HOLDS
+
+    def to_json(self) -> list[object]:
+        """Nothing was judged."""
+        return []
+
+    def print(self, console: Console) -> None:
+        """A line for each bug."""
+        table = Table(title="Known bugs", title_justify="left")
+        for column in ("bug", "what goes wrong", "rule", "violated in", "holds in"):
+            table.add_column(column, overflow="fold", no_wrap=column in ("bug", "rule"))
+        for bug in self.bugs:
+            table.add_row(bug.name, bug.title, bug.rule.id, *_expectations(bug))
+        console.print(table)
+        shown = sum(bool(bug.cases) for bug in self.bugs)
+        console.print(f"{len(self.bugs)} known bugs, {shown} shown by search: eos bugs NAME", highlight=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BugsReport:
+    """The verdicts on several bugs."""
+
+    judged: tuple[Judged, ...]
+    unseen: tuple[Bug, ...] = ()
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What is not as expected, a line each."""
+        return tuple(failure for each in self.judged for failure in each.failures)
+
+    @property
+    def exit_code(self) -> int:
+        """Whether all is as expected."""
+        return VIOLATED if self.failures else HOLDS
+
+    def to_json(self) -> list[dict[str, object]]:
+        """An entry for each case."""
+        return [entry for each in self.judged for entry in each.entries()]
+
+    def print(self, console: Console) -> None:
+        """The verdicts, then what is not as expected."""
+        console.print(_verdicts(self.judged, named=True))
+        for bug in self.unseen:
+            console.print(f"{bug.name}: not shown: {bug.unseen}", highlight=False, markup=False)
+        for failure in self.failures:
+            console.print(Text(f"FAILED  {failure}", "red"), soft_wrap=True)
+
+
+@dataclass(frozen=True, slots=True)
+class BugReport:
+    """One bug: what happens, the verdicts, the shortest counterexample, and what the reference does with it."""
+
+    judged: Judged
+
+    @property
+    def exit_code(self) -> int:
+        """Whether all is as expected."""
+        return VIOLATED if self.judged.failures else HOLDS
+
+    def to_json(self) -> list[dict[str, object]]:
+        """An entry for each case."""
+        return list(self.judged.entries())
+
+    def print(self, console: Console) -> None:
+        """Title, mechanism, verdicts, diagram, replay."""
+        bug = self.judged.bug
+        console.print(Text(f"{bug.name}: {bug.title}", "bold"))
+        console.print(bug.mechanism, highlight=False, markup=False)
+        console.print(f"Sources: {', '.join(bug.source)}. Breaks {bug.rule.id}.", highlight=False, markup=False)
+        console.print(_verdicts((self.judged,), named=False))
+        for case in bug.mended:
+            if case.why:
+                console.print(f"In {case.profile} {case.why}.", highlight=False, markup=False)
+        if self.judged.diagram is not None:
+            console.print(text_of(self.judged.diagram), highlight=False, markup=False, soft_wrap=True)
+        self._print_replay(console)
+        for failure in self.judged.failures:
+            console.print(Text(f"FAILED  {failure}", "red"), soft_wrap=True)
+
+    def _print_replay(self, console: Console) -> None:
+        replay = self.judged.replay
+        if replay is None:
+            console.print("Not carried out on the reference: it has no place for this yet.", highlight=False)
+            return
+        lines = (
+            f"On the reference with the defect: {replay.defective.broken or replay.defective.refused}",
+            f"On the reference without it: {replay.true.broken or replay.true.refused}",
+        )
+        for line in lines:
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _expectations(bug: Bug) -> tuple[str | Text, str | Text]:
+    if bug.unseen:
+        return "-", Text(f"not shown: {bug.unseen}", "yellow")
+    return bug.broken.profile, ", ".join(case.profile for case in bug.mended)
+
+
+def _verdicts(judged: Iterable[Judged], *, named: bool) -> Table:
+    table = Table()
+    for column in (*(("bug",) if named else ()), "release", "expected", "got", "depth", "seconds", "reference"):
+        table.add_column(column, no_wrap=True)
+    for each in judged:
+        for number, (found, again) in enumerate(zip(each.found, each.replayed, strict=True)):
+            head = (each.bug.name if number == 0 else "",) if named else ()
+            table.add_row(*head, *_row(found, again, carried_out=each.replay is not None))
+    return table
+
+
+def _row(found: Found, again: bool, *, carried_out: bool) -> tuple[str | Text, ...]:
+    case = found.case
+    got = Text(str(found.got), "green" if found.as_expected else "bold red")
+    depth = f"{found.depth}{' (all)' if found.complete else ''}"
+    reference = ("agrees" if again else Text("differs", "bold red")) if carried_out else "-"
+    return case.profile, str(case.expected), got, depth, f"{found.seconds:.2f}", reference

@@ -1,0 +1,84 @@
+"""One leader of the reference and the batches of one producer, for counterexamples about what a leader remembers."""
+
+from collections.abc import Callable, Mapping
+
+from model_tests.bugs.world import Broken, Diverged
+from reference.broker.partition import Partition
+from reference.errors import Refusal
+from reference.log.batch import RecordBatch, blank_batch
+from spec import rules
+from spec.versions import Profile
+from spec.vocabulary import Origin, Timestamp
+
+SOON_MS = 1000
+"""Much less than it takes a producer's state to expire."""
+
+
+class StreamWorld:
+    """Requests by number, each with one batch of one record; the client has no part in these counterexamples."""
+
+    def __init__(self, profile: Profile) -> None:
+        """Nothing is sent."""
+        self.leader = Partition(profile)
+        self.requests: list[RecordBatch] = []
+        self.logged: list[int] = []
+        self.acknowledged: set[int] = set()
+
+    @property
+    def acts(self) -> Mapping[str, Callable[..., None]]:
+        """What each action does."""
+        return {
+            "client_sends": self.client_sends,
+            "leader_appends": self.leader_appends,
+            "followers_copy": lambda *_: None,  # the leader is the only replica
+            "client_hears_of_append": self.client_hears,
+            "leader_forgets": self.leader_forgets,
+        }
+
+    def client_sends(self, _: int, delta: int) -> None:
+        """The next batch gets the next sequence."""
+        self.requests.append(blank_batch(delta + 1, producer_id=0, epoch=0, base_sequence=len(self.requests)))
+
+    def leader_appends(self, _: int, request: int, __: int) -> None:
+        """A request arrives."""
+        if self.leader.append(self.requests[request]).duplicate:
+            raise Diverged("the leader recognises the batch as a duplicate [seq.duplicate_window]")
+        self.logged.append(request)
+
+    def client_hears(self, _: int, batch: int) -> None:
+        """A batch is acknowledged."""
+        self.acknowledged.add(batch)
+
+    def leader_forgets(self, _: int) -> None:
+        """The log's records are deleted, and state expires as far as it does so soon."""
+        if not self.leader.state.expire(Timestamp(SOON_MS)):
+            raise Diverged("the leader still knows the producer, whose state does not go with its records")
+
+    def broken(self) -> Broken | None:
+        """A batch twice in the log, a resend in flight that is not recognised, or the next in order refused."""
+        if len(set(self.logged)) < len(self.logged):
+            return Broken(rules.SEQ_EXACTLY_ONCE, f"the log holds a batch twice: {self.logged}")
+        in_flight = [number for number, _ in enumerate(self.requests) if number not in self.acknowledged]
+        return next(filter(None, map(self._misjudged, in_flight)), None)
+
+    def instead(self) -> str:
+        """What becomes of a resend."""
+        return f"a resend of any of the batches {self.logged} is recognised as a duplicate [seq.duplicate_window]"
+
+    def _misjudged(self, request: int) -> Broken | None:
+        """A request that is in the log is not recognised, or one that is due is refused."""
+        logged, due = request in self.logged, request == len(self.logged)
+        known = self.leader.state.entry(self.requests[request].producer_id)
+        if logged:
+            if known.find_duplicate(self.requests[request], self.leader.profile) is None:
+                return Broken(rules.SEQ_WINDOW_SUFFICES, f"a resend of batch {request} is not recognised")
+            return None
+        return self._refused(request) if due else None
+
+    def _refused(self, request: int) -> Broken | None:
+        try:
+            placed = self.leader.place((self.requests[request],))[0]
+            self.leader.state.prepare(placed.producer_id, Origin.CLIENT).append(placed)
+        except Refusal as refusal:
+            return Broken(rules.SEQ_SUCCESSOR, f"batch {request}, the next in order, is refused: {refusal}")
+        return None

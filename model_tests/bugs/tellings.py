@@ -1,0 +1,12 @@
+"""How each system is told, by what it is called."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from model_tests.bugs.telling import Telling
+from model_tests.bugs.told_producers import CLIENT, EXPIRY, STREAM, VERIFYING
+
+TELLINGS: Final[Mapping[str, Telling]] = MappingProxyType(
+    {"client": CLIENT, "idempotence": STREAM, "expiry": EXPIRY, "verifying": VERIFYING}
+)

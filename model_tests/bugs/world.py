@@ -1,0 +1,109 @@
+"""What a counterexample is carried out in: objects of the reference, an act for each action, and a ghost that judges.
+
+The ghost reads what was sent and what is in the logs. It asks no decision of the specification.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+
+from model_tests.mutants.planted import Planted
+from reference.errors import Impossible, Refusal
+from spec.engines.verdict import Trace
+from spec.rules import Rule
+from spec.versions import Profile
+
+
+class Diverged(Exception):
+    """The reference does something else than the next action, without refusing anything: says what."""
+
+
+class Broken(NamedTuple):
+    """What the ghost saw, and whose rule it is."""
+
+    rule: Rule
+    text: str
+
+    def __str__(self) -> str:
+        """Rule and what was seen, in a line."""
+        return f"{self.rule.id}: {self.text}"
+
+
+class World(Protocol):
+    """Objects of the reference in one run of a counterexample."""
+
+    @property
+    def acts(self) -> Mapping[str, Callable[..., None]]:
+        """What each action does: from its arguments; raises `Refusal` or `Diverged`."""
+
+    def broken(self) -> Broken | None:
+        """What is broken by now."""
+
+    def instead(self) -> str:
+        """What came of the last step where nothing is broken, in a line."""
+
+
+Make: TypeAlias = Callable[[Profile], World]
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """Where a bug is carried out.
+
+    Attributes:
+        world: made for a profile.
+        defective: the profile in which it must show.
+        planted: the defect that the reference needs for it; None where the profile has it.
+        true: the profile in which a step must be refused.
+    """
+
+    world: Make
+    defective: Profile
+    true: Profile
+    planted: Planted | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedOut:
+    """What became of a counterexample on the reference.
+
+    Attributes:
+        broken: what the ghost saw.
+        refused: the first step that went otherwise, and why; empty if all went as in the counterexample.
+    """
+
+    broken: Broken | None = None
+    refused: str = ""
+
+
+def carry_out(world: World, trace: Trace) -> CarriedOut:
+    """Do each action of a counterexample in turn, until something is broken or refused."""
+    for number, happening in enumerate(trace, start=1):
+        try:
+            world.acts[happening.action](*happening.at)
+        except (Refusal, Impossible, Diverged) as otherwise:
+            return CarriedOut(refused=f"step {number}, {happening}: {_said(otherwise)}")
+        broken = world.broken()
+        if broken:
+            return CarriedOut(broken)
+    return CarriedOut(refused=f"every step happens, and then {world.instead()}")
+
+
+def _said(otherwise: Exception) -> str:
+    if isinstance(otherwise, Refusal):
+        return str(otherwise)
+    return str(otherwise) or type(otherwise).__name__
+
+
+Thing = TypeVar("Thing")
+
+
+def there(thing: Thing | None, otherwise: str) -> Thing:
+    """A thing that the next action needs.
+
+    Raises:
+        Diverged: it is not there.
+    """
+    if thing is None:
+        raise Diverged(otherwise)
+    return thing

@@ -1,0 +1,106 @@
+"""What a known bug is: what happens, which rule it breaks, and in which systems a search must show it or must not."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum, unique
+
+from spec.rules import Rule
+from spec.systems.language import Claim, System
+
+
+@unique
+class Expected(StrEnum):
+    """What a search is expected to say of a claim."""
+
+    VIOLATED = "violated"
+    HOLDS = "holds"
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A system with a finite instance.
+
+    Attributes:
+        of: what the system is called, by which its actions are told and carried out.
+        knobs: what it was made with.
+        searched: the system with its decisions remembered, for explicit search.
+        plain: the same without, for bounded search.
+        sizes: values of each sort.
+    """
+
+    of: str
+    knobs: object
+    searched: Callable[[], System]
+    plain: Callable[[], System]
+    sizes: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question to a search.
+
+    Attributes:
+        profile: the release or build that the system is of.
+        instance: the system, and its instance.
+        claim: name of the claim that is asked about.
+        expected: what the search must say.
+        depth: most actions; None where the whole instance is searched.
+        bounded: searched as formulas, because the instance has too many states.
+        why: what the release does about it, where its profile does not say it.
+    """
+
+    profile: str
+    instance: Instance
+    claim: str
+    expected: Expected
+    depth: int | None = None
+    bounded: bool = False
+    why: str = ""
+
+    def asked(self, system: System) -> Claim:
+        """The claim, as the system makes it."""
+        return system.claim(self.claim)
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """One known bug.
+
+    Attributes:
+        name: its ticket, or what it is called where it has none.
+        title: what goes wrong, in a few words.
+        mechanism: how it happens, in two or three sentences.
+        source: tickets, KIPs and reports.
+        rule: the rule that it breaks.
+        cases: one for the bug, then one for each release that mended it.
+        unseen: why no search shows it, where none does; then there are no cases.
+    """
+
+    name: str
+    title: str
+    mechanism: str
+    source: tuple[str, ...]
+    rule: Rule
+    cases: tuple[Case, ...] = ()
+    unseen: str = ""
+
+    @property
+    def broken(self) -> Case:
+        """The case that shows the bug."""
+        return self.cases[0]
+
+    @property
+    def mended(self) -> tuple[Case, ...]:
+        """The cases in which it must not happen."""
+        return self.cases[1:]
+
+
+def violated(profile: str, instance: Instance, claim: str, depth: int | None = None, *, bounded: bool = False) -> Case:
+    """The case that shows a bug."""
+    return Case(profile, instance, claim, Expected.VIOLATED, depth, bounded)
+
+
+def holds_in(broken: Case, profile: str, instance: Instance, depth: int | None = None, why: str = "") -> Case:
+    """The same question to a release that mended the bug; at the depth of the bug unless told otherwise."""
+    asked = replace(broken, profile=profile, instance=instance, expected=Expected.HOLDS, why=why)
+    return asked if depth is None else replace(asked, depth=depth)

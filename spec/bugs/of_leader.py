@@ -1,0 +1,75 @@
+"""Known bugs of a partition's leader: what it forgets, and what it lets overtake."""
+
+from dataclasses import replace
+from typing import Final
+
+from spec import rules
+from spec.bugs.bug import Bug, Instance, holds_in, violated
+from spec.systems import expiry, verifying
+from spec.systems.deciding import remembered
+from spec.versions import PROFILES
+
+
+def expiring(release: str, knobs: expiry.Knobs) -> Instance:
+    """A partition of a release, with markers of two coordinators."""
+    made = replace(knobs, profile=replace(PROFILES[release], max_sequence=None))
+    return Instance(
+        "expiry",
+        made,
+        lambda: expiry.expiry(made, remembered(made.decide)),
+        lambda: expiry.expiry(made),
+        expiry.sizes(made),
+    )
+
+
+def asking(release: str, knobs: verifying.Knobs) -> Instance:
+    """A partition of a release that asks the coordinator about the first batches of a producer."""
+    made = replace(knobs, profile=replace(PROFILES[release], max_sequence=None))
+    return Instance(
+        "verifying",
+        made,
+        lambda: verifying.verifying(made),
+        lambda: verifying.verifying(made),
+        verifying.sizes(made),
+    )
+
+
+_TWICE: Final = verifying.Knobs()
+_OVERTAKEN: Final = replace(_TWICE, without=frozenset({"verification_overtaken"}))
+_ADDING: Final = replace(_TWICE, version=12)
+
+_FORGOTTEN: Final = violated(
+    "2.0", expiring("2.0", expiry.Knobs(marker_refreshes=False)), "marker_coordinators_never_fall"
+)
+_LATER_FIRST: Final = violated("3.5", asking("3.6", _OVERTAKEN), "nothing_is_overtaken")
+"""The first release that asks: what it does not do yet is to let nothing overtake a sequence that waits."""
+
+OF_LEADER: Final = (
+    Bug(
+        name="KAFKA-9144",
+        title="a coordinator's epoch falls after early expiry",
+        mechanism="A marker of a new coordinator ends the transaction of a producer that has long been idle. Only data "
+        "counts for the producer's age: it is forgotten at once, and a marker of the replaced coordinator is accepted.",
+        source=("KAFKA-9144",),
+        rule=rules.FENCE_COORDINATOR_EPOCH,
+        cases=(
+            _FORGOTTEN,
+            holds_in(_FORGOTTEN, "2.4", expiring("2.4", expiry.Knobs()), why="a marker counts for the producer's age"),
+            holds_in(_FORGOTTEN, "4.3", expiring("4.3", expiry.Knobs()), why="a marker counts for the producer's age"),
+        ),
+    ),
+    Bug(
+        name="KAFKA-14920",
+        title="a later batch overtakes one whose verification failed",
+        mechanism="Two batches of a producer that the partition does not know are in flight. The coordinator is busy "
+        "when the first one asks, and confirms the second: any sequence may come first, and the resend of the first "
+        "one is out of order for ever.",
+        source=("KAFKA-14920", "KAFKA-14904", "KAFKA-18202"),
+        rule=rules.SEQ_ORDER,
+        cases=(
+            _LATER_FIRST,
+            holds_in(_LATER_FIRST, "3.6", asking("3.6", _TWICE), why="the lowest waiting sequence is remembered"),
+            holds_in(_LATER_FIRST, "4.3", asking("4.3", _ADDING), why="under version 2 sequences begin at 0"),
+        ),
+    ),
+)
