@@ -90,6 +90,10 @@ class TransactionCoordinator:
     def elect(self, partition: int, epoch: CoordinatorEpoch) -> Loaded:
         """Lead a partition of the log under a new coordinator epoch; decided transactions go on from there."""
         self.states.begin_loading(partition, epoch)
+        return self.load(partition)
+
+    def load(self, partition: int) -> Loaded:
+        """Read a partition of the log that this node has begun to lead, and owe the markers of what was decided."""
         loaded = self.states.load(partition)
         for transactional_id in loaded.ids:
             entry = self.states.known(transactional_id)

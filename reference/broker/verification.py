@@ -6,7 +6,7 @@ KIP-890: without the answer a late batch opens a transaction on the partition th
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import ClassVar, Final
 
 from reference.broker.coordinator_errors import TransactionAbortable
 from reference.broker.ids import ProducerIdentity
@@ -18,7 +18,7 @@ from reference.errors import InvalidProducerEpoch, InvalidTxnState, NotEnoughRep
 from reference.log.batch import RecordBatch
 from spec import rules
 from spec.versions import Profile
-from spec.vocabulary import ErrorCode, Timestamp
+from spec.vocabulary import ErrorCode, Sequence, Timestamp
 
 ABORTABLE_SINCE: Final = 11
 """First version of Produce whose clients know TRANSACTION_ABORTABLE."""
@@ -47,6 +47,9 @@ class Verification:
         names: topic and number of the request's partitions.
     """
 
+    abortable_since: ClassVar[int] = ABORTABLE_SINCE
+    adds_since: ClassVar[int] = ADDS_SINCE
+
     profile: Profile
     coordinator: TransactionCoordinator
     partitions: Mapping[int, Partition]
@@ -60,33 +63,46 @@ class Verification:
         Raises:
             Refusal: the coordinator says no, in words that the version of Produce has.
         """
+        producer = ProducerIdentity(batch.producer_id, batch.producer_epoch)
+        return self.guard_for(transactional_id, number, producer, batch.base_sequence)
+
+    def guard_for(self, transactional_id: str, number: int, producer: ProducerIdentity, base_sequence: Sequence) -> int:
+        """As for a batch of the producer that begins at the sequence."""
+        guard = self.start(number, producer, base_sequence)
+        if guard != NO_GUARD:
+            self._ask(transactional_id, number, producer)
+        return guard
+
+    def start(self, number: int, producer: ProducerIdentity, base_sequence: Sequence) -> int:
+        """The guard that the append must carry once the coordinator has agreed; 0 where nobody need be asked.
+
+        Raises:
+            Refusal: the partition is led elsewhere, or knows a newer epoch.
+        """
         if self.is_skipped:
             return NO_GUARD
         partition = self.partitions[number]
         partition.check_leads()
-        self._check_epoch(partition, batch)
-        guard = partition.state.start_verification(
-            batch.producer_id, batch.base_sequence, batch.producer_epoch, self.adds, self.now
+        self._check_epoch(partition, producer)
+        return partition.state.start_verification(
+            producer.producer_id, base_sequence, producer.epoch, self.adds, self.now
         )
-        if guard != NO_GUARD:
-            self._ask(transactional_id, number, ProducerIdentity(batch.producer_id, batch.producer_epoch))
-        return guard
 
     @property
     def adds(self) -> bool:
         """Whether the broker puts the partition into the transaction."""
-        return self.version >= ADDS_SINCE
+        return self.version >= self.adds_since
 
     @property
     def is_skipped(self) -> bool:
         """Whether nobody asks: the setting is off, and the client adds its partitions itself."""
         return not self.adds and not self.profile.partition_verification
 
-    def _check_epoch(self, partition: Partition, batch: RecordBatch) -> None:
+    def _check_epoch(self, partition: Partition, producer: ProducerIdentity) -> None:
         # [fence.stale_epoch]
-        current = partition.state.entry(batch.producer_id).epoch
-        if self.profile.stale_epoch_before_asking and batch.producer_epoch < current:
-            raise InvalidProducerEpoch(current=current, got=batch.producer_epoch)
+        current = partition.state.entry(producer.producer_id).epoch
+        if self.profile.stale_epoch_before_asking and producer.epoch < current:
+            raise InvalidProducerEpoch(current=current, got=producer.epoch)
 
     def _ask(self, transactional_id: str, number: int, producer: ProducerIdentity) -> None:
         try:
@@ -104,7 +120,7 @@ class Verification:
 
     def told(self, refusal: Refusal) -> Refusal:
         """The coordinator's refusal as the version of Produce can say it."""
-        if refusal.code is ErrorCode.TRANSACTION_ABORTABLE and self.version < ABORTABLE_SINCE:
+        if refusal.code is ErrorCode.TRANSACTION_ABORTABLE and self.version < self.abortable_since:
             return InvalidTxnState(rules.TXN_REGISTERED_BEFORE_DATA, **refusal.values)
         if refusal.code is ErrorCode.CONCURRENT_TRANSACTIONS and not self.adds:
             return NotEnoughReplicas(rules.TXN_REGISTERED_BEFORE_DATA, **refusal.values)
