@@ -128,3 +128,14 @@ class TransactionState(IntEnum):
     COMPLETE_ABORT = 5
     DEAD = 6
     PREPARE_EPOCH_FENCE = 7
+
+
+@unique
+class GroupState(IntEnum):
+    """State of a classic group at its coordinator; Kafka writes it by name, the numbers are of this project."""
+
+    EMPTY = 0
+    PREPARING_REBALANCE = 1  # members join
+    COMPLETING_REBALANCE = 2  # they await their assignment
+    STABLE = 3
+    DEAD = 4

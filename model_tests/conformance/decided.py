@@ -79,3 +79,11 @@ def marker_ruled(decided: Decided, profile: Profile) -> Ruled:
     branch = decided.outcome.branch if decided.outcome else PASSED
     rule = rules.FENCE_COORDINATOR_EPOCH if branch == PASSED else appending.rules_of(profile)[branch - 1]
     return Ruled(decided.partition, f"marker {branch_name(decided, profile)}", (rule,))
+
+
+def offsets_ruled(decided: Decided, profile: Profile) -> Ruled:
+    """The append of a group's offsets, by its guard; what was appended is pending, and a stable fetch waits for it."""
+    branch = decided.outcome.branch if decided.outcome else PASSED
+    pending = (rules.OFFSETS_ATOMIC, rules.OFFSETS_STABLE_FETCH) if decided.request.transactional else ()
+    about = pending if branch == PASSED else (appending.rules_of(profile)[branch - 1], *pending)
+    return Ruled(decided.partition, f"offsets {branch_name(decided, profile)}", about)

@@ -16,6 +16,7 @@ from model_tests.conformance.answers import (
 )
 from model_tests.conformance.decided import Decision, Ruled, marker_ruled
 from model_tests.conformance.requests import (
+    AddOffsetsToTxn,
     AddPartitionsToTxn,
     AwaitProducerExpiry,
     AwaitState,
@@ -23,22 +24,28 @@ from model_tests.conformance.requests import (
     Fetch,
     InitProducerId,
     InjectTransactionState,
+    JoinSync,
     KnownProducer,
     ListTransactions,
     Marker,
+    OffsetCommit,
+    OffsetFetch,
     Produce,
     Request,
     Restart,
     Settle,
+    TxnOffsetCommit,
     WriteTxnMarkers,
 )
 from model_tests.conformance.sessions import DEFAULT_SEGMENT_BYTES
 from model_tests.conformance.specified_coordinator import STATES, Coordinator
 from model_tests.conformance.specified_fetch import fetched
+from model_tests.conformance.specified_offsets import TOPIC, Groups
 from model_tests.conformance.specified_partition import Partition, marker_request
 from model_tests.conformance.specified_produce import Producing
 from spec import rules
 from spec.protocol import coordinator, ending, ids, registering
+from spec.protocol.append import NONE_DROPPED
 from spec.protocol.completing import MarkerRequest
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode
@@ -54,28 +61,36 @@ class OnSpecification:
         decided: the decisions on the last request.
     """
 
-    def __init__(self, profile: Profile, partitions: Sequence[str], segment_bytes: int = DEFAULT_SEGMENT_BYTES) -> None:
-        """Fresh partitions under a profile."""
+    def __init__(
+        self,
+        profile: Profile,
+        partitions: Sequence[str],
+        segment_bytes: int = DEFAULT_SEGMENT_BYTES,
+        without: frozenset[str] = NONE_DROPPED,
+    ) -> None:
+        """Fresh partitions under a profile; `without` names guards of groups and offsets that never apply."""
         self.decided: tuple[Decision, ...] = ()
         self._profile = profile
         self._partitions = {name: Partition(profile, segment_bytes) for name in partitions}
         self._coordinator = Coordinator(profile, self._write_marker)
         self._producing = Producing(profile, self._partitions, self._coordinator)
+        self._groups = Groups(profile, self._partitions, self._coordinator, without)
 
     def answer(self, request: Request) -> Answer:
         """Answer a request, and bring to its end what it set under way."""
         self._coordinator.now += 1
-        self._coordinator.ruled, self._producing.decided, self.decided = (), (), ()
-        answer = self._client(request) or self._coordination(request) or self._passing(request)
+        self._coordinator.ruled, self._producing.decided, self._groups.ruled, self.decided = (), (), (), ()
+        asked = (self._client, self._coordination, self._group, self._passing)
+        answer = next((found for found in (ask(request) for ask in asked) if found is not None), None)
         if answer is None:
             raise NotImplementedError(f"{type(request).__name__} is not answered yet")
-        self.decided += (*self._producing.decided, *self._coordinator.ruled)
+        self.decided += (*self._producing.decided, *self._groups.ruled, *self._coordinator.ruled)
         return answer
 
     def seen(self) -> Seen:
         """What is observable of every partition and transactional id now."""
         partitions = {name: partition.seen() for name, partition in self._partitions.items()}
-        return Seen(partitions, self._coordinator.seen())
+        return Seen(partitions, self._coordinator.seen(), self._groups.seen())
 
     def _client(self, request: Request) -> Answer | None:
         match request:
@@ -98,6 +113,20 @@ class OnSpecification:
             case ListTransactions():
                 unknown = tuple(state for state in request.states if state not in STATES)
                 return TransactionsListed(ErrorCode.NONE, self._coordinator.listed(request), unknown)
+        return None
+
+    def _group(self, request: Request) -> Answer | None:
+        match request:
+            case AddOffsetsToTxn():
+                return self._groups.add(request)
+            case TxnOffsetCommit():
+                return self._groups.commit_in_transaction(request)
+            case OffsetCommit():
+                return self._groups.commit(request)
+            case OffsetFetch():
+                return self._groups.fetch(request)
+            case JoinSync():
+                return self._groups.join(request)
         return None
 
     def _passing(self, request: Request) -> Answer | None:
@@ -163,20 +192,25 @@ class OnSpecification:
 
     def _write_marker(self, name: str, marker: MarkerRequest, commits: bool) -> int:
         partition = self._partitions.get(name)
-        if partition is None:
+        if name.startswith(TOPIC):
+            decided = self._groups.mark(name, marker, commits=commits)
+        elif partition is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value
-        decided = partition.mark(name, marker, commits=commits)
+        else:
+            decided = partition.mark(name, marker, commits=commits)
         self.decided += (marker_ruled(decided, self._profile),)
         return int(decided.reply.error)
 
     def _restart(self, request: Restart) -> None:
         for partition in self._partitions.values():
             partition.restart()
+        self._groups.restart()
         self._coordinator.restart(request.coordinator_epoch)
 
     def _forget(self, kept: frozenset[KnownProducer]) -> None:
         for name, partition in self._partitions.items():
             partition.forget({int(producer) for where, producer in kept if where == name})
+        self._groups.forget(kept)
 
 
 def _worded(error: int, version: int, fenced_since: int) -> ErrorCode:

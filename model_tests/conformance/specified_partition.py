@@ -40,33 +40,35 @@ class Partition:
         """The offsets that bound the log; what one broker has appended is replicated at once."""
         return LogOffsets(LOG_START, self._first_ongoing(), ABSENT, self.log.end, self.log.end)
 
-    def must_ask(self, batch: Batch, version: int) -> bool:
+    def must_ask(self, request: AppendRequest, version: int) -> bool:
         """Whether the coordinator has to be asked about a batch; then the question is remembered."""
-        producer = int(batch.producer_id)
-        request, entry = data_request(batch, self.log.end), self._entries.get(producer, ProducerEntry())
+        producer = request.producer_id
+        entry = self._entries.get(producer, ProducerEntry())
         if not verification.is_asked(entry, request, version, self._profile):
             return False
         known = self._asked.get(producer, NOTHING_ASKED)
         self._asked[producer] = verification.asked(known, request, version)
         return True
 
-    def refuses_unasked(self, batch: Batch, version: int) -> bool:
+    def refuses_unasked(self, request: AppendRequest, version: int) -> bool:
         """Whether a batch that the coordinator would be asked about is refused before that."""
-        request = data_request(batch, self.log.end)
         entry = self._entries.get(request.producer_id, ProducerEntry())
         would_ask = verification.is_asked(entry, request, version, self._profile)
         return bool(would_ask and verification.is_refused_unasked(entry, request, self._profile))
 
     def append(self, name: str, batch: Batch, *, guarded: bool) -> Decided:
         """Ask for a client's batch to be appended, and make true what is decided."""
-        request = data_request(batch, self.log.end)
+        return self.take(name, data_request(batch, self.log.end), batch.values, guarded=guarded)
+
+    def take(self, name: str, request: AppendRequest, values: tuple[str, ...], *, guarded: bool) -> Decided:
+        """Ask for a batch of these values to be appended, and make true what is decided."""
         before = self._entries.get(request.producer_id, ProducerEntry())
         met = verification.met(self._asked.get(request.producer_id, NOTHING_ASKED), guarded)
         outcome = appending.append(before, request, self._profile, met)
-        size = size_of(batch.values)
+        size = size_of(values)
         if outcome.reply.error != ErrorCode.INVALID_RECORD:
             self.log.make_room(size)
-        self._take(request, outcome, Logged(_in_log(batch, outcome.reply.first_offset), size))
+        self._take(request, outcome, Logged(_in_log(request, values, outcome.reply.first_offset), size))
         return Decided(name, request, ADMITTED, before, outcome, met)
 
     def mark(self, name: str, marker: MarkerRequest, *, commits: bool) -> Decided:
@@ -137,16 +139,16 @@ def marker_request(marker: Marker) -> MarkerRequest:
     return MarkerRequest(int(marker.producer_id), marker.producer_epoch, marker.coordinator_epoch)
 
 
-def _in_log(batch: Batch, first: int) -> SeenBatch:
+def _in_log(batch: AppendRequest, values: tuple[str, ...], first: int) -> SeenBatch:
     return SeenBatch(
         first,
         first + batch.last_offset_delta,
-        int(batch.producer_id),
+        batch.producer_id,
         batch.producer_epoch,
         batch.base_sequence,
         batch.transactional,
-        bool(batch.control),
-        batch.values,
+        batch.control,
+        values,
     )
 
 

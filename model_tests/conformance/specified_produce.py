@@ -12,6 +12,7 @@ from spec import rules
 from spec.protocol import produce as producing
 from spec.protocol import registering, verification
 from spec.protocol.produce import ProduceReply, ProduceRequest
+from spec.protocol.records import AppendRequest
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode
 
@@ -56,11 +57,17 @@ class Producing:
         if request.transactional_id is None:
             return {}
         admitted = [b for b in request.batches if producing.is_admitted(producing.admit(self._asked(request, b)))]
-        stale = [b for b in admitted if self.partitions[b.partition].refuses_unasked(b, request.version)]
+        stale = [b for b in admitted if self._partition(b).refuses_unasked(self._batch(b), request.version)]
         refused = {batch.partition: ErrorCode.INVALID_PRODUCER_EPOCH.value for batch in stale}
         rest = [batch for batch in admitted if batch not in stale]
-        asking = [b for b in rest if self.partitions[b.partition].must_ask(b, request.version)]
+        asking = [b for b in rest if self._partition(b).must_ask(self._batch(b), request.version)]
         return {**refused, **self._ask(request.transactional_id, request.version, asking)} if asking else refused
+
+    def _partition(self, batch: Batch) -> Partition:
+        return self.partitions[batch.partition]
+
+    def _batch(self, batch: Batch) -> AppendRequest:
+        return data_request(batch, self._partition(batch).log.end)
 
     def _ask(self, transactional_id: str, version: int, asking: Sequence[Batch]) -> Mapping[str, int]:
         names = tuple(batch.partition for batch in asking)

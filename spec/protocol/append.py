@@ -4,12 +4,12 @@ The guards stand in Kafka's order (ProducerAppendInfo, UnifiedLog.analyzeAndVali
 LogValidator). They are composed of the families' decisions; nothing is decided here.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import fence, seq, txn
-from spec.protocol.guards import PASSED, Guard, branch, error_of, number
+from spec.protocol.guards import PASSED, Guard, branch, dropped, error_of, number
 from spec.protocol.records import AppendReply, AppendRequest, ProducerEntry, Verification
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, Origin
@@ -50,7 +50,7 @@ def append(
         verification: what the partition knows of the coordinator's answer.
         without: names of guards that never apply, to see what breaks without them; none in any release.
     """
-    checks = _dropped(guards(entry, request, profile, verification), without)
+    checks = dropped(guards(entry, request, profile, verification), without)
     decided = branch(checks)
     resent = decided == number(checks, "duplicate")
     reply = _reply(entry, request, profile, appended=decided == PASSED, resent=resent, error=error_of(checks, decided))
@@ -159,10 +159,6 @@ def names(profile: Profile) -> tuple[str, ...]:
 def rules_of(profile: Profile) -> tuple[rules.Rule, ...]:
     """Rule of every guard, in order."""
     return tuple(guard.rule for guard in _listing(profile))
-
-
-def _dropped(checks: tuple[Guard, ...], without: frozenset[str]) -> tuple[Guard, ...]:
-    return tuple(replace(guard, applies=False) if guard.name in without else guard for guard in checks)
 
 
 def _listing(profile: Profile) -> tuple[Guard, ...]:

@@ -5,7 +5,7 @@ belongs to a rule, so that a wrong answer anywhere is reported with both.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spec.algebra import Term, choose
 from spec.rules import Rule
@@ -44,3 +44,8 @@ def error_of(guards: Sequence[Guard], decided: Term) -> Term:
     for position, guard in enumerate(guards, start=1):
         answer = choose(decided == position, guard.error, answer)
     return answer
+
+
+def dropped(guards: Sequence[Guard], without: frozenset[str]) -> tuple[Guard, ...]:
+    """The same guards, of which those with these names never apply: to see what breaks without them."""
+    return tuple(replace(guard, applies=False) if guard.name in without else guard for guard in guards)

@@ -1,0 +1,233 @@
+"""Membership of a classic group: who may commit its offsets, and how a generation begins and ends.
+
+The groups here have at most one member, as the recorded ones have: a rebalance that waits for others is not
+described.
+"""
+
+from dataclasses import dataclass, replace
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.protocol.guards import PASSED, Guard, branch, error_of
+from spec.versions import Profile
+from spec.vocabulary import ErrorCode, GroupState
+
+ID_REQUIRED_SINCE = 4
+"""First version of JoinGroup that asks a member without id to come again with the one that it is given (KIP-394)."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEntry:
+    """What a coordinator knows of a group; the generation counts from 1, and 0 is before the first."""
+
+    known: Term = False
+    state: Term = GroupState.EMPTY.value
+    generation: Term = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """As whom a request comes: the member that it names, and what of it the group knows.
+
+    Attributes:
+        generation: -1 where the request has none.
+        member_given: the request has a member id.
+        instance_given: the request has the instance id of a static member (KIP-345).
+        member_known: a member of the group has this id, or it was handed out for one that is about to join.
+        instance_known: some member of the group has this instance id.
+        instance_matches: that member has the member id of the request.
+    """
+
+    generation: Term = -1
+    member_given: Term = False
+    instance_given: Term = False
+    member_known: Term = False
+    instance_known: Term = False
+    instance_matches: Term = False
+
+
+NOBODY = Claim()
+"""An admin client, or a consumer that assigns its partitions by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The decision on a member's request: number of the guard that decided, the error, and the group afterwards."""
+
+    branch: Term
+    error: Term
+    entry: GroupEntry
+
+
+def is_empty(entry: GroupEntry) -> Term:
+    """The group has no members."""
+    return entry.state == GroupState.EMPTY.value
+
+
+def is_checked(entry: GroupEntry, claim: Claim) -> Term:
+    """The request names a member, which has to be a current one; without a generation an empty group takes anybody."""
+    names_one = any_of(claim.generation >= 0, claim.member_given, claim.instance_given)
+    return all_of(names_one, negate(_is_simple(entry, claim)))
+
+
+def commit_guards(
+    entry: GroupEntry, claim: Claim, profile: Profile, *, transactional: Term, not_found: Term = False
+) -> tuple[Guard, ...]:
+    """Who may commit offsets, in Kafka's order.
+
+    Args:
+        entry: the group.
+        claim: who commits.
+        profile: the release.
+        transactional: the commit belongs to a transaction; then one that names no member passes, since the oldest
+            versions of the request cannot name one.
+        not_found: the version of the request has a word for a group that does not exist.
+    """
+    fence, plain = rules.OFFSETS_GENERATION_FENCE, negate(transactional)
+    fenced = any_of(plain, profile.commits_fenced_by_generation)
+    checked = all_of(fenced, is_checked(entry, claim))
+    unnamed = all_of(negate(checked), negate(_is_simple(entry, claim)))
+    created = all_of(transactional, profile.commit_creates_group)
+    absent = choose(not_found, ErrorCode.GROUP_ID_NOT_FOUND.value, ErrorCode.ILLEGAL_GENERATION.value)
+    return (
+        Guard(
+            "group_unknown", fence, all_of(fenced, negate(entry.known), negate(created), claim.generation >= 0), absent
+        ),
+        Guard("group_dead", fence, _is_in(entry, GroupState.DEAD), ErrorCode.COORDINATOR_NOT_AVAILABLE.value),
+        *_member_guards(claim, checked),
+        _generation_guard(entry, claim, checked),
+        Guard("members_only", fence, all_of(plain, unnamed, negate(is_empty(entry))), _unknown_member()),
+        Guard(
+            "assignment_awaited",
+            fence,
+            all_of(plain, _is_in(entry, GroupState.COMPLETING_REBALANCE)),
+            ErrorCode.REBALANCE_IN_PROGRESS.value,
+        ),
+    )
+
+
+def join(entry: GroupEntry, claim: Claim, version: Term) -> Membership:
+    """Let the only member in: a new generation begins, which awaits its assignment.
+
+    A static member that comes back without its member id gets a new one and keeps the generation (KIP-345).
+    """
+    checks = join_guards(entry, claim, version)
+    decided = branch(checks)
+    keeps = all_of(claim.instance_known, negate(claim.member_given), _is_in(entry, GroupState.STABLE))
+    begun = _moved(entry, GroupState.COMPLETING_REBALANCE, entry.generation + 1)
+    return Membership(
+        decided, error_of(checks, decided), _choose(decided == PASSED, _choose(keeps, entry, begun), entry)
+    )
+
+
+def join_guards(entry: GroupEntry, claim: Claim, version: Term) -> tuple[Guard, ...]:
+    """Who may join, in Kafka's order."""
+    fence = rules.OFFSETS_GENERATION_FENCE
+    stranger = all_of(negate(claim.member_given), negate(claim.instance_given))
+    return (
+        Guard("group_dead", fence, _is_in(entry, GroupState.DEAD), ErrorCode.COORDINATOR_NOT_AVAILABLE.value),
+        Guard(
+            "instance_fenced",
+            fence,
+            all_of(claim.instance_known, claim.member_given, negate(claim.instance_matches)),
+            ErrorCode.FENCED_INSTANCE_ID.value,
+        ),
+        Guard("member_unknown", fence, all_of(claim.member_given, negate(claim.member_known)), _unknown_member()),
+        Guard(
+            "member_id_required",
+            fence,
+            all_of(stranger, version >= ID_REQUIRED_SINCE),
+            ErrorCode.MEMBER_ID_REQUIRED.value,
+        ),
+    )
+
+
+def sync(entry: GroupEntry, claim: Claim) -> Membership:
+    """The member brings and gets the assignment, and the group is stable."""
+    checks = sync_guards(entry, claim)
+    decided = branch(checks)
+    stable = _moved(entry, GroupState.STABLE, entry.generation)
+    return Membership(decided, error_of(checks, decided), _choose(decided == PASSED, stable, entry))
+
+
+def sync_guards(entry: GroupEntry, claim: Claim) -> tuple[Guard, ...]:
+    """Who gets an assignment, in Kafka's order."""
+    fence = rules.OFFSETS_GENERATION_FENCE
+    return (
+        Guard("group_dead", fence, _is_in(entry, GroupState.DEAD), ErrorCode.COORDINATOR_NOT_AVAILABLE.value),
+        *_member_guards(claim, checked=True),
+        _generation_guard(entry, claim, checked=True),
+        Guard(
+            "rebalancing",
+            fence,
+            _is_in(entry, GroupState.PREPARING_REBALANCE),
+            ErrorCode.REBALANCE_IN_PROGRESS.value,
+        ),
+    )
+
+
+def left(entry: GroupEntry) -> GroupEntry:
+    """The last member has left or was not heard of for too long: a generation without members begins."""
+    return _moved(entry, GroupState.EMPTY, entry.generation + 1)
+
+
+def after_commit(entry: GroupEntry, profile: Profile, *, recorded: Term, transactional: Term) -> GroupEntry:
+    """The group once a commit was answered: who needs no members gets a group by committing.
+
+    Args:
+        entry: the group.
+        profile: the release.
+        recorded: the offsets are in the log.
+        transactional: the commit belongs to a transaction.
+    """
+    asked = all_of(transactional, profile.commit_creates_group)
+    return replace(entry, known=any_of(entry.known, recorded, asked))
+
+
+def reloaded(entry: GroupEntry, has_records: Term) -> GroupEntry:
+    """What a new coordinator knows: a group of which no record is in the log is gone."""
+    return _choose(has_records, entry, GroupEntry())
+
+
+def _is_simple(entry: GroupEntry, claim: Claim) -> Term:
+    return all_of(claim.generation < 0, is_empty(entry))
+
+
+def _is_in(entry: GroupEntry, state: GroupState) -> Term:
+    return entry.state == state.value
+
+
+def _member_guards(claim: Claim, checked: Term) -> tuple[Guard, ...]:
+    fence = rules.OFFSETS_GENERATION_FENCE
+    static = all_of(checked, claim.instance_given)
+    return (
+        Guard("instance_unknown", fence, all_of(static, negate(claim.instance_known)), _unknown_member()),
+        Guard(
+            "instance_fenced",
+            fence,
+            all_of(static, negate(claim.instance_matches)),
+            ErrorCode.FENCED_INSTANCE_ID.value,
+        ),
+        Guard("member_unknown", fence, all_of(checked, negate(claim.member_known)), _unknown_member()),
+    )
+
+
+def _generation_guard(entry: GroupEntry, claim: Claim, checked: Term) -> Guard:
+    other = all_of(checked, negate(claim.generation == entry.generation))
+    return Guard("generation_other", rules.OFFSETS_GENERATION_FENCE, other, ErrorCode.ILLEGAL_GENERATION.value)
+
+
+def _unknown_member() -> int:
+    return ErrorCode.UNKNOWN_MEMBER_ID.value
+
+
+def _moved(entry: GroupEntry, state: GroupState, generation: Term) -> GroupEntry:
+    return replace(entry, known=True, state=state.value, generation=generation)
+
+
+def _choose(fact: Term, then: GroupEntry, otherwise: GroupEntry) -> GroupEntry:
+    return GroupEntry(
+        choose(fact, then.known, otherwise.known),
+        choose(fact, then.state, otherwise.state),
+        choose(fact, then.generation, otherwise.generation),
+    )
