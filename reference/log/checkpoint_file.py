@@ -7,12 +7,16 @@ written is empty: None here.
 """
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from reference.log.damaged_file import DamagedFile, FileDamage
 from spec.vocabulary import LeaderEpoch, Offset
 
 VERSION: Final = 0
+_HEAD: Final = 2
+"""Lines before the first entry."""
+
 HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
 LOG_STARTS: Final = "log-start-offset-checkpoint"
@@ -68,14 +72,24 @@ def decode_epochs(data: bytes) -> tuple[EpochStart, ...] | None:
     """The lines of a checkpoint of leader epochs.
 
     Raises:
-        DamagedFile: the file is not of this form.
+        DamagedFile: the file is not of this form, or epochs and offsets do not ascend.
     """
     if not data:
         return None
     lines = (_split(number, line, 2) for number, line in _lines(data))
-    return tuple(
+    entries = tuple(
         EpochStart(LeaderEpoch(_number(at, epoch)), Offset(_number(at, start))) for at, (epoch, start) in lines
     )
+    _check_order(entries)
+    return entries
+
+
+def _check_order(entries: tuple[EpochStart, ...]) -> None:
+    if entries and min(entries[0]) < 0:
+        raise DamagedFile(FileDamage.RANGE, _HEAD, f"first entry {tuple(entries[0])}")
+    for line, (before, after) in enumerate(pairwise(entries), _HEAD + 1):
+        if after.epoch <= before.epoch or after.start_offset <= before.start_offset:
+            raise DamagedFile(FileDamage.ORDER, line, f"{tuple(after)} after {tuple(before)}")
 
 
 def _encode(lines: list[str]) -> bytes:
@@ -90,10 +104,10 @@ def _lines(data: bytes) -> list[tuple[int, str]]:
     if not text.endswith("\n"):
         raise DamagedFile(FileDamage.LENGTH, text.count("\n"), "the last line has no end")
     lines = text[:-1].split("\n")
-    if len(lines) < 2:
+    if len(lines) < _HEAD:
         raise DamagedFile(FileDamage.LENGTH, len(lines), "no version and count")
-    _check_head(_number(0, lines[0]), _number(1, lines[1]), len(lines) - 2)
-    return list(enumerate(lines))[2:]
+    _check_head(_number(0, lines[0]), _number(1, lines[1]), len(lines) - _HEAD)
+    return list(enumerate(lines))[_HEAD:]
 
 
 def _check_head(version: int, declared: int, found: int) -> None:

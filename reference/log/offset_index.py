@@ -70,10 +70,10 @@ def _check_order(entries: tuple[OffsetPosition, ...]) -> None:
             raise DamagedFile(FileDamage.ORDER, number * ENTRY_SIZE, f"{tuple(after)} after {tuple(before)}")
 
 
-def lookup(entries: tuple[OffsetPosition, ...] | list[OffsetPosition], relative_offset: int) -> int:
-    """The position from which a scan meets the offset: of the last entry at or below it, else 0."""
+def lookup(entries: tuple[OffsetPosition, ...] | list[OffsetPosition], relative_offset: int) -> OffsetPosition | None:
+    """The last entry at or below the offset: a scan from its position meets the offset. None if all are above."""
     found = bisect_right(entries, relative_offset, key=_relative_offset)
-    return entries[found - 1].position if found else 0
+    return entries[found - 1] if found else None
 
 
 def _relative_offset(entry: OffsetPosition) -> int:

@@ -10,6 +10,7 @@ import crc32c
 from reference.log.batch import CHECKED_FROM, HEADER_SIZE, MAGIC, PREFIX_SIZE, RecordBatch, decode_header
 
 SMALLEST_LENGTH: Final = HEADER_SIZE - PREFIX_SIZE
+MAGIC_AT: Final = 16
 
 
 @unique
@@ -64,39 +65,56 @@ def intact_batches(data: bytes) -> Iterator[RecordBatch]:
 
 
 def _read_one(data: bytes, position: int) -> Placed | Damage:
-    left = len(data) - position
+    head = data[position : position + HEADER_SIZE]
+    damage = damaged_head(head, position, len(data) - position)
+    return damage if damage is not None else _read_whole(data, position, declared_size(head))
+
+
+def declared_size(head: bytes) -> int:
+    """Bytes of the batch that begins with these twelve or more, as it says."""
+    return PREFIX_SIZE + int.from_bytes(head[8:PREFIX_SIZE], "big", signed=True)
+
+
+def claimed_offset(head: bytes) -> int:
+    """Base offset of the batch that begins with these eight or more, as it says."""
+    return int.from_bytes(head[:8], "big", signed=True)
+
+
+def damaged_head(head: bytes, position: int, left: int) -> Damage | None:
+    """What makes the length in a batch's first 61 bytes one that cannot be believed, with `left` bytes to the end."""
     if left < PREFIX_SIZE:
         return Damage(DamageKind.TRUNCATED, position, left, -1, f"{left} bytes are no batch")
-    base_offset = int.from_bytes(data[position : position + 8], "big", signed=True)
-    length = int.from_bytes(data[position + 8 : position + PREFIX_SIZE], "big", signed=True)
-    damage = _damaged_length(data, position, base_offset, length)
-    return damage if damage is not None else _read_whole(data, position, base_offset, PREFIX_SIZE + length)
-
-
-def _damaged_length(data: bytes, position: int, base_offset: int, length: int) -> Damage | None:
-    left = len(data) - position
-    if length == 0 and base_offset == 0 and not any(data[position : position + HEADER_SIZE]):
+    if not any(head):
         return Damage(DamageKind.ZEROES, position, left, -1, "zeroes instead of a batch")
-    if length < SMALLEST_LENGTH and not _old_format(data, position, length):
-        return Damage(DamageKind.LENGTH, position, left, base_offset, f"batch length {length}")
-    if PREFIX_SIZE + length > left:
-        detail = f"the batch has {PREFIX_SIZE + length} bytes, the data {left}"
-        return Damage(DamageKind.TRUNCATED, position, left, base_offset, detail)
+    base_offset, size = claimed_offset(head), declared_size(head)
+    if size < HEADER_SIZE and not _old_format(head, size - PREFIX_SIZE):
+        return Damage(DamageKind.LENGTH, position, left, base_offset, f"batch length {size - PREFIX_SIZE}")
+    if size > left:
+        return Damage(DamageKind.TRUNCATED, position, left, base_offset, f"the batch has {size} bytes, the data {left}")
     return None
 
 
-def _old_format(data: bytes, position: int, length: int) -> bool:
+def _old_format(head: bytes, length: int) -> bool:
     """Whether a message of version 0 or 1 fits the length: those may be as short as 14 bytes."""
-    return length >= 14 and position + 16 < len(data) and data[position + 16] in (0, 1)
+    return length >= 14 and len(head) > MAGIC_AT and head[MAGIC_AT] in (0, 1)
 
 
-def _read_whole(data: bytes, position: int, base_offset: int, size: int) -> Placed | Damage:
-    magic = data[position + 16]
-    if magic != MAGIC:
-        return Damage(DamageKind.MAGIC, position, size, base_offset, f"magic {magic}")
-    header, _, _, checksum = decode_header(data, position)
-    computed = crc32c.crc32c(data[position + CHECKED_FROM : position + size])
+def damaged_batch(head: bytes, position: int, size: int, computed: int) -> Damage | None:
+    """What makes `size` bytes that begin with `head` and have that checksum another thing than a batch."""
+    base_offset = claimed_offset(head)
+    if head[MAGIC_AT] != MAGIC:
+        return Damage(DamageKind.MAGIC, position, size, base_offset, f"magic {head[MAGIC_AT]}")
+    checksum = int.from_bytes(head[CHECKED_FROM - 4 : CHECKED_FROM], "big")
     if computed != checksum:
         detail = f"checksum {checksum:#010x} in the header, {computed:#010x} of the bytes"
         return Damage(DamageKind.CHECKSUM, position, size, base_offset, detail)
+    return None
+
+
+def _read_whole(data: bytes, position: int, size: int) -> Placed | Damage:
+    computed = crc32c.crc32c(memoryview(data)[position + CHECKED_FROM : position + size])
+    damage = damaged_batch(data[position : position + HEADER_SIZE], position, size, computed)
+    if damage is not None:
+        return damage
+    header, _, _, _ = decode_header(data, position)
     return Placed(position, header._replace(body=data[position + HEADER_SIZE : position + size]))

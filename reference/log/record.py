@@ -50,8 +50,10 @@ def decode_records(body: bytes, count: int) -> tuple[Record, ...]:
     """The `count` records of an uncompressed body.
 
     Raises:
-        MalformedRecords: the body is shorter or longer than its records.
+        MalformedRecords: the body is shorter or longer than its records, or a count is negative.
     """
+    if count < 0:
+        raise MalformedRecords(f"a count of {count} records")
     records, position = [], 0
     try:
         for _ in range(count):
@@ -117,6 +119,8 @@ def _decode(body: bytes, position: int) -> tuple[Record, int]:
 
 def _read_headers(body: bytes, position: int) -> tuple[tuple[Header, ...], int]:
     count, position = varint.read(body, position)
+    if count < 0:
+        raise MalformedRecords(f"a count of {count} record headers")
     headers: list[Header] = []
     for _ in range(count):
         key, position = _read_bytes(body, position)

@@ -2,13 +2,12 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 import crc32c
 
-from reference.log.batch import CHECKED_FROM, HEADER, HEADER_SIZE, MAGIC, PREFIX_SIZE, RecordBatch
-from reference.log.reader import SMALLEST_LENGTH, Damage, DamageKind, Placed, read_batches
+from reference.log.batch import CHECKED_FROM, HEADER, HEADER_SIZE, MAGIC, PREFIX_SIZE, RecordBatch, decode_header
+from reference.log.reader import SMALLEST_LENGTH, Damage, Placed, damaged_batch, damaged_head, declared_size
 
 CHUNK: Final = 4 * 1024 * 1024
 """Bytes read at once, unless one batch is larger."""
@@ -27,22 +26,12 @@ def scan(descriptor: int, position: int, end: int, chunk_size: int = CHUNK) -> I
         for placed in _leading_intact(chunk, position):
             yield placed
             used = placed.position + placed.batch.size - position
-        if used == len(chunk):
-            position += used
-            chunk_size = max(chunk_size, min(2 * chunk_size, CHUNK))
-            continue
-
-        at_end = position + len(chunk) >= end
-        found = next(read_batches(chunk[used:]))
-        if used == 0 and not at_end and _is_cut(found):
-            chunk_size = max(2 * chunk_size, _declared_size(chunk))
-            continue
-        if not at_end and _is_cut(found):
-            position += used
-            chunk_size = max(chunk_size, min(2 * chunk_size, CHUNK))
-            continue
-        yield _moved(found, position + used)
-        position += used + _size_of(found)
+        if not used:
+            found = _read_alone(descriptor, position, end)
+            yield found
+            used = found.size if isinstance(found, Damage) else found.batch.size
+        position += used
+        chunk_size = max(chunk_size, min(2 * chunk_size, CHUNK))
 
 
 def _leading_intact(chunk: bytes, base: int) -> Iterator[Placed]:
@@ -60,17 +49,23 @@ def _leading_intact(chunk: bytes, base: int) -> Iterator[Placed]:
         position = end
 
 
-def _is_cut(found: Placed | Damage) -> bool:
-    return isinstance(found, Damage) and found.kind in (DamageKind.TRUNCATED, DamageKind.ZEROES)
+def _read_alone(descriptor: int, position: int, end: int) -> Placed | Damage:
+    """One batch that is damaged or larger than a chunk: no more is held at once until its checksum agrees."""
+    head = os.pread(descriptor, min(HEADER_SIZE, end - position), position)
+    damage = damaged_head(head, position, end - position)
+    if damage is not None:
+        return damage
+    size = declared_size(head)
+    damage = damaged_batch(head, position, size, _checksum(descriptor, position + CHECKED_FROM, position + size))
+    if damage is not None:
+        return damage
+    header, _, _, _ = decode_header(head, 0)
+    body = os.pread(descriptor, size - HEADER_SIZE, position + HEADER_SIZE)
+    return Placed(position, header._replace(body=body))
 
 
-def _declared_size(chunk: bytes) -> int:
-    return PREFIX_SIZE + int.from_bytes(chunk[8:PREFIX_SIZE], "big")
-
-
-def _moved(found: Placed | Damage, by: int) -> Placed | Damage:
-    return replace(found, position=found.position + by)
-
-
-def _size_of(found: Placed | Damage) -> int:
-    return found.size if isinstance(found, Damage) else found.batch.size
+def _checksum(descriptor: int, position: int, end: int) -> int:
+    computed = 0
+    for start in range(position, end, CHUNK):
+        computed = crc32c.crc32c(os.pread(descriptor, min(CHUNK, end - start), start), computed)
+    return computed

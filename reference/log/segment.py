@@ -7,8 +7,9 @@ from typing import Final
 
 from reference.broker.txn_index import AbortedTxn
 from reference.log import file_names, offset_index, time_index, txnindex_file
-from reference.log.batch import RecordBatch
+from reference.log.batch import HEADER_SIZE, MAGIC, RecordBatch, decode_header
 from reference.log.config import LogConfig
+from reference.log.offset_index import OffsetPosition
 from reference.log.reader import Damage, Placed
 from reference.log.scan import CHUNK, scan
 from reference.log.segment_index import FIELD_LIMIT, SegmentIndex
@@ -116,9 +117,22 @@ class Segment:
 
     def walk(self, offset: int) -> Iterator[Placed]:
         """The batches that reach `offset` or beyond: index, binary search, then scan."""
-        for found in self.found_from(self.index.position_before(offset), LOOKUP_CHUNK):
+        for found in self.found_from(self._start_of(offset), LOOKUP_CHUNK):
             if isinstance(found, Placed) and found.batch.last_offset >= offset:
                 yield found
+
+    def _start_of(self, offset: int) -> int:
+        """Where a scan for the offset begins: where the index says, at the segment's start if the log denies it."""
+        entry = self.index.entry_before(offset)
+        return entry.position if entry is not None and self._holds(entry) else 0
+
+    def _holds(self, entry: OffsetPosition) -> bool:
+        """Whether a batch of the entry's offset begins at its position."""
+        head = os.pread(self._descriptor, HEADER_SIZE, entry.position)
+        if len(head) < HEADER_SIZE:
+            return False
+        header, _, magic, _ = decode_header(head, 0)
+        return magic == MAGIC and header.last_offset == self.base_offset + entry.relative_offset
 
     def position_of(self, offset: int) -> int:
         """Position of the first batch that reaches `offset`, the segment's size if none does."""
@@ -151,7 +165,7 @@ class Segment:
         """Drop the batches that reach `offset` or beyond, with their index entries."""
         self.cut(self.position_of(offset))
         self.index.truncate(offset, self.size)
-        start, last = self.index.position_before(offset), None
+        start, last = self._start_of(offset), None
         for found in self.found_from(start):
             if isinstance(found, Placed):
                 last = found.batch

@@ -74,8 +74,8 @@ class SegmentIndex:
         self.max_timestamp, self._latest_at = NO_TIMESTAMP, 0
         self.load(tuple(kept), tuple(times), size)
 
-    def position_before(self, offset: int) -> int:
-        """Where a scan for the offset begins."""
+    def entry_before(self, offset: int) -> OffsetPosition | None:
+        """The last entry at or below the offset, None if there is none."""
         return offset_index.lookup(self.positions, offset - self.base_offset)
 
     def offset_before(self, timestamp: int) -> int:

@@ -1,0 +1,156 @@
+"""Damaged directories before the reference's recovery: what stands is what was written, and its state is that of it."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model_tests.unit.damages import Damage, Kind, damaged, damages, first_changed, fuzzed
+from model_tests.unit.reference.log.test_recovery import PROFILE, SMALL, newest, written
+from reference.broker.producer_state import ProducerState
+from reference.log import file_names
+from reference.log.batch import RecordBatch
+from reference.log.reader import intact_batches
+from reference.log.recovery import Recovered, recover
+from reference.log.repairs import RepairKind
+from spec.vocabulary import LeaderEpoch, Offset, Timestamp
+
+SHIFTING: Final = {Kind.COPY, Kind.INSERT, Kind.REMOVE, Kind.REPEAT, Kind.SWAP}
+"""Damages that can put a whole batch where another one was, or take it out. If offsets still ascend that is not told
+from a log that was cleaned; the same is true of a segment that is cut between two batches.
+"""
+
+
+def left_behind(*, clean: bool) -> dict[str, bytes]:
+    """Every file of the directory that a stop or a crash left."""
+    with tempfile.TemporaryDirectory() as scratch:
+        partition = written(Path(scratch), rounds=4)
+        partition.close() if clean else partition.crash()
+        return {path.name: path.read_bytes() for path in sorted(Path(scratch).iterdir())}
+
+
+FILES: Final = left_behind(clean=False)
+STOPPED: Final = left_behind(clean=True)
+LOGS: Final = [name for name in FILES if name.endswith(file_names.LOG)]
+BATCHES: Final = [batch for name in LOGS for batch in intact_batches(FILES[name])]
+
+
+def some_damaged(files: dict[str, bytes]) -> st.SearchStrategy[dict[str, list[Damage]]]:
+    """Up to three of the files with something wrong."""
+    one = st.one_of([st.tuples(st.just(name), damages(len(content), most=2)) for name, content in files.items()])
+    return st.lists(one, min_size=1, max_size=3, unique_by=lambda wrong: wrong[0]).map(dict)
+
+
+@contextmanager
+def directory_of(files: dict[str, bytes]) -> Iterator[Path]:
+    """A directory with these files."""
+    directory = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    try:
+        for name, content in files.items():
+            (directory / name).write_bytes(content)
+        yield directory
+    finally:
+        shutil.rmtree(directory)
+
+
+def opened(directory: Path, *, clean: bool) -> tuple[Recovered, list[RecordBatch]]:
+    """What recovery makes of the directory, and the batches that can be read then."""
+    recovered = recover(directory, PROFILE, SMALL, clean=clean)
+    batches = list(recovered.log.batches)
+    recovered.log.release()
+    return recovered, batches
+
+
+def checked_part(batch: RecordBatch) -> RecordBatch:
+    """A batch without what no checksum covers."""
+    return batch.at(Offset(0), LeaderEpoch(0))
+
+
+CHECKED_PARTS: Final = [checked_part(batch) for batch in BATCHES]
+
+
+def written_before(files: dict[str, bytes]) -> list[RecordBatch]:
+    """The batches before the first damaged byte of the log."""
+    before: list[RecordBatch] = []
+    for name in LOGS:
+        changed = first_changed(FILES[name], files[name])
+        before += intact_batches(files[name][:changed])
+        if files[name] != FILES[name]:
+            break
+    return before
+
+
+def spoiled(files: dict[str, bytes], wrong: dict[str, list[Damage]]) -> dict[str, bytes]:
+    """All files, some of them damaged."""
+    return {name: damaged(content, wrong.get(name, ())) for name, content in files.items()}
+
+
+@fuzzed(share=0.5)
+@given(some_damaged(FILES))
+def test_after_a_crash_what_was_written_before_the_damage_stands(wrong: dict[str, list[Damage]]) -> None:
+    """The log is what was written up to the damage, every byte that is gone is named, the state is that of the log."""
+    files = spoiled(FILES, wrong)
+    before = written_before(files)
+
+    with directory_of(files) as directory:
+        recovered, batches = opened(directory, clean=False)
+        again, still = opened(directory, clean=False)
+
+    assert batches[: len(before)] == before
+    assert are_written(batches, files, wrong)
+    assert newest(recovered.state) == newest(followed(batches))
+    assert named(recovered) or sum(batch.size for batch in batches) == sum(len(files[name]) for name in LOGS)
+    assert all(repair.file in files for repair in recovered.repairs if repair.kind is not RepairKind.NO_STATE)
+    assert (still, newest(again.state)) == (batches, newest(recovered.state))
+    assert not named(again)
+
+
+@fuzzed(share=0.5)
+@given(some_damaged(STOPPED))
+def test_after_a_clean_stop_damage_beside_the_log_costs_no_batch(wrong: dict[str, list[Damage]]) -> None:
+    """Where only indexes, snapshots or checkpoints are damaged, every offset is found; else what was written before."""
+    files = spoiled(STOPPED, wrong)
+    before = written_before(files)
+
+    with directory_of(files) as directory:
+        recovered = recover(directory, PROFILE, SMALL, clean=True)
+        batches = list(recovered.log.batches)
+        each = [recovered.log.read(batch.last_offset, batch.last_offset + 1) for batch in before]
+        recovered.log.release()
+
+    assert batches[: len(before)] == before
+    assert each == [(batch,) for batch in before]
+    assert all(checked_part(batch) in CHECKED_PARTS for batch in batches)
+    assert all(repair.file in files for repair in recovered.repairs if repair.kind is not RepairKind.NO_STATE)
+
+
+def are_written(batches: list[RecordBatch], files: dict[str, bytes], wrong: dict[str, list[Damage]]) -> bool:
+    """Whether offsets ascend and nothing is there that was not written, nor missing between."""
+    parts = [checked_part(batch) for batch in batches]
+    ascend = all(one.last_offset < two.base_offset for one, two in pairwise(batches))
+    shifted = any(damage.kind in SHIFTING for name in LOGS for damage in wrong.get(name, ()))
+    if shifted or any(is_cut_between_batches(name, files[name]) for name in LOGS):
+        return ascend and all(part in CHECKED_PARTS for part in parts)
+    return ascend and parts == CHECKED_PARTS[: len(parts)]
+
+
+def is_cut_between_batches(name: str, content: bytes) -> bool:
+    return len(content) < len(FILES[name]) and sum(batch.size for batch in intact_batches(content)) == len(content)
+
+
+def named(recovered: Recovered) -> list[str]:
+    """What recovery says that it dropped of the log."""
+    dropped = (RepairKind.CUT_SEGMENT, RepairKind.REMOVED_SEGMENT)
+    return [repair.detail for repair in recovered.repairs if repair.kind in dropped]
+
+
+def followed(batches: list[RecordBatch]) -> ProducerState:
+    state = ProducerState(PROFILE)
+    state.rebuild(batches, Timestamp(0))
+    return state
