@@ -98,7 +98,10 @@ class Unrolling:
         return self.at(self._start, 0)
 
     def step(self, number: int) -> Term:
-        """Some action leads from the state of this step to the next one."""
+        """Some action leads from the state of this step to the next one, or nothing happens any more.
+
+        Without the latter, a violation after which nothing can happen would be missed among several depths.
+        """
         return self.at(self._step, number)
 
     def violation(self, claim: Claim) -> Term:
@@ -121,12 +124,15 @@ class Unrolling:
 
     def trace(self, model: Any, depth: int) -> Trace:
         """What happens in a model of so many steps."""
-        return tuple(self._happening(model, number) for number in range(depth))
+        happenings = (self._happening(model, number) for number in range(depth))
+        return tuple(happening for happening in happenings if happening is not None)
 
-    def _happening(self, model: Any, number: int) -> Happening:
+    def _happening(self, model: Any, number: int) -> Happening | None:
         def value(constant: Term) -> int:
             return int(python_value(model.eval(self._at_step(constant, number), model_completion=True)))
 
+        if value(self._chosen) == len(self._system.actions):
+            return None
         action = self._system.actions[value(self._chosen)]
         at, _ = self._points(action.over)
         return Happening(action.name, tuple(part if isinstance(part, int) else value(part) for part in at))
@@ -149,7 +155,7 @@ class Unrolling:
         return self._arguments.setdefault((sort.name, number), self._numbers.constant(f"{sort.name}.{number}"))
 
     def _transition(self) -> Term:
-        facts: list[Term] = [any_of(*(self._chosen == k for k, _ in enumerate(self._system.actions)))]
+        facts: list[Term] = [any_of(*(self._chosen == k for k in range(len(self._system.actions) + 1)))]
         after = self._before.state
         for number, action in enumerate(self._system.actions):
             guard, state = self._taken(action)

@@ -3,15 +3,16 @@ from dataclasses import replace
 import pytest
 
 from model_tests.verify.idempotence_searches import INSTANCES
+from spec import rules
 from spec.engines.bmc import search
 from spec.engines.explore import explore, replayed
 from spec.engines.finite import Finite, Vacuous, demand_all_happen, instance_of
-from spec.engines.verdict import Holds, Refuted, Unknown, passed
+from spec.engines.verdict import Happening, Holds, Refuted, Unknown, passed
 from spec.systems.deciding import remembered
 from spec.systems.idempotence.controls import CONTROLS, BrokenSystem
 from spec.systems.idempotence.stream import Knobs
 from spec.systems.idempotence.system import idempotence, sizes
-from spec.systems.language import State, System
+from spec.systems.language import Action, Claim, State, System, Variable, update
 
 COUNTS = {
     "all faults": (400, 2004),
@@ -142,6 +143,19 @@ def test_a_claim_that_is_false_at_the_start_is_named() -> None:
 
     assert explore(system, finite, [false]).verdict == Refuted("never", ())
     assert search(system, finite, 1, [false]).verdict == Refuted("never", ())
+
+
+def test_a_violation_at_the_end_of_everything_is_found() -> None:
+    """Bounded search asks several depths at once, also of a system in which nothing can happen after the violation."""
+    once = Action(
+        "happens_once", (), lambda state: iter((state.count() < 1,)), lambda s: s.but(count=update(s.count, to=1))
+    )
+    claim = Claim("never", rules.SEQ_ORDER, "It never happens.", (), lambda state: state.count() < 1)
+    system = System("ending", (Variable("count", (), 0),), (once,), (claim,), (), (), ())
+
+    verdict = search(system, instance_of(system, {}), 5, stride=5).verdict
+
+    assert verdict == Refuted("never", (Happening("happens_once", ()),))
 
 
 def test_a_write_outside_the_instance_is_an_error() -> None:
