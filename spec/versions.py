@@ -61,6 +61,8 @@ class Profile:
             before it is verified (group coordinator before 4.0); since, only where no generation is named.
         refused_commit_drops_pending: a transactional commit that the log refuses takes with it what the producer's
             transaction had pending for the same partitions, in memory alone (group coordinator before 4.0).
+        read_offsets_create_group: a coordinator that reads the log knows the group of every offset that it met, aborted
+            ones too (group coordinator of 4.0); before, of those that are still there.
         tombstone_drops_pending: a tombstone of an offset also drops what transactions have pending for it (group
             coordinator of 4.0).
         split_out_of_order: a proposed variant, in no release: a sequence below the expected one is answered
@@ -101,6 +103,7 @@ class Profile:
     offsets_lag_marker: bool = False
     commit_creates_group: bool = False
     refused_commit_drops_pending: bool = False
+    read_offsets_create_group: bool = True
     tombstone_drops_pending: bool = True
     split_out_of_order: bool = False
     max_sequence: int | None = MAX_SEQUENCE
@@ -136,6 +139,7 @@ KAFKA_3_9: Final = replace(
     offsets_lag_marker=True,
     commit_creates_group=True,
     refused_commit_drops_pending=True,
+    read_offsets_create_group=False,
     tombstone_drops_pending=False,
 )
 KAFKA_3_6: Final = replace(KAFKA_3_9, name="3.6", offsets_verified_first=False)

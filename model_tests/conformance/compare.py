@@ -17,6 +17,7 @@ from spec.vocabulary import ErrorCode
 
 MISSING: Final = "(missing)"
 RACY: Final = "racy: the markers of the transaction before were still on their way"
+LAGGING: Final = "lagging: the group's coordinator had not come to the marker yet (KAFKA-17507)"
 RACY_ERROR: Final = "racy_error: the name of the error depends on requests of other clients"
 
 
@@ -44,7 +45,13 @@ def undecided(found: tuple[Difference, ...], marks: Marks) -> str:
     """Why the recording itself says that these differences decide nothing; empty if it does not."""
     if marks.racy:
         return RACY
+    if marks.lagging and all(_is_lagging(difference, marks.lagging) for difference in found):
+        return LAGGING
     return RACY_ERROR if all(_is_accepted(difference, marks.accept_errors) for difference in found) else ""
+
+
+def _is_lagging(difference: Difference, groups: frozenset[str]) -> bool:
+    return any(difference.where.startswith(f"after.groups.{group}.") for group in groups)
 
 
 def _is_accepted(difference: Difference, errors: frozenset[str]) -> bool:
@@ -55,7 +62,8 @@ def _is_accepted(difference: Difference, errors: frozenset[str]) -> bool:
 
 
 def _is_error(where: str) -> bool:
-    return where.startswith("response.") and where.endswith((".error", ".error_code"))
+    by_partition = where.startswith("response.partitions.")
+    return by_partition or (where.startswith("response.") and where.endswith((".error", ".error_code")))
 
 
 def _state_differences(after: Json, seen: Seen, name: Name) -> Iterator[Difference]:

@@ -17,6 +17,7 @@ from model_tests.conformance.answers import (
     TransactionsListed,
 )
 from model_tests.conformance.on_reference_broker import Broker
+from model_tests.conformance.on_reference_groups import Groups
 from model_tests.conformance.on_reference_views import (
     appended,
     fetched,
@@ -65,6 +66,7 @@ class OnReference:
         self._numbers = {name: number for number, name in enumerate(partitions)}
         self._sent_at: dict[int, Timestamp] = {}
         self._broker = Broker(profile, [named(name) for name in partitions], segment_bytes)
+        self._groups = Groups(self._broker)
 
     def answer(self, request: Request) -> Answer:
         """Answer a request; then the markers that it set under way are written."""
@@ -75,7 +77,11 @@ class OnReference:
     def seen(self) -> Seen:
         """What is observable now."""
         partitions = {name: partition_view(self._broker.partitions[n]) for name, n in self._numbers.items()}
-        return Seen(partitions, {each: transaction_view(found) for each, found in self._broker.coordinator.listed()})
+        transactions = {
+            each: transaction_view(found, self._groups.shown(found.partitions))
+            for each, found in self._broker.coordinator.listed()
+        }
+        return Seen(partitions, transactions, self._groups.seen())
 
     def _answer(self, request: Request) -> Answer:
         match request:
@@ -109,7 +115,10 @@ class OnReference:
                 return self.end_txn(request)
             case ListTransactions():
                 return self.list_transactions(request)
-        raise NotImplementedError(f"{type(request).__name__} is not answered yet")
+        answer = self._groups.answer(request)
+        if answer is None:
+            raise NotImplementedError(f"{type(request).__name__} is not answered yet")
+        return answer
 
     # --- partitions -------------------------------------------------------------------------------------------
 
@@ -142,7 +151,8 @@ class OnReference:
             marker.committed,
             CoordinatorEpoch(marker.coordinator_epoch),
         )
-        errors = {name: self._broker.write_marker(self._number(name), told, version) for name in marker.partitions}
+        partitions = {name: self._groups.partition(name) for name in marker.partitions}
+        errors = {name: self._broker.write_marker(found, told, version) for name, found in partitions.items()}
         return MarkerWritten(told.producer_id, errors)
 
     def _number(self, partition: str) -> int:

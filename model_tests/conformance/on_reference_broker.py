@@ -5,10 +5,14 @@ from typing import Final
 
 from model_tests.conformance.on_reference_views import state_name
 from reference.broker.coordinator_errors import TransactionalIdNotFound
+from reference.broker.group_api import OffsetsVerification, TxnOffsetCommitRequest, handle_txn_offset_commit
+from reference.broker.group_coordinator import GroupConfig, GroupCoordinator
+from reference.broker.group_log import OffsetsTopic
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
 from reference.broker.markers import TxnMarker, write_marker
 from reference.broker.partition import Partition
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
+from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
 from reference.broker.transaction_log import TransactionLog
 from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
@@ -32,6 +36,12 @@ PRODUCER_EXPIRATION_MS: Final = 1500
 SETTINGS: Final = CoordinatorConfig(expiration_ms=2000)
 """Setting transactional.id.expiration.ms of the brokers whose ids were waited for."""
 
+OFFSETS_PARTITIONS: Final = 4
+"""Partitions of the offsets topic: as many as the recorded brokers had."""
+
+GROUP_SETTINGS: Final = GroupConfig(initial_delay_ms=0)
+"""Setting group.initial.rebalance.delay.ms of brokers on which a member joined alone."""
+
 MOST_CHANGES: Final = 3
 """Changes that an id makes by itself at most: its transaction is aborted, then it is forgotten."""
 
@@ -54,9 +64,11 @@ class Broker:
             for number in self.names
         }
         self._numbers = {name: number for number, name in self.names.items()}
+        self.offsets = OffsetsTopic(profile, OFFSETS_PARTITIONS)
         self._producer_ids = ProducerIdManager(BlockAllocator())
         self._log = TransactionLog(profile, partitions=1)
         self.coordinator = self._elected(CoordinatorEpoch(0))
+        self.groups = self._elected_of_groups()
 
     def _elected(self, epoch: CoordinatorEpoch) -> TransactionCoordinator:
         coordinator = TransactionCoordinator(
@@ -65,9 +77,16 @@ class Broker:
         coordinator.elect(STATE_PARTITION, epoch)
         return coordinator
 
+    def _elected_of_groups(self) -> GroupCoordinator:
+        coordinator = GroupCoordinator(self._profile, self.offsets, self.clock, GROUP_SETTINGS)
+        for number in self.offsets.names():
+            coordinator.elect(number)
+        return coordinator
+
     def settle(self) -> None:
-        """Write the markers that are owed."""
+        """Write the markers that are owed, and take over the offsets that they decide about."""
         self.coordinator.send_markers()
+        self.groups.take_over_decided()
 
     # --- partitions -------------------------------------------------------------------------------------------
 
@@ -78,30 +97,41 @@ class Broker:
         )
         return handle_produce(self.partitions, request, verify)
 
-    def write_marker(self, number: int, marker: TxnMarker, version: int) -> ErrorCode:
+    def write_marker(self, name: TopicPartition, marker: TxnMarker, version: int) -> ErrorCode:
         """Answer WriteTxnMarkers about one partition."""
-        partition = self.partitions.get(number)
-        if partition is None:
-            return UnknownTopicOrPartition.code
         try:
-            write_marker(partition, marker, version, self.clock.now)
+            if name.topic == OFFSETS_TOPIC:
+                self.groups.write_marker(name.partition, marker, version)
+            elif name in self._numbers:
+                write_marker(self.partitions[self._numbers[name]], marker, version, self.clock.now)
+            else:
+                return UnknownTopicOrPartition.code
         except Refusal as refusal:
             return refusal.code
         return ErrorCode.NONE
 
     def _send_marker(self, partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
-        if partition not in self._numbers:
+        if partition.topic != OFFSETS_TOPIC and partition not in self._numbers:
             return None
-        return self.write_marker(self._numbers[partition], marker, MARKERS_VERSION)
+        return self.write_marker(partition, marker, MARKERS_VERSION)
+
+    def commit_in_transaction(self, request: TxnOffsetCommitRequest) -> dict[TopicPartition, ErrorCode]:
+        """Answer TxnOffsetCommit."""
+        partitions = dict(enumerate(self.offsets.partitions))
+        verification = OffsetsVerification(
+            self._profile, self.coordinator, partitions, self.offsets.names(), request.version, self.clock.now
+        )
+        return handle_txn_offset_commit(self.groups, request, verification, self.names.values())
 
     # --- what the recorder did --------------------------------------------------------------------------------
 
     def restart(self, epoch: CoordinatorEpoch) -> None:
         """Load everything again; the rest of the block of producer ids is lost."""
-        for partition in self.partitions.values():
+        for partition in (*self.partitions.values(), *self.offsets.partitions):
             partition.restart(self.clock.now)
         self._producer_ids.restart()
         self.coordinator = self._elected(epoch)
+        self.groups = self._elected_of_groups()
 
     def await_state(self, transactional_id: str, states: Sequence[str]) -> None:
         """Let time pass until a transactional id has one of these states."""

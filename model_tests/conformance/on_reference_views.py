@@ -97,8 +97,12 @@ def _shown(batch: RecordBatch) -> SeenBatch:
 
 def partition_view(partition: Partition) -> SeenPartition:
     """What is observable of a partition."""
-    producers = tuple(_described(producer) for producer in partition.describe_producers())
-    return SeenPartition(producers, partition.high_watermark, partition.last_stable)
+    return SeenPartition(producers_of(partition), partition.high_watermark, partition.last_stable)
+
+
+def producers_of(partition: Partition) -> tuple[SeenProducer, ...]:
+    """The producers that a partition knows."""
+    return tuple(_described(producer) for producer in partition.describe_producers())
 
 
 def _described(producer: ActiveProducer) -> SeenProducer:
@@ -111,15 +115,15 @@ def _described(producer: ActiveProducer) -> SeenProducer:
     )
 
 
-def transaction_view(metadata: TransactionMetadata) -> SeenTransaction:
-    """What is observable of a transactional id."""
+def transaction_view(metadata: TransactionMetadata, partitions: tuple[str, ...]) -> SeenTransaction:
+    """What is observable of a transactional id, with its partitions as a session names them."""
     return SeenTransaction(
         state_name(metadata.state),
         metadata.producer_id,
         metadata.epoch,
         metadata.timeout_ms,
         metadata.started_ms >= 0,
-        names_of(metadata.partitions),
+        partitions,
     )
 
 

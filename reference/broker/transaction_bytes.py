@@ -1,4 +1,4 @@
-"""Kafka's generated message format, as far as `__transaction_state` has it: fixed and flexible versions."""
+"""Kafka's generated message format, as far as the coordinators' logs have it: fixed and flexible versions."""
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +13,7 @@ LONGEST_VARINT: Final = 5
 
 
 class MalformedState(ValueError):
-    """A record of the transaction log cannot be read."""
+    """A record of a coordinator's log cannot be read."""
 
 
 class BytesOut:
@@ -42,6 +42,18 @@ class BytesOut:
         """A string with its length before it."""
         data = value.encode()
         self._length(len(data), ">h")
+        self._out += data
+
+    def string_or_none(self, value: str | None) -> None:
+        """A string that may not be there."""
+        if value is None:
+            self._length(-1, ">h")
+        else:
+            self.string(value)
+
+    def sized(self, data: bytes) -> None:
+        """Bytes with their length before them."""
+        self._length(len(data), ">i")
         self._out += data
 
     def array(self, items: Sequence[Item] | None, write: Callable[["BytesOut", Item], None]) -> None:
@@ -95,13 +107,29 @@ class Reader:
 
     def string(self) -> str:
         """A string with its length before it."""
+        found = self.string_or_none()
+        if found is None:
+            raise MalformedState("a string that is not there")
+        return found
+
+    def string_or_none(self) -> str | None:
+        """A string that may not be there."""
         length = self._length(">h")
+        if length == -1:
+            return None
         if length < 0:
             raise MalformedState(f"a string of length {length}")
         try:
             return self._taken(length).decode()
         except UnicodeDecodeError as damage:
             raise MalformedState(f"a string that is not UTF-8: {damage}") from damage
+
+    def sized(self) -> bytes:
+        """Bytes with their length before them."""
+        length = self._length(">i")
+        if length < 0:
+            raise MalformedState(f"bytes of length {length}")
+        return self._taken(length)
 
     def array(self, read: Callable[["Reader"], Item]) -> tuple[Item, ...] | None:
         """Items with their number before them."""

@@ -1,0 +1,114 @@
+"""The requests of groups at their broker: unknown partitions, versions of requests, old clients (KafkaApis)."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Final, NamedTuple
+
+from reference.broker.coordinator_errors import CoordinatorNotAvailable
+from reference.broker.group_coordinator import GroupCoordinator, TransactionalCommit
+from reference.broker.group_errors import told as told_to_member
+from reference.broker.group_requests import NOBODY, Claim, FetchedOffset, Offsets
+from reference.broker.ids import ProducerIdentity
+from reference.broker.transaction_metadata import TopicPartition
+from reference.broker.verification import Verification
+from reference.errors import InvalidProducerEpoch, InvalidTxnState, Refusal
+from spec import rules
+from spec.vocabulary import NO_SEQUENCE, ErrorCode
+
+LOADING_SINCE: Final = 2
+"""First version of TxnOffsetCommit whose clients know COORDINATOR_LOAD_IN_PROGRESS."""
+
+
+@dataclass(frozen=True, slots=True)
+class TxnOffsetCommitRequest:
+    """TxnOffsetCommit; before version 3 it cannot claim to be a member's."""
+
+    version: int
+    transactional_id: str
+    group: str
+    producer: ProducerIdentity
+    offsets: Offsets
+    claim: Claim = NOBODY
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsVerification(Verification):
+    """The verification of one TxnOffsetCommit; no sequence waits for it."""
+
+    abortable_since: ClassVar[int] = 4
+    adds_since: ClassVar[int] = 5
+
+    def told(self, refusal: Refusal) -> Refusal:
+        """The coordinator's refusal as the version of TxnOffsetCommit can say it."""
+        if refusal.code is ErrorCode.TRANSACTION_ABORTABLE and self.version < self.abortable_since:
+            return InvalidTxnState(rules.TXN_REGISTERED_BEFORE_DATA, **refusal.values)
+        if refusal.code is ErrorCode.PRODUCER_FENCED:
+            return InvalidProducerEpoch(rules.FENCE_STALE_EPOCH, **refusal.values)
+        return told_to_member(refusal)
+
+
+Answers = dict[TopicPartition, ErrorCode]
+
+
+def handle_txn_offset_commit(
+    coordinator: GroupCoordinator,
+    request: TxnOffsetCommitRequest,
+    verification: OffsetsVerification,
+    existing: Collection[TopicPartition],
+) -> Answers:
+    """Answer TxnOffsetCommit, partition by partition; those that do not exist keep no other from being committed."""
+
+    def commit(offsets: Offsets) -> None:
+        number = coordinator.shards.topic.number_of(request.group)
+        asked = TransactionalCommit(request.version, request.group, request.producer, offsets, request.claim)
+        coordinator.commit_in_transaction(
+            asked,
+            lambda: verification.guard_for(request.transactional_id, number, request.producer, NO_SEQUENCE),
+        )
+
+    answers = committed(request.offsets, existing, commit)
+    return {partition: told(request.version, error) for partition, error in answers.items()}
+
+
+def told(version: int, error: ErrorCode) -> ErrorCode:
+    """The error as a client of the version of TxnOffsetCommit knows it."""
+    if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < LOADING_SINCE:
+        return CoordinatorNotAvailable.code
+    return error
+
+
+def handle_offset_commit(
+    coordinator: GroupCoordinator, group: str, offsets: Offsets, claim: Claim, existing: Collection[TopicPartition]
+) -> Answers:
+    """Answer OffsetCommit, partition by partition."""
+    return committed(offsets, existing, lambda known: coordinator.commit_offsets(group, known, claim))
+
+
+def committed(offsets: Offsets, existing: Collection[TopicPartition], commit: Callable[[Offsets], None]) -> Answers:
+    """Commit the offsets of partitions that exist; all of them have the same answer."""
+    known = {partition: offset for partition, offset in offsets.items() if partition in existing}
+    error = ErrorCode.NONE
+    if known:
+        try:
+            commit(known)
+        except Refusal as refusal:
+            error = refusal.code
+    return {partition: error if partition in known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for partition in offsets}
+
+
+class OffsetsAnswer(NamedTuple):
+    """The answer to OffsetFetch; an error of the whole group tells no partition."""
+
+    error: ErrorCode
+    partitions: Mapping[TopicPartition, FetchedOffset] = MappingProxyType({})
+
+
+def handle_offset_fetch(
+    coordinator: GroupCoordinator, group: str, partitions: Collection[TopicPartition], require_stable: bool
+) -> OffsetsAnswer:
+    """Answer OffsetFetch."""
+    try:
+        return OffsetsAnswer(ErrorCode.NONE, coordinator.fetch_offsets(group, partitions, require_stable))
+    except Refusal as refusal:
+        return OffsetsAnswer(refusal.code)

@@ -1,0 +1,312 @@
+"""The group coordinator: offsets of groups, plain and in transactions, and who may commit them (GroupCoordinator).
+
+The offsets partition of a group takes part in transactions like any other. What was appended is taken over from the
+records themselves, so that a coordinator that loads them later knows the same.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+from reference.broker.group_checks import check_commit
+from reference.broker.group_errors import (
+    GroupIdNotFound,
+    IllegalGeneration,
+    InvalidGroupId,
+    InvalidSessionTimeout,
+    MemberIdRequired,
+    UnknownMemberId,
+    UnstableOffsetCommit,
+)
+from reference.broker.group_log import OffsetsTopic
+from reference.broker.group_membership import INITIAL_DELAY_MS, Membership
+from reference.broker.group_metadata import ClassicGroup
+from reference.broker.group_offsets import GroupOffsets
+from reference.broker.group_record import Key, OffsetKey, OffsetValue
+from reference.broker.group_requests import (
+    NO_GENERATION,
+    NO_MEMBER,
+    NOBODY,
+    Claim,
+    FetchedOffset,
+    JoinAnswer,
+    JoinReply,
+    JoinRequest,
+    Offsets,
+    SyncAnswer,
+    SyncReply,
+    SyncRequest,
+)
+from reference.broker.group_shards import GroupShards, Shard
+from reference.broker.ids import ProducerIdentity
+from reference.broker.markers import TxnMarker, told_transaction_version
+from reference.broker.transaction_log import Skipped
+from reference.broker.transaction_metadata import TopicPartition
+from reference.clock import Clock
+from reference.errors import NotLeaderOrFollower, Refusal
+from spec.versions import Profile
+from spec.vocabulary import ErrorCode, Origin, ProducerId
+
+WITHOUT_GROUP_SINCE: Final = 6
+"""First version of TxnOffsetCommit whose clients know GROUP_ID_NOT_FOUND."""
+
+RETENTION_MS: Final = 7 * 24 * 60 * 60 * 1000
+"""Default of offsets.retention.minutes: seven days."""
+
+AskVerified: TypeAlias = Callable[[], int]
+"""Asks the transaction's coordinator about the offsets partition: the guard of the append, or a refusal."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupConfig:
+    """A broker's settings: bounds of session timeouts, delay of a first generation, retention of offsets."""
+
+    min_session_timeout_ms: int = 6_000
+    max_session_timeout_ms: int = 1_800_000
+    initial_delay_ms: int = INITIAL_DELAY_MS
+    retention_ms: int = RETENTION_MS
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionalCommit:
+    """TxnOffsetCommit: offsets that the producer's transaction decides about."""
+
+    version: int
+    group: str
+    producer: ProducerIdentity
+    offsets: Offsets
+    claim: Claim = NOBODY
+
+
+class Decided(NamedTuple):
+    """A transaction whose marker is on the offsets partition, and whose offsets wait to be taken over."""
+
+    offsets: GroupOffsets
+    producer_id: ProducerId
+    committed: bool
+
+
+class GroupCoordinator:
+    """One node's coordinator of groups; the offsets partitions outlive it.
+
+    Attributes:
+        shards: what it coordinates.
+        members: how its groups come to their generations.
+        decided: transactions whose offsets are taken over some time after their markers (KAFKA-17507).
+    """
+
+    __slots__ = ("_profile", "clock", "config", "decided", "members", "shards")
+
+    def __init__(self, profile: Profile, topic: OffsetsTopic, clock: Clock, config: GroupConfig | None = None) -> None:
+        """A coordinator that leads no offsets partition yet."""
+        self._profile = profile
+        self.clock = clock
+        self.config = config or GroupConfig()
+        self.shards = GroupShards(profile, topic, clock)
+        self.members = Membership(clock, self._store, topic.new_member_id, self.config.initial_delay_ms)
+        self.decided: list[Decided] = []
+
+    # --- election ---------------------------------------------------------------------------------------------
+
+    def elect(self, number: int) -> list[Skipped]:
+        """Lead an offsets partition, and read it; what could not be read."""
+        self.shards.begin_loading(number)
+        return self.shards.load(number)
+
+    def resign(self, number: int) -> None:
+        """Another node leads the partition now; members that wait are sent there."""
+        shard = self.shards.resign(number)
+        for group in () if shard is None else shard.groups.values():
+            self.members.dismiss(group, ErrorCode.NOT_COORDINATOR)
+
+    # --- offsets ----------------------------------------------------------------------------------------------
+
+    def commit_offsets(self, group: str, offsets: Offsets, claim: Claim) -> None:
+        """Commit offsets at once.
+
+        Raises:
+            Refusal: the claim is no member's, or the coordinator cannot answer now; nothing is committed.
+        """
+        shard = self.shards.of_group(group)
+        found = shard.groups.get(group)
+        if found is None:
+            # [offsets.generation_fence]
+            if claim.generation > NO_GENERATION:
+                raise IllegalGeneration(group=group, got=claim.generation)
+            found = shard.create(group)
+        check_commit(found, claim, transactional=False)
+        self._heard_of(found, claim)
+        shard.write(self._records(group, offsets))
+
+    def commit_in_transaction(self, asked: TransactionalCommit, verified: AskVerified) -> None:
+        """Put offsets into the producer's transaction, once its coordinator has said that they belong there.
+
+        Raises:
+            Refusal: the transaction or the group says no; nothing is pending then.
+        """
+        check_group_id(asked.group)
+        shard = self.shards.of_group(asked.group)
+        if self._profile.commit_creates_group:
+            shard.create(asked.group)
+        if not self._profile.offsets_verified_first:
+            self._check_transactional(shard, asked)
+        guard = verified()
+        if self._profile.offsets_verified_first:
+            self._check_transactional(shard, asked)
+        self._write_pending(shard, asked, guard)
+
+    def _check_transactional(self, shard: Shard, asked: TransactionalCommit) -> None:
+        group = shard.groups.get(asked.group) or self._created(shard, asked)
+        if self._profile.commits_fenced_by_generation:
+            check_commit(group, asked.claim, transactional=True)
+            self._heard_of(group, asked.claim)
+
+    def _created(self, shard: Shard, asked: TransactionalCommit) -> ClassicGroup:
+        """The group of a commit that names no generation of it."""
+        # [offsets.generation_fence]
+        if asked.claim.generation > NO_GENERATION:
+            if asked.version >= WITHOUT_GROUP_SINCE:
+                raise GroupIdNotFound(group=asked.group)
+            raise IllegalGeneration(group=asked.group, got=asked.claim.generation)
+        return shard.create(asked.group)
+
+    def _write_pending(self, shard: Shard, asked: TransactionalCommit, guard: int) -> None:
+        records = self._records(asked.group, asked.offsets)
+        try:
+            shard.write(records, asked.producer, guard)
+        except Refusal:
+            if self._profile.refused_commit_drops_pending:
+                keys = [OffsetKey(asked.group, partition) for partition in asked.offsets]
+                shard.offsets.drop_pending(asked.producer.producer_id, keys)
+            raise
+
+    def _records(self, group: str, offsets: Offsets) -> list[tuple[Key, bytes | None]]:
+        now = self.clock.now
+        return [
+            (OffsetKey(group, partition), OffsetValue(told.offset, told.metadata, now, told.leader_epoch).encode())
+            for partition, told in offsets.items()
+        ]
+
+    def _heard_of(self, group: ClassicGroup, claim: Claim) -> None:
+        member = group.members.get(claim.member_id)
+        if member is not None:
+            member.heard_of(self.clock.now)
+
+    def fetch_offsets(
+        self, group: str, partitions: Iterable[TopicPartition], require_stable: bool
+    ) -> dict[TopicPartition, FetchedOffset]:
+        """The committed offsets of a group.
+
+        Args:
+            group: its name.
+            partitions: those that are asked about.
+            require_stable: tell none that an open transaction may still change.
+
+        Raises:
+            Refusal: the coordinator cannot answer now.
+        """
+        offsets = self.shards.of_group(group).offsets
+        return {partition: fetched(offsets, OffsetKey(group, partition), require_stable) for partition in partitions}
+
+    # --- markers ----------------------------------------------------------------------------------------------
+
+    def write_marker(self, number: int, marker: TxnMarker, version: int) -> None:
+        """Append one marker to an offsets partition as WriteTxnMarkers of `version` asks, and end the transaction.
+
+        Raises:
+            Refusal: the marker is stale, or another node leads the partition; nothing has changed.
+        """
+        try:
+            shard = self.shards.numbered(number)
+        except Refusal as refusal:
+            raise NotLeaderOrFollower(partition=number) from refusal
+        batch = marker.batch(self.clock.now)
+        transaction_version = told_transaction_version(marker, version)
+        placed = shard.partition.append(batch, Origin.COORDINATOR, marker_version=transaction_version)
+        if self._profile.offsets_lag_marker:
+            self.decided.append(Decided(shard.offsets, marker.producer_id, marker.committed))
+        else:
+            shard.follow(batch, placed.first_offset)
+
+    def take_over_decided(self) -> None:
+        """Take over or drop the offsets of transactions whose markers were answered already."""
+        decided, self.decided = self.decided, []
+        for each in decided:
+            each.offsets.complete(each.producer_id, each.committed)
+
+    # --- members ----------------------------------------------------------------------------------------------
+
+    def join(self, asked: JoinRequest, reply: JoinReply) -> None:
+        """JoinGroup; the answer comes when the generation is complete."""
+        try:
+            self.members.join(self._group_to_join(asked), asked, reply)
+        except MemberIdRequired as refusal:
+            reply(JoinAnswer(refusal.code, str(refusal.values["member_id"])))
+        except Refusal as refusal:
+            reply(JoinAnswer(refusal.code, asked.member_id))
+
+    def _group_to_join(self, asked: JoinRequest) -> ClassicGroup:
+        check_group_id(asked.group)
+        if not self.config.min_session_timeout_ms <= asked.session_timeout_ms <= self.config.max_session_timeout_ms:
+            raise InvalidSessionTimeout(timeout_ms=asked.session_timeout_ms)
+        shard = self.shards.of_group(asked.group)
+        if asked.group not in shard.groups and asked.member_id != NO_MEMBER:
+            raise UnknownMemberId(group=asked.group, member=asked.member_id)
+        return shard.create(asked.group)
+
+    def sync(self, asked: SyncRequest, reply: SyncReply) -> None:
+        """SyncGroup; the answer comes when the leader has assigned."""
+        try:
+            self.members.sync(self._known(asked.group, asked.claim.member_id), asked, reply)
+        except Refusal as refusal:
+            reply(SyncAnswer(refusal.code))
+
+    def heartbeat(self, group: str, claim: Claim) -> None:
+        """Heartbeat.
+
+        Raises:
+            Refusal: the claim is no member's of the current generation, or the next one is being made.
+        """
+        self.members.heartbeat(self._known(group, claim.member_id), claim)
+
+    def leave(self, group: str, member_id: str, group_instance_id: str | None = None) -> None:
+        """LeaveGroup of one member.
+
+        Raises:
+            Refusal: there is no such member.
+        """
+        self.members.leave(self._known(group, member_id), member_id, group_instance_id)
+
+    def _known(self, group: str, member_id: str) -> ClassicGroup:
+        check_group_id(group)
+        found = self.shards.of_group(group).groups.get(group)
+        if found is None:
+            raise UnknownMemberId(group=group, member=member_id)
+        return found
+
+    def _store(self, group: ClassicGroup) -> None:
+        self.shards.of_group(group.group).store(group)
+
+    def pass_time(self) -> None:
+        """Whatever is due by now happens in every group."""
+        for shard in self.shards.read():
+            for group in tuple(shard.groups.values()):
+                self.members.pass_time(group)
+
+
+def check_group_id(group: str) -> None:
+    """Only plain offsets may belong to a group without a name."""
+    if not group:
+        raise InvalidGroupId(group=group)
+
+
+def fetched(offsets: GroupOffsets, key: OffsetKey, require_stable: bool) -> FetchedOffset:
+    """What is told of one offset."""
+    # [offsets.stable_fetch]
+    if require_stable and offsets.is_unstable(key):
+        return FetchedOffset(UnstableOffsetCommit.code)
+    recorded = offsets.committed.get(key)
+    if recorded is None:
+        return FetchedOffset()
+    value = recorded.value
+    return FetchedOffset(ErrorCode.NONE, value.offset, value.metadata, value.leader_epoch)

@@ -1,0 +1,102 @@
+"""What a group coordinator refuses, by Kafka's error code."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from reference.broker.coordinator_errors import CoordinatorLoadInProgress, CoordinatorNotAvailable, NotCoordinator
+from reference.errors import Refusal
+from spec import rules
+from spec.vocabulary import ErrorCode
+
+
+class IllegalGeneration(Refusal):
+    """The request is from another generation of the group."""
+
+    code = ErrorCode.ILLEGAL_GENERATION
+    rule = rules.OFFSETS_GENERATION_FENCE
+
+
+class UnknownMemberId(Refusal):
+    """The group has no such member."""
+
+    code = ErrorCode.UNKNOWN_MEMBER_ID
+    rule = rules.OFFSETS_GENERATION_FENCE
+
+
+class FencedInstanceId(Refusal):
+    """A newer member has taken over the static instance."""
+
+    code = ErrorCode.FENCED_INSTANCE_ID
+    rule = rules.OFFSETS_GENERATION_FENCE
+
+
+class RebalanceInProgress(Refusal):
+    """The members of the group are about to change; the member joins again."""
+
+    code = ErrorCode.REBALANCE_IN_PROGRESS
+
+
+class InconsistentGroupProtocol(Refusal):
+    """The member and the group have no protocol in common."""
+
+    code = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+
+class InvalidGroupId(Refusal):
+    """The name of the group is empty."""
+
+    code = ErrorCode.INVALID_GROUP_ID
+
+
+class InvalidSessionTimeout(Refusal):
+    """The session timeout is outside of what the broker allows."""
+
+    code = ErrorCode.INVALID_SESSION_TIMEOUT
+
+
+class MemberIdRequired(Refusal):
+    """The member is to join again with the id that it is given here."""
+
+    code = ErrorCode.MEMBER_ID_REQUIRED
+
+
+class GroupIdNotFound(Refusal):
+    """There is no such group."""
+
+    code = ErrorCode.GROUP_ID_NOT_FOUND
+
+
+class UnstableOffsetCommit(Refusal):
+    """An open transaction may still change the offset."""
+
+    code = ErrorCode.UNSTABLE_OFFSET_COMMIT
+    rule = rules.OFFSETS_STABLE_FETCH
+
+
+class InvalidCommitOffsetSize(Refusal):
+    """The record of the offsets is larger than the log takes."""
+
+    code = ErrorCode.INVALID_COMMIT_OFFSET_SIZE
+
+
+TOLD: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
+    {
+        ErrorCode.NETWORK_EXCEPTION: CoordinatorLoadInProgress,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: CoordinatorNotAvailable,
+        ErrorCode.NOT_ENOUGH_REPLICAS: CoordinatorNotAvailable,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: CoordinatorNotAvailable,
+        ErrorCode.REQUEST_TIMED_OUT: CoordinatorNotAvailable,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER: NotCoordinator,
+        ErrorCode.KAFKA_STORAGE_ERROR: NotCoordinator,
+        ErrorCode.MESSAGE_TOO_LARGE: InvalidCommitOffsetSize,
+        ErrorCode.RECORD_LIST_TOO_LARGE: InvalidCommitOffsetSize,
+    }
+)
+"""What a member is told when the offsets partition refuses; any other error is told as it is."""
+
+
+def told(refusal: Refusal) -> Refusal:
+    """A refusal of the offsets partition as a member of a group can be told it."""
+    named = TOLD.get(refusal.code)
+    return refusal if named is None else named(log=refusal.code.name)

@@ -1,0 +1,310 @@
+"""How a group comes to its generations: members join, the leader assigns, sessions expire (GroupCoordinator)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from reference.broker.group_errors import (
+    IllegalGeneration,
+    InconsistentGroupProtocol,
+    MemberIdRequired,
+    RebalanceInProgress,
+    UnknownMemberId,
+)
+from reference.broker.group_metadata import ClassicGroup, Member
+from reference.broker.group_requests import (
+    NO_MEMBER,
+    Claim,
+    JoinAnswer,
+    JoinReply,
+    JoinRequest,
+    SyncAnswer,
+    SyncReply,
+    SyncRequest,
+)
+from reference.clock import Clock
+from reference.errors import Refusal
+from spec.vocabulary import ErrorCode, GroupState
+
+INITIAL_DELAY_MS: Final = 3000
+"""Default of group.initial.rebalance.delay.ms."""
+
+Store: TypeAlias = Callable[[ClassicGroup], None]
+"""Writes a generation into the log, or refuses."""
+
+
+@dataclass(slots=True)
+class Membership:
+    """The members of the groups of one coordinator.
+
+    Attributes:
+        store: writes a generation into the log.
+        new_member_id: an id for a client that no member has had.
+        initial_delay_ms: how long a first generation waits for more members.
+    """
+
+    clock: Clock
+    store: Store
+    new_member_id: Callable[[str], str]
+    initial_delay_ms: int = INITIAL_DELAY_MS
+
+    # --- JoinGroup --------------------------------------------------------------------------------------------
+
+    def join(self, group: ClassicGroup, asked: JoinRequest, reply: JoinReply) -> None:
+        """A member joins, or joins again; it is answered when the generation is complete.
+
+        Raises:
+            MemberIdRequired: a new member is told its id.
+            Refusal: it cannot be a member.
+        """
+        if not group.supports(asked.protocol_type, tuple(name for name, _ in asked.protocols)):
+            raise InconsistentGroupProtocol(group=group.group, protocol_type=asked.protocol_type)
+        if asked.member_id == NO_MEMBER:
+            self._join_new(group, asked, reply)
+        elif group.promised.pop(asked.member_id, None) is not None:
+            self._add(group, asked.member_id, asked, reply)
+        else:
+            self._join_again(group, group.current(asked.member_id, asked.group_instance_id), asked, reply)
+
+    def _join_new(self, group: ClassicGroup, asked: JoinRequest, reply: JoinReply) -> None:
+        member_id = self.new_member_id(asked.group_instance_id or asked.client_id)
+        if asked.group_instance_id is not None:
+            replaced = group.static_member(asked.group_instance_id)
+            if replaced is not None:
+                self._replace(group, replaced, member_id, asked, reply)
+                return
+        elif asked.must_know_id:
+            group.promised[member_id] = self.clock.now + asked.session_timeout_ms
+            raise MemberIdRequired(member_id=member_id)
+        self._add(group, member_id, asked, reply)
+
+    def _add(self, group: ClassicGroup, member_id: str, asked: JoinRequest, reply: JoinReply) -> None:
+        member = Member(
+            member_id,
+            asked.group_instance_id,
+            asked.client_id,
+            asked.client_host,
+            asked.session_timeout_ms,
+            asked.rebalance_timeout_ms,
+            asked.protocols,
+            joining=reply,
+        )
+        if not group.members:
+            group.protocol_type = asked.protocol_type
+        group.grew = group.state is GroupState.PREPARING_REBALANCE and group.initial_until_ms >= 0
+        group.members[member_id] = member
+        group.leader = group.leader or member_id
+        self._prepare(group)
+
+    def _replace(
+        self, group: ClassicGroup, replaced: Member, member_id: str, asked: JoinRequest, reply: JoinReply
+    ) -> None:
+        """A static instance comes back as a new member; the old one is fenced, and all else stays as it was."""
+        self._give_up(replaced, ErrorCode.FENCED_INSTANCE_ID)
+        was_leader = group.is_leader(replaced)
+        same = replaced.protocols == asked.protocols
+        members = list(group.members.values())
+        replaced.member_id, replaced.protocols = member_id, asked.protocols
+        group.members = {member.member_id: member for member in members}
+        if was_leader:
+            group.leader = member_id
+        replaced.heard_of(self.clock.now)
+        if group.state is GroupState.STABLE and same:
+            self.store(group)
+            reply(self._joined(group, replaced))
+            return
+        replaced.joining = reply
+        self._prepare(group)
+
+    def _join_again(self, group: ClassicGroup, member: Member, asked: JoinRequest, reply: JoinReply) -> None:
+        unchanged = member.protocols == asked.protocols
+        known_generation = group.state is GroupState.COMPLETING_REBALANCE or (
+            group.state is GroupState.STABLE and not group.is_leader(member)
+        )
+        if known_generation and unchanged:
+            reply(self._joined(group, member))
+            return
+        member.protocols, member.joining = asked.protocols, reply
+        self._prepare(group)
+
+    def _joined(self, group: ClassicGroup, member: Member) -> JoinAnswer:
+        told = group.told() if group.is_leader(member) else ()
+        return JoinAnswer(
+            ErrorCode.NONE, member.member_id, group.generation, group.protocol, group.leader or NO_MEMBER, told
+        )
+
+    def _give_up(self, member: Member, error: ErrorCode) -> None:
+        """Answer whatever a member waits for with an error."""
+        if member.joining is not None:
+            member.joining(JoinAnswer(error, member.member_id))
+        if member.syncing is not None:
+            member.syncing(SyncAnswer(error))
+        member.joining = member.syncing = None
+
+    # --- the rebalance ----------------------------------------------------------------------------------------
+
+    def _prepare(self, group: ClassicGroup) -> None:
+        """A generation is to be made; whoever has joined waits for the others."""
+        now = self.clock.now
+        if group.state is not GroupState.PREPARING_REBALANCE:
+            if group.state is GroupState.COMPLETING_REBALANCE:
+                self._propagate(group, ErrorCode.REBALANCE_IN_PROGRESS)
+            first = group.state is GroupState.EMPTY
+            patience = group.rebalance_timeout_ms
+            group.initial_until_ms = now + max(patience, self.initial_delay_ms) if first else -1
+            group.deadline_ms = now + (self.initial_delay_ms if first else patience)
+            group.enter(GroupState.PREPARING_REBALANCE, now)
+        self._try_complete(group)
+
+    def _try_complete(self, group: ClassicGroup) -> None:
+        """Make the generation if nobody is waited for any more."""
+        if group.state is not GroupState.PREPARING_REBALANCE:
+            return
+        due = self.clock.now >= group.deadline_ms
+        if due and group.grew and self.clock.now < group.initial_until_ms:
+            group.grew = False
+            group.deadline_ms = min(self.clock.now + self.initial_delay_ms, group.initial_until_ms)
+        elif due or (group.initial_until_ms < 0 and group.have_all_joined):
+            self._complete(group)
+
+    def _complete(self, group: ClassicGroup) -> None:
+        """Those who have joined are the next generation; a static member may still come."""
+        now = self.clock.now
+        group.members = {
+            member_id: member
+            for member_id, member in group.members.items()
+            if member.joining is not None or member.group_instance_id is not None
+        }
+        joined = [member for member in group.members.values() if member.joining is not None]
+        if group.members and not joined:
+            group.deadline_ms = now + group.rebalance_timeout_ms
+            return
+        if group.leader not in {member.member_id for member in joined}:
+            group.leader = joined[0].member_id if joined else None
+        group.generation += 1
+        group.protocol = group.vote() if joined else None
+        group.enter(GroupState.COMPLETING_REBALANCE if joined else GroupState.EMPTY, now)
+        if not joined:
+            self._store_empty(group)
+        self._answer_joined(group, joined)
+
+    def _store_empty(self, group: ClassicGroup) -> None:
+        try:
+            self.store(group)
+        except Refusal:
+            return  # the next generation says it again
+
+    def _answer_joined(self, group: ClassicGroup, joined: list[Member]) -> None:
+        for member in joined:
+            reply, member.joining = member.joining, None
+            member.heard_of(self.clock.now)
+            if reply is not None:
+                reply(self._joined(group, member))
+
+    # --- SyncGroup --------------------------------------------------------------------------------------------
+
+    def sync(self, group: ClassicGroup, asked: SyncRequest, reply: SyncReply) -> None:
+        """A member asks for its assignment; the leader brings them all.
+
+        Raises:
+            Refusal: it is no member of this generation, or the next one is being made.
+        """
+        member = self.in_generation(group, asked.claim)
+        if group.state is GroupState.PREPARING_REBALANCE:
+            raise RebalanceInProgress(group=group.group)
+        if group.state is GroupState.STABLE:
+            member.heard_of(self.clock.now)
+            reply(SyncAnswer(ErrorCode.NONE, member.assignment))
+            return
+        member.syncing = reply
+        if group.is_leader(member):
+            self._assign(group, asked)
+
+    def _assign(self, group: ClassicGroup, asked: SyncRequest) -> None:
+        """Write down the leader's assignment; then every member is told its own."""
+        for member in group.members.values():
+            member.assignment = asked.assignments.get(member.member_id, b"")
+        before = group.state
+        group.enter(GroupState.STABLE, self.clock.now)
+        try:
+            self.store(group)
+        except Refusal as refusal:
+            group.state = before
+            for member in group.members.values():
+                member.assignment = b""
+            self._propagate(group, refusal.code)
+            self._prepare(group)
+            return
+        self._propagate(group, ErrorCode.NONE)
+
+    def _propagate(self, group: ClassicGroup, error: ErrorCode) -> None:
+        for member in group.members.values():
+            reply, member.syncing = member.syncing, None
+            if reply is not None:
+                member.heard_of(self.clock.now)
+                reply(SyncAnswer(error, member.assignment if error is ErrorCode.NONE else b""))
+
+    # --- Heartbeat, LeaveGroup, time --------------------------------------------------------------------------
+
+    def in_generation(self, group: ClassicGroup, claim: Claim) -> Member:
+        """The member that a request comes from, in the generation that it names.
+
+        Raises:
+            Refusal: there is none.
+        """
+        if group.state in (GroupState.EMPTY, GroupState.DEAD):
+            raise UnknownMemberId(group=group.group, member=claim.member_id)
+        member = group.current(claim.member_id, claim.group_instance_id)
+
+        # [offsets.generation_fence]
+        if claim.generation != group.generation:
+            raise IllegalGeneration(current=group.generation, got=claim.generation)
+        return member
+
+    def heartbeat(self, group: ClassicGroup, claim: Claim) -> None:
+        """A member lives.
+
+        Raises:
+            RebalanceInProgress: it must join again.
+            Refusal: it is no member of this generation.
+        """
+        member = self.in_generation(group, claim)
+        member.heard_of(self.clock.now)
+        if group.state is GroupState.PREPARING_REBALANCE:
+            raise RebalanceInProgress(group=group.group)
+
+    def leave(self, group: ClassicGroup, member_id: str, group_instance_id: str | None = None) -> None:
+        """A member leaves; a static one may be named by its instance alone.
+
+        Raises:
+            Refusal: there is no such member.
+        """
+        if group_instance_id is None and group.promised.pop(member_id, None) is not None:
+            self._try_complete(group)
+            return
+        static = None if group_instance_id is None or member_id else group.static_member(group_instance_id)
+        self._remove(group, static or group.current(member_id, group_instance_id))
+
+    def _remove(self, group: ClassicGroup, member: Member) -> None:
+        self._give_up(member, ErrorCode.UNKNOWN_MEMBER_ID)
+        del group.members[member.member_id]
+        if group.is_leader(member):
+            group.leader = next(iter(group.members), None)
+        if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
+            self._prepare(group)
+        else:
+            self._try_complete(group)
+
+    def dismiss(self, group: ClassicGroup, error: ErrorCode) -> None:
+        """Whoever waits for an answer gets this one."""
+        for member in group.members.values():
+            self._give_up(member, error)
+
+    def pass_time(self, group: ClassicGroup) -> None:
+        """Whatever is due by now happens: sessions expire, a rebalance goes on without those who are late."""
+        now = self.clock.now
+        group.promised = {member_id: until for member_id, until in group.promised.items() if until > now}
+        for member in tuple(group.members.values()):
+            if member.deadline_ms <= now and not member.is_waiting:
+                self._remove(group, member)
+        self._try_complete(group)
