@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from model_tests.conformance.fields import Fields, Json
+from model_tests.conformance.lagging import NONE_LAGGING, lagging
 from model_tests.conformance.recorded_requests import request_of
 from model_tests.conformance.requests import (
     AddOffsetsToTxn,
@@ -57,10 +58,17 @@ DEFAULT_SEGMENT_BYTES: Final = 2**30
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What the recorder says of a step that another run might have answered otherwise."""
+    """What the recording says of a step that another run might have answered otherwise.
+
+    Attributes:
+        racy: markers were still on their way.
+        accept_errors: the names of the error that depend on other clients.
+        lagging: groups that are seen as they were before a marker that their partition has already.
+    """
 
     racy: bool = False
     accept_errors: frozenset[str] = frozenset()
+    lagging: frozenset[str] = frozenset()
 
 
 NO_MARKS: Final = Marks()
@@ -119,7 +127,8 @@ def session_of(value: object) -> Session:
     profile = _profile(fields)
     partitions = _partitions(fields.within("topics"))
     recorded = [Fields.of(f"session {session} step {n}", step) for n, step in enumerate(fields.items("steps"))]
-    steps = tuple(_step(step, origin) for step, origin in zip(recorded, _origins(recorded), strict=True))
+    lags = profile.offsets_lag_marker
+    steps = tuple(_step(step, origin, lags=lags) for step, origin in zip(recorded, _origins(recorded), strict=True))
     segment_bytes = fields.within("config").integer("segment.bytes", 14, 2**31 - 1, default=DEFAULT_SEGMENT_BYTES)
     return Session(session, family, profile, partitions, steps, segment_bytes)
 
@@ -148,17 +157,24 @@ def _origins(steps: Sequence[Fields]) -> list[int]:
     return origins
 
 
-def _step(fields: Fields, origin: int) -> Step:
+def _step(fields: Fields, origin: int, *, lags: bool) -> Step:
     response = fields.within("response")
     response.text("error")
     after = fields.within("after").values if "after" in fields.values else None
     api = fields.text("api")
     request = request_of(api, fields, origin)
-    return Step(api, request, fields.within("request").values, response.values, after, _marks(fields))
+    return Step(
+        api,
+        request,
+        fields.within("request").values,
+        response.values,
+        after,
+        _marks(fields, lagging(after) if lags and after else NONE_LAGGING),
+    )
 
 
-def _marks(fields: Fields) -> Marks:
+def _marks(fields: Fields, late: frozenset[str]) -> Marks:
     racy = fields.flag("racy", default=False)
     if "racy_error" not in fields.values:
-        return Marks(racy) if racy else NO_MARKS
-    return Marks(racy, frozenset(str(error) for error in fields.items("accept_errors")))
+        return Marks(racy, lagging=late) if racy or late else NO_MARKS
+    return Marks(racy, frozenset(str(error) for error in fields.items("accept_errors")), late)
