@@ -41,3 +41,8 @@ class Planted:
             for change in self.patches:
                 stack.enter_context(patch.object(change.owner, change.name, change.instead))
             yield
+
+
+def defect(name: str, rule: Rule, owner: object, method: str, instead: object) -> Planted:
+    """A defect of one function, method or constant."""
+    return Planted(name, rule, (Patch(owner, method, instead),))

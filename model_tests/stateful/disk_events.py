@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from model_tests.stateful import disk_invariants as invariants
-from model_tests.stateful.disk_history import NOTHING, Known, is_abort
-from model_tests.stateful.disk_world import DiskWorld
+from model_tests.stateful.disk_cleaning import DiskCleaning
+from model_tests.stateful.disk_history import NOTHING, Known
 from model_tests.stateful.events import Choices
 from reference.broker.producer_entry import NO_GUARD
 from reference.log import file_names
@@ -21,7 +21,7 @@ KEYS: Final = (b"a", b"b", b"c")
 UNLIMITED_BYTES: Final = 2**31 - 1
 
 
-class DiskEvents(DiskWorld):
+class DiskEvents(DiskCleaning):
     """A partition on disk, and what may happen to it next."""
 
     # --- producers and coordinator ----------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class DiskEvents(DiskWorld):
         self.reads_committed(begins, choose.pick((UNLIMITED_BYTES, 300, 1)))
         self.reads_uncommitted(begins)
 
-    # --- truncation, retention, compaction --------------------------------------------------------------------
+    # --- truncation, retention --------------------------------------------------------------------------------
 
     def replica_truncates(self, number: int) -> None:
         """The log is cut at an offset, as after a change of leader."""
@@ -146,55 +146,6 @@ class DiskEvents(DiskWorld):
             offset = Choices(number).pick(offsets)
             self.happens(f"the log start goes to {offset}")
             self.partition.disk.advance_start(offset)
-
-    def cleaner_compacts(self, number: int) -> None:
-        """A pass of the cleaner, from where the last one ended or from the start."""
-        if not self.setting.compacts:
-            return
-        choose = Choices(number)
-        self.now = Timestamp(self.now + choose.pick((30, 1)))
-        first_dirty = choose.pick((self.cleaned, 0))
-        self.happens(f"cleaning from {first_dirty}")
-        self.cleaned = int(self.partition.clean(self.now, first_dirty).end)
-        self.cleaning_was_right()
-
-    def cleaning_was_right(self) -> None:
-        """What cleaning removed is aborted, older than another record of its key, or an old tombstone."""
-        start = self.partition.log_start
-        left = {
-            int(batch.base_offset + record.offset_delta): record.value
-            for batch in self.partition.disk.batches
-            if not batch.is_control
-            for record in batch.records()
-        }
-        records = self.history.records
-        gone = [offset for offset in records if offset >= start and offset not in left]
-        kept_for = [offset for offset in gone if not self.is_removable(offset)]
-        wanted = {**left, **{offset: records[offset].value for offset in kept_for}}
-        said = f"cleaned to {self.cleaned}: {kept_for} had to stay; {self.said}"
-        seen = invariants.ReadThrough(
-            said, tuple(sorted(left.items())), tuple(sorted(wanted.items())), self.circumstances
-        )
-        invariants.lso_read_committed(seen, self.ledger)
-        for offset in gone:
-            del records[offset]
-        for offset in records:
-            if offset < self.cleaned:
-                self.history.seen_by_cleaner.setdefault(offset, self.now)
-
-    def is_removable(self, offset: int) -> bool:
-        """Whether nobody needs the record any more."""
-        record = self.history.records[offset]
-        marker = self.history.outcome(offset, record.producer_id) if record.transactional else None
-        if marker is not None and is_abort(marker):
-            return True
-        later = (
-            o for o, other in self.history.records.items() if offset < o < self.cleaned and other.key == record.key
-        )
-        if any(self.history.is_visible(other) for other in later):
-            return True
-        seen_at = self.history.seen_by_cleaner.get(offset)
-        return record.value is None and seen_at is not None and seen_at + 20 <= self.now
 
     # --- the broker's end and return --------------------------------------------------------------------------
 

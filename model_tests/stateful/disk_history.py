@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from reference.broker.producer_entry import ProducerEntry
 from reference.log.batch import RecordBatch
-from spec.vocabulary import ControlType
+from spec.vocabulary import ControlType, ProducerId
 
 NOTHING: Final = -1
 WINDOW: Final = 5
@@ -26,6 +27,27 @@ class Known(NamedTuple):
 
 
 Producers = dict[int, Known]
+
+
+class Header(NamedTuple):
+    """What the header of a batch tells of its producer, also of an emptied one; of a marker no sequence or offset."""
+
+    producer_id: int
+    epoch: int
+    last_sequence: int = NOTHING
+    last_offset: int = NOTHING
+
+
+def header_of(batch: RecordBatch) -> Header:
+    """What is still told of a producer when the records of its batch are gone."""
+    told = Header(batch.producer_id, batch.producer_epoch)
+    return told if batch.is_control else told._replace(last_sequence=batch.last_sequence, last_offset=batch.last_offset)
+
+
+def last_told_by(producer_id: int, known: Known) -> Header:
+    """The header that must stay of an active producer: its newest data, or else a marker with its epoch."""
+    told = Header(producer_id, known.epoch)
+    return told._replace(last_sequence=known.window[-1][0], last_offset=known.window[-1][1]) if known.window else told
 
 
 class Ended(NamedTuple):
@@ -74,6 +96,20 @@ def replayed(batches: Iterable[RecordBatch], producers: Producers) -> Producers:
         if batch.producer_id != NOTHING and known != Known():
             after[batch.producer_id] = known
     return after
+
+
+def knowledge(producers: dict[ProducerId, ProducerEntry]) -> Producers:
+    """What a partition, or a snapshot, knows of producers, as the machine remembers it."""
+    known = {
+        int(pid): Known(
+            int(entry.epoch),
+            int(entry.coordinator_epoch),
+            int(entry.txn_first_offset),
+            tuple((int(b.last_sequence), int(b.last_offset), b.offset_delta) for b in entry.batches),
+        )
+        for pid, entry in producers.items()
+    }
+    return {pid: entry for pid, entry in known.items() if entry != Known()}
 
 
 @dataclass(slots=True)

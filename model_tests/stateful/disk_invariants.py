@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from model_tests.stateful.disk_history import NOTHING, Ended, Known, Producers
+from model_tests.stateful.disk_history import NOTHING, Ended, Header, Known, Producers, last_told_by
 from model_tests.stateful.ledger import Ledger
 from reference.broker.partition import FetchResult
 from reference.log.batch import RecordBatch
@@ -201,7 +201,28 @@ def seq_state_recoverable(derived: Derived, ledger: Ledger) -> None:
     agrees = any(is_shrunk(derived.producers, told) for told in derived.told)
     holds = agrees and (derived.warned or not derived.expected_warning)
     said = f"known {derived.producers}, told {derived.told}, warned {derived.warned}; {derived.said}"
-    ledger.expect(rules.SEQ_STATE_RECOVERABLE, holds, said, derived.circumstances)
+    if derived.producers or derived.expected_warning or derived.told != ({},):
+        ledger.expect(rules.SEQ_STATE_RECOVERABLE, holds, said, derived.circumstances)
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """A pass of the cleaner, and the headers of the log before and after; all that is known is active."""
+
+    said: str
+    known: Producers
+    before: frozenset[Header]
+    after: frozenset[Header]
+    circumstances: Circumstances
+
+
+@evidences(rules.SEQ_STATE_RECOVERABLE, Layer.STATEFUL)
+def cleaning_keeps_producers(cleaned: Cleaned, ledger: Ledger) -> None:
+    """Cleaning does not undo fencing, nor does it forget the last sequence of an active producer."""
+    wanted = {last_told_by(producer_id, known) for producer_id, known in cleaned.known.items()} & cleaned.before
+    if wanted:
+        said = f"the log no longer tells {sorted(wanted - cleaned.after)}; {cleaned.said}"
+        ledger.expect(rules.SEQ_STATE_RECOVERABLE, wanted <= cleaned.after, said, cleaned.circumstances)
 
 
 def is_shrunk(producers: Producers, told: Producers) -> bool:

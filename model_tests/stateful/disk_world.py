@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from model_tests.stateful import disk_invariants as invariants
-from model_tests.stateful.disk_history import NOTHING, Ended, History, Known, Producers, replayed
+from model_tests.stateful.disk_history import NOTHING, Ended, History, Known, Producers, knowledge, replayed
 from model_tests.stateful.ledger import Ledger
 from reference.broker.partition import READ_COMMITTED, READ_UNCOMMITTED, FetchResult
-from reference.broker.producer_entry import NO_GUARD, ProducerEntry
+from reference.broker.producer_entry import NO_GUARD
 from reference.client.completed_fetch import delivered
 from reference.errors import Refusal
 from reference.log import file_names, snapshot_file
@@ -24,7 +24,7 @@ from reference.log.repairs import RepairKind
 from spec import rules
 from spec.rules import Circumstances
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import ErrorCode, Origin, ProducerId, Timestamp
+from spec.vocabulary import ErrorCode, Origin, Timestamp
 
 LATEST: Final = 8  # events that a message tells
 MEMORY: Final = Path("/dev/shm")  # a directory in memory, where the system has one
@@ -289,17 +289,3 @@ class DiskWorld:
         below = all(batch.base_offset < self.partition.high_watermark for batch in result.batches)
         seen = self.offsets()
         self.ledger.expect(rules.LSO_BOUNDS, below and result.aborted is None, str(seen))
-
-
-def knowledge(producers: dict[ProducerId, ProducerEntry]) -> Producers:
-    """What a partition, or a snapshot, knows of producers, as the machine remembers it."""
-    known = {
-        int(pid): Known(
-            int(entry.epoch),
-            int(entry.coordinator_epoch),
-            int(entry.txn_first_offset),
-            tuple((int(b.last_sequence), int(b.last_offset), b.offset_delta) for b in entry.batches),
-        )
-        for pid, entry in producers.items()
-    }
-    return {pid: entry for pid, entry in known.items() if entry != Known()}

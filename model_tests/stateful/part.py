@@ -1,11 +1,15 @@
-"""The stateful part of `eos verify`: the machine runs, and each rule is told how often it was at stake."""
+"""The stateful part of `eos verify`: the machines run, and each rule is told how often it was at stake."""
 
 import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from model_tests.stateful.disk_invariants import DISK_RULES
+from model_tests.stateful.disk_machine import DiskMachine
 from model_tests.stateful.idempotence import ForgetfulMachine, IdempotenceMachine
 from model_tests.stateful.ledger import Broken, Ledger, Violation
 from model_tests.verify.effort import hypothesis_settings
@@ -14,7 +18,7 @@ from spec import rules
 from spec.evidence import Layer
 from spec.rules import Rule
 
-RULES: Final = (
+IDEMPOTENCE_RULES: Final = (
     rules.SEQ_FIRST,
     rules.SEQ_SUCCESSOR,
     rules.SEQ_EPOCH_RESET,
@@ -26,40 +30,88 @@ RULES: Final = (
     rules.FENCE_STALE_EPOCH,
     rules.FENCE_EPOCH_MONOTONE,
 )
-"""The rules that the machine has invariants for."""
+"""The rules that the machine over producers and replicas has invariants for."""
+
+RULES: Final = (*IDEMPOTENCE_RULES, *DISK_RULES)
+"""The rules that the machines have invariants for."""
 
 EXAMPLES: Final = {Effort.QUICK: 240, Effort.DEFAULT: 400, Effort.DEEP: 5000}
-"""A run of this machine is cheap: the quick efforts get more of them than other state machines."""
+"""A run of these machines is cheap: the quick efforts get more of them than other state machines."""
 
 FORGETFUL_SHARE: Final = 5
 """One in so many examples is run with producer state that expires."""
 
+DISK_EXAMPLES: Final = {Effort.QUICK: 120, Effort.DEFAULT: 400, Effort.DEEP: 5000}
+"""Examples of the machine over the log on disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What the runs of one machine came to.
+
+    Attributes:
+        rules: that its invariants answer for.
+        failures: rules that broke, or what stopped the machine.
+        beside: the account of the same machine in circumstances in which some of the rules are not claimed.
+    """
+
+    rules: Sequence[Rule]
+    ledger: Ledger
+    failures: tuple[Violation | str, ...]
+    seconds: float
+    beside: Ledger = field(default_factory=Ledger)
+
+    def results(self) -> tuple[Result, ...]:
+        """What the runs say about each rule."""
+        return tuple(result(rule, self.ledger, self.failures, self.seconds / len(self.rules)) for rule in self.rules)
+
+    def known(self, rule: Rule) -> int:
+        """Violations of a rule where it is not claimed."""
+        return self.ledger.known[rule] + self.beside.known[rule]
+
 
 def evidence(effort: Effort) -> Part:
+    """Run the machines, and say of each rule what they found."""
+    accounts = (on_producers(effort), on_disk(effort))
+    ledgers = [ledger for account in accounts for ledger in (account.ledger, account.beside)]
+    failures = [failure for account in accounts for failure in account.failures]
+    return Part(
+        name="stateful",
+        results=tuple(result for account in accounts for result in account.results()),
+        extra={
+            "examples": sum(ledger.runs for ledger in ledgers),
+            "steps": sum(ledger.steps for ledger in ledgers),
+            "known": sum(ledger.known.total() for ledger in ledgers),
+            "known_by_rule": {rule.id: account.known(rule) for account in accounts for rule in account.rules},
+        },
+        failures=tuple(failure for failure in failures if isinstance(failure, str)),
+    )
+
+
+def on_producers(effort: Effort) -> Account:
     """Run the machine with state retained, and a smaller number of runs with state that expires."""
     chosen = settings(hypothesis_settings(effort), max_examples=EXAMPLES[effort])
     fewer = settings(chosen, max_examples=EXAMPLES[effort] // FORGETFUL_SHARE)
     retained, forgetful = Ledger(), Ledger()
     started = time.monotonic()
-    failures = [
+    failures = (
         *failures_of(IdempotenceMachine, retained, chosen),
         *failures_of(ForgetfulMachine, forgetful, fewer),
-    ]
-    seconds = time.monotonic() - started
-    return Part(
-        name="stateful",
-        results=tuple(result(rule, retained, failures, seconds) for rule in RULES),
-        extra={
-            "examples": retained.runs + forgetful.runs,
-            "steps": retained.steps + forgetful.steps,
-            "known": sum(retained.known.values()) + sum(forgetful.known.values()),
-            "known_by_rule": {rule.id: retained.known[rule] + forgetful.known[rule] for rule in RULES},
-        },
-        failures=tuple(str(failure) for failure in failures if not isinstance(failure, Violation)),
     )
+    return Account(IDEMPOTENCE_RULES, retained, failures, time.monotonic() - started, forgetful)
 
 
-def failures_of(machine: type[IdempotenceMachine], ledger: Ledger, chosen: settings) -> list[Violation | str]:
+def on_disk(effort: Effort) -> Account:
+    """Run the machine over one partition on disk."""
+    chosen = settings(hypothesis_settings(effort), max_examples=DISK_EXAMPLES[effort])
+    ledger, started = Ledger(), time.monotonic()
+    failures = failures_of(DiskMachine, ledger, chosen)
+    return Account(DISK_RULES, ledger, tuple(failures), time.monotonic() - started)
+
+
+def failures_of(
+    machine: type[IdempotenceMachine | DiskMachine], ledger: Ledger, chosen: settings
+) -> list[Violation | str]:
     """Run a machine on an account of its own, and say what broke: rules, or the machine itself."""
     accounted = type(machine.__name__, (machine,), {"ledger": ledger})
     try:
@@ -83,7 +135,7 @@ def told(error: BaseException) -> Violation | str:
     return f"the machine stopped: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
-def result(rule: Rule, ledger: Ledger, failures: list[Violation | str], seconds: float) -> Result:
+def result(rule: Rule, ledger: Ledger, failures: Iterable[Violation | str], seconds: float) -> Result:
     """What the runs say about a rule; of one that was never at stake they say nothing, and that is a failure."""
     broken = next((found for found in failures if isinstance(found, Violation) and found.rule == rule), None)
     return Result(
@@ -91,7 +143,7 @@ def result(rule: Rule, ledger: Ledger, failures: list[Violation | str], seconds:
         layer=Layer.STATEFUL,
         verdict=Verdict.VIOLATED if broken else Verdict.HOLDS,
         count=ledger.at_stake[rule],
-        seconds=round(seconds / len(RULES), 3),
+        seconds=round(seconds, 3),
         figures={
             "examples": ledger.runs,
             "steps": ledger.steps,

@@ -1,11 +1,24 @@
 """The log on disk in runs from a tape: every rule holds and is at stake; the machine has the same events."""
 
 import inspect
+from collections import Counter
+from collections.abc import Iterator
 
-from model_tests.stateful.disk_invariants import DISK_RULES
+import pytest
+
+from model_tests.stateful import disk_invariants
+from model_tests.stateful.disk_events import DiskEvents
+from model_tests.stateful.disk_history import Header, Known
+from model_tests.stateful.disk_invariants import DISK_RULES, Cleaned, Derived, cleaning_keeps_producers
 from model_tests.stateful.disk_machine import DiskMachine
 from model_tests.stateful.disk_runs import DISK_ACTIONS, run_on_disk
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.disk_world import DiskSetting
+from model_tests.stateful.ledger import USUAL, Ledger
+from reference.log.batch import data_batch
+from reference.log.record import Record
+from spec import rules
+from spec.versions import KAFKA_3_9_UNVERIFIED
+from spec.vocabulary import Timestamp
 
 
 def test_runs_from_a_tape_keep_every_rule() -> None:
@@ -17,6 +30,92 @@ def test_runs_from_a_tape_keep_every_rule() -> None:
 
     assert [] == ledger.broken
     assert set(DISK_RULES) == {rule for rule in DISK_RULES if ledger.at_stake[rule]}
+
+
+CIRCUMSTANCES = {
+    "a cut in the middle of a write": " cuts ",
+    "a wrong byte": "leaves byte",
+    "an index that is missing": "index is missing",
+    "an index that is rubbish": "index is rubbish",
+    "an older snapshot": ".snapshot is wrong",
+    "no snapshot": "all snapshots are missing",
+    "truncation": "truncation to",
+    "compaction": "cleaning from",
+    "retention": "retention",
+    "a log start that advanced": "the log start goes to",
+}
+"""What led to a state that was read from disk, as an event says it."""
+
+
+@pytest.fixture
+def derivations(monkeypatch: pytest.MonkeyPatch) -> list[Derived]:
+    """Every state that was held against its log and snapshots."""
+    seen: list[Derived] = []
+    check = disk_invariants.seq_state_recoverable
+
+    def noted(derived: Derived, ledger: Ledger) -> None:
+        seen.append(derived)
+        check(derived, ledger)
+
+    monkeypatch.setattr(disk_invariants, "seq_state_recoverable", noted)
+    return seen
+
+
+def test_state_is_recovered_in_all_circumstances(derivations: list[Derived]) -> None:
+    """Crash points, lost files, truncation, compaction and retention all come before a state that is looked at."""
+    for seed in range(100):
+        run_on_disk(seed, Ledger(asks_decision=False))
+
+    reached = Counter(name for name, said in CIRCUMSTANCES.items() for d in derivations if said in d.said)
+    assert [] == [name for name in CIRCUMSTANCES if reached[name] < 10]
+    assert sum(1 for derived in derivations if derived.expected_warning and derived.warned) >= 10
+
+
+@pytest.fixture
+def world() -> Iterator[DiskEvents]:
+    """A partition on disk of a version that asks for no verification, and nothing in it."""
+    world = DiskEvents(DiskSetting(profile=KAFKA_3_9_UNVERIFIED), Ledger())
+    yield world
+    world.ends()
+
+
+def test_a_client_stays_in_the_transaction_that_the_partition_forgot(world: DiskEvents) -> None:
+    """No message was left: nobody would refuse a batch outside the transaction, and its log would not open again."""
+    record = Record(0, 0, b"k", b"v")
+    world.appends(
+        data_batch([record], producer_id=7, epoch=0, base_sequence=0, timestamp=Timestamp(0), transactional=True)
+    )
+    world.partition.advance_high_watermark(1)
+    world.partition.disk.advance_start(1)
+    world.broker_crashes(0)
+
+    world.producer_appends(0)
+    world.broker_crashes(0)
+
+    assert ({}, 1) == (world.known, world.partition.log_end)
+    assert world.has_forgotten_transaction(7)
+    assert [] == world.ledger.broken
+
+
+@pytest.mark.parametrize(
+    ("known", "header"),
+    [
+        (Known(epoch=1, window=((4, 9, 0),)), Header(7, 1, 4, 9)),
+        (Known(epoch=2, coordinator_epoch=0), Header(7, 2)),
+    ],
+    ids=["last sequence", "epoch of a marker"],
+)
+def test_cleaning_may_not_forget_a_producer(known: Known, header: Header) -> None:
+    """What the log told before of an active producer it tells after, or the rule of recoverable state is broken."""
+    right, wrong, never_there = Ledger(), Ledger(), Ledger()
+
+    cleaning_keeps_producers(Cleaned("", {7: known}, frozenset({header}), frozenset({header}), USUAL), right)
+    cleaning_keeps_producers(Cleaned("", {7: known}, frozenset({header}), frozenset(), USUAL), wrong)
+    cleaning_keeps_producers(Cleaned("", {7: known}, frozenset(), frozenset(), USUAL), never_there)
+
+    assert [1, 1, 0] == [ledger.at_stake[rules.SEQ_STATE_RECOVERABLE] for ledger in (right, wrong, never_there)]
+    assert [] == right.broken
+    assert [rules.SEQ_STATE_RECOVERABLE] == [broken.rule for broken in wrong.broken]
 
 
 def test_a_seed_is_a_run_on_disk() -> None:

@@ -11,7 +11,7 @@ from model_tests.stateful import part
 from model_tests.stateful.actions import ACTIONS, EXPIRY
 from model_tests.stateful.idempotence import ForgetfulMachine, IdempotenceMachine
 from model_tests.stateful.ledger import Ledger, Violation
-from model_tests.stateful.part import RULES, failures_of
+from model_tests.stateful.part import IDEMPOTENCE_RULES, failures_of
 from model_tests.verify.results import Verdict
 from spec import rules
 
@@ -38,7 +38,7 @@ def test_the_reference_keeps_every_rule(retained: tuple[Ledger, list[Violation |
     assert [] == failures
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@pytest.mark.parametrize("rule", IDEMPOTENCE_RULES, ids=lambda rule: rule.id)
 def test_every_rule_was_at_stake(retained: tuple[Ledger, list[Violation | str]], rule: rules.Rule) -> None:
     """An invariant that was never asked about anything has shown nothing."""
     ledger, _ = retained
@@ -92,7 +92,7 @@ def test_the_machine_and_runs_from_a_tape_have_the_same_events() -> None:
 
 def test_invariants_carry_the_names_of_rules() -> None:
     """Each rule that the machine answers for is the name of one of its invariants."""
-    assert [] == [rule.id for rule in RULES if not hasattr(IdempotenceMachine, rule.id.replace(".", "_"))]
+    assert [] == [rule.id for rule in IDEMPOTENCE_RULES if not hasattr(IdempotenceMachine, rule.id.replace(".", "_"))]
 
 
 def takes_a_number(method: object) -> bool:

@@ -1,0 +1,84 @@
+"""The stateful part: which rules it brings, that a defect turns the right one red, and what counts as evidence."""
+
+from typing import Final
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+from model_tests.mutants.of_disk import OF_DISK
+from model_tests.stateful import part
+from model_tests.stateful.disk_invariants import DISK_RULES
+from model_tests.stateful.disk_machine import DiskMachine
+from model_tests.stateful.ledger import Ledger
+from model_tests.verify.results import Effort, Verdict
+from spec import rules
+from spec.evidence import Layer
+
+SMALL: Final = settings(
+    max_examples=150,
+    stateful_step_count=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def test_the_disk_machine_brings_evidence_for_its_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every rule of the log on disk holds, and was at stake more than once."""
+    monkeypatch.setenv("CI", "1")
+
+    results = part.on_disk(Effort.QUICK).results()
+
+    assert list(DISK_RULES) == [result.rule for result in results]
+    assert {Layer.STATEFUL} == {result.layer for result in results}
+    assert [] == [str(result) for result in results if not result.passed or result.count < 2]
+
+
+def test_the_part_brings_the_rules_of_both_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One result for each rule, and figures over all runs."""
+    monkeypatch.setattr(part, "EXAMPLES", {Effort.QUICK: 5})
+    monkeypatch.setattr(part, "DISK_EXAMPLES", {Effort.QUICK: 5})
+
+    brought = part.evidence(Effort.QUICK)
+
+    assert list(part.RULES) == [result.rule for result in brought.results]
+    assert {rules.SEQ_STATE_RECOVERABLE, rules.LSO_BOUNDS, rules.FENCE_COORDINATOR_EPOCH} <= set(part.RULES)
+    assert isinstance(known := brought.extra["known_by_rule"], dict)
+    assert {rule.id for rule in part.RULES} == set(known)
+    assert () == brought.failures
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "snapshot without epochs",
+        "cleaner drops the last batch of a producer",
+        "log start does not bound",
+        "stable offset falls",
+        "unreplicated markers decide",
+        "readers pass the last stable offset",
+        "committed noted as aborted",
+        "any coordinator writes",
+    ],
+)
+def test_a_defect_of_the_disk_log_turns_its_rule_red(name: str) -> None:
+    """Hypothesis finds it, and the result of the rule that it breaks says so."""
+    planted = next(planted for planted in OF_DISK if planted.name == name)
+    ledger = Ledger(asks_decision=False)
+
+    with planted.in_place():
+        failures = part.failures_of(DiskMachine, ledger, SMALL)
+
+    results = part.Account(DISK_RULES, ledger, tuple(failures), 1.0).results()
+    red = {result.rule.id: result.detail for result in results if result.verdict is Verdict.VIOLATED}
+    assert planted.rule.id in red
+    assert red[planted.rule.id].startswith(f"[{planted.rule.id}] by invariant: ")
+
+
+def test_a_rule_that_was_never_at_stake_has_no_evidence() -> None:
+    """Runs that never asked about a rule say nothing of it."""
+    results = part.Account(DISK_RULES, Ledger(runs=100, steps=5000), (), 1.0).results()
+
+    assert [] == [result.rule.id for result in results if result.passed]
