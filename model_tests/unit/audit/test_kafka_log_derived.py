@@ -1,18 +1,21 @@
-import random
 import shutil
 from pathlib import Path
 
 import pytest
+from crc32c import crc32c
+from hypothesis import given
+from hypothesis import strategies as st
 
+from model_tests.traces.audit_findings import Verdict
 from model_tests.traces.audit_log import audit_log, surroundings
 from model_tests.traces.kafka_log_derived import parse_epochs, parse_rows, parse_snapshot
 from model_tests.traces.kafka_log_folders import list_logs
 from model_tests.traces.kafka_log_segment import Damage
-from model_tests.verify.effort import effort_from_environment
-from model_tests.verify.results import Effort
+from model_tests.unit.damages import Damage as Damaged
+from model_tests.unit.damages import damaged, damages, fuzzed
 
-DAMAGED_FILES = 100_000 if effort_from_environment() is Effort.DEEP else 1000
 SNAPSHOT = f"{5693:020}.snapshot"
+SNAPSHOT_FIELDS = [0, 2, 6]  # version, checksum, count
 
 
 @pytest.mark.parametrize(
@@ -31,6 +34,18 @@ def test_a_damaged_snapshot_is_named(recordings: Path, at: int, new: bytes, posi
 
     assert parse_snapshot(bytes(content), SNAPSHOT, 0, damage) is None
     assert [(bad.position, bad.message[: len(message)]) for bad in damage] == [(position, message)]
+
+
+def test_a_snapshot_that_counts_wrongly_is_named(recordings: Path) -> None:
+    """Also where the checksum was made to fit the count."""
+    content = (recordings / "kafka-3.9.0" / "orders-2" / SNAPSHOT).read_bytes()
+    counted = (10**9).to_bytes(4, "big") + content[10:]
+    damage: list[Damage] = []
+
+    read = parse_snapshot(content[:2] + crc32c(counted).to_bytes(4, "big") + counted, SNAPSHOT, 0, damage)
+
+    assert read is None
+    assert [(bad.position, bad.message[:23]) for bad in damage] == [(10, "1000000000 entries need")]
 
 
 def test_an_entry_cut_short_is_named_and_the_others_read() -> None:
@@ -54,42 +69,50 @@ def test_damaged_leader_epochs_are_named(content: bytes) -> None:
     assert len(damage) == 1
 
 
-def spoiled(content: bytes, chance: random.Random) -> bytes:
-    """The bytes with one thing wrong."""
-    at, kind = chance.randrange(len(content) + 1), chance.randrange(5)
-    if kind == 0:
-        return content[:at]
-    if kind == 1:
-        return content[:at] + chance.randbytes(chance.randint(1, 50)) + content[at:]
-    if kind == 2:
-        return content[:at] + content[at + chance.randint(1, 50) :]
-    changed = chance.randbytes(chance.randint(1, 9)) if kind == 3 else bytes(chance.randint(1, 64))
-    return content[:at] + changed + content[at + len(changed) :]
+Files = dict[Path, bytes]
 
 
-def test_no_damaged_file_stops_the_audit(recordings: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def partition(recordings: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of a real partition's folder, to be damaged."""
+    return Path(shutil.copytree(recordings / "kafka-3.9.0" / "zombie-0", tmp_path_factory.mktemp("log") / "zombie-0"))
+
+
+@pytest.fixture(scope="module")
+def sound(partition: Path) -> tuple[Files, Verdict]:
+    """Its files, and the verdict on them."""
+    (log,) = list_logs([str(partition)]).logs
+    verdict, _ = audit_log(log, surroundings(log))
+    return {path: path.read_bytes() for path in sorted(partition.iterdir())}, verdict
+
+
+NUMBERED = st.tuples(st.integers(0, 20), damages(1 << 15, SNAPSHOT_FIELDS, most=2))
+
+
+def test_no_damaged_file_stops_the_audit(partition: Path, sound: tuple[Files, Verdict]) -> None:
     """Segments, snapshots and indexes of a real partition, damaged one or several at a time: all else is judged."""
-    chance = random.Random(20261121)  # a seed, not a secret
-    folder = Path(shutil.copytree(recordings / "kafka-3.9.0" / "zombie-0", tmp_path / "zombie-0"))
-    files = {file: file.read_bytes() for file in sorted(folder.iterdir())}
-    (log,) = list_logs([str(folder)]).logs
-    sound, _ = audit_log(log, surroundings(log))
-    noticed = 0
-    for _ in range(DAMAGED_FILES):
-        chosen = chance.sample(sorted(files), chance.choice([1, 1, 1, 3]))
-        for file in chosen:
-            file.write_bytes(spoiled(files[file], chance))
+    files, expected = sound
+    noticed = []
 
-        (log,) = list_logs([str(folder)]).logs
+    @fuzzed()
+    @given(st.lists(NUMBERED, min_size=1, max_size=3))
+    def check(wrong: list[tuple[int, list[Damaged]]]) -> None:
+        harms = {sorted(files)[number % len(files)]: harm for number, harm in wrong}
+        spoiled = {file: damaged(content, harms.get(file, ())) for file, content in files.items()}
+        changed = {str(file) for file in files if spoiled[file] != files[file]}
+        for file, content in spoiled.items():
+            file.write_bytes(content)
+
+        (log,) = list_logs([str(partition)]).logs
         verdict, damage = audit_log(log, surroundings(log))
 
-        changed = {str(file) for file in chosen if file.read_bytes() != files[file]}
-        spoiled_log = any(path.endswith(".log") for path in changed)
+        in_log = any(path.endswith(".log") for path in changed)
         assert all(0 <= bad.position and bad.message for bad in damage)
-        assert verdict.batches <= sound.batches
-        assert verdict.batches == sound.batches or spoiled_log
-        assert {bad.path for bad in damage} <= changed or spoiled_log
-        noticed += bool(damage or verdict.findings)
-        for file in chosen:
-            file.write_bytes(files[file])
-    assert noticed > DAMAGED_FILES * 0.8
+        assert {path for path in changed if path.endswith(".snapshot")} <= {bad.path for bad in damage}
+        assert verdict.batches <= expected.batches
+        assert verdict.batches == expected.batches or in_log
+        assert {bad.path for bad in damage} <= changed or in_log
+        noticed.append(bool(damage or verdict.findings) or not changed)
+
+    check()
+    assert sum(noticed) > len(noticed) * 0.8

@@ -2,14 +2,15 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, seed, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from model_tests.traces.audit_partition import audit_batches
 from model_tests.traces.kafka_log_batches import COLUMNS
 from model_tests.traces.kafka_log_read import Segment, read_checked_bytes
 from model_tests.unit.audit.written import data, encoded, marker, placed
-from reference.log.batch import RecordBatch
+from model_tests.unit.damages import Damage, damaged, damages, fuzzed
+from reference.log.batch import CHECKED_FROM, RecordBatch
 from spec.vocabulary import ControlType
 
 ACTIVE = Segment("a.log", 0)
@@ -27,9 +28,10 @@ HISTORY: list[RecordBatch] = placed(
 )
 CONTENT = encoded(HISTORY)
 SECOND = HISTORY[0].size
+CHECKED_PARTS = {batch.encode()[CHECKED_FROM:] for batch in HISTORY}
 
 
-def damaged(content: bytes, segment: Segment = ACTIVE) -> tuple[list[int], list[tuple[int, str]]]:
+def read(content: bytes, segment: Segment = ACTIVE) -> tuple[list[int], list[tuple[int, str]]]:
     """Base offsets of what is read, and the positions and first words of what is not."""
     batches, damage = read_checked_bytes(content, segment)
     return batches.base_offset.tolist(), [(one.position, one.message) for one in damage]
@@ -63,7 +65,7 @@ def test_one_damaged_batch_is_named_and_the_rest_read(at: int, new: bytes, messa
     content = bytearray(CONTENT)
     content[SECOND + at : SECOND + at + len(new)] = new
 
-    offsets, damage = damaged(bytes(content))
+    offsets, damage = read(bytes(content))
 
     assert offsets == [0, 5, 6, 10, 11, 12]
     assert [(position, text[: len(message)]) for position, text in damage] == [(SECOND, message)]
@@ -71,8 +73,8 @@ def test_one_damaged_batch_is_named_and_the_rest_read(at: int, new: bytes, messa
 
 def test_a_batch_cut_short_says_whether_a_crash_explains_it() -> None:
     """A crash cuts the active segment only."""
-    offsets, active = damaged(CONTENT[:-5])
-    _, inactive = damaged(CONTENT[:-5], Segment("a.log", 0, 1000))
+    offsets, active = read(CONTENT[:-5])
+    _, inactive = read(CONTENT[:-5], Segment("a.log", 0, 1000))
 
     assert offsets == [0, 3, 5, 6, 10, 11]
     assert "a crash leaves this" in active[0][1]
@@ -81,7 +83,7 @@ def test_a_batch_cut_short_says_whether_a_crash_explains_it() -> None:
 
 def test_zeros_at_the_end_are_one_damage() -> None:
     """A preallocated file that was not cut off."""
-    assert damaged(CONTENT + bytes(1000)) == (
+    assert read(CONTENT + bytes(1000)) == (
         [0, 3, 5, 6, 10, 11, 12],
         [(len(CONTENT), "1000 bytes of zeros up to the end of the file: preallocated, or lost in a crash")],
     )
@@ -91,7 +93,7 @@ def test_messages_before_record_batches_are_one_damage() -> None:
     """A segment of magic 1 is named once, not message by message."""
     message = struct.pack(">qiIbbqii", 0, 22, 0, 1, 0, 0, -1, -1)
 
-    offsets, damage = damaged(message * 50)
+    offsets, damage = read(message * 50)
 
     assert offsets == []
     assert len(damage) == 1
@@ -99,63 +101,39 @@ def test_messages_before_record_batches_are_one_damage() -> None:
 
 def test_a_batch_of_another_segment_is_damage() -> None:
     """Offsets lie between the segment's name and the next one's."""
-    assert len(damaged(CONTENT, Segment("a.log", 2))[1]) == 1
-    assert len(damaged(CONTENT, Segment("a.log", 0, 12))[1]) == 1
+    assert len(read(CONTENT, Segment("a.log", 2))[1]) == 1
+    assert len(read(CONTENT, Segment("a.log", 0, 12))[1]) == 1
 
 
 def test_no_bytes_are_no_damage() -> None:
     """A new active segment is empty."""
-    assert damaged(b"") == ([], [])
+    assert read(b"") == ([], [])
 
 
 @pytest.mark.parametrize("content", [b"\x00", b"no log at all", b"x" * 5000, bytes(70)])
 def test_foreign_bytes_are_damage_once(content: bytes) -> None:
     """A file that is no log is named in one line."""
-    offsets, damage = damaged(content)
+    offsets, damage = read(content)
 
     assert (offsets, len(damage)) == ([], 1)
 
 
-MUTATION = st.one_of(
-    st.tuples(st.just("flip"), st.integers(0, len(CONTENT) * 8 - 1)),
-    st.tuples(st.just("cut"), st.integers(0, len(CONTENT))),
-    st.tuples(st.just("drop"), st.integers(0, len(CONTENT) - 1)),
-    st.tuples(st.just("insert"), st.integers(0, len(CONTENT))),
-    st.tuples(st.just("zero"), st.integers(0, len(CONTENT) - 1)),
-)
+LENGTHS = [sum(batch.size for batch in HISTORY[:number]) + 8 for number in range(len(HISTORY))]
 
 
-def mutated(content: bytes, kind: str, at: int) -> bytes:
-    """The bytes with one thing wrong."""
-    if kind == "flip":
-        changed = bytearray(content)
-        changed[at // 8 % len(changed)] ^= 1 << at % 8
-        return bytes(changed)
-    at %= len(content) + 1
-    if kind == "insert":
-        return content[:at] + b"\xab\xcd" + content[at:]
-    return {"cut": content[:at], "drop": content[:at] + content[at + 7 :], "zero": content[:at] + bytes(9)}[kind]
-
-
-@seed(20261121)
-@settings(max_examples=400, deadline=None, database=None)
-@given(st.lists(MUTATION, min_size=1, max_size=3), st.booleans())
-def test_a_damaged_segment_never_crashes_the_reader_nor_invents_a_batch(
-    mutations: list[tuple[str, int]], crc: bool
-) -> None:
+@fuzzed()
+@given(damages(len(CONTENT), LENGTHS), st.booleans())
+def test_a_damaged_segment_never_crashes_the_reader_nor_invents_a_batch(wrong: list[Damage], crc: bool) -> None:
     """Every batch that is read was written, in order; what was lost is named; the audit judges the rest."""
-    content = CONTENT
-    for kind, at in mutations:
-        content = mutated(content, kind, at) if content else content
+    content = damaged(CONTENT, wrong)
 
     batches, damage = read_checked_bytes(content, ACTIVE, crc=crc)
 
     assert (np.diff(batches.base_offset) > 0).all()
     assert all(0 <= one.position <= len(content) and one.message for one in damage)
     if crc:
-        sequences = {(batch.producer_epoch, batch.base_sequence, batch.record_count) for batch in HISTORY}
-        read = zip(batches.producer_epoch, batches.base_sequence, batches.record_count, strict=True)
-        assert {(int(e), int(s), int(c)) for e, s, c in read} <= sequences
+        places = zip(batches.position.tolist(), batches.size.tolist(), strict=True)
+        assert {content[position + CHECKED_FROM : position + size] for position, size in places} <= CHECKED_PARTS
         assert sum(batches.size.tolist()) + bool(damage) >= min(len(content), 1)
         assert damage or sum(batches.size.tolist()) == len(content)
     assert audit_batches(batches).batches == len(batches)
@@ -164,7 +142,7 @@ def test_a_damaged_segment_never_crashes_the_reader_nor_invents_a_batch(
 
 def test_a_segment_with_a_wrong_name_is_one_damage() -> None:
     """Every batch of it is misplaced in the same way."""
-    offsets, damage = damaged(CONTENT, Segment("a.log", 500))
+    offsets, damage = read(CONTENT, Segment("a.log", 500))
 
     assert offsets == []
     assert damage == [
