@@ -99,6 +99,12 @@ def audit_command(
     kafka: Annotated[
         str | None, typer.Option(metavar="VERSION", help="The release whose decisions judge, the newest if not given.")
     ] = None,
+    transactions: Annotated[
+        bool, typer.Option("--transactions", help="List every transaction, not only those open or in doubt.")
+    ] = False,
+    transactional_id: Annotated[
+        str, typer.Option(metavar="ID", help="List the transactions of this transactional id, and only those.")
+    ] = "",
     json_file: Json = None,
 ) -> None:
     """Judge the log directories of real brokers: which rules they break, and what is damaged."""
@@ -109,6 +115,10 @@ def audit_command(
             given["checkpointed_watermark"] = True
         if producer_expiry_ms is not None:
             given["producer_expiry_ms"] = producer_expiry_ms
+        if transactions:
+            given["transactions"] = True
+        if transactional_id:
+            given["transactional_id"] = transactional_id
         return _on_spark("model_tests.traces.audit")(paths, master=master, crc=crc, **given)
 
     _judge(run, json_file)

@@ -3,11 +3,14 @@
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from model_tests.reports import BadInput
 from model_tests.traces.audit_findings import Verdict
 from model_tests.traces.audit_log import DAY_MS, audit_log, surroundings
 from model_tests.traces.audit_report import Audited, AuditReport
+from model_tests.traces.audit_transactions import Log, audit_transactions
+from model_tests.traces.audit_transactions_report import Shown
 from model_tests.traces.audit_wire import decode
 from model_tests.traces.kafka_log import KafkaLog
 from model_tests.traces.kafka_log_folders import HIGH_WATERMARK, Listing, list_logs
@@ -24,6 +27,8 @@ def run(
     checkpointed_watermark: bool = False,
     producer_expiry_ms: int = DAY_MS,
     profile: Profile = NEWEST,
+    transactions: bool = False,
+    transactional_id: str = "",
 ) -> AuditReport:
     """Audit everything under the paths.
 
@@ -34,6 +39,8 @@ def run(
         checkpointed_watermark: take the high watermark from the broker's checkpoint, not from the log's end.
         producer_expiry_ms: `producer.id.expiration.ms` of the brokers.
         profile: the release whose append decision judges.
+        transactions: list all transactions, not only those that are open or in doubt.
+        transactional_id: list this one's transactions only, and all of them.
 
     Raises:
         BadInput: the checkpoint of the high watermark is asked for, and there is none.
@@ -51,7 +58,8 @@ def run(
     }
     verdicts = _on_spark(named, master, options) if listing.logs else {}
     assumed = _assumed(crc, checkpointed_watermark, producer_expiry_ms, profile)
-    return _report(listing, verdicts, assumed, time.monotonic() - began)
+    shown = Shown(transactions, transactional_id)
+    return _report(listing, verdicts, assumed, began, shown)
 
 
 def run_here(paths: Iterable[object], *, crc: bool = True, profile: Profile = NEWEST) -> AuditReport:
@@ -60,7 +68,7 @@ def run_here(paths: Iterable[object], *, crc: bool = True, profile: Profile = NE
     listing = list_logs([str(path) for path in paths])
     verdicts = {number: audit_log(log, surroundings(log), profile, crc=crc) for number, log in enumerate(listing.logs)}
     assumed = _assumed(crc, False, DAY_MS, profile)
-    return _report(listing, verdicts, assumed, time.monotonic() - began)
+    return _report(listing, verdicts, assumed, began, Shown())
 
 
 def _on_spark(
@@ -80,20 +88,25 @@ def _report(
     listing: Listing,
     verdicts: dict[int, tuple[Verdict, list[Damage]]],
     assumed: tuple[str, ...],
-    seconds: float,
+    began: float,
+    shown: Shown,
 ) -> AuditReport:
-    """The report on the logs of a listing, of which each has its verdict."""
-    audited, damage = [], list(listing.damage)
-    for number, log in enumerate(listing.logs):
-        verdict, own = verdicts[number]
-        audited.append(Audited(log.path, log.topic, log.partition, verdict))
-        damage += own
+    """The report on the logs of a listing, of which each has its verdict, and on the transactions across them."""
+    logs = [Log(log.path, log.topic, log.partition, verdicts[number][0]) for number, log in enumerate(listing.logs)]
+    damage = [*listing.damage, *(bad for number in verdicts for bad in verdicts[number][1])]
+    transactions, findings = audit_transactions(logs)
+    audited = [
+        Audited(log.path, log.topic, log.partition, replace(log.verdict, findings=found, told=None))
+        for log, found in zip(logs, findings, strict=True)
+    ]
     return AuditReport(
         audited=tuple(sorted(audited, key=lambda one: (one.topic, one.partition, one.path))),
         damage=tuple(sorted(damage, key=lambda one: (one.path, one.position))),
         ignored=tuple(sorted(set(listing.ignored))),
         assumed=assumed,
-        seconds=seconds,
+        seconds=time.monotonic() - began,
+        transactions=transactions,
+        shown=shown,
     )
 
 

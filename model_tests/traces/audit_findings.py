@@ -3,8 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
+from typing import TYPE_CHECKING
 
 from spec.rules import Rule
+
+if TYPE_CHECKING:
+    from model_tests.traces.audit_transactions_summary import Told
 
 
 @unique
@@ -25,6 +29,9 @@ class Finding:
         offset: base offset of the first offending batch.
         guard: name of the check of the append decision that refuses the batch, where there is one.
         message: what was found and what was expected, with the values.
+        transactional_id: the one whose transaction it is about, where that is known.
+        step: the step of the protocol that failed, where that can be told.
+        remedy: what an operator can do about it: a command to run, or what to look at.
     """
 
     rule: Rule
@@ -34,6 +41,9 @@ class Finding:
     producer_epoch: int
     message: str
     guard: str = ""
+    transactional_id: str = ""
+    step: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +75,7 @@ class Verdict:
         judged: rule id to the number of batches that the rule was held against.
         unjudged: batches whose predecessors lie in unreadable bytes, so that nothing can be said of their sequence.
         cleaned: whether the log cleaner has been here.
+        told: what the log tells of transactions, to be joined with what others tell.
     """
 
     offsets: Offsets
@@ -77,3 +88,4 @@ class Verdict:
     judged: Mapping[str, int] = field(default_factory=dict)
     unjudged: int = 0
     cleaned: bool = False
+    told: "Told | None" = None

@@ -4,6 +4,7 @@ from model_tests.traces.audit_findings import Verdict
 from model_tests.traces.audit_holes import Surroundings
 from model_tests.traces.audit_indexes import judge_indexes
 from model_tests.traces.audit_partition import audit_batches
+from model_tests.traces.audit_transactions_log import with_transactions
 from model_tests.traces.kafka_log_batches import Batches, joined
 from model_tests.traces.kafka_log_derived import read_derived
 from model_tests.traces.kafka_log_folders import LogFolder
@@ -23,7 +24,7 @@ def audit_log(
     verdict = audit_batches(batches, around, profile, derived=derived)
     damage += [] if verdict.cleaned else _emptied(log)
     damage += [*derived.damage, *judge_indexes(batches, log.segments, derived, damage, around.log_start)]
-    return verdict, damage
+    return with_transactions(log, batches, around, verdict, damage), damage
 
 
 def read_log(log: LogFolder, *, crc: bool = True) -> tuple[Batches, list[Damage]]:

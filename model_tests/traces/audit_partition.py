@@ -19,6 +19,7 @@ from model_tests.traces.audit_summary import (
     transactions,
     visible_records,
 )
+from model_tests.traces.audit_transactions_summary import Told, summarized
 from model_tests.traces.kafka_log_batches import Batches
 from model_tests.traces.kafka_log_derived import Derived
 from spec import rules
@@ -76,6 +77,7 @@ def audit_batches(
         judged=_judged(decisions, batches) | judged_beside,
         unjudged=sum(broken.doubt == UNREADABLE for broken in breaks),
         cleaned=is_cleaned(batches, around),
+        told=Told(summarized(batches, found, missing, around, offsets.log_end)),
     )
 
 

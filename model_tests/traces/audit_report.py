@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,8 @@ from rich.text import Text
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.traces.audit_findings import Finding, Severity, Verdict
+from model_tests.traces.audit_transactions import TransactionsReport
+from model_tests.traces.audit_transactions_report import Shown, print_transactions, transactions_json
 from model_tests.traces.kafka_log_segment import Damage
 
 _STYLES: Final[Mapping[Severity, str]] = {
@@ -38,6 +40,7 @@ class AuditReport:
     """Everything an audit found.
 
     Attributes:
+        transactions: what became of each, and `shown`, which of them are listed.
         ignored: files and folders that are no part of a log, left alone.
         assumed: what the logs do not say and the verdicts take for granted.
     """
@@ -47,6 +50,8 @@ class AuditReport:
     ignored: tuple[str, ...]
     assumed: tuple[str, ...]
     seconds: float
+    transactions: TransactionsReport = field(default_factory=TransactionsReport)
+    shown: Shown = field(default_factory=Shown)
 
     @property
     def findings(self) -> tuple[tuple[Audited, Finding], ...]:
@@ -75,6 +80,7 @@ class AuditReport:
         total: Counter[str] = Counter()
         for one in self.audited:
             total.update(one.verdict.judged)
+        total.update(self.transactions.counted)
         return total
 
     def to_json(self) -> dict[str, object]:
@@ -82,6 +88,7 @@ class AuditReport:
         return {
             "partitions": [_partition(one) for one in self.audited],
             "findings": [_finding(one, finding) for one, finding in self.findings],
+            "transactions": transactions_json(self.transactions, self.shown),
             "damage": [{"path": bad.path, "position": bad.position, "message": bad.message} for bad in self.damage],
             "judged": dict(self.judged()),
             "ignored": list(self.ignored),
@@ -93,6 +100,8 @@ class AuditReport:
         """Write tables: partitions, findings, damage, and what was assumed."""
         if self.audited:
             console.print(self._partitions())
+        if self.transactions or self.shown.all_of_them or self.shown.transactional_id:
+            print_transactions(self.transactions, self.shown, console)
         if self.findings:
             console.print(self._findings())
         if self.damage:
@@ -129,7 +138,9 @@ class AuditReport:
             where.append(f"{finding.rule.id}\n{self._label(one)} offset {finding.offset}", style="default")
             if finding.producer_id >= 0:
                 where.append(f"\nproducer {finding.producer_id} epoch {finding.producer_epoch}", style="default")
-            table.add_row(where, Text(finding.message))
+            if finding.transactional_id:
+                where.append(f"\n{finding.transactional_id}", style="default")
+            table.add_row(where, Text(_told(finding)))
         return table
 
     def _damage(self) -> Table:
@@ -148,6 +159,13 @@ class AuditReport:
             f"{len(self.audited)} partitions, {self.batches} batches in {self.seconds:.1f} s: "
             f"{counts}; {len(self.damage)} damaged{beside}"
         )
+
+
+def _told(finding: Finding) -> str:
+    """The message, the step that failed, and what can be done."""
+    step = f"\nfailed step: {finding.step}" if finding.step else ""
+    remedy = f"\nremedy: {finding.remedy}" if finding.remedy else ""
+    return f"{finding.message}{step}{remedy}"
 
 
 def _name(one: Audited) -> str:
@@ -188,5 +206,8 @@ def _finding(one: Audited, finding: Finding) -> dict[str, object]:
         "producer_epoch": finding.producer_epoch,
         "message": finding.message,
         "guard": finding.guard,
+        "transactional_id": finding.transactional_id,
+        "step": finding.step,
+        "remedy": finding.remedy,
         "path": one.path,
     }

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from model_tests.traces.audit_findings import Finding, Offsets, OpenTransaction, Severity, Verdict
+from model_tests.traces.audit_transactions_wire import plain_told, told_of
 from model_tests.traces.kafka_log_segment import Damage
 from spec.rules import RULES
 
@@ -20,6 +21,7 @@ def encode(verdict: Verdict, damage: list[Damage]) -> str:
             "open_transactions": [asdict(one) for one in verdict.open_transactions],
             "findings": [_plain(finding) for finding in verdict.findings],
             "damage": [asdict(one) for one in damage],
+            "told": plain_told(verdict.told) if verdict.told is not None else None,
         }
     )
 
@@ -30,12 +32,13 @@ def decode(text: str) -> tuple[Verdict, list[Damage]]:
     damage = [Damage(**one) for one in plain.pop("damage")]
     plain["offsets"] = Offsets(**plain["offsets"])
     plain["open_transactions"] = tuple(OpenTransaction(**one) for one in plain["open_transactions"])
+    plain["told"] = told_of(plain["told"]) if plain["told"] is not None else None
     plain["findings"] = tuple(_finding(one) for one in plain["findings"])
     return Verdict(**plain), damage
 
 
 def _plain(finding: Finding) -> dict[str, object]:
-    fields = ("offset", "producer_id", "producer_epoch", "message", "guard")
+    fields = ("offset", "producer_id", "producer_epoch", "message", "guard", "transactional_id", "step", "remedy")
     return {
         "rule": finding.rule.id,
         "severity": finding.severity.value,

@@ -31,22 +31,22 @@ def read_control(batch: bytes) -> tuple[int, int]:
 
 
 def _key_and_value(batch: bytes) -> tuple[bytes, bytes]:
-    _, position = _varint(batch, HEADER_SIZE)  # length of the record
+    _, position = varint(batch, HEADER_SIZE)  # length of the record
     position += 1  # attributes
-    _, position = _varint(batch, position)  # timestamp delta
-    _, position = _varint(batch, position)  # offset delta
+    _, position = varint(batch, position)  # timestamp delta
+    _, position = varint(batch, position)  # offset delta
     key, position = _bytes(batch, position)
     value, _ = _bytes(batch, position)
     return key, value
 
 
 def _bytes(batch: bytes, position: int) -> tuple[bytes, int]:
-    length, position = _varint(batch, position)
+    length, position = varint(batch, position)
     length = max(length, 0)
     return batch[position : position + length], position + length
 
 
-def _varint(batch: bytes, position: int) -> tuple[int, int]:
+def varint(batch: bytes, position: int) -> tuple[int, int]:
     """A zigzag varint, and where it ends."""
     value = 0
     for place in range(_LONGEST_VARINT):
