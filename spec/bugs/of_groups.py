@@ -1,0 +1,61 @@
+"""Known bugs of a group's offsets in transactions."""
+
+from typing import Final
+
+from spec import rules
+from spec.bugs.bug import Bug, Instance, holds_in, violated
+from spec.systems import membership, offsets
+from spec.versions import PROFILES
+
+
+def ending(release: str) -> Instance:
+    """The offsets of two transactions of one producer."""
+    made = offsets.Knobs(PROFILES[release])
+    return Instance(
+        "offsets", made, lambda: offsets.committing(made), lambda: offsets.committing(made), offsets.sizes(made)
+    )
+
+
+def rebalancing(release: str) -> Instance:
+    """Two generations of a group."""
+    made = membership.Knobs(PROFILES[release])
+    return Instance(
+        "membership",
+        made,
+        lambda: membership.membership(made),
+        lambda: membership.membership(made),
+        membership.sizes(made),
+    )
+
+
+_ENDED_TOGETHER: Final = violated("3.9.0", ending("3.9.0"), "visible_is_of_committed")
+_PAST_WRITES: Final = violated("3.6", rebalancing("3.6"), "past_generations_write_nothing")
+
+OF_GROUPS: Final = (
+    Bug(
+        name="KAFKA-17507",
+        title="a marker ends the offsets of the next transaction too",
+        mechanism="The marker on the offsets partition is answered before its offsets are made visible. The producer's "
+        "next transaction has its own offsets pending by then, by the same producer id, and they are ended with it.",
+        source=("KAFKA-17507",),
+        rule=rules.OFFSETS_ATOMIC,
+        cases=(
+            _ENDED_TOGETHER,
+            holds_in(_ENDED_TOGETHER, "4.0", ending("4.0"), why="a marker is answered when it has done its work"),
+            holds_in(_ENDED_TOGETHER, "4.3", ending("4.3"), why="a marker is answered when it has done its work"),
+        ),
+    ),
+    Bug(
+        name="KAFKA-15784",
+        title="a rebalance between a commit's check and its write",
+        mechanism="A transactional commit of offsets passes as one of the group's generation, and waits for the "
+        "transaction's coordinator. The group rebalances; the offsets of the past generation are written all the same.",
+        source=("KAFKA-15784",),
+        rule=rules.OFFSETS_GENERATION_FENCE,
+        cases=(
+            _PAST_WRITES,
+            holds_in(_PAST_WRITES, "3.9.0", rebalancing("3.9.0"), why="the group is looked at after the coordinator"),
+            holds_in(_PAST_WRITES, "4.3", rebalancing("4.3"), why="the group is looked at after the coordinator"),
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""One transactional id at its coordinator: which identities its instances get, and how its transactions end."""

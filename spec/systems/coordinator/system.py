@@ -1,0 +1,98 @@
+"""One transactional id at its coordinator as one system: its claims, goals and assumptions."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from spec import rules
+from spec.algebra import Term, all_of, implies, negate
+from spec.protocol.ids import cannot_fence
+from spec.rules import Rule
+from spec.systems.coordinator.actions import Actions
+from spec.systems.coordinator.transactional_id import INSTANCE, OUTCOME, SHUT_OUT, VARIABLES, Knobs, TransactionalId
+from spec.systems.language import Claim, Goal, Sort, State, System
+
+ASSUMPTIONS: Final = (
+    "A1 a request is answered before the next one of its instance is sent, or not at all",
+    "A2 every decided transaction gets its markers in the end",
+    "A3 an instance that is refused for good is closed; the application starts a new one, or none",
+)
+
+
+def open_can_be_ended(id_: TransactionalId) -> Term:
+    """The coordinator can abort an open transaction, and fence its producer."""
+    possible = all_of(id_.fenced().appends, negate(cannot_fence(id_.entry, id_.knobs.profile)))
+    return implies(id_.may_be_fenced(), possible)
+
+
+def last_epoch_is_not_handed_out(id_: TransactionalId, instance: Term) -> Term:
+    """No instance gets the epoch that is kept for fencing."""
+    return id_.of(instance).producer_epoch() < id_.knobs.profile.max_epoch
+
+
+def epochs_are_not_burnt(id_: TransactionalId) -> Term:
+    """The coordinator's epoch is at most one above the last one that anybody got of its producer id."""
+    same = id_.entry.producer_id == id_.state.given_producer_id()
+    return implies(same, id_.entry.producer_epoch <= id_.state.given_epoch() + 1)
+
+
+def newest_identity_is_taken(id_: TransactionalId, instance: Term) -> Term:
+    """An instance that has the newest identity is not told that another one has it."""
+    one = id_.of(instance)
+    newest = all_of(one.speaks(), negate(one.in_transaction()), negate(one.shut_out()), id_.entry.known)
+    error = id_.registered(instance).error
+    return implies(newest, all_of(*(negate(error == refused.value) for refused in SHUT_OUT)))
+
+
+def replaced_commits_nothing(id_: TransactionalId, instance: Term) -> Term:
+    """No instance that another one has taken over from is told that a transaction of its own is committed."""
+    return negate(id_.of(instance).told_commit_when_replaced())
+
+
+def commit_is_of_the_whole(id_: TransactionalId, instance: Term) -> Term:
+    """No instance is told that a transaction is committed of which a part was aborted."""
+    return negate(id_.of(instance).told_commit_when_torn())
+
+
+def rotated(id_: TransactionalId, instance: Term) -> Term:
+    """An instance goes on under a second producer id."""
+    return all_of(id_.of(instance).producer_id() == 1, id_.of(instance).in_transaction())
+
+
+CLAIMS: Final[tuple[tuple[Callable[..., Term], Rule, tuple[Sort, ...]], ...]] = (
+    (open_can_be_ended, rules.FENCE_EPOCH_EXHAUSTION, ()),
+    (last_epoch_is_not_handed_out, rules.FENCE_EPOCH_EXHAUSTION, (INSTANCE,)),
+    (epochs_are_not_burnt, rules.FENCE_EPOCH_EXHAUSTION, ()),
+    (newest_identity_is_taken, rules.FENCE_STALE_EPOCH, (INSTANCE,)),
+    (replaced_commits_nothing, rules.FENCE_ZOMBIE_CANNOT_COMMIT, (INSTANCE,)),
+    (commit_is_of_the_whole, rules.TXN_CLIENT_VERDICT, (INSTANCE,)),
+)
+
+
+def sizes(knobs: Knobs) -> dict[str, int]:
+    """How many values each sort has."""
+    return {INSTANCE.name: knobs.instances, OUTCOME.name: 2}
+
+
+def coordinating(knobs: Knobs) -> System:
+    """The system with these knobs."""
+    of = partial(TransactionalId, knobs)
+
+    def said(sentence: Callable[..., Term]) -> Callable[..., Term]:
+        def holds(state: State, *at: Term) -> Term:
+            return sentence(of(state), *at)
+
+        return holds
+
+    def claim(sentence: Callable[..., Term], rule: Rule, over: tuple[Sort, ...]) -> Claim:
+        return Claim(sentence.__name__, rule, str(sentence.__doc__), over, said(sentence))
+
+    return System(
+        name="coordinator",
+        variables=VARIABLES,
+        actions=Actions(knobs).all(),
+        theorems=tuple(claim(*each) for each in CLAIMS),
+        lemmas=(),
+        goals=(Goal(rotated.__name__, str(rotated.__doc__), (INSTANCE,), said(rotated)),),
+        assumptions=ASSUMPTIONS,
+    )
