@@ -260,9 +260,9 @@ class Actions:
             alive=update(state.alive, instance, to=told),
             in_transaction=update(state.in_transaction, instance, to=False),
             told_commit_when_replaced=self._noted(
-                state, "told_commit_when_replaced", "replaced", instance, told_commit
+                state.told_commit_when_replaced, state.replaced, instance, told_commit
             ),
-            told_commit_when_torn=self._noted(state, "told_commit_when_torn", "torn", instance, told_commit),
+            told_commit_when_torn=self._noted(state.told_commit_when_torn, state.torn, instance, told_commit),
             torn=update(state.torn, instance, to=False),
         )
         next_one = ending.answered(transition, asked, self.knobs.profile)
