@@ -212,8 +212,8 @@ class Partition:
 
     def write(self, placed: Sequence[RecordBatch], parts: Iterable[ProducerAppend]) -> None:
         """Put placed batches into the log, and their producers' parts into the state."""
+        self.log.append_all(placed)
         for batch in placed:
-            self.log.append(batch)
             self.segments.grow(batch.size)
             if batch.is_transactional:
                 self.state.clear_verification(batch)

@@ -55,7 +55,8 @@ class DiskLog:
     @property
     def log_end(self) -> Offset:
         """Offset of the next record."""
-        return Offset(max(self.active.next_offset, self.log_start))
+        end = self.segments[-1].next_offset
+        return end if end > self.log_start else self.log_start
 
     @property
     def size(self) -> int:
@@ -103,7 +104,7 @@ class DiskLog:
 
     def _is_beyond(self, size: int, batches: Sequence[RecordBatch]) -> bool:
         latest = max([batch.max_timestamp for batch in batches])
-        return not self.active.has_room(size, batches[-1].last_offset, latest)
+        return not self.segments[-1].has_room(size, batches[-1].last_offset, latest)
 
     def roll(self, base_offset: int | None = None) -> Segment:
         """Seal the active segment and begin the next one, at the log end or the offset of a batch beyond it."""

@@ -1,7 +1,7 @@
 """The log of one partition in memory: batches in offset order, from log start to log end."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from reference.errors import Impossible
@@ -39,6 +39,11 @@ class PartitionLog:
             raise Impossible(f"batch at {batch.base_offset} below the log end {self.log_end}")
         self._batches.append(batch)
         self.log_end = Offset(batch.base_offset + batch.last_offset_delta + 1)
+
+    def append_all(self, batches: Sequence[RecordBatch]) -> None:
+        """Add placed batches in one append."""
+        for batch in batches:
+            self.append(batch)
 
     def read(self, offset: int, below: int) -> tuple[RecordBatch, ...]:
         """The batches that hold any offset in offset .. below-1; the first may begin earlier."""

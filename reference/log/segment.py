@@ -83,13 +83,13 @@ class Segment:
         _write_all(self._descriptor, b"".join(encoded), self.size)
         if self.first_timestamp is None:
             self.first_timestamp = batches[0].max_timestamp
-        positions, times, position = len(self.index.positions), len(self.index.times), self.size
-        add = self.index.add
+        index, position = self.index, self.size
+        positions, times = len(index.positions), len(index.times)
         for batch, data in zip(batches, encoded, strict=True):
-            add(position, batch.base_offset + batch.last_offset_delta, batch.max_timestamp)
+            index.add(position, batch.base_offset + batch.last_offset_delta, batch.max_timestamp)
             position += len(data)
         self.size, self.next_offset = position, Offset(batches[-1].last_offset + 1)
-        if len(self.index.positions) > positions:
+        if len(index.positions) > positions:
             self._write_indexes(positions, times)
 
     def append_aborted(self, txn: AbortedTxn) -> None:
@@ -100,14 +100,15 @@ class Segment:
 
     def has_room(self, size: int, last_offset: int, max_timestamp: int) -> bool:
         """Whether an append of `size` bytes belongs here, or begins the next segment."""
-        if last_offset - self.base_offset >= FIELD_LIMIT or self._is_index_full():
-            return False
-        late = self.first_timestamp is not None and max_timestamp - self.first_timestamp > self.config.segment_ms
-        return self.size == 0 or not (late or self.size + size > self.config.segment_bytes)
-
-    def _is_index_full(self) -> bool:
         index = self.index
-        return len(index.positions) >= self._positions_limit or len(index.times) >= self._times_limit
+        if len(index.positions) >= self._positions_limit or len(index.times) >= self._times_limit:
+            return False
+        if last_offset - self.base_offset >= FIELD_LIMIT:
+            return False
+        if self.size == 0 or self.first_timestamp is None:
+            return True
+        late = max_timestamp - self.first_timestamp > self.config.segment_ms
+        return not late and self.size + size <= self.config.segment_bytes
 
     # --- reading ----------------------------------------------------------------------------------------------
 
@@ -240,6 +241,6 @@ def _allocate(path: Path, size: int) -> int:
 
 
 def _write_all(descriptor: int, data: bytes, position: int) -> None:
-    written = 0
+    written = os.pwrite(descriptor, data, position)
     while written < len(data):
-        written += os.pwrite(descriptor, data[written:] if written else data, position + written)
+        written += os.pwrite(descriptor, data[written:], position + written)
