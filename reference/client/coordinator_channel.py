@@ -97,9 +97,7 @@ class Waiting:
         """A request that has not been sent."""
         self.request = request
         self.result = result
-        self.unsettled = (
-            {partition for partition, _ in request.offsets} if isinstance(request, TxnOffsetCommit) else set()
-        )
+        self.unsettled = set(request.offsets) if isinstance(request, TxnOffsetCommit) else set()
 
     def settle(self, partitions: Iterable[TopicPartition]) -> None:
         """Partitions whose offsets were taken need not be taken again, though the whole request is sent again."""

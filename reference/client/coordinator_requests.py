@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum, unique
 
+from reference.broker.group_requests import NOBODY, Claim, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.transaction_errors import Request
@@ -25,16 +26,6 @@ class CoordinatorType(StrEnum):
 
     TRANSACTION = "transaction"
     GROUP = "group"
-
-
-@dataclass(frozen=True, slots=True)
-class GroupMember:
-    """Who commits offsets for a group; the defaults are those of a producer that does not say (before KIP-447)."""
-
-    group: str
-    generation: int = -1
-    member: str = ""
-    instance: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +63,21 @@ class AddOffsets:
     version: int
     transactional_id: str
     producer: ProducerIdentity
-    member: GroupMember
-    offsets: tuple[tuple[TopicPartition, int], ...]
+    group: str
+    offsets: Offsets
+    claim: Claim = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
 class TxnOffsetCommit:
-    """Offsets of a group, committed with the transaction."""
+    """Offsets of a group, committed with the transaction; `claim` says which member of it asks (KIP-447)."""
 
     version: int
     transactional_id: str
     producer: ProducerIdentity
-    member: GroupMember
-    offsets: tuple[tuple[TopicPartition, int], ...]
+    group: str
+    offsets: Offsets
+    claim: Claim = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +139,7 @@ def key_of(request: CoordinatorRequest) -> str:
     match request:
         case FindCoordinator(key=key):
             return key
-        case TxnOffsetCommit(member=member):
-            return member.group
+        case TxnOffsetCommit(group=group):
+            return group
         case _:
             return request.transactional_id

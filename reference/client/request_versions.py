@@ -8,6 +8,9 @@ from spec.versions import Profile
 BUMPS_SINCE: Final = 3
 """First version of InitProducerId by which a producer gets a new epoch for the one it has (KIP-360)."""
 
+CLAIMS_SINCE: Final = 3
+"""First version of TxnOffsetCommit that says which member of the group asks (KIP-447)."""
+
 
 @dataclass(frozen=True, slots=True)
 class RequestVersions:

@@ -4,8 +4,10 @@ Requests wait in a queue ordered by priority, and one is in flight at a time. A 
 sent again as it was, with the producer id and epoch that it was made with.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
+from reference.broker.group_requests import NOBODY as NOT_A_MEMBER
+from reference.broker.group_requests import Claim, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_api import NOBODY
 from reference.broker.transaction_metadata import TopicPartition
@@ -23,12 +25,11 @@ from reference.client.coordinator_requests import (
     AddPartitions,
     EndTxn,
     FindCoordinator,
-    GroupMember,
     InitProducerId,
     TxnOffsetCommit,
     request_of,
 )
-from reference.client.request_versions import RequestVersions
+from reference.client.request_versions import CLAIMS_SINCE, RequestVersions
 from reference.client.transaction_errors import Meaning, meaning
 from reference.client.transaction_states import COMPLETING, FAILED, ClientState, ClientStateMachine, IllegalState
 from spec.vocabulary import ErrorCode
@@ -91,18 +92,16 @@ class TransactionManager:
         elif not self._is_added(partition):
             self._new.append(partition)
 
-    def send_offsets(self, member: GroupMember, offsets: Mapping[TopicPartition, int]) -> PendingResult:
+    def send_offsets(self, group: str, offsets: Offsets, claim: Claim) -> PendingResult:
         """Commit offsets of a group with the transaction."""
         identity = self._check_open("send offsets")
         result = PendingResult(Operation.SEND_OFFSETS)
-        sent = tuple(sorted(offsets.items()))
         if self.versions.bumps_by_ending:
             self.started = True
-            self.channel.ask(self._offset_commit(identity, member, sent), result)
-        else:
-            self.channel.ask(
-                AddOffsets(self.versions.add_offsets, self.transactional_id, identity, member, sent), result
-            )
+            self.channel.ask(self._offset_commit(identity, group, offsets, claim), result)
+            return result
+        version = self.versions.add_offsets
+        self.channel.ask(AddOffsets(version, self.transactional_id, identity, group, offsets, claim), result)
         return result
 
     def commit(self) -> PendingResult:
@@ -238,9 +237,9 @@ class TransactionManager:
                 self._adding -= set(partitions)
                 self.partitions |= set(partitions)
                 self.started = True
-            case AddOffsets(producer=producer, member=member, offsets=offsets):
+            case AddOffsets(producer=producer, group=group, offsets=offsets, claim=claim):
                 self.started = True
-                self.channel.ask(self._offset_commit(producer, member, offsets), waiting.result)
+                self.channel.ask(self._offset_commit(producer, group, offsets, claim), waiting.result)
             case TxnOffsetCommit():
                 waiting.result.succeed()
             case EndTxn():
@@ -331,8 +330,7 @@ class TransactionManager:
             self._new.clear()
             self.channel.ask(added, PendingResult())
 
-    def _offset_commit(
-        self, producer: ProducerIdentity, member: GroupMember, offsets: tuple[tuple[TopicPartition, int], ...]
-    ) -> TxnOffsetCommit:
+    def _offset_commit(self, producer: ProducerIdentity, group: str, offsets: Offsets, claim: Claim) -> TxnOffsetCommit:
         version = self.versions.txn_offset_commit
-        return TxnOffsetCommit(version, self.transactional_id, producer, member, offsets)
+        told = claim if version >= CLAIMS_SINCE else NOT_A_MEMBER
+        return TxnOffsetCommit(version, self.transactional_id, producer, group, offsets, told)

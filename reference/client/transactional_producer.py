@@ -1,12 +1,12 @@
 """The transactional producer: batches are numbered and retried as ever, and belong to transactions (KafkaProducer)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
+from reference.broker.group_requests import NOBODY, Claim, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer, Outgoing, PendingResult
-from reference.client.coordinator_requests import GroupMember
 from reference.client.partition_queue import MAX_IN_FLIGHT, PartitionQueue, ProducerBatch
 from reference.client.producer import DELIVERY_TIMEOUT_MS, Attempt, IdempotentProducer, Reply
 from reference.client.request_versions import RequestVersions
@@ -67,9 +67,9 @@ class TransactionalProducer(IdempotentProducer):
         self.manager.add_partition(self.partitions[partition])
         return super().send(partition, record_count, now, values)
 
-    def send_offsets_to_transaction(self, member: GroupMember, offsets: Mapping[TopicPartition, int]) -> PendingResult:
-        """Commit offsets of a consumer group as part of the transaction."""
-        return self.manager.send_offsets(member, offsets)
+    def send_offsets_to_transaction(self, group: str, offsets: Offsets, claim: Claim = NOBODY) -> PendingResult:
+        """Commit offsets of a consumer group as part of the transaction; `claim` is that of the group's member."""
+        return self.manager.send_offsets(group, offsets, claim)
 
     def commit(self) -> PendingResult:
         """Commit the transaction, once all its batches are acknowledged."""

@@ -1,0 +1,115 @@
+"""What reaches the logs of data partitions: batches and markers, and answers that wait until these are replicated."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from reference.broker.markers import write_marker
+from reference.broker.partition import Partition
+from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce, refused
+from reference.broker.transaction_metadata import TopicPartition
+from reference.client.producer import Reply
+from reference.errors import NotLeaderOrFollower, Refusal
+from reference.recorder import observe
+from reference.world.brokers import Brokers
+from reference.world.messages import Answer, Marked, Produce, Request, WriteMarker
+from reference.world.steps import Steps
+from spec.vocabulary import NO_OFFSET, ErrorCode, Offset
+
+SendAnswer = Callable[[Request, Answer], None]
+
+
+class Waiting(NamedTuple):
+    """An answer that waits until the high watermark has passed its batch (the purgatory)."""
+
+    offset: Offset
+    request: Request
+    answer: Answer
+
+
+class Appends:
+    """The data partitions' part of all requests.
+
+    Attributes:
+        waiting: answers that wait for replication, by partition.
+    """
+
+    def __init__(self, brokers: Brokers, steps: Steps, send_answer: SendAnswer) -> None:
+        """Nothing waits."""
+        self.brokers = brokers
+        self.steps = steps
+        self.waiting: dict[TopicPartition, list[Waiting]] = {partition: [] for partition in brokers.partitions}
+        self._answer = send_answer
+
+    def replica(self, node: int, partition: TopicPartition) -> Partition:
+        """The replica of an available partition on a node.
+
+        Raises:
+            NotLeaderOrFollower: the node has none, or nobody can write to the partition.
+        """
+        if partition in self.brokers.unavailable or node >= self.brokers.shape.replicas:
+            raise NotLeaderOrFollower(partition=partition)
+        return self.brokers.partitions[partition].replicas[node]
+
+    def append(self, request: Request, asked: Produce, guard: int, refusal: Refusal | None) -> None:
+        """Append a batch with the guard of its verification, or tell its refusal."""
+        replicated = self.brokers.partitions[asked.partition]
+        replica = replicated.replicas[request.node]
+        before = observe(replica, asked.attempt.records.producer_id)
+        answer = refused(refusal) if refusal is not None else self._produce(request, asked, guard)
+        self.steps.produced(request, asked, replica, before, answer)
+        reply = Reply(answer.error, answer.base_offset, answer.log_start)
+        self._answer_replicated(asked.partition, request, reply, answer.last_offset)
+
+    def _produce(self, request: Request, asked: Produce, guard: int) -> PartitionAnswer:
+        number = asked.partition.partition
+        try:
+            replica = self.replica(request.node, asked.partition)
+        except Refusal as refusal:
+            return refused(refusal)
+        produce = ProduceRequest(
+            {number: (asked.attempt.records,)}, asked.transactional_id, -1, asked.version, {number: guard}
+        )
+        insync = len(self.brokers.partitions[asked.partition].insync)
+        return handle_produce({number: replica}, produce, None, self.brokers.shape.min_insync, insync)[number]
+
+    def mark(self, request: Request, asked: WriteMarker) -> None:
+        """Write a marker."""
+        try:
+            replica = self.replica(request.node, asked.partition)
+        except Refusal as refusal:
+            self._answer(request, Marked(refusal.code))
+            return
+        before = observe(replica, asked.marker.producer_id)
+        error, last = ErrorCode.NONE, NO_OFFSET
+        try:
+            last = write_marker(replica, asked.marker, asked.version, self.brokers.clock.now).last_offset
+        except Refusal as refusal:
+            error = refusal.code
+        self.steps.marked(request, asked, replica, before, error, last)
+        self._answer_replicated(asked.partition, request, Marked(error), last)
+
+    # --- replication ------------------------------------------------------------------------------------------
+
+    def _answer_replicated(self, partition: TopicPartition, request: Request, answer: Answer, last: int) -> None:
+        """Answer once every replica in sync has the batch."""
+        leader = self.brokers.partitions[partition].leader
+        if last != NO_OFFSET and leader.high_watermark <= last:
+            self.waiting[partition].append(Waiting(Offset(last), request, answer))
+        else:
+            self._answer(request, answer)
+
+    def release(self, partition: TopicPartition) -> None:
+        """Answer whatever is replicated by now."""
+        high_watermark = self.brokers.partitions[partition].leader.high_watermark
+        waiting = self.waiting[partition]
+        self.waiting[partition] = [each for each in waiting if each.offset >= high_watermark]
+        for each in waiting:
+            if each.offset < high_watermark:
+                self._answer(each.request, each.answer)
+
+    def turn_away(self, partition: TopicPartition) -> None:
+        """The leader is another: what waited at the old one is answered NOT_LEADER_OR_FOLLOWER."""
+        turned_away, self.waiting[partition] = self.waiting[partition], []
+        for each in turned_away:
+            error = NotLeaderOrFollower.code
+            self._answer(each.request, Marked(error) if isinstance(each.answer, Marked) else Reply(error))

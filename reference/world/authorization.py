@@ -1,0 +1,132 @@
+"""Who may do what: the checks that come before any other, and the error of each (KafkaApis, KIP-98, KIP-679)."""
+
+from collections.abc import Collection, Iterable
+from enum import StrEnum, unique
+from typing import Final, NamedTuple
+
+from reference.broker.transaction_metadata import TopicPartition
+from reference.client.coordinator_requests import (
+    AddOffsets,
+    AddPartitions,
+    CoordinatorRequest,
+    CoordinatorType,
+    EndTxn,
+    FindCoordinator,
+    InitProducerId,
+    TxnOffsetCommit,
+)
+from spec.vocabulary import ErrorCode
+
+
+@unique
+class Operation(StrEnum):
+    """What one may be allowed to do."""
+
+    READ = "Read"
+    WRITE = "Write"
+    DESCRIBE = "Describe"
+    IDEMPOTENT_WRITE = "IdempotentWrite"
+
+
+@unique
+class Resource(StrEnum):
+    """What one may be allowed to do it with."""
+
+    TRANSACTIONAL_ID = "TransactionalId"
+    TOPIC = "Topic"
+    GROUP = "Group"
+    CLUSTER = "Cluster"
+
+
+THE_CLUSTER: Final = "kafka-cluster"
+
+
+class Permission(NamedTuple):
+    """An operation on a resource."""
+
+    operation: Operation
+    resource: Resource
+    name: str
+
+
+class Authorizer:
+    """Everybody may do everything but what is denied.
+
+    Attributes:
+        denied: by principal.
+        topics: the topics there are.
+    """
+
+    __slots__ = ("denied", "topics")
+
+    def __init__(self, topics: Iterable[str]) -> None:
+        """Nothing is denied."""
+        self.denied: dict[str, set[Permission]] = {}
+        self.topics = tuple(topics)
+
+    def deny(self, principal: str, operation: Operation, resource: Resource, name: str) -> None:
+        """Take a right away."""
+        self.denied.setdefault(principal, set()).add(Permission(operation, resource, name))
+
+    def allow(self, principal: str, operation: Operation, resource: Resource, name: str) -> None:
+        """Give a right back."""
+        self.denied.get(principal, set()).discard(Permission(operation, resource, name))
+
+    def may(self, principal: str, operation: Operation, resource: Resource, name: str) -> bool:
+        """Whether a principal has a right."""
+        return Permission(operation, resource, name) not in self.denied.get(principal, set())
+
+    def may_write_as(self, principal: str, transactional_id: str) -> bool:
+        """Whether a principal may speak for a transactional id."""
+        return self.may(principal, Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id)
+
+    def may_write_idempotently(self, principal: str) -> bool:
+        """Whether a principal may have a producer id: by the cluster's right, or that of some topic (KIP-679)."""
+        by_cluster = self.may(principal, Operation.IDEMPOTENT_WRITE, Resource.CLUSTER, THE_CLUSTER)
+        return by_cluster or any(self.may(principal, Operation.WRITE, Resource.TOPIC, topic) for topic in self.topics)
+
+    # --- by request -------------------------------------------------------------------------------------------
+
+    def check_producer_id(self, principal: str, transactional_id: str | None) -> ErrorCode:
+        """InitProducerId."""
+        if transactional_id is None:
+            allowed = self.may_write_idempotently(principal)
+            return ErrorCode.NONE if allowed else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        allowed = self.may_write_as(principal, transactional_id)
+        return ErrorCode.NONE if allowed else ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+    def check_produce(self, principal: str, transactional_id: str | None, topic: str) -> ErrorCode:
+        """Produce of one idempotent or transactional batch."""
+        producing = self.check_producer_id(principal, transactional_id)
+        if producing is not ErrorCode.NONE:
+            return producing
+        allowed = self.may(principal, Operation.WRITE, Resource.TOPIC, topic)
+        return ErrorCode.NONE if allowed else ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+    def check(self, principal: str, request: CoordinatorRequest) -> ErrorCode:
+        """A request to a coordinator, its partitions aside."""
+        match request:
+            case FindCoordinator(coordinator=CoordinatorType.GROUP, key=group):
+                return self._of_group(principal, Operation.DESCRIBE, group)
+            case FindCoordinator(key=transactional_id):
+                allowed = self.may(principal, Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, transactional_id)
+                return ErrorCode.NONE if allowed else ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            case AddOffsets(group=group) | TxnOffsetCommit(group=group):
+                writing = self.check_producer_id(principal, request.transactional_id)
+                return writing if writing is not ErrorCode.NONE else self._of_group(principal, Operation.READ, group)
+            case InitProducerId() | AddPartitions() | EndTxn():
+                return self.check_producer_id(principal, request.transactional_id)
+
+    def _of_group(self, principal: str, operation: Operation, group: str) -> ErrorCode:
+        allowed = self.may(principal, operation, Resource.GROUP, group)
+        return ErrorCode.NONE if allowed else ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+    def check_partitions(
+        self, principal: str, operation: Operation, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """The partitions whose topic a principal has no right to."""
+        return {
+            partition: ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            for partition in partitions
+            if not self.may(principal, operation, Resource.TOPIC, partition.topic)
+        }

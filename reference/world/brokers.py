@@ -1,0 +1,134 @@
+"""The nodes of a world of transactions: who leads what, what is answered, and what waits.
+
+Data partitions are replicated as everywhere. `__transaction_state` and `__consumer_offsets` are logs that outlive
+their coordinators: what is in them is taken to be replicated.
+"""
+
+from collections.abc import Callable
+
+from reference.broker.coordinator_errors import CoordinatorNotAvailable
+from reference.broker.group_coordinator import GroupCoordinator
+from reference.broker.group_log import OffsetsTopic
+from reference.broker.ids import BlockAllocator, ProducerIdManager
+from reference.broker.markers import VERSION_WITH_TRANSACTION_VERSION, TxnMarker
+from reference.broker.replicated import ReplicatedPartition
+from reference.broker.transaction_api import OFFSETS_TOPIC
+from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
+from reference.broker.transaction_log import TransactionLog
+from reference.broker.transaction_metadata import TopicPartition
+from reference.client.coordinator_channel import CoordinatorAnswer
+from reference.client.coordinator_requests import CoordinatorType
+from reference.clock import Clock
+from reference.replica_rows import TOPIC
+from reference.world.authorization import Authorizer
+from reference.world.coordinator_log import NodeTransactionLog
+from reference.world.marker_sender import MarkerSender
+from reference.world.messages import Body, Broker, Request, WriteMarker
+from reference.world.node import Node
+from reference.world.transaction_shape import TransactionShape
+from spec.versions import Profile
+from spec.vocabulary import CoordinatorEpoch
+
+Send = Callable[[Broker, int, Body], Request]
+"""Sends a request from a node to a node."""
+
+
+class Brokers:
+    """All nodes.
+
+    Attributes:
+        partitions: data partitions by name.
+        log: `__transaction_state`, as all nodes share it.
+        offsets: `__consumer_offsets`.
+        log_leaders: node that leads a partition of `__transaction_state`, by number; none until one is elected.
+        log_epochs: leader epoch of each of them: the coordinator epoch.
+        group_leaders: node that leads a partition of `__consumer_offsets`, by number.
+        nodes: by number.
+        unavailable: data partitions that nobody can write to for now.
+        authorizer: who may do what.
+    """
+
+    def __init__(self, profile: Profile, shape: TransactionShape, clock: Clock, send: Send) -> None:
+        """Nodes of which none coordinates anything yet."""
+        self.profile = profile
+        self.shape = shape
+        self.clock = clock
+        self.partitions = {
+            TopicPartition(TOPIC, number): ReplicatedPartition(profile, shape.replicas, shape.producer_expiration_ms)
+            for number in range(shape.partitions)
+        }
+        self.log = TransactionLog(profile, shape.log_partitions)
+        self.offsets = OffsetsTopic(profile, shape.offsets_partitions)
+        self.log_leaders: dict[int, int] = {}
+        self.log_epochs: dict[int, int] = {}
+        self.group_leaders: dict[int, int] = {}
+        self.unavailable: set[TopicPartition] = set()
+        self.authorizer = Authorizer((TOPIC,))
+        self.send = send
+        self._allocator = BlockAllocator()
+        self.nodes = [self._started(node) for node in range(shape.nodes)]
+
+    def _started(self, number: int) -> Node:
+        log = NodeTransactionLog(self.profile, self.log, number, self.log_leaders)
+        producer_ids = ProducerIdManager(self._allocator)
+        markers = MarkerSender(lambda partition, marker: self._send_marker(number, partition, marker))
+        config = CoordinatorConfig(self.shape.max_timeout_ms, self.shape.id_expiration_ms)
+        transactions = TransactionCoordinator(self.profile, producer_ids, log, markers.write, self.clock, config)
+        groups = GroupCoordinator(self.profile, self.offsets, self.clock)
+        return Node(log, producer_ids, transactions, groups, markers, {})
+
+    def _send_marker(self, node: int, partition: TopicPartition, marker: TxnMarker) -> int:
+        version = VERSION_WITH_TRANSACTION_VERSION if self.profile.marker_epoch_strict else 1
+        return self.send(Broker(node), self.leader_of(partition), WriteMarker(version, partition, marker)).number
+
+    # --- who leads --------------------------------------------------------------------------------------------
+
+    def leader_of(self, partition: TopicPartition) -> int:
+        """The node that leads a data or offsets partition; node 0 where nobody does."""
+        if partition.topic == OFFSETS_TOPIC:
+            return self.group_leaders.get(partition.partition, 0)
+        return self.partitions[partition].leader_node
+
+    def coordinator_of(self, kind: CoordinatorType, key: str) -> int | None:
+        """The node that coordinates a transactional id or a group, None if nobody does."""
+        if kind is CoordinatorType.GROUP:
+            return self.group_leaders.get(self.offsets.number_of(key))
+        return self.log_leaders.get(self.log.partition_of(key))
+
+    def found_coordinator(self, kind: CoordinatorType, key: str) -> CoordinatorAnswer:
+        """The answer to FindCoordinator."""
+        node = self.coordinator_of(kind, key)
+        if node is None:
+            return CoordinatorAnswer(CoordinatorNotAvailable.code)
+        return CoordinatorAnswer(node=node)
+
+    # --- coordinators come and go -----------------------------------------------------------------------------
+
+    def elect_transactions(self, partition: int, node: int) -> None:
+        """A node leads a partition of `__transaction_state` under a new epoch; it answers "loading" until it has read.
+
+        The node that led it before is not told: it goes on as a zombie until it resigns.
+        """
+        elected = self.nodes[node].transactions
+        elected.resign(partition)
+        self.log_leaders[partition] = node
+        self.log_epochs[partition] = self.log_epochs.get(partition, -1) + 1
+        elected.states.begin_loading(partition, CoordinatorEpoch(self.log_epochs[partition]))
+
+    def elect_groups(self, partition: int, node: int) -> None:
+        """A node leads a partition of `__consumer_offsets`; the one before it stops at once."""
+        former = self.group_leaders.get(partition)
+        if former is not None:
+            self.nodes[former].groups.resign(partition)
+        self.group_leaders[partition] = node
+        self.nodes[node].groups.elect(partition)
+
+    def restart(self, number: int) -> None:
+        """A node loses its memory; what it coordinated has no coordinator until one is elected."""
+        for leaders in (self.log_leaders, self.group_leaders):
+            for partition in [partition for partition, node in leaders.items() if node == number]:
+                del leaders[partition]
+        self.nodes[number] = self._started(number)
+        if number < self.shape.replicas:
+            for replicated in self.partitions.values():
+                replicated.restart(number, self.clock.now)

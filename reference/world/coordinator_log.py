@@ -1,0 +1,38 @@
+"""`__transaction_state` as each node sees it: all read the same partitions, and only the leader of one writes to it."""
+
+from collections.abc import Mapping
+
+from reference.broker.transaction_log import TransactionLog
+from reference.errors import NotLeaderOrFollower
+from spec.versions import Profile
+from spec.vocabulary import Timestamp
+
+
+class NodeTransactionLog(TransactionLog):
+    """One node's view of the shared log; what a coordinator appends after it was replaced is refused.
+
+    Attributes:
+        node: whose view it is.
+        leaders: leader by partition, as the controller has it.
+    """
+
+    __slots__ = ("leaders", "node")
+
+    def __init__(self, profile: Profile, shared: TransactionLog, node: int, leaders: Mapping[int, int]) -> None:
+        """A view of `shared`; `leaders` is looked at with each append."""
+        super().__init__(profile, partitions=0)
+        self.partitions = shared.partitions
+        self.node = node
+        self.leaders = leaders
+
+    def append(self, transactional_id: str, value: bytes | None, now: Timestamp) -> None:
+        """Append one record as the leader of its partition.
+
+        Raises:
+            NotLeaderOrFollower: another node leads it.
+            Refusal: the append failed.
+        """
+        partition = self.partition_of(transactional_id)
+        if self.leaders.get(partition) != self.node:
+            raise NotLeaderOrFollower(partition=partition, node=self.node)
+        super().append(transactional_id, value, now)

@@ -1,0 +1,109 @@
+"""Steps of transaction coordinators as rows: what was asked, the answer, the transactional id before and after."""
+
+from typing import Final, NamedTuple
+
+from reference.broker.ids import ProducerIdentity
+from reference.broker.transaction_coordinator import TransactionCoordinator
+from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
+from reference.client.coordinator_channel import CoordinatorAnswer
+from reference.recorder import Row
+from reference.world.messages import Verify
+from reference.world.node import TransactionRequest
+from spec.vocabulary import ABSENT, ErrorCode, TransactionState
+
+API: Final = {
+    "InitProducerId": "InitProducerId",
+    "AddPartitions": "AddPartitionsToTxn",
+    "AddOffsets": "AddOffsetsToTxn",
+    "EndTxn": "EndTxn",
+}
+"""A client's requests by Kafka's names."""
+
+BY_BROKER: Final = 4
+"""Version of AddPartitionsToTxn with which brokers ask."""
+
+
+class Known(NamedTuple):
+    """A transactional id as its coordinator has it."""
+
+    metadata: TransactionMetadata
+    pending: TransactionState | None
+
+
+Memory = dict[str, Known]
+"""What a coordinator knows, by transactional id."""
+
+
+def memory_of(coordinator: TransactionCoordinator) -> Memory:
+    """What a coordinator knows now."""
+    return {entry.transactional_id: Known(entry.metadata, entry.pending) for entry in coordinator.states.entries()}
+
+
+def changed(before: Memory, after: Memory) -> list[str]:
+    """The transactional ids that are not what they were."""
+    return sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
+
+
+def known_columns(prefix: str, known: Known | None, partition: TopicPartition | None = None) -> Row:
+    """The state columns of a transactional id, named with `prefix`; absent where it is unknown."""
+    if known is None:
+        return {}
+    metadata, pending = known
+    return {
+        f"{prefix}txn_state": int(metadata.state),
+        f"{prefix}txn_producer_id": metadata.producer_id,
+        f"{prefix}txn_epoch": metadata.epoch,
+        f"{prefix}txn_previous_producer_id": metadata.previous_producer_id,
+        f"{prefix}txn_last_epoch": metadata.last_epoch,
+        f"{prefix}txn_timeout_ms": metadata.timeout_ms,
+        f"{prefix}txn_partitions": len(metadata.partitions),
+        f"{prefix}txn_pending": ABSENT if pending is None else int(pending),
+        f"{prefix}partition_registered": partition in metadata.partitions,
+    }
+
+
+def request_columns(asked: TransactionRequest) -> Row:
+    """The columns of REQUEST that a client's request fills; of several partitions the first one is named."""
+    columns: Row = {"api_version": asked.version, "transactional_id": asked.transactional_id}
+    for name in ("producer", "expected"):
+        identity = getattr(asked, name, None)
+        if identity is not None:
+            columns |= identity_columns("" if name == "producer" else "expected_", identity)
+    columns["timeout_ms"] = getattr(asked, "timeout_ms", ABSENT)
+    columns["committed"] = getattr(asked, "commit", False)
+    columns["group"] = getattr(asked, "group", "")
+    partition = partition_of(asked)
+    return columns if partition is None else columns | {"topic": partition.topic, "partition": partition.partition}
+
+
+def identity_columns(prefix: str, identity: ProducerIdentity) -> Row:
+    """Producer id and epoch, as the producer's own or as those that it expects."""
+    epoch = f"{prefix}epoch" if prefix else "producer_epoch"
+    return {f"{prefix}producer_id": identity.producer_id, epoch: identity.epoch}
+
+
+def partition_of(asked: TransactionRequest) -> TopicPartition | None:
+    """The first partition that a request names."""
+    partitions: tuple[TopicPartition, ...] = getattr(asked, "partitions", ())
+    return partitions[0] if partitions else None
+
+
+def verify_columns(asked: Verify) -> Row:
+    """The columns of REQUEST that a broker's question fills."""
+    return {
+        "api_version": BY_BROKER,
+        "transactional_id": asked.transactional_id,
+        "topic": asked.partition.topic,
+        "partition": asked.partition.partition,
+        **identity_columns("", asked.producer),
+    }
+
+
+def answer_columns(answer: CoordinatorAnswer) -> Row:
+    """The columns of REPLY."""
+    errors = [error for error in answer.partitions.values() if error is not ErrorCode.NONE]
+    return {
+        "error": int(errors[0] if errors else answer.error),
+        "reply_producer_id": answer.identity.producer_id,
+        "reply_epoch": answer.identity.epoch,
+    }

@@ -1,0 +1,295 @@
+"""What nodes do with requests and answers: who is asked first, what is appended, and when an answer goes out."""
+
+from collections.abc import Callable, Collection
+
+from reference.broker.coordinator_errors import CoordinatorNotAvailable
+from reference.broker.group_api import OffsetsVerification, handle_txn_offset_commit
+from reference.broker.ids import ProducerIdentity
+from reference.broker.producer_entry import NO_GUARD
+from reference.broker.transaction_api import OFFSETS_TOPIC
+from reference.broker.transaction_metadata import TopicPartition
+from reference.broker.verification import Verification
+from reference.client.coordinator_channel import CoordinatorAnswer
+from reference.client.coordinator_requests import (
+    AddPartitions,
+    CoordinatorRequest,
+    CoordinatorType,
+    FindCoordinator,
+    TxnOffsetCommit,
+)
+from reference.client.producer import Reply
+from reference.errors import Refusal
+from reference.world.appends import Appends, SendAnswer
+from reference.world.authorization import Operation
+from reference.world.brokers import Brokers
+from reference.world.coordinator_rows import memory_of
+from reference.world.messages import (
+    Asked,
+    Broker,
+    Client,
+    Disconnected,
+    Marked,
+    Produce,
+    Request,
+    Response,
+    Verified,
+    Verify,
+    WriteMarker,
+)
+from reference.world.node import (
+    AnsweredVerification,
+    Node,
+    Parked,
+    TransactionRequest,
+    agree,
+    ask_transactions,
+    offset_commit,
+)
+from reference.world.steps import Steps
+from spec.vocabulary import NO_SEQUENCE, ErrorCode, Timestamp
+
+Principal = Callable[[int], str]
+"""The name under which an instance of a transactional id is authorized."""
+
+
+class Handling:
+    """The requests at all nodes.
+
+    Attributes:
+        appends: what reaches the log.
+    """
+
+    def __init__(self, brokers: Brokers, steps: Steps, principal: Principal, send_answer: SendAnswer) -> None:
+        """Nothing has arrived."""
+        self.brokers = brokers
+        self.steps = steps
+        self.appends = Appends(brokers, steps, send_answer)
+        self._principal = principal
+        self._answer = send_answer
+
+    @property
+    def _now(self) -> Timestamp:
+        return self.brokers.clock.now
+
+    def _node(self, request: Request) -> Node:
+        return self.brokers.nodes[request.node]
+
+    def _principal_of(self, request: Request) -> str:
+        return self._principal(request.sender.instance) if isinstance(request.sender, Client) else ""
+
+    # --- what arrives -----------------------------------------------------------------------------------------
+
+    def receive(self, request: Request) -> None:
+        """A request reaches its node."""
+        match request.body:
+            case Asked(request=asked):
+                self._receive_asked(request, asked)
+            case Produce():
+                self._receive_produce(request, request.body)
+            case WriteMarker() as asked if asked.partition.topic == OFFSETS_TOPIC:
+                self._answer(request, Marked(self._mark_offsets(request, asked)))
+            case WriteMarker():
+                self.appends.mark(request, request.body)
+            case Verify():
+                self._receive_verify(request, request.body)
+
+    def receive_answer(self, response: Response) -> None:
+        """An answer reaches the node that asked."""
+        request, answer = response
+        match request.body, answer:
+            case Verify(), Verified(refusal):
+                self._resume(request, refusal)
+            case WriteMarker() as asked, Marked(error):
+                self._marked(request, asked, error)
+
+    def lose(self, request: Request) -> None:
+        """A node does not learn what became of its request."""
+        match request.body:
+            case Verify():
+                self._resume(request, Disconnected())
+            case WriteMarker() as asked:
+                self._marked(request, asked, ErrorCode.NETWORK_EXCEPTION)
+
+    # --- coordinators -----------------------------------------------------------------------------------------
+
+    def _receive_asked(self, request: Request, asked: CoordinatorRequest) -> None:
+        denied = self.brokers.authorizer.check(self._principal_of(request), asked)
+        if denied is not ErrorCode.NONE:
+            self._answer(request, refused_answer(asked, denied))
+        elif isinstance(asked, FindCoordinator):
+            self._answer(request, self.brokers.found_coordinator(asked.coordinator, asked.key))
+        elif isinstance(asked, TxnOffsetCommit):
+            self._receive_offsets(request, asked)
+        else:
+            self._receive_transactional(request, asked)
+
+    def _receive_transactional(self, request: Request, asked: TransactionRequest) -> None:
+        coordinator = self._node(request).transactions
+        before = memory_of(coordinator)
+        answer = self._denied_partitions(request, asked) or ask_transactions(
+            coordinator, asked, self.brokers.partitions, self.brokers.shape.offsets_partitions
+        )
+        self.steps.asked(request, asked, before, coordinator, answer)
+        self._answer(request, answer)
+
+    def _denied_partitions(self, request: Request, asked: TransactionRequest) -> CoordinatorAnswer | None:
+        """One partition that the producer may not write to fails the whole request."""
+        if not isinstance(asked, AddPartitions):
+            return None
+        principal = self._principal_of(request)
+        denied = self.brokers.authorizer.check_partitions(principal, Operation.WRITE, asked.partitions)
+        if not denied:
+            return None
+        others = dict.fromkeys(asked.partitions, ErrorCode.OPERATION_NOT_ATTEMPTED)
+        return CoordinatorAnswer(partitions=others | denied)
+
+    def _receive_verify(self, request: Request, asked: Verify) -> None:
+        coordinator = self._node(request).transactions
+        before, found = memory_of(coordinator), None
+        try:
+            agree(coordinator, asked)
+        except Refusal as refusal:
+            found = refusal
+        self.steps.verified(request, asked, before, coordinator, ErrorCode.NONE if found is None else found.code)
+        self._answer(request, Verified(found))
+
+    # --- requests that wait for a verification ----------------------------------------------------------------
+
+    def _verify(self, request: Request, parked: Parked, asked: Verify) -> None:
+        """Ask the transaction's coordinator; until it answers the request waits."""
+        node = self.brokers.coordinator_of(CoordinatorType.TRANSACTION, asked.transactional_id)
+        if node is None:
+            self._go_on(parked, CoordinatorNotAvailable())
+            return
+        question = self.brokers.send(Broker(request.node), node, asked)
+        self._node(request).parked[question.number] = parked
+
+    def _resume(self, question: Request, refusal: Refusal | None) -> None:
+        """The coordinator has answered, unless the node has been down since."""
+        node = question.sender.node if isinstance(question.sender, Broker) else question.node
+        parked = self.brokers.nodes[node].parked.pop(question.number, None)
+        if parked is not None:
+            self._go_on(parked, refusal)
+
+    def _go_on(self, parked: Parked, refusal: Refusal | None) -> None:
+        request = parked.request
+        match request.body:
+            case Produce() as asked:
+                told = None if refusal is None else parked.verification.told(refusal)
+                self.appends.append(request, asked, parked.guard, told)
+            case Asked(request=TxnOffsetCommit() as committed):
+                self._commit_offsets(request, committed, parked, refusal)
+
+    # --- Produce ----------------------------------------------------------------------------------------------
+
+    def _receive_produce(self, request: Request, asked: Produce) -> None:
+        principal, batch = self._principal_of(request), asked.attempt.records
+        denied = self.brokers.authorizer.check_produce(principal, asked.transactional_id, asked.partition.topic)
+        if denied is not ErrorCode.NONE:
+            self._answer(request, Reply(denied))
+            return
+        number = asked.partition.partition
+        producer = ProducerIdentity(batch.producer_id, batch.producer_epoch)
+        try:
+            verification = self._verification(request, asked)
+            guard = verification.start(number, producer, batch.base_sequence)
+        except Refusal as refusal:
+            self._answer(request, Reply(refusal.code))
+            return
+        if guard == NO_GUARD:
+            self.appends.append(request, asked, NO_GUARD, None)
+        else:
+            question = Verify(asked.transactional_id, producer, asked.partition, verification.adds)
+            self._verify(request, Parked(request, verification, guard), question)
+
+    def _verification(self, request: Request, asked: Produce) -> Verification:
+        number = asked.partition.partition
+        return Verification(
+            self.brokers.profile,
+            self._node(request).transactions,
+            {number: self.appends.replica(request.node, asked.partition)},
+            {number: asked.partition},
+            asked.version,
+            self._now,
+        )
+
+    # --- markers ----------------------------------------------------------------------------------------------
+
+    def _mark_offsets(self, request: Request, asked: WriteMarker) -> ErrorCode:
+        try:
+            self._node(request).groups.write_marker(asked.partition.partition, asked.marker, asked.version)
+        except Refusal as refusal:
+            return refusal.code
+        return ErrorCode.NONE
+
+    def _marked(self, request: Request, asked: WriteMarker, error: ErrorCode) -> None:
+        """The coordinator has an answer about a marker; the last one completes its transaction."""
+        if not isinstance(request.sender, Broker):
+            return
+        node = self.brokers.nodes[request.sender.node]
+        node.markers.take(asked.partition, asked.marker, request.number, error)
+        before = memory_of(node.transactions)
+        node.transactions.send_markers()
+        node.markers.forget_answers()
+        self.steps.changed("MarkerAnswered", request.sender.node, before, node.transactions)
+
+    # --- offsets ----------------------------------------------------------------------------------------------
+
+    def _receive_offsets(self, request: Request, asked: TxnOffsetCommit) -> None:
+        groups, number = self._node(request).groups, self.brokers.offsets.number_of(asked.group)
+        verification = OffsetsVerification(
+            self.brokers.profile,
+            self._node(request).transactions,
+            {number: self.brokers.offsets.partitions[number]},
+            {number: TopicPartition(OFFSETS_TOPIC, number)},
+            asked.version,
+            self._now,
+        )
+        try:
+            groups.shards.of_group(asked.group)
+            guard = verification.start(number, asked.producer, NO_SEQUENCE)
+        except Refusal as refusal:
+            self._answer(request, refused_answer(asked, refusal.code))
+            return
+        parked = Parked(request, verification, guard)
+        if guard == NO_GUARD:
+            self._commit_offsets(request, asked, parked, None)
+        else:
+            name = TopicPartition(OFFSETS_TOPIC, number)
+            self._verify(request, parked, Verify(asked.transactional_id, asked.producer, name, verification.adds))
+
+    def _commit_offsets(
+        self, request: Request, asked: TxnOffsetCommit, parked: Parked, refusal: Refusal | None
+    ) -> None:
+        begun = parked.verification
+        answered = AnsweredVerification(
+            begun.profile,
+            begun.coordinator,
+            begun.partitions,
+            begun.names,
+            begun.version,
+            begun.now,
+            parked.guard,
+            refusal,
+        )
+        principal = self._principal_of(request)
+        denied = self.brokers.authorizer.check_partitions(principal, Operation.READ, tuple(asked.offsets))
+        allowed = [partition for partition in self.brokers.partitions if partition not in denied]
+        errors = handle_txn_offset_commit(self._node(request).groups, offset_commit(asked), answered, allowed)
+        self._answer(request, CoordinatorAnswer(partitions=errors | denied))
+
+
+def refused_answer(asked: CoordinatorRequest, error: ErrorCode) -> CoordinatorAnswer:
+    """One error for a whole request, partition by partition where the answer has no other place for it."""
+    match asked:
+        case AddPartitions(partitions=partitions):
+            return each_refused(partitions, error)
+        case TxnOffsetCommit(offsets=offsets):
+            return each_refused(tuple(offsets), error)
+        case _:
+            return CoordinatorAnswer(error)
+
+
+def each_refused(partitions: Collection[TopicPartition], error: ErrorCode) -> CoordinatorAnswer:
+    """The same error for every partition."""
+    return CoordinatorAnswer(partitions=dict.fromkeys(partitions, error))

@@ -1,0 +1,103 @@
+"""Instances of transactional ids: producers that come and go, and what each was told of its transactions."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from reference.broker.group_requests import Offsets
+from reference.broker.ids import ProducerIdentity
+from reference.broker.transaction_metadata import TopicPartition
+from reference.client.coordinator_channel import PendingResult
+from reference.client.partition_queue import ProducerBatch
+from reference.client.transactional_producer import TransactionalProducer
+from spec.vocabulary import ErrorCode
+
+
+class SentBatch(NamedTuple):
+    """A batch that belongs to a transaction; its values are found nowhere else."""
+
+    partition: TopicPartition
+    batch: ProducerBatch
+
+    @property
+    def is_acknowledged(self) -> bool:
+        """Whether the application was told that it is in the log."""
+        return self.batch.outcome is True
+
+
+class SentOffsets(NamedTuple):
+    """Offsets of a group that belong to a transaction."""
+
+    group: str
+    offsets: Offsets
+    result: PendingResult
+
+
+@dataclass(slots=True)
+class ClientTransaction:
+    """One transaction as its application sees it; brokers know nothing of its number.
+
+    Attributes:
+        ordinal: which of the instance's transactions it is, from 0.
+        identity: producer id and epoch with which it began.
+        commits: whether it is to be committed; None while the application has not said, or was not let.
+        result: what the end of it comes to.
+    """
+
+    ordinal: int
+    identity: ProducerIdentity | None
+    batches: list[SentBatch] = field(default_factory=list)
+    offsets: list[SentOffsets] = field(default_factory=list)
+    commits: bool | None = None
+    result: PendingResult | None = None
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether the application was told that it is committed."""
+        return self.commits is True and self._succeeded
+
+    @property
+    def is_aborted(self) -> bool:
+        """Whether the application was told that it is aborted."""
+        return self.commits is False and self._succeeded
+
+    @property
+    def _succeeded(self) -> bool:
+        return self.result is not None and self.result.error is ErrorCode.NONE
+
+    def values(self) -> tuple[bytes, ...]:
+        """The values of all its records."""
+        return tuple(value for sent in self.batches for value in sent.batch.values)
+
+
+@dataclass(slots=True)
+class Instance:
+    """One run of an application with a transactional id.
+
+    Attributes:
+        number: among all instances of the world.
+        alive: until it crashes, nothing of it is lost; then all but what it has sent.
+        known_leaders: node that it takes for the leader of each partition.
+        transactions: oldest first.
+        initialized: what `init_transactions` comes to, None before.
+        records: how many it has made.
+    """
+
+    number: int
+    transactional_id: str
+    producer: TransactionalProducer
+    known_leaders: dict[TopicPartition, int]
+    alive: bool = True
+    transactions: list[ClientTransaction] = field(default_factory=list)
+    initialized: PendingResult | None = None
+    records: int = 0
+
+    @property
+    def transaction(self) -> ClientTransaction:
+        """The newest transaction."""
+        return self.transactions[-1]
+
+    def new_values(self, count: int) -> tuple[bytes, ...]:
+        """Values that no other record has: instance, transaction, and a number of its own."""
+        first, self.records = self.records, self.records + count
+        ordinal = self.transaction.ordinal if self.transactions else -1
+        return tuple(f"{self.number}/{ordinal}/{number}".encode() for number in range(first, self.records))

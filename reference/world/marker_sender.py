@@ -1,0 +1,44 @@
+"""A coordinator's markers on the network: one request in flight for each, and each request answered or lost once."""
+
+from collections.abc import Callable
+
+from reference.broker.markers import TxnMarker
+from reference.broker.transaction_metadata import TopicPartition
+from spec.vocabulary import ErrorCode
+
+Destination = tuple[TopicPartition, TxnMarker]
+SendMarker = Callable[[TopicPartition, TxnMarker], int]
+"""Sends a marker; the number of the request."""
+
+
+class MarkerSender:
+    """What a coordinator is told of the markers that it writes: the answer that has come, or that there is none yet."""
+
+    __slots__ = ("_answers", "_in_flight", "_send", "is_sending")
+
+    def __init__(self, send: SendMarker) -> None:
+        """Nothing is in flight."""
+        self._send = send
+        self._in_flight: dict[Destination, int] = {}
+        self._answers: dict[Destination, ErrorCode] = {}
+        self.is_sending = False
+
+    def write(self, partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
+        """The answer about a marker, NETWORK_EXCEPTION while there is none; it is sent if none is in flight."""
+        destination = (partition, marker)
+        if destination in self._answers:
+            return self._answers.pop(destination)
+        if self.is_sending and destination not in self._in_flight:
+            self._in_flight[destination] = self._send(partition, marker)
+        return ErrorCode.NETWORK_EXCEPTION
+
+    def take(self, partition: TopicPartition, marker: TxnMarker, number: int, error: ErrorCode) -> None:
+        """An answer has come, or its request was lost; the coordinator asks for it next."""
+        destination = (partition, marker)
+        if self._in_flight.get(destination) == number:
+            del self._in_flight[destination]
+            self._answers[destination] = error
+
+    def forget_answers(self) -> None:
+        """Nobody has asked for what is left: the transaction is another coordinator's now."""
+        self._answers.clear()

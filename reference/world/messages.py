@@ -1,0 +1,106 @@
+"""What travels between clients and nodes, and between nodes."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from reference.broker.ids import ProducerIdentity
+from reference.broker.markers import TxnMarker, told_transaction_version
+from reference.broker.transaction_metadata import TopicPartition
+from reference.client.coordinator_channel import CoordinatorAnswer
+from reference.client.coordinator_requests import CoordinatorRequest
+from reference.client.producer import Attempt, Reply
+from reference.errors import Refusal
+from spec.vocabulary import ErrorCode
+
+
+class Disconnected(Refusal):
+    """Nobody knows what became of a request."""
+
+    code = ErrorCode.NETWORK_EXCEPTION
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One instance of a transactional id, as sender of a request."""
+
+    instance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """A node, as sender of a request."""
+
+    node: int
+
+
+Sender = Client | Broker
+
+
+class Asked(NamedTuple):
+    """A client's request to a coordinator; `number` is the client's own."""
+
+    number: int
+    request: CoordinatorRequest
+
+
+class Produce(NamedTuple):
+    """One batch of a client for one partition."""
+
+    version: int
+    transactional_id: str
+    partition: TopicPartition
+    attempt: Attempt
+
+
+class WriteMarker(NamedTuple):
+    """WriteTxnMarkers of one marker for one partition."""
+
+    version: int
+    partition: TopicPartition
+    marker: TxnMarker
+
+    @property
+    def marker_version(self) -> int:
+        """The transaction version, as far as the request can say it."""
+        return told_transaction_version(self.marker, self.version)
+
+
+class Verify(NamedTuple):
+    """AddPartitionsToTxn of a broker for a request that waits there; `adds` is to add, else it only asks."""
+
+    transactional_id: str
+    producer: ProducerIdentity
+    partition: TopicPartition
+    adds: bool
+
+
+class Verified(NamedTuple):
+    """The coordinator's answer; None agrees."""
+
+    refusal: Refusal | None = None
+
+
+class Marked(NamedTuple):
+    """The leader's answer about a marker."""
+
+    error: ErrorCode
+
+
+Body = Asked | Produce | WriteMarker | Verify
+Answer = CoordinatorAnswer | Reply | Marked | Verified
+
+
+class Request(NamedTuple):
+    """One sending; a copy made by the network keeps the number, another try of the sender gets a new one."""
+
+    number: int
+    sender: Sender
+    node: int
+    body: Body
+
+
+class Response(NamedTuple):
+    """The answer to one sending."""
+
+    request: Request
+    answer: Answer

@@ -1,0 +1,125 @@
+"""One node: its coordinators, the requests that wait there for a verification, and how coordinators are asked."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from reference.broker.coordinator_errors import TransactionAbortable
+from reference.broker.group_api import OffsetsVerification, TxnOffsetCommitRequest
+from reference.broker.group_coordinator import GroupCoordinator
+from reference.broker.ids import ProducerIdentity, ProducerIdManager
+from reference.broker.producer_entry import NO_GUARD
+from reference.broker.transaction_api import (
+    NOBODY,
+    AddPartitionsRequest,
+    handle_add_offsets,
+    handle_add_partitions,
+    handle_end_txn,
+    handle_init_producer_id,
+    offsets_partition_of,
+)
+from reference.broker.transaction_coordinator import TransactionCoordinator
+from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
+from reference.broker.verification import Verification
+from reference.client.coordinator_channel import CoordinatorAnswer
+from reference.client.coordinator_requests import AddOffsets, AddPartitions, EndTxn, InitProducerId, TxnOffsetCommit
+from reference.errors import Refusal
+from reference.world.coordinator_log import NodeTransactionLog
+from reference.world.marker_sender import MarkerSender
+from reference.world.messages import Request, Verify
+from spec.vocabulary import ErrorCode, Sequence
+
+TransactionRequest = InitProducerId | AddPartitions | AddOffsets | EndTxn
+"""What a client asks a transaction coordinator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A Produce or TxnOffsetCommit that waits for the answer of the transaction's coordinator."""
+
+    request: Request
+    verification: Verification
+    guard: int
+
+
+@dataclass(slots=True)
+class Node:
+    """What a node loses when it goes down.
+
+    Attributes:
+        log: its view of `__transaction_state`.
+        producer_ids: its part of the producer ids.
+        transactions: its transaction coordinator.
+        groups: its group coordinator.
+        markers: the markers that it has in flight.
+        parked: requests that wait for a verification, by number of the question.
+    """
+
+    log: NodeTransactionLog
+    producer_ids: ProducerIdManager
+    transactions: TransactionCoordinator
+    groups: GroupCoordinator
+    markers: MarkerSender
+    parked: dict[int, Parked]
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredVerification(OffsetsVerification):
+    """A verification whose answer has come: the guard, or the refusal."""
+
+    guard: int = NO_GUARD
+    refusal: Refusal | None = None
+
+    def guard_for(self, transactional_id: str, number: int, producer: ProducerIdentity, base_sequence: Sequence) -> int:
+        """The guard that the verification began with.
+
+        Raises:
+            Refusal: the coordinator said no.
+        """
+        if self.refusal is not None:
+            raise self.told(self.refusal)
+        return self.guard
+
+
+def ask_transactions(
+    coordinator: TransactionCoordinator,
+    asked: TransactionRequest,
+    existing: Collection[TopicPartition],
+    offsets_partitions: int,
+) -> CoordinatorAnswer:
+    """Put a client's request to a transaction coordinator."""
+    match asked:
+        case InitProducerId(version, transactional_id, timeout_ms, expected):
+            error, identity = handle_init_producer_id(
+                coordinator, version, transactional_id, timeout_ms, expected or NOBODY
+            )
+            return CoordinatorAnswer(error, identity=identity)
+        case AddPartitions(version, transactional_id, producer, partitions):
+            request = AddPartitionsRequest(version, transactional_id, producer, partitions)
+            return CoordinatorAnswer(partitions=handle_add_partitions(coordinator, request, existing))
+        case AddOffsets(version, transactional_id, producer, group):
+            partition = offsets_partition_of(group, offsets_partitions)
+            return CoordinatorAnswer(handle_add_offsets(coordinator, version, transactional_id, producer, partition))
+        case EndTxn(version, transactional_id, producer, commit):
+            error, identity = handle_end_txn(coordinator, version, transactional_id, producer, commit)
+            return CoordinatorAnswer(error, identity=identity)
+
+
+def agree(coordinator: TransactionCoordinator, asked: Verify) -> None:
+    """Put a broker's question to a transaction coordinator.
+
+    Raises:
+        Refusal: the partition is not in the producer's transaction, and cannot be put there.
+    """
+    if asked.adds:
+        coordinator.add_partitions(asked.transactional_id, asked.producer, (asked.partition,), BUMPS_EPOCH)
+        return
+    answered = coordinator.verify_partitions(asked.transactional_id, asked.producer, (asked.partition,))
+    if answered[asked.partition] is not ErrorCode.NONE:
+        raise TransactionAbortable(partition=asked.partition)
+
+
+def offset_commit(asked: TxnOffsetCommit) -> TxnOffsetCommitRequest:
+    """A client's TxnOffsetCommit as its broker reads it."""
+    return TxnOffsetCommitRequest(
+        asked.version, asked.transactional_id, asked.group, asked.producer, asked.offsets, asked.claim
+    )

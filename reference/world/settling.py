@@ -1,0 +1,66 @@
+"""The end of a run without faults: whatever is under way is delivered, oldest first, until nothing is left to do."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from reference.world.instances import Instance
+from reference.world.transaction_world import TransactionWorld
+
+ROUNDS: Final = 200
+PAUSE_MS: Final = 20
+"""Time that passes in a round."""
+
+
+def settle(world: TransactionWorld, rounds: int = ROUNDS) -> bool:
+    """Deliver, answer, replicate and complete; whether everything came to its end within the rounds."""
+    for _ in range(rounds):
+        if not busy(world):
+            return True
+        world.clock.advance(PAUSE_MS)
+        play(world)
+    return not busy(world)
+
+
+def play(world: TransactionWorld) -> None:
+    """One round: everybody does what can be done."""
+    for instance in living(world):
+        send_all(world, instance)
+    for request in tuple(world.wires.requests.in_transit):
+        world.broker_receives(request)
+    for node in range(world.shape.nodes):
+        world.coordinator_sends_markers(node)
+    for partition, replicated in world.brokers.partitions.items():
+        for node in replicated.behind():
+            world.follower_fetches(partition, node)
+    for response in tuple(world.wires.replies.in_transit):
+        world.sender_receives(response)
+
+
+def send_all(world: TransactionWorld, instance: Instance) -> None:
+    """A producer sends whatever it may."""
+    world.producer_ticks(instance)
+    if instance.producer.may_poll():
+        world.producer_asks(instance)
+    for partition in world.sendable(instance):
+        while partition in world.sendable(instance):
+            world.producer_sends(instance, partition)
+
+
+def busy(world: TransactionWorld) -> bool:
+    """Whether anything is left to do."""
+    wires = world.wires
+    under_way = wires.open or wires.requests.in_transit or wires.replies.in_transit
+    owing = any(owes_as_leader(world, node) for node in range(world.shape.nodes))
+    behind = any(replicated.behind() for replicated in world.brokers.partitions.values())
+    working = any(instance.producer.may_poll() or instance.producer.is_incomplete for instance in living(world))
+    return bool(under_way) or owing or behind or working
+
+
+def owes_as_leader(world: TransactionWorld, node: int) -> bool:
+    """Whether a coordinator owes markers that it can still send: a zombie's are another's by now."""
+    return world.owes_markers(node) and node in world.brokers.log_leaders.values()
+
+
+def living(world: TransactionWorld) -> Iterator[Instance]:
+    """The instances that have not crashed."""
+    return (instance for instance in world.instances if instance.alive)

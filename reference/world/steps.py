@@ -1,0 +1,124 @@
+"""The steps of nodes as rows: Produce, markers, coordinator requests, and what coordinators do by themselves."""
+
+from reference.broker.partition import Partition
+from reference.broker.produce import PartitionAnswer
+from reference.broker.transaction_coordinator import TransactionCoordinator
+from reference.client.coordinator_channel import CoordinatorAnswer
+from reference.clock import Clock
+from reference.recorder import NOWHERE, Observed, Recorder, Row, batch_columns, observe, reply_columns
+from reference.replica_rows import node_name
+from reference.world.coordinator_rows import (
+    API,
+    Memory,
+    answer_columns,
+    changed,
+    known_columns,
+    memory_of,
+    partition_of,
+    request_columns,
+    verify_columns,
+)
+from reference.world.messages import Broker, Produce, Request, Sender, Verify, WriteMarker
+from reference.world.node import TransactionRequest
+from spec.vocabulary import ErrorCode, Origin
+
+
+class Steps:
+    """The rows of one trace.
+
+    Attributes:
+        recorder: the steps so far.
+    """
+
+    __slots__ = ("_clock", "recorder")
+
+    def __init__(self, recorder: Recorder, clock: Clock) -> None:
+        """Steps at the time of `clock`."""
+        self.recorder = recorder
+        self._clock = clock
+
+    def _record(self, api: str, columns: Row, before: Observed = NOWHERE, after: Observed = NOWHERE) -> None:
+        self.recorder.record(api, self._clock.now, before, after, **columns)
+
+    # --- partitions -------------------------------------------------------------------------------------------
+
+    def produced(
+        self, request: Request, asked: Produce, replica: Partition, before: Observed, answer: PartitionAnswer
+    ) -> None:
+        """A batch of a client was answered by a replica."""
+        batch = asked.attempt.records
+        columns: Row = {
+            "topic": asked.partition.topic,
+            "partition": asked.partition.partition,
+            "transactional_id": asked.transactional_id,
+            "batch": asked.attempt.batch.ordinal,
+            "origin": int(Origin.CLIENT),
+            "api_version": asked.version,
+            "acks": -1,
+            "batch_count": 1,
+            **batch_columns(batch),
+            **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
+        }
+        self._record("Produce", who(request) | columns, before, observe(replica, batch.producer_id))
+
+    def marked(
+        self, request: Request, asked: WriteMarker, replica: Partition, before: Observed, error: ErrorCode, last: int
+    ) -> None:
+        """A marker was answered by a replica."""
+        columns: Row = {
+            "topic": asked.partition.topic,
+            "partition": asked.partition.partition,
+            "origin": int(Origin.COORDINATOR),
+            "api_version": asked.version,
+            "batch_count": 1,
+            "marker_version": asked.marker_version,
+            **batch_columns(asked.marker.batch(self._clock.now)),
+            **reply_columns(error, last, last),
+        }
+        self._record("WriteTxnMarkers", who(request) | columns, before, observe(replica, asked.marker.producer_id))
+
+    # --- coordinators -----------------------------------------------------------------------------------------
+
+    def asked(
+        self,
+        request: Request,
+        asked: TransactionRequest,
+        before: Memory,
+        coordinator: TransactionCoordinator,
+        answer: CoordinatorAnswer,
+    ) -> None:
+        """A client's request was answered by a coordinator."""
+        columns = request_columns(asked) | answer_columns(answer)
+        key, partition = asked.transactional_id, partition_of(asked)
+        columns |= known_columns("before_", before.get(key), partition)
+        columns |= known_columns("after_", memory_of(coordinator).get(key), partition)
+        self._record(API[type(asked).__name__], who(request) | columns)
+
+    def verified(
+        self, request: Request, asked: Verify, before: Memory, coordinator: TransactionCoordinator, error: ErrorCode
+    ) -> None:
+        """A broker's question was answered by a coordinator."""
+        key = asked.transactional_id
+        columns = verify_columns(asked) | {"error": int(error)}
+        columns |= known_columns("before_", before.get(key), asked.partition)
+        columns |= known_columns("after_", memory_of(coordinator).get(key), asked.partition)
+        api = "AddPartitionsToTxn" if asked.adds else "VerifyPartitions"
+        self._record(api, who(request) | columns)
+
+    def changed(self, api: str, node: int, before: Memory, coordinator: TransactionCoordinator) -> None:
+        """A coordinator did something by itself: one row for each id that is not what it was."""
+        after = memory_of(coordinator)
+        for key in changed(before, after):
+            columns: Row = {"node": node_name(node), "client": node_name(node), "transactional_id": key, "error": 0}
+            columns |= known_columns("before_", before.get(key)) | known_columns("after_", after.get(key))
+            self._record(api, columns)
+
+
+def who(request: Request) -> Row:
+    """Where a request was handled, who sent it, and which sending it is."""
+    return {"node": node_name(request.node), "client": sender_name(request.sender), "message": request.number}
+
+
+def sender_name(sender: Sender) -> str:
+    """Name of a sender in rows."""
+    return node_name(sender.node) if isinstance(sender, Broker) else f"instance-{sender.instance}"

@@ -1,0 +1,41 @@
+"""How large a world of transactions is, and how it is configured."""
+
+from dataclasses import dataclass
+
+from reference.broker.producer_state import PRODUCER_EXPIRATION_MS
+from reference.broker.transaction_coordinator import DEFAULT_EXPIRATION_MS, DEFAULT_MAX_TIMEOUT_MS
+from reference.client.producer import DELIVERY_TIMEOUT_MS
+from reference.client.transactional_producer import TRANSACTION_TIMEOUT_MS
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionShape:
+    """Sizes and settings.
+
+    Attributes:
+        nodes: nodes; any may coordinate.
+        replicas: of each partition, on nodes 0 .. replicas-1; with one, nothing need be copied.
+        partitions: of the one topic.
+        log_partitions: of `__transaction_state`.
+        offsets_partitions: of `__consumer_offsets`.
+        min_insync: min.insync.replicas.
+        transaction_timeout_ms: transaction.timeout.ms of the producers.
+        max_timeout_ms: transaction.max.timeout.ms.
+        id_expiration_ms: transactional.id.expiration.ms.
+        producer_expiration_ms: producer.id.expiration.ms.
+        delivery_timeout_ms: delivery.timeout.ms of the producers.
+        ordered: whether a connection delivers in the order of sending.
+    """
+
+    nodes: int = 2
+    replicas: int = 1
+    partitions: int = 2
+    log_partitions: int = 1
+    offsets_partitions: int = 1
+    min_insync: int = 1
+    transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS
+    max_timeout_ms: int = DEFAULT_MAX_TIMEOUT_MS
+    id_expiration_ms: int = DEFAULT_EXPIRATION_MS
+    producer_expiration_ms: int = PRODUCER_EXPIRATION_MS
+    delivery_timeout_ms: int = DELIVERY_TIMEOUT_MS
+    ordered: bool = False

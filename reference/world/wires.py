@@ -1,0 +1,72 @@
+"""The network of a world, both ways, and who still waits for an answer."""
+
+from reference.network import Message, Network
+from reference.world.messages import Answer, Body, Request, Response, Sender
+
+
+class Wires:
+    """Requests and answers under way.
+
+    Attributes:
+        requests: under way to nodes.
+        replies: under way back.
+        open: requests whose sender still waits, by number.
+    """
+
+    __slots__ = ("_connections", "_numbers", "open", "replies", "requests")
+
+    def __init__(self, ordered: bool) -> None:
+        """Nothing is under way."""
+        self.requests: Network[Request] = Network(ordered)
+        self.replies: Network[Response] = Network(ordered)
+        self.open: dict[int, Request] = {}
+        self._connections: dict[tuple[Sender, int], int] = {}
+        self._numbers = 0
+
+    def send(self, sender: Sender, node: int, body: Body) -> Request:
+        """Put a request on its way."""
+        request = Request(self._numbers, sender, node, body)
+        self._numbers += 1
+        self.open[request.number] = request
+        self.requests.send(self._channel(request), request)
+        return request
+
+    def reply(self, request: Request, answer: Answer) -> None:
+        """Put an answer on its way."""
+        self.replies.send(self._channel(request), Response(request, answer))
+
+    def deliver(self, message: Message[Request], leave_copy: bool) -> Request:
+        """A request arrives; a copy of it may come again later."""
+        return self.requests.deliver(message, leave_copy)
+
+    def deliver_reply(self, message: Message[Response], leave_copy: bool) -> Response | None:
+        """An answer arrives; None if nobody waits for it any more."""
+        response = self.replies.deliver(message, leave_copy)
+        return response if self.give_up(response.request) else None
+
+    def give_up(self, request: Request) -> bool:
+        """The sender does not wait any more; whether it did. What it sends next takes a new connection."""
+        return self.open.pop(request.number, None) is not None
+
+    def reconnect(self, sender: Sender, node: int) -> None:
+        """What is sent from now on need not wait for what is still under way."""
+        self._connections[sender, node] = self._connections.get((sender, node), 0) + 1
+
+    def cut(self, sender: Sender, node: int, arriving: int) -> list[Request]:
+        """A connection breaks: its first `arriving` requests still arrive, no answer does; the requests given up."""
+        channel = (sender, node, self._connections.get((sender, node), 0))
+        self.requests.cut(channel, arriving)
+        self.replies.cut(channel, 0)
+        self.reconnect(sender, node)
+        lost = self.waiting(sender, node)
+        for request in lost:
+            self.give_up(request)
+        return lost
+
+    def waiting(self, sender: Sender, node: int | None = None) -> list[Request]:
+        """The requests that a sender waits for, of one node or of all, oldest first."""
+        return [each for each in self.open.values() if each.sender == sender and node in (None, each.node)]
+
+    def _channel(self, request: Request) -> tuple[Sender, int, int]:
+        key = (request.sender, request.node)
+        return (*key, self._connections.get(key, 0))
