@@ -13,7 +13,7 @@ import z3
 
 from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.engines.finite import Finite, derived
-from spec.engines.reading_z3 import Numbers, python_value, scalars_of
+from spec.engines.reading_z3 import Numbers, fitted, python_value, scalars_of, without_integers
 from spec.engines.verdict import Happening, Holds, Refuted, Trace, Unknown, Verdict
 from spec.protocol.records import flatten
 from spec.systems.language import Action, Claim, Function, Sort, State, System, Variable, pick
@@ -60,7 +60,7 @@ class Tables:
         """The tables are those of a state."""
         return all_of(
             *(
-                mine == theirs
+                mine == fitted(theirs, mine.sort())
                 for name, terms in self.terms.items()
                 for at, term in zip(self.points[name], terms, strict=True)
                 for mine, theirs in zip(_scalars(term), _scalars(getattr(state, name)(*at)), strict=True)
@@ -107,7 +107,8 @@ class Unrolling:
     def violation(self, claim: Claim) -> Term:
         """The claim does not hold for some arguments, in the state before."""
         at, inside = self._points(claim.over)
-        return z3.simplify(self._term(all_of(inside, negate(claim.holds(self._before.state, *at)))))
+        violated = self._term(all_of(inside, negate(claim.holds(self._before.state, *at))))
+        return z3.simplify(without_integers(violated))
 
     def at(self, formula: Term, number: int) -> Term:
         """A formula about a step and the next one, said of the step with this number."""
@@ -162,7 +163,7 @@ class Unrolling:
             facts.append(implies(self._chosen == number, guard))
             after = self._chosen_state(self._chosen == number, state, after)
         facts.append(self._after.equal(after))
-        return z3.simplify(all_of(*facts))
+        return z3.simplify(without_integers(all_of(*facts)))
 
     def _taken(self, action: Action) -> tuple[Term, State]:
         at, inside = self._points(action.over)

@@ -4,7 +4,7 @@ Comparisons of bit-vectors are signed; their width is the caller's to choose, an
 occurs. Importing this module registers the reading.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -15,7 +15,88 @@ from spec.protocol.records import build, flatten, scalars
 
 Record = TypeVar("Record")
 
-register(z3.BoolRef, Reading(conjunction=z3.And, disjunction=z3.Or, negation=z3.Not, choice=z3.If))
+
+def fitted(term: Term, sort: Term) -> Term:
+    """A choice between Python's numbers, which have no width of their own, in the sort of what it stands beside."""
+    if not z3.is_int(term) or not z3.is_bv_sort(sort):
+        return term
+    if z3.is_int_value(term):
+        return z3.BitVecVal(term.as_long(), sort)
+    fact, then, otherwise = term.children()
+    return z3.If(fact, fitted(then, sort), fitted(otherwise, sort))
+
+
+def without_integers(formula: Term) -> Term:
+    """An equal formula in which no choice between Python's numbers is compared: their conditions are, instead."""
+    return _Cases().of(formula)
+
+
+class _Cases:
+    """Rewrites terms, each once: a comparison of two choices becomes the choice of the comparisons."""
+
+    def __init__(self) -> None:
+        self._rewritten: dict[int, Term] = {}
+        self._compared: dict[tuple[int, int, int], Term] = {}
+
+    def of(self, term: Term) -> Term:
+        waiting = [term]
+        while waiting:
+            one = waiting[-1]
+            unknown = [part for part in self._parts(one) if part.get_id() not in self._rewritten]
+            if one.get_id() in self._rewritten or not unknown:
+                waiting.pop()
+                self._rewritten.setdefault(one.get_id(), self._rewrite(one))
+            waiting += unknown
+        return self._rewritten[term.get_id()]
+
+    def _parts(self, term: Term) -> list[Term]:
+        return list(self._conditions(term)) if _compares_integers(term) else term.children()
+
+    def _conditions(self, term: Term) -> Iterator[Term]:
+        waiting = [part for part in term.children() if part.num_args()]
+        while waiting:
+            fact, *sides = waiting.pop().children()
+            yield fact
+            waiting += (side for side in sides if side.num_args())
+
+    def _rewrite(self, term: Term) -> Term:
+        if _compares_integers(term):
+            return self._compare(term, *term.children())
+        parts = [self._rewritten[part.get_id()] for part in term.children()]
+        return term.decl()(*parts) if parts else term
+
+    def _compare(self, how: Term, left: Term, right: Term) -> Term:
+        key = (how.decl().get_id(), left.get_id(), right.get_id())
+        if key not in self._compared:
+            self._compared[key] = self._by_case(how, left, right)
+        return self._compared[key]
+
+    def _by_case(self, how: Term, left: Term, right: Term) -> Term:
+        if left.num_args():
+            fact, then, otherwise = left.children()
+            cases = self._compare(how, then, right), self._compare(how, otherwise, right)
+        elif right.num_args():
+            fact, then, otherwise = right.children()
+            cases = self._compare(how, left, then), self._compare(how, left, otherwise)
+        else:
+            return z3.simplify(how.decl()(left, right))
+        return z3.simplify(z3.If(self._rewritten[fact.get_id()], *cases))
+
+
+def _compares_integers(term: Term) -> bool:
+    return bool(z3.is_bool(term) and term.num_args() == 2 and z3.is_int(term.arg(0)))
+
+
+def _choice(fact: Term, then: Term, otherwise: Term) -> Term:
+    sort = next((side.sort() for side in (then, otherwise) if z3.is_bv(side)), None)
+    return z3.If(fact, then, otherwise) if sort is None else z3.If(fact, _in(then, sort), _in(otherwise, sort))
+
+
+def _in(side: Term, sort: Term) -> Term:
+    return fitted(side, sort) if z3.is_expr(side) else side
+
+
+register(z3.BoolRef, Reading(conjunction=z3.And, disjunction=z3.Or, negation=z3.Not, choice=_choice))
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,28 @@ class State:
             raise AttributeError(f"the state has no function {sorted(strangers)[0]!r}")
         return State(self._functions | changed, self._derived)
 
+    def or_else(self, fact: Term, otherwise: "State") -> "State":
+        """This state where a fact holds, another one where it does not."""
+        if isinstance(fact, bool):
+            return self if fact else otherwise
+        theirs = otherwise._functions
+        differ = {name: mine for name, mine in self._functions.items() if mine is not theirs[name]}
+        return otherwise.but(**{name: _picked(fact, mine, theirs[name]) for name, mine in differ.items()})
+
+
+def either(fact: Term, then: State, otherwise: State) -> State:
+    """One of two states."""
+    return then.or_else(fact, otherwise)
+
+
+def always(value: Term) -> Function:
+    """The function that has one value everywhere."""
+    return lambda *_: value
+
+
+def _picked(fact: Term, then: Function, otherwise: Function) -> Function:
+    return lambda *at: pick(fact, then(*at), otherwise(*at))
+
 
 @dataclass(frozen=True, slots=True)
 class Updated:
@@ -227,11 +249,7 @@ class System:
 
     def initially(self, of: Callable[[Any], Any] = lambda value: value) -> State:
         """The state at the start: every function constant, its value passed through `of`."""
-        return State({variable.name: _constant(of(variable.initial)) for variable in self.variables})
-
-
-def _constant(value: Any) -> Function:
-    return lambda *_: value
+        return State({variable.name: always(of(variable.initial)) for variable in self.variables})
 
 
 def _by_name(things: Mapping[str, Thing], name: str) -> Thing:

@@ -1,0 +1,1 @@
+"""The transactions of one transactional id, whole: clients, network, coordinators, partitions."""

@@ -1,0 +1,252 @@
+"""What holds of transactions in every reachable state."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, choose, implies, negate
+from spec.protocol.coordinator import is_in, is_preparing
+from spec.rules import Rule
+from spec.systems.language import Claim, Sort, State
+from spec.systems.transactions.view import Decisions, View
+from spec.systems.transactions.world import (
+    BATCH,
+    COMMIT,
+    COORDINATOR,
+    DECIDED,
+    DECISION,
+    INSTANCE,
+    NOWHERE,
+    OPEN,
+    PARTITION,
+    PRODUCER,
+    TRANSACTION,
+    Knobs,
+)
+from spec.vocabulary import ABSENT, TransactionState
+
+Sentence: TypeAlias = Callable[..., Term]
+
+_COMMITS = (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT)
+_ABORTS = (TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT)
+
+
+def _given(premise: Term, conclusion: Callable[[], Term]) -> Term:
+    """The premise implies the conclusion, which is looked at only where the premise may hold."""
+    return True if premise is False else implies(premise, conclusion())
+
+
+# --- txn: one transaction and the next ------------------------------------------------------------------------
+
+
+def ends_its_own(view: View, decision: Term) -> Term:
+    """A transaction is ended by a request of its own client transaction, or by the coordinator itself."""
+    made = view.outcome(decision) >= 0
+    by_client = all_of(made, view.ended_by(decision) >= 0)
+    return implies(by_client, view.ended_by(decision) == view.opened_by(decision))
+
+
+def joins_its_own(view: View, partition: Term) -> Term:
+    """Every partition of the open transaction was registered by the client transaction that opened it."""
+    registered = view.registered(partition)
+    return implies(all_of(registered >= 0, view.opened() >= 0), registered == view.opened())
+
+
+def decided_with_its_own(view: View, txn: Term, partition: Term, batch: Term, decision: Term) -> Term:
+    """The marker that decides a batch is that of the batch's own transaction."""
+    here = view.data(txn, partition, batch) == DECIDED + decision
+    return implies(here, view.opened_by(decision) == txn)
+
+
+def same_outcome_everywhere(view: View, txn: Term, p: Term, b: Term, q: Term, c: Term) -> Term:
+    """Whatever of a transaction is decided is decided alike, on every partition."""
+    one, other = view.data(txn, p, b), view.data(txn, q, c)
+    both = all_of(one >= DECIDED, other >= DECIDED)
+    return _given(both, lambda: view.outcome(one - DECIDED) == view.outcome(other - DECIDED))
+
+
+def outcome_is_kept(view: View, decision: Term) -> Term:
+    """Memory and log keep the outcome that was decided, until the transaction is over."""
+    memory, record = view.remembers(), view.knobs.settled(view.record())
+    carried = all_of(decision >= 0, view.decision() == decision)
+
+    def kept() -> Term:
+        same = all_of(is_in(memory, *_COMMITS), is_in(record, *_COMMITS))
+        opposite = all_of(is_in(memory, *_ABORTS), is_in(record, *_ABORTS))
+        return choose(view.commits(decision), same, opposite)
+
+    return _given(carried, kept)
+
+
+def marker_has_effect_once(view: View, decision: Term, partition: Term) -> Term:
+    """The marker of a decision ends an open transaction at most once on a partition."""
+    return view.effects(decision, partition) <= 1
+
+
+def open_data_will_be_decided(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+    """Open data has a marker to come: its partition is in the open transaction, or its marker is on the way."""
+    memory, decision = view.remembers(), view.decision()
+    is_open = view.data(txn, partition, batch) == OPEN
+
+    def to_come() -> Term:
+        ongoing = all_of(is_in(memory, TransactionState.ONGOING), view.registered(partition) >= 0)
+        due = negate(view.marked(decision, partition) == view.coordinator_epoch())
+        on_the_way = all_of(is_preparing(memory), decision >= 0, view.to_mark(decision, partition), due)
+        return all_of(any_of(ongoing, on_the_way), memory.producer_id == view.who(txn).producer_id)
+
+    return _given(is_open, to_come)
+
+
+def client_was_told_the_truth(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+    """Commit was answered OK: no acknowledged batch is aborted. Abort was: none is committed."""
+    where = view.data(txn, partition, batch)
+    told = all_of(view.ended(txn), where >= DECIDED)
+
+    def true() -> Term:
+        commits = implies(view.acknowledged(txn, partition, batch), view.commits(where - DECIDED))
+        return choose(view.end_sent(txn) == COMMIT, commits, view.aborts(where - DECIDED))
+
+    return _given(told, true)
+
+
+def no_batch_is_skipped(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+    """A batch is in the log only after those that its client sent before it."""
+    here = view.data(txn, partition, batch) >= OPEN
+    return implies(all_of(here, batch > 0), view.data(txn, partition, batch - 1) > NOWHERE)
+
+
+# --- fencing and failover -------------------------------------------------------------------------------------
+
+
+def zombie_does_not_commit(view: View, txn: Term, partition: Term, batch: Term, instance: Term) -> Term:
+    """Once a later instance has its identity, nothing of an earlier one becomes committed."""
+    where = view.data(txn, partition, batch)
+    earlier = all_of(view.owner(txn) >= 0, view.owner(txn) < instance, view.given(instance).producer_epoch >= 0)
+
+    def before() -> Term:
+        decision = where - DECIDED
+        return implies(view.commits(decision), decision < view.decided_before(instance))
+
+    return _given(all_of(earlier, where >= DECIDED), before)
+
+
+def log_knows_the_decision(view: View) -> Term:
+    """What would be loaded after a crash carries on the decision that markers are sent for."""
+    deciding = all_of(is_preparing(view.remembers()), view.decision() >= 0)
+    return implies(deciding, all_of(is_preparing(view.record()), view.record_decision() == view.decision()))
+
+
+def coordinator_epochs_never_fall(view: View, partition: Term, producer: Term) -> Term:
+    """A partition takes no marker of a coordinator older than one whose marker it has."""
+    known = view.entry(producer, partition).coordinator_epoch
+    return any_of(known == ABSENT, known >= view.latest_coordinator(partition))
+
+
+def identities_differ(view: View, one: Term, other: Term) -> Term:
+    """No two client transactions have the same identity; before version 2, no two of different instances."""
+    both = all_of(view.owner(one) >= 0, view.owner(other) >= 0, negate(one == other))
+    apart = True if view.knobs.bumps else negate(view.owner(one) == view.owner(other))
+    mine, theirs = view.who(one), view.who(other)
+    alike = all_of(mine.producer_id == theirs.producer_id, mine.producer_epoch == theirs.producer_epoch)
+    return implies(all_of(both, apart), negate(alike))
+
+
+def newest_is_not_fenced(view: View, txn: Term) -> Term:
+    """The client with the newest identity is never told that another one has taken its place."""
+    return negate(view.fenced_wrongly(txn))
+
+
+def marker_leaves_next_guard(view: View, txn: Term) -> Term:
+    """Data of the open transaction is not refused because an earlier transaction's marker took its guard away."""
+    return negate(view.refused_wrongly(txn))
+
+
+# --- nothing is stuck -----------------------------------------------------------------------------------------
+
+
+def markers_are_let_in(view: View, partition: Term, decision: Term, coordinator: Term) -> Term:
+    """While a coordinator waits for a marker to be written, the leader does not refuse it."""
+    waits = all_of(
+        is_preparing(view.remembers()),
+        view.decision() == decision,
+        view.coordinator_epoch() == coordinator,
+        view.to_mark(decision, partition),
+    )
+    return _given(waits, lambda: view.marker_accepted(decision, coordinator, partition))
+
+
+def complete_is_awaited(view: View) -> Term:
+    """A coordinator that has sent markers completes the transaction when they are answered."""
+    return implies(is_preparing(view.remembers()), view.awaited())
+
+
+def open_can_be_ended(view: View) -> Term:
+    """An open transaction can be aborted by its coordinator, or ended by its client."""
+    memory, owner = view.remembers(), view.opened()
+    is_open = all_of(is_in(memory, TransactionState.ONGOING), memory.pending == ABSENT)
+
+    def ended() -> Term:
+        identity = view.who(owner)
+        mine = all_of(identity.producer_id == memory.producer_id, identity.producer_epoch == memory.producer_epoch)
+        by_client = all_of(mine, view.may_abort(owner))
+        return any_of(view.own_abort(view.fenced(memory)).appends, by_client)
+
+    return _given(is_open, ended)
+
+
+def last_epoch_is_the_coordinators(view: View, txn: Term) -> Term:
+    """No client has the epoch that is kept for its fence."""
+    return negate(view.who(txn).producer_epoch == view.knobs.profile.max_epoch)
+
+
+def one_fence_takes_one_epoch(view: View) -> Term:
+    """While a transaction is open its epoch is at most one above that of its client."""
+    memory, owner = view.remembers(), view.opened()
+    is_open = all_of(is_in(memory, TransactionState.ONGOING), owner >= 0)
+    return _given(is_open, lambda: memory.producer_epoch <= view.who(owner).producer_epoch + 1)
+
+
+class Claims:
+    """The claims about a system with these knobs."""
+
+    def __init__(self, knobs: Knobs, taken: Decisions) -> None:
+        self._knobs = knobs
+        self._of = partial(View, knobs, taken)
+
+    def theorems(self) -> tuple[Claim, ...]:
+        """What the rules claim."""
+        message = (TRANSACTION, PARTITION, BATCH)
+        return (
+            self._claim(ends_its_own, rules.TXN_NO_CROSSTALK, DECISION),
+            self._claim(joins_its_own, rules.TXN_NO_CROSSTALK, PARTITION),
+            self._claim(decided_with_its_own, rules.TXN_NO_CROSSTALK, *message, DECISION),
+            self._claim(same_outcome_everywhere, rules.TXN_ATOMIC, *message, PARTITION, BATCH),
+            self._claim(outcome_is_kept, rules.TXN_ONE_OUTCOME, DECISION),
+            self._claim(marker_has_effect_once, rules.TXN_MARKER_ONCE, DECISION, PARTITION),
+            self._claim(open_data_will_be_decided, rules.TXN_REGISTERED_BEFORE_DATA, *message),
+            self._claim(marker_leaves_next_guard, rules.TXN_NO_CROSSTALK, TRANSACTION),
+            self._claim(client_was_told_the_truth, rules.TXN_CLIENT_VERDICT, *message),
+            self._claim(no_batch_is_skipped, rules.SEQ_ORDER, *message),
+            self._claim(zombie_does_not_commit, rules.FENCE_ZOMBIE_CANNOT_COMMIT, *message, INSTANCE),
+            self._claim(log_knows_the_decision, rules.TXN_FAILOVER),
+            self._claim(identities_differ, rules.IDS_IDENTITY_NEVER_REPEATS, TRANSACTION, TRANSACTION),
+            self._claim(newest_is_not_fenced, rules.FENCE_STALE_EPOCH, TRANSACTION),
+            *self._of_coordinators(),
+        )
+
+    def _of_coordinators(self) -> tuple[Claim, ...]:
+        return (
+            self._claim(coordinator_epochs_never_fall, rules.FENCE_COORDINATOR_EPOCH, PARTITION, PRODUCER),
+            self._claim(markers_are_let_in, rules.TXN_COMPLETES, PARTITION, DECISION, COORDINATOR),
+            self._claim(complete_is_awaited, rules.TXN_COMPLETES),
+            self._claim(open_can_be_ended, rules.FENCE_EPOCH_EXHAUSTION),
+            self._claim(last_epoch_is_the_coordinators, rules.FENCE_EPOCH_EXHAUSTION, TRANSACTION),
+            self._claim(one_fence_takes_one_epoch, rules.FENCE_EPOCH_EXHAUSTION),
+        )
+
+    def _claim(self, sentence: Sentence, rule: Rule, *over: Sort) -> Claim:
+        def holds(state: State, *at: Term) -> Term:
+            return sentence(self._of(state), *at)
+
+        return Claim(sentence.__name__, rule, str(sentence.__doc__), over, holds)

@@ -1,0 +1,92 @@
+"""What the application's instances do: they begin transactions, send, and ask for the end."""
+
+from spec.algebra import Term, all_of, any_of
+from spec.systems.language import Action, State, rewrite, update
+from spec.systems.transactions.acting import Acting, Guard
+from spec.systems.transactions.view import View
+from spec.systems.transactions.world import (
+    ABORT,
+    BATCH,
+    BATCHES,
+    INSTANCE,
+    NOT_SENT,
+    OUTCOME,
+    PARTITION,
+    SENT,
+    TRANSACTION,
+)
+from spec.vocabulary import ABSENT
+
+
+class Clients(Acting):
+    """The actions of the instances, which follow the protocol; what they send stays on the network."""
+
+    def all(self) -> tuple[Action, ...]:
+        """Every action of the clients' transaction version."""
+        sends = self._action("client_sends_batch", INSTANCE, TRANSACTION, PARTITION, BATCH)
+        ends = self._action("client_ends", TRANSACTION, OUTCOME)
+        if self.knobs.bumps:
+            return (sends, ends)
+        return (self._action("client_adds_partition", INSTANCE, TRANSACTION, PARTITION), sends, ends)
+
+    def client_adds_partition_if(self, state: State, instance: Term, txn: Term, partition: Term) -> Guard:
+        """Before version 2: the partition is not in the instance's transaction yet, which may begin with it."""
+        view = self.of(state)
+        yield view.added(txn, partition) == NOT_SENT
+        yield self._in_transaction(view, instance, txn)
+
+    def client_adds_partition(self, state: State, instance: Term, txn: Term, partition: Term) -> State:
+        """AddPartitionsToTxn is on the network."""
+        begun = self._begun(state, instance, txn)
+        return begun.but(added=update(state.added, txn, partition, to=SENT))
+
+    def client_sends_batch_if(self, state: State, instance: Term, txn: Term, partition: Term, batch: Term) -> Guard:
+        """The batch is the next one; before version 2 its partition is known to have joined."""
+        view = self.of(state)
+        yield view.produced(txn, partition, batch) == ABSENT
+        yield any_of(batch == 0, view.produced(txn, partition, batch - 1) >= 0)
+        if not self.knobs.bumps:
+            yield view.is_added(txn, partition)
+        yield self._in_transaction(view, instance, txn)
+
+    def client_sends_batch(self, state: State, instance: Term, txn: Term, partition: Term, batch: Term) -> State:
+        """Produce is on the network, with the next sequence."""
+        begun = self._begun(state, instance, txn) if self.knobs.bumps else state
+        sequence = begun.next_sequence(instance, partition)
+        return begun.but(
+            produced=update(state.produced, txn, partition, batch, to=sequence),
+            next_sequence=update(begun.next_sequence, instance, partition, to=sequence + 1),
+        )
+
+    def client_ends_if(self, state: State, txn: Term, outcome: Term) -> Guard:
+        """A commit waits until all that was sent is acknowledged; an abort gives it up."""
+        view = self.of(state)
+        yield view.is_open(txn)
+        if not self.knobs.bumps:
+            yield view.joined(txn) >= 0
+        yield any_of(outcome == ABORT, view.unanswered(txn) == ABSENT)
+        yield any_of(BATCHES in self.knobs.outlive, view.in_process(txn) == ABSENT)
+
+    def client_ends(self, state: State, txn: Term, outcome: Term) -> State:
+        """EndTxn is on the network."""
+        return state.but(end_sent=update(state.end_sent, txn, to=outcome))
+
+    def _in_transaction(self, view: View, instance: Term, txn: Term) -> Term:
+        mine = all_of(view.owner(txn) == instance, view.is_open(txn))
+        return any_of(mine, view.may_begin(instance, txn))
+
+    def _begun(self, state: State, instance: Term, txn: Term) -> State:
+        """The transaction is the instance's, with the identity that it has now; a new epoch starts at sequence 0."""
+        view = self.of(state)
+        new = state.owner(txn) == ABSENT
+        identity = view.next_of(instance)
+
+        def starts(of: Term, _: Term) -> Term:
+            return all_of(new, of == instance, self.knobs.bumps)
+
+        return state.but(
+            owner=update(state.owner, txn, to=instance),
+            current=update(state.current, instance, to=txn),
+            identity=rewrite(state.identity, lambda of: all_of(new, of == txn), lambda _: identity),
+            next_sequence=rewrite(state.next_sequence, starts, lambda *_: 0),
+        )

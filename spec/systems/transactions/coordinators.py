@@ -1,0 +1,330 @@
+"""What coordinators do: they decide requests, append records, send markers, complete, time out, and fail over."""
+
+from dataclasses import replace
+
+from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.protocol import completing, ending
+from spec.protocol.completing import MarkerRequest
+from spec.protocol.coordinator import (
+    TransactionEntry,
+    Transition,
+    append_failed,
+    completed,
+    is_fencing,
+    is_in,
+    is_preparing,
+    loaded,
+)
+from spec.protocol.ending import Identity
+from spec.systems.language import Action, State, always, either, pick, rewrite, update
+from spec.systems.transactions.acting import Acting, Guard
+from spec.systems.transactions.view import View
+from spec.systems.transactions.world import (
+    ADDS,
+    ANSWERED,
+    ASKED,
+    BATCH,
+    CONFIRMED,
+    COORDINATOR,
+    DECISION,
+    DURABLE,
+    ENDS,
+    FATE,
+    IDLE,
+    INSTANCE,
+    LOST,
+    NOBODY,
+    NOT_SENT,
+    PARTITION,
+    TRANSACTION,
+)
+from spec.vocabulary import ABSENT, ErrorCode, TransactionState
+
+NONE = ErrorCode.NONE.value
+LATER = 2
+"""A time after the timeout of every transaction."""
+
+
+class Coordinators(Acting):
+    """The actions of the transactional id's coordinators, one after the other; each record has its fate."""
+
+    def all(self) -> tuple[Action, ...]:
+        """Every action that the knobs leave in the system."""
+        bounds, bumps = self.knobs.bounds, self.knobs.bumps
+        verifies = bumps or self.knobs.profile.partition_verification
+        actions = {
+            "coordinator_initializes": (True, (INSTANCE, FATE)),
+            "coordinator_fences": (bounds.instances > 1, (INSTANCE,)),
+            "transaction_times_out": (self.knobs.times_out, ()),
+            "coordinator_aborts": (self.knobs.times_out or bounds.instances > 1, (FATE,)),
+            "coordinator_adds": (not bumps, (TRANSACTION, PARTITION, FATE)),
+            "coordinator_verifies": (verifies, (TRANSACTION, PARTITION, BATCH, FATE)),
+            "coordinator_ends": (True, (TRANSACTION, FATE)),
+            "coordinator_completes": (True, ()),
+            "coordinator_fails_over": (bounds.coordinators > 1, ()),
+            "completion_comes_late": (not self.knobs.completion_is_of_operation, (DECISION, COORDINATOR)),
+        }
+        return tuple(self._action(name, *over) for name, (there, over) in actions.items() if there)
+
+    # --- identities -------------------------------------------------------------------------------------------
+
+    def coordinator_initializes_if(self, state: State, instance: Term, fate: Term) -> Guard:
+        """The next instance asks for an identity and is given one; instances are numbered in this order."""
+        view = self.of(state)
+        yield from self._next(view, instance)
+        yield view.initialized().appends
+
+    def coordinator_initializes(self, state: State, instance: Term, fate: Term) -> State:
+        """The record of the new identity is appended, and the instance is told once it is durable."""
+        view = self.of(state)
+        transition, durable = view.initialized(), fate == DURABLE
+        identity = Identity(transition.target.producer_id, transition.target.producer_epoch)
+        before = state.decided_before(instance)
+        return self._appended(view, transition, fate).but(
+            given=update(state.given, instance, to=pick(durable, identity, state.given(instance))),
+            decided_before=update(state.decided_before, instance, to=choose(durable, state.decisions(), before)),
+            newest=always(pick(durable, identity, state.newest())),
+        )
+
+    def coordinator_fences_if(self, state: State, instance: Term) -> Guard:
+        """The next instance asks for an identity while a transaction is open."""
+        view = self.of(state)
+        yield from self._next(view, instance)
+        yield is_fencing(view.initialized().entry)
+
+    def coordinator_fences(self, state: State, instance: Term) -> State:
+        """The coordinator is about to abort it."""
+        return self._remembers(state, self.of(state).initialized().entry)
+
+    def transaction_times_out_if(self, state: State) -> Guard:
+        """A transaction is open."""
+        yield completing.is_timed_out(self.of(state).remembers(), LATER)
+
+    def transaction_times_out(self, state: State) -> State:
+        """The coordinator is about to abort it."""
+        return self._remembers(state, completing.fence(self.of(state).remembers()))
+
+    def _next(self, view: View, instance: Term) -> Guard:
+        yield view.given(instance).producer_epoch == ABSENT
+        yield any_of(instance == 0, view.given(instance - 1).producer_epoch >= 0)
+
+    # --- the transaction --------------------------------------------------------------------------------------
+
+    def coordinator_adds_if(self, state: State, txn: Term, partition: Term, fate: Term) -> Guard:
+        """A client's AddPartitionsToTxn arrives, and makes a difference."""
+        view = self.of(state)
+        yield view.added(txn, partition) > NOT_SENT
+        yield view.arrives(ADDS, txn)
+        yield any_of(view.added_to(txn, partition).error == NONE, self._fences_wrongly(view, txn, partition))
+
+    def coordinator_adds(self, state: State, txn: Term, partition: Term, fate: Term) -> State:
+        """The partition joins the transaction, and the client is told once that is durable."""
+        added, told = self._joined(state, txn, partition, fate)
+        was = state.added(txn, partition)
+        return added.but(added=update(state.added, txn, partition, to=choose(told == NONE, ANSWERED, was)))
+
+    def coordinator_verifies_if(self, state: State, txn: Term, partition: Term, batch: Term, fate: Term) -> Guard:
+        """A leader asks about a partition; under version 2 it asks again while a transition is under way."""
+        view = self.of(state)
+        yield view.phase(txn, partition, batch) == ASKED
+        if self.knobs.bumps:
+            yield negate(view.added_to(txn, partition).error == ErrorCode.CONCURRENT_TRANSACTIONS.value)
+        else:
+            yield fate == DURABLE
+
+    def coordinator_verifies(self, state: State, txn: Term, partition: Term, batch: Term, fate: Term) -> State:
+        """The leader may go on, or the batch is refused; under version 2 the partition joins the transaction."""
+        if self.knobs.bumps:
+            after, told = self._joined(state, txn, partition, fate)
+        else:
+            after, told = state, self.of(state).verified(txn, partition)
+        phase = choose(told == NONE, CONFIRMED, IDLE)
+        return after.but(phase=update(state.phase, txn, partition, batch, to=phase))
+
+    def coordinator_ends_if(self, state: State, txn: Term, fate: Term) -> Guard:
+        """A client's EndTxn arrives and is not refused."""
+        view = self.of(state)
+        yield view.end_sent(txn) >= 0
+        yield any_of(ENDS in self.knobs.outlive, negate(view.ended(txn)))
+        yield view.end_decided(txn).error == NONE
+        yield any_of(negate(view.end_decided(txn).appends), self._may_decide(view))
+
+    def coordinator_ends(self, state: State, txn: Term, fate: Term) -> State:
+        """The outcome is decided, or the request is recognised as repeated; the client is told the next identity."""
+        view = self.of(state)
+        transition = view.end_decided(txn)
+        identity = ending.answered(transition, view.end_request(txn), self.knobs.profile)
+        told = any_of(negate(transition.appends), fate == DURABLE)
+        open_of = choose(is_in(view.remembers(), TransactionState.ONGOING), state.opened(), txn)
+        decided = self._decided(view, transition, fate, open_of, txn)
+        after = either(transition.appends, decided, state)
+        bumped = all_of(told, identity.producer_epoch >= 0)
+        return after.but(
+            ended=update(state.ended, txn, to=any_of(told, state.ended(txn))),
+            next_identity=update(state.next_identity, txn, to=pick(bumped, identity, state.next_identity(txn))),
+            newest=always(pick(bumped, identity, state.newest())),
+        )
+
+    def coordinator_aborts_if(self, state: State, fate: Term) -> Guard:
+        """The coordinator was about to fence the open transaction."""
+        view = self.of(state)
+        yield is_fencing(view.remembers())
+        yield self._may_decide(view)
+
+    def coordinator_aborts(self, state: State, fate: Term) -> State:
+        """The transaction is aborted, or cannot be; from now on no identity that was given is the newest."""
+        view = self.of(state)
+        transition = view.own_abort(view.remembers())
+        decided = self._decided(view, transition, fate, state.opened(), ABSENT)
+        refused = self._remembers(state, replace(transition.entry, pending=ABSENT))
+        return either(transition.appends, decided, refused).but(newest=always(NOBODY))
+
+    def coordinator_completes_if(self, state: State) -> Guard:
+        """Every partition has answered the markers of this coordinator."""
+        view = self.of(state)
+        yield is_preparing(view.remembers())
+        yield view.decision() >= 0
+        yield view.awaited()
+        yield view.unmarked(view.decision()) == ABSENT
+
+    def coordinator_completes(self, state: State) -> State:
+        """The transaction is over; the record is appended again and again until it is durable."""
+        view = self.of(state)
+        transition = completing.prepare_complete(view.remembers(), 0, self.knobs.profile)
+        return self._appended(view, transition, DURABLE).but(
+            registered=lambda _: ABSENT,
+            recorded=lambda _: ABSENT,
+            opened=always(ABSENT),
+            record_opened=always(ABSENT),
+            decision=always(ABSENT),
+            record_decision=always(ABSENT),
+        )
+
+    # --- faults -----------------------------------------------------------------------------------------------
+
+    def coordinator_fails_over_if(self, state: State) -> Guard:
+        """There may be a further coordinator, and a further decision, should the log have one that nobody knows."""
+        view = self.of(state)
+        yield view.coordinator_epoch() < self.knobs.bounds.coordinators - 1
+        yield any_of(negate(is_preparing(view.record())), view.record_decision() >= 0, self._may_decide(view))
+
+    def coordinator_fails_over(self, state: State) -> State:
+        """The new coordinator knows what the log says, and sends the markers of a decision to all partitions."""
+        view = self.of(state)
+        record = self.knobs.settled(loaded(view.record(), self.knobs.profile))
+        preparing, epoch = is_preparing(record), state.coordinator_epoch() + 1
+        unknown = all_of(preparing, state.record_decision() == ABSENT)
+        memory = pick(preparing, completing.prepare_complete(record, 0, self.knobs.profile).entry, record)
+        decision = choose(unknown, state.decisions(), state.record_decision())
+        loaded_state = state.but(
+            memory=always(self.knobs.settled(memory)),
+            registered=state.recorded,
+            opened=state.record_opened,
+            coordinator_epoch=always(epoch),
+            awaited=always(True),
+        )
+        anew = self._new_decision(loaded_state, record, state.record_opened(), state.record_ended())
+        after = either(unknown, anew, loaded_state)
+        return after.but(
+            decision=always(choose(preparing, decision, ABSENT)),
+            record_decision=always(choose(preparing, decision, ABSENT)),
+            sent_by=rewrite(after.sent_by, lambda d, c: all_of(preparing, d == decision, c == epoch), lambda *_: True),
+        )
+
+    def completion_comes_late_if(self, state: State, decision: Term, coordinator: Term) -> Guard:
+        """All markers of an earlier coordinator have been answered, and its operation is still known."""
+        view = self.of(state)
+        yield view.decision() == decision
+        yield view.sent_by(decision, coordinator)
+        yield coordinator < view.coordinator_epoch()
+        yield view.unmarked_by(decision, coordinator) == ABSENT
+
+    def completion_comes_late(self, state: State, decision: Term, coordinator: Term) -> State:
+        """Completing it takes away the operation of the next one, which has the same key."""
+        return state.but(awaited=always(False))
+
+    # --- records ----------------------------------------------------------------------------------------------
+
+    def _remembers(self, state: State, entry: TransactionEntry) -> State:
+        return state.but(memory=always(self.knobs.settled(entry)))
+
+    def _appended(self, view: View, transition: Transition, fate: Term) -> State:
+        """Memory and log after a record with this fate."""
+        state, before = view.state, view.remembers()
+        failed = append_failed(before, transition, self.knobs.profile)
+        if not self.knobs.failed_fence_remembered:
+            failed = replace(failed, fence_failed=False)
+        memory = pick(fate == DURABLE, completed(transition.entry, transition.target), failed)
+        target, drawn = self.knobs.settled(transition.target), state.drawn()
+        draws = any_of(target.producer_id == drawn, target.next_producer_id == drawn)
+        changed = self._remembers(state, memory).but(
+            record=always(pick(fate == LOST, view.record(), target)), awaited=always(True)
+        )
+        return changed.but(drawn=always(choose(draws, drawn + 1, drawn))) if self.knobs.rotates else changed
+
+    def _joined(self, state: State, txn: Term, partition: Term, fate: Term) -> tuple[State, Term]:
+        """After a partition asked to join: the state, and the answer; a failed record is answered with an error."""
+        view = self.of(state)
+        transition = view.added_to(txn, partition)
+        begins = negate(is_in(view.remembers(), TransactionState.ONGOING))
+        opened = choose(begins, txn, state.opened())
+        durable, known = fate == DURABLE, state.registered(partition) >= 0
+        joins = all_of(transition.appends, durable, negate(known))
+        in_log = all_of(transition.appends, negate(fate == LOST))
+        failed = all_of(transition.appends, negate(durable))
+        wrongly = any_of(self._fences_wrongly(view, txn, partition), state.fenced_wrongly(txn))
+
+        def logged(p: Term) -> Term:
+            return choose(all_of(p == partition, negate(known)), txn, state.registered(p))
+
+        grown = self._appended(view, transition, fate).but(
+            registered=update(state.registered, partition, to=choose(joins, txn, state.registered(partition))),
+            opened=always(choose(durable, opened, state.opened())),
+            recorded=rewrite(state.recorded, lambda _: in_log, logged),
+            record_opened=always(choose(in_log, opened, state.record_opened())),
+            record_decision=always(choose(in_log, ABSENT, state.record_decision())),
+        )
+        after = either(transition.appends, grown, state)
+        told = choose(failed, ErrorCode.COORDINATOR_NOT_AVAILABLE.value, transition.error)
+        return after.but(fenced_wrongly=update(state.fenced_wrongly, txn, to=wrongly)), told
+
+    def _fences_wrongly(self, view: View, txn: Term, partition: Term) -> Term:
+        """The client with the newest identity of all is told that another one has taken its place."""
+        return all_of(view.is_fatal(view.added_to(txn, partition).error), view.is_current(view.who(txn)))
+
+    # --- decisions --------------------------------------------------------------------------------------------
+
+    def _may_decide(self, view: View) -> Term:
+        return view.decisions() < self.knobs.bounds.decisions
+
+    def _decided(self, view: View, transition: Transition, fate: Term, opened_by: Term, ended_by: Term) -> State:
+        """After a Prepare record with this fate: where it is durable its markers are sent, and Complete is pending."""
+        state, profile = view.state, self.knobs.profile
+        appended = self._appended(view, transition, fate)
+        recorded = appended.but(
+            recorded=state.registered,
+            record_opened=always(opened_by),
+            record_ended=always(ended_by),
+            record_decision=always(choose(fate == DURABLE, state.decisions(), ABSENT)),
+        )
+        kept = either(fate == LOST, appended, recorded)
+        prepared = self.knobs.settled(transition.target)
+        pending = completing.prepare_complete(completed(transition.entry, prepared), 0, profile).entry
+        durable = self._new_decision(self._remembers(kept, pending), prepared, opened_by, ended_by)
+        return either(fate == DURABLE, durable, kept)
+
+    def _new_decision(self, state: State, prepared: TransactionEntry, opened_by: Term, ended_by: Term) -> State:
+        """One more decision, carried out by this coordinator."""
+        number, epoch = state.decisions(), state.coordinator_epoch()
+        marker: MarkerRequest = completing.marker_of(prepared, ABSENT)
+        commits = choose(prepared.state == TransactionState.PREPARE_COMMIT.value, 1, 0)
+        return state.but(
+            decisions=always(number + 1),
+            decision=always(number),
+            outcome=update(state.outcome, number, to=commits),
+            marker=update(state.marker, number, to=marker),
+            to_mark=rewrite(state.to_mark, lambda d, _: d == number, lambda _, p: state.registered(p) >= 0),
+            sent_by=update(state.sent_by, number, epoch, to=True),
+            opened_by=update(state.opened_by, number, to=opened_by),
+            ended_by=update(state.ended_by, number, to=ended_by),
+        )

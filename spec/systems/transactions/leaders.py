@@ -1,0 +1,177 @@
+"""What the leaders of partitions do: they verify, append, write markers, and fail."""
+
+from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.protocol import completing, seq, verification
+from spec.protocol.ending import Identity
+from spec.protocol.records import AppendRequest, ProducerEntry
+from spec.protocol.verification import NOTHING_ASKED
+from spec.systems.language import Action, State, pick, rewrite, update
+from spec.systems.transactions.acting import Acting, Guard
+from spec.systems.transactions.view import View
+from spec.systems.transactions.world import (
+    ASKED,
+    BATCH,
+    BATCHES,
+    CONFIRMED,
+    COORDINATOR,
+    DECIDED,
+    DECISION,
+    IDLE,
+    MARKERS,
+    OPEN,
+    PARTITION,
+    PRODUCER,
+    TRANSACTION,
+    UNASKED,
+)
+from spec.vocabulary import ErrorCode
+
+
+class Leaders(Acting):
+    """The actions of the partitions' leaders."""
+
+    def all(self) -> tuple[Action, ...]:
+        """Every action that the knobs leave in the system."""
+        message = (TRANSACTION, PARTITION, BATCH)
+        actions = {
+            "leader_receives": (True, message),
+            "leader_appends": (True, message),
+            "leader_writes_marker": (True, (DECISION, COORDINATOR, PARTITION)),
+            "leader_fails_over": (self.knobs.leaders_fail, (PARTITION,)),
+            "leader_forgets": (self.knobs.state_expires, (PRODUCER, PARTITION)),
+        }
+        return tuple(self._action(name, *over) for name, (there, over) in actions.items() if there)
+
+    def leader_receives_if(self, state: State, txn: Term, partition: Term, batch: Term) -> Guard:
+        """The batch is on the network, and this leader has no copy of it at hand."""
+        view = self.of(state)
+        known = view.known(view.who(txn), partition)
+        request = view.batch(txn, partition, batch)
+        yield view.produced(txn, partition, batch) >= 0
+        yield view.phase(txn, partition, batch) == IDLE
+        yield view.arrives(BATCHES, txn)
+        yield negate(verification.is_refused_unasked(known, request, self.knobs.profile))
+        if self.knobs.first_in_order:
+            met = view.verifying(view.who(txn), partition).pending
+            yield any_of(met, negate(seq.is_unknown(known)), request.base_sequence == 0)
+
+    def leader_receives(self, state: State, txn: Term, partition: Term, batch: Term) -> State:
+        """The coordinator is asked, or the batch goes to the log at once."""
+        view = self.of(state)
+        identity, asks = view.who(txn), view.is_asked_about(txn, partition, batch)
+        before = view.verifying(identity, partition)
+        after = verification.asked(before, view.batch(txn, partition, batch), view.produce_version)
+        return state.but(
+            asked=update(state.asked, view.producer(identity), partition, to=pick(asks, after, before)),
+            phase=update(state.phase, txn, partition, batch, to=choose(asks, ASKED, UNASKED)),
+            guarded=update(state.guarded, txn, partition, batch, to=asks),
+            guard_taken=update(state.guard_taken, txn, partition, batch, to=False),
+        )
+
+    def leader_appends_if(self, state: State, txn: Term, partition: Term, batch: Term) -> Guard:
+        """The batch needs no consent, or has it."""
+        phase = state.phase(txn, partition, batch)
+        yield any_of(phase == UNASKED, phase == CONFIRMED)
+
+    def leader_appends(self, state: State, txn: Term, partition: Term, batch: Term) -> State:
+        """The batch is appended, recognised as a resend, or refused; the answer is on the network."""
+        view = self.of(state)
+        at, identity = (txn, partition, batch), view.who(txn)
+        decided = view.appended(*at)
+        appended, reply = decided.reply.appended, decided.reply
+        outside = all_of(reply.error == ErrorCode.INVALID_TXN_STATE.value, state.guard_taken(*at))
+        refused = all_of(outside, view.is_registered(txn, partition))
+        settled = self._settled(view, identity, partition, view.batch(*at), appended)
+        return settled.but(
+            entry=update(state.entry, view.producer(identity), partition, to=decided.entry),
+            phase=update(state.phase, *at, to=IDLE),
+            data=update(state.data, *at, to=choose(appended, OPEN, state.data(*at))),
+            acknowledged=update(state.acknowledged, *at, to=any_of(appended, reply.duplicate, state.acknowledged(*at))),
+            refused_wrongly=update(state.refused_wrongly, txn, to=any_of(refused, state.refused_wrongly(txn))),
+        )
+
+    def leader_writes_marker_if(self, state: State, decision: Term, coordinator: Term, partition: Term) -> Guard:
+        """The marker is on the network and is let in."""
+        view = self.of(state)
+        yield view.outcome(decision) >= 0
+        yield view.to_mark(decision, partition)
+        yield view.sent_by(decision, coordinator)
+        yield any_of(MARKERS in self.knobs.outlive, view.decision() == decision)
+        yield view.marker_accepted(decision, coordinator, partition)
+
+    def leader_writes_marker(self, state: State, decision: Term, coordinator: Term, partition: Term) -> State:
+        """It decides all open data of its producer; the answer is on the network."""
+        view = self.of(state)
+        marker = view.sent_marker(decision, coordinator)
+        before = state.entry(marker.producer_id, partition)
+        decided = view.marker_appended(decision, coordinator, partition)
+        identity = Identity(marker.producer_id, marker.producer_epoch)
+        settled = self._settled(view, identity, partition, completing.to_append(marker, 0), True)
+        effects, latest = state.effects(decision, partition), state.latest_coordinator(partition)
+
+        def ended(txn: Term, p: Term, batch: Term) -> Term:
+            mine = all_of(p == partition, view.who(txn).producer_id == marker.producer_id)
+            return all_of(mine, state.data(txn, p, batch) == OPEN)
+
+        def taken(txn: Term, p: Term, batch: Term) -> Term:
+            lost = all_of(state.guarded(txn, p, batch), negate(settled.guarded(txn, p, batch)))
+            return all_of(before.in_transaction, lost, negate(txn == state.opened_by(decision)))
+
+        return settled.but(
+            entry=update(state.entry, marker.producer_id, partition, to=decided.entry),
+            guard_taken=rewrite(state.guard_taken, taken, lambda *_: True),
+            data=rewrite(state.data, ended, lambda *_: DECIDED + decision),
+            marked=update(state.marked, decision, partition, to=coordinator),
+            effects=update(
+                state.effects,
+                decision,
+                partition,
+                to=choose(all_of(before.in_transaction, effects < 2), effects + 1, effects),
+            ),
+            latest_coordinator=update(
+                state.latest_coordinator, partition, to=choose(latest < coordinator, coordinator, latest)
+            ),
+        )
+
+    def leader_fails_over_if(self, state: State, partition: Term) -> Guard:
+        """A leader may always fail."""
+        yield from ()
+
+    def leader_fails_over(self, state: State, partition: Term) -> State:
+        """The next one knows the log, and nothing of what was being verified."""
+
+        def there(*at: Term) -> Term:
+            return at[1] == partition
+
+        return state.but(
+            asked=rewrite(state.asked, there, lambda *_: NOTHING_ASKED),
+            phase=rewrite(state.phase, there, lambda *_: IDLE),
+            guarded=rewrite(state.guarded, there, lambda *_: False),
+        )
+
+    def leader_forgets_if(self, state: State, producer: Term, partition: Term) -> Guard:
+        """The partition knows the producer, and of no open transaction."""
+        known = state.entry(producer, partition)
+        yield negate(seq.is_unknown(known))
+        yield completing.may_be_forgotten(known)
+
+    def leader_forgets(self, state: State, producer: Term, partition: Term) -> State:
+        """The producer's state has expired."""
+        return state.but(entry=update(state.entry, producer, partition, to=ProducerEntry()))
+
+    def _settled(
+        self, view: View, identity: Identity, partition: Term, request: AppendRequest, appended: Term
+    ) -> State:
+        """What was being verified, once a batch is in the log: where the entry is gone, its guards are stale."""
+        state, producer = view.state, view.producer(identity)
+        before = view.verifying(identity, partition)
+        after = verification.after_append(before, request, appended, self.knobs.profile)
+        gone = all_of(before.pending, negate(after.pending))
+
+        def stale(txn: Term, p: Term, _: Term) -> Term:
+            return all_of(gone, p == partition, view.who(txn).producer_id == producer)
+
+        return state.but(
+            asked=update(state.asked, producer, partition, to=after),
+            guarded=rewrite(state.guarded, stale, lambda *_: False),
+        )

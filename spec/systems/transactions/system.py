@@ -1,0 +1,90 @@
+"""The transactions of one transactional id as one system: state, actions, claims, goals and assumptions."""
+
+from collections.abc import Callable
+from typing import Final
+
+from spec.algebra import Term, all_of
+from spec.systems.language import Goal, Sort, State, System
+from spec.systems.transactions.claims import Claims
+from spec.systems.transactions.clients import Clients
+from spec.systems.transactions.coordinators import Coordinators
+from spec.systems.transactions.leaders import Leaders
+from spec.systems.transactions.view import Decisions, View, decisions
+from spec.systems.transactions.world import (
+    BATCH,
+    DECIDED,
+    INSTANCE,
+    OPEN,
+    PARTITION,
+    TRANSACTION,
+    Knobs,
+    derived,
+    variables,
+)
+
+ASSUMPTIONS: Final = (
+    "A1 acks=all and clean elections: what is in a partition's log or the coordinator's stays there",
+    "A2 producer state is retained as long as the log, within one epoch the last batch",
+    "A3 a leader handles one copy of a batch at a time, and takes it for new as long as it has not answered",
+    "A4 a client sends its batches in order, and commits only what is acknowledged; what it aborts it may give up",
+    "A5 instances are numbered in the order in which they are given their identities; none expects an identity",
+    "A6 offsets of a group, and what its coordinator makes of them, are left to their own system",
+)
+
+TRUE_SYSTEM: Final = Knobs()
+"""As the newest release has it, in the smallest instance."""
+
+
+def committed_after_another(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+    """A transaction is committed that is not the first one."""
+    where = view.data(txn, partition, batch)
+    return all_of(txn > 0, where >= DECIDED, view.commits(where - DECIDED))
+
+
+def aborted(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+    """A batch is aborted."""
+    where = view.data(txn, partition, batch)
+    return all_of(where >= DECIDED, view.aborts(where - DECIDED))
+
+
+def open_on_all(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+    """Data is open whose end its client has asked for."""
+    return all_of(view.data(txn, partition, batch) == OPEN, view.end_sent(txn) >= 0)
+
+
+def successor_has_transaction(view: View, txn: Term, instance: Term) -> Term:
+    """A later instance has a transaction of its own."""
+    return all_of(instance > 0, view.owner(txn) == instance)
+
+
+def transactions(knobs: Knobs = TRUE_SYSTEM, taken: Decisions | None = None) -> System:
+    """The system with these knobs.
+
+    Args:
+        knobs: what is in it, and how many of each its finite instance has.
+        taken: the decisions, where they are to be remembered; by default those of the knobs.
+    """
+    of = taken or decisions(knobs)
+
+    def goal(reached: Callable[..., Term], *over: Sort) -> Goal:
+        def holds(state: State, *at: Term) -> Term:
+            return reached(View(knobs, of, state), *at)
+
+        return Goal(reached.__name__, str(reached.__doc__), over, holds)
+
+    message = (TRANSACTION, PARTITION, BATCH)
+    return System(
+        name="transactions",
+        variables=variables(knobs),
+        actions=(*Clients(knobs, of).all(), *Leaders(knobs, of).all(), *Coordinators(knobs, of).all()),
+        theorems=Claims(knobs, of).theorems(),
+        lemmas=(),
+        goals=(
+            goal(committed_after_another, *message),
+            goal(aborted, *message),
+            goal(open_on_all, *message),
+            goal(successor_has_transaction, TRANSACTION, INSTANCE),
+        ),
+        assumptions=ASSUMPTIONS,
+        derived=derived(),
+    )

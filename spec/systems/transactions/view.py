@@ -1,0 +1,273 @@
+"""One state of the transactions, in the words of the protocol; every decision taken here is the protocol's own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
+
+from spec.algebra import Term, all_of, any_of, negate
+from spec.protocol import append as appending
+from spec.protocol import completing, ending, ids, registering, verification
+from spec.protocol.append import Append
+from spec.protocol.completing import MarkerRequest
+from spec.protocol.coordinator import TransactionEntry, Transition
+from spec.protocol.ending import EndRequest, Identity
+from spec.protocol.ids import InitRequest
+from spec.protocol.records import AppendRequest, ProducerEntry, Verification
+from spec.protocol.registering import AddRequest
+from spec.protocol.verification import ABORTABLE_SINCE, ADDS_SINCE, VerificationEntry
+from spec.systems.language import Function, State, pick
+from spec.systems.transactions.world import ABORT, ANSWERED, COMMIT, CONFIRMED, OPEN, TIMEOUT, Knobs
+from spec.vocabulary import ABSENT, ErrorCode
+
+Answer = TypeVar("Answer")
+Decision: TypeAlias = Callable[..., Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """The decisions of the protocol, of one release, with the guards that a knob takes out."""
+
+    append: Callable[[ProducerEntry, AppendRequest, Verification], Append]
+    initialize: Callable[[TransactionEntry, InitRequest], Transition]
+    register: Callable[[TransactionEntry, AddRequest], Transition]
+    end: Callable[[TransactionEntry, EndRequest], Transition]
+
+
+def decisions(knobs: Knobs) -> Decisions:
+    """The decisions of the knobs' release."""
+    profile = knobs.profile
+    return Decisions(
+        append=lambda entry, request, seen: appending.append(entry, request, profile, seen, knobs.without),
+        initialize=lambda entry, request: ids.initialize(entry, request, profile),
+        register=lambda entry, request: registering.register(entry, request, profile),
+        end=lambda entry, request: ending.end(entry, request, profile),
+    )
+
+
+def remembered(taken: Decisions) -> Decisions:
+    """The same decisions, each answer worked out once; for values only."""
+    return Decisions(_once(taken.append), _once(taken.initialize), _once(taken.register), _once(taken.end))
+
+
+def _once(decide: Decision[Answer]) -> Decision[Answer]:
+    answers: dict[tuple[object, ...], Answer] = {}
+
+    def once(*asked: object) -> Answer:
+        if asked not in answers:
+            answers[asked] = decide(*asked)
+        return answers[asked]
+
+    return once
+
+
+class View:
+    """One state: its functions, what the parties know in it, and what the protocol decides in it."""
+
+    def __init__(self, knobs: Knobs, taken: Decisions, state: State) -> None:
+        self.knobs = knobs
+        self.taken = taken
+        self.state = state
+
+    def __getattr__(self, name: str) -> Function:
+        function: Function = getattr(self.state, name)
+        return function
+
+    # --- the client -------------------------------------------------------------------------------------------
+
+    def who(self, txn: Term) -> Identity:
+        """Producer id and epoch that every request of a transaction carries."""
+        return self._one_id(self.identity(txn))
+
+    def producer(self, identity: Identity) -> Term:
+        """The producer id; the only one, where epochs do not run out."""
+        return identity.producer_id if self.knobs.rotates else 0
+
+    def is_open(self, txn: Term) -> Term:
+        """The client has begun the transaction and has not asked for its end."""
+        return all_of(self.owner(txn) >= 0, self.end_sent(txn) == ABSENT)
+
+    def may_begin(self, instance: Term, txn: Term) -> Term:
+        """The instance has an identity and no transaction that has not ended, and this number is the next."""
+        last = self.current(instance)
+        return all_of(
+            self.given(instance).producer_epoch >= 0,
+            any_of(last == ABSENT, self.ended(last)),
+            self.owner(txn) == ABSENT,
+            any_of(txn == 0, self.owner(txn - 1) >= 0),
+        )
+
+    def next_of(self, instance: Term) -> Identity:
+        """The identity for the instance's next transaction: as the end of its last one told, or as it was."""
+        last = self.current(instance)
+        told: Identity = pick(self.next_identity(last).producer_epoch >= 0, self.next_identity(last), self.who(last))
+        identity: Identity = pick(last == ABSENT, self.given(instance), told)
+        return identity
+
+    def arrives(self, what: str, txn: Term) -> Term:
+        """The network may bring a request of the transaction that is no EndTxn."""
+        return any_of(what in self.knobs.outlive, self.is_open(txn))
+
+    # --- the partition ----------------------------------------------------------------------------------------
+
+    def known(self, identity: Identity, partition: Term) -> ProducerEntry:
+        """What the partition knows of a producer."""
+        entry: ProducerEntry = self.entry(self.producer(identity), partition)
+        return entry
+
+    def verifying(self, identity: Identity, partition: Term) -> VerificationEntry:
+        """What the partition asks the coordinator about a producer."""
+        entry: VerificationEntry = self.asked(self.producer(identity), partition)
+        return entry
+
+    def batch(self, txn: Term, partition: Term, batch: Term) -> AppendRequest:
+        """A batch as the leader sees it."""
+        identity = self.who(txn)
+        return AppendRequest(
+            base_offset=0,
+            producer_id=self.producer(identity),
+            producer_epoch=identity.producer_epoch,
+            base_sequence=self.produced(txn, partition, batch),
+            transactional=True,
+        )
+
+    @property
+    def produce_version(self) -> int:
+        """Version of the clients' Produce."""
+        return ADDS_SINCE if self.knobs.bumps else ABORTABLE_SINCE
+
+    def is_asked_about(self, txn: Term, partition: Term, batch: Term) -> Term:
+        """The leader asks the coordinator before it lets the batch in."""
+        known = self.known(self.who(txn), partition)
+        return verification.is_asked(known, self.batch(txn, partition, batch), self.produce_version, self.knobs.profile)
+
+    def appended(self, txn: Term, partition: Term, batch: Term) -> Append:
+        """The leader's decision on a batch that the coordinator was asked about, or not."""
+        identity = self.who(txn)
+        guard = any_of(self.guarded(txn, partition, batch), not self.knobs.guard_compared)
+        guarded = all_of(self.phase(txn, partition, batch) == CONFIRMED, guard)
+        seen = verification.met(self.verifying(identity, partition), guarded)
+        return self.taken.append(self.known(identity, partition), self.batch(txn, partition, batch), seen)
+
+    def sent_marker(self, decision: Term, coordinator: Term) -> MarkerRequest:
+        """The marker of a decision, as one coordinator sends it."""
+        marker: MarkerRequest = self.marker(decision)
+        return replace(marker, producer_id=self._one_id(marker).producer_id, coordinator_epoch=coordinator)
+
+    def marker_appended(self, decision: Term, coordinator: Term, partition: Term) -> Append:
+        """The leader's decision on a marker."""
+        marker = self.sent_marker(decision, coordinator)
+        known = self.entry(marker.producer_id, partition)
+        seen = verification.met(self.asked(marker.producer_id, partition), guarded=False)
+        return self.taken.append(known, completing.to_append(marker, 0), seen)
+
+    def marker_accepted(self, decision: Term, coordinator: Term, partition: Term) -> Term:
+        """The leader writes a marker."""
+        marker = self.sent_marker(decision, coordinator)
+        repeated = marker.producer_epoch <= self.entry(marker.producer_id, partition).epoch
+        refused = all_of(not self.knobs.repeated_marker_accepted, marker.version >= 2, repeated)
+        return all_of(negate(refused), self.marker_appended(decision, coordinator, partition).reply.appended)
+
+    def is_in_log(self, txn: Term, partition: Term, batch: Term) -> Term:
+        """The batch was appended."""
+        return self.data(txn, partition, batch) >= OPEN
+
+    # --- the coordinator --------------------------------------------------------------------------------------
+
+    def remembers(self) -> TransactionEntry:
+        """What the coordinator knows of the transactional id."""
+        return self.knobs.settled(self.memory())
+
+    def fresh(self) -> Term:
+        """The producer id that the coordinator would draw."""
+        return self.drawn() if self.knobs.rotates else 0
+
+    def initialized(self) -> Transition:
+        """The decision on an InitProducerId that expects no identity."""
+        return self.taken.initialize(self.remembers(), InitRequest(TIMEOUT, self.fresh()))
+
+    def added_to(self, txn: Term, partition: Term) -> Transition:
+        """The decision on a partition that joins the transaction."""
+        identity = self.who(txn)
+        request = AddRequest(
+            identity.producer_id,
+            identity.producer_epoch,
+            all_registered=self.registered(partition) >= 0,
+            client_version=2 if self.knobs.bumps else 0,
+        )
+        return self.taken.register(self.remembers(), request)
+
+    def verified(self, txn: Term, partition: Term) -> Term:
+        """What the leader is told that asks whether a partition is in the transaction."""
+        identity, there = self.who(txn), self.registered(partition) >= 0
+        request = AddRequest(identity.producer_id, identity.producer_epoch, all_registered=there, verify_only=True)
+        return registering.verified(self.taken.register(self.remembers(), request), there)
+
+    def end_request(self, txn: Term) -> EndRequest:
+        """The client's EndTxn."""
+        identity = self.who(txn)
+        return EndRequest(
+            identity.producer_id,
+            identity.producer_epoch,
+            commits=self.end_sent(txn) == COMMIT,
+            bumps=self.knobs.bumps,
+            fresh_producer_id=self.fresh(),
+        )
+
+    def end_decided(self, txn: Term) -> Transition:
+        """The decision on it."""
+        return self.taken.end(self.remembers(), self.end_request(txn))
+
+    def own_abort(self, entry: TransactionEntry) -> Transition:
+        """The decision on the coordinator's own abort, with this in its memory."""
+        request = completing.fencing_abort(entry, self.fresh(), 0, self.knobs.profile)
+        if not self.knobs.timeout_bumps:
+            request = replace(request, producer_epoch=entry.producer_epoch)
+        return self.taken.end(entry, request)
+
+    def fenced(self, entry: TransactionEntry) -> TransactionEntry:
+        """Memory when the open transaction is about to be aborted."""
+        return self.knobs.settled(completing.fence(entry))
+
+    def may_abort(self, txn: Term) -> Term:
+        """The coordinator would carry out the client's abort."""
+        request = replace(self.end_request(txn), commits=False)
+        return self.taken.end(self.remembers(), request).appends
+
+    def is_current(self, identity: Identity) -> Term:
+        """It is the newest identity that anyone was given, and no fence has made it stale."""
+        newest = self._one_id(self.newest())
+        return all_of(identity.producer_id == newest.producer_id, identity.producer_epoch == newest.producer_epoch)
+
+    def is_registered(self, txn: Term, partition: Term) -> Term:
+        """The coordinator takes data of the transaction on this partition to be in its open transaction."""
+        memory, identity = self.remembers(), self.who(txn)
+        return all_of(
+            memory.state == 1,
+            memory.pending == ABSENT,
+            self.registered(partition) == txn,
+            memory.producer_id == identity.producer_id,
+            memory.producer_epoch == identity.producer_epoch,
+        )
+
+    def commits(self, decision: Term) -> Term:
+        """The decision is to commit."""
+        return self.outcome(decision) == COMMIT
+
+    def aborts(self, decision: Term) -> Term:
+        """The decision is to abort."""
+        return self.outcome(decision) == ABORT
+
+    def is_fatal(self, error: Term) -> Term:
+        """The client is told that another one has taken its place."""
+        return any_of(*(error == code.value for code in FATAL))
+
+    def is_added(self, txn: Term, partition: Term) -> Term:
+        """The client knows that the partition has joined the transaction."""
+        return self.added(txn, partition) == ANSWERED
+
+    def _one_id(self, identity: Identity) -> Identity:
+        return Identity(self.producer(identity), identity.producer_epoch)
+
+
+FATAL = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+"""Answers of the coordinator that end a producer."""

@@ -1,0 +1,253 @@
+"""The state of transactions: the clients of one transactional id, its coordinators, and the partitions they write to.
+
+Transactional ids share nothing, so one is enough. The network is the set of everything ever sent, by the client
+transaction that each request belongs to: any may arrive at any time, any number of times, or never; a reply is a
+fact that its receiver may learn at any time. That number of a transaction is a ghost on every request, record,
+batch and marker: no decision reads it.
+
+Offsets belong to the system of one partition: here every batch has offset 0, of which decisions read only that it
+is there. Time is free: whatever may time out may do so at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.protocol.completing import MarkerRequest
+from spec.protocol.coordinator import BUMPING, TransactionEntry
+from spec.protocol.ending import Identity
+from spec.protocol.records import ProducerEntry
+from spec.protocol.verification import NOTHING_ASKED
+from spec.systems.language import Least, Sort, State, Variable
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import ABSENT
+
+TRANSACTION: Final = Sort("transaction")
+PARTITION: Final = Sort("partition", opaque=True)
+BATCH: Final = Sort("batch")
+INSTANCE: Final = Sort("instance")
+DECISION: Final = Sort("decision")
+COORDINATOR: Final = Sort("coordinator_epoch")
+PRODUCER: Final = Sort("producer_id")
+OUTCOME: Final = Sort("outcome")
+FATE: Final = Sort("fate")
+
+ABORT, COMMIT = 0, 1
+"""Outcomes."""
+
+DURABLE, LOST, UNSURE = 0, 1, 2
+"""Fates of a record that the coordinator appends; unsure: it is in the log, and the coordinator takes it for lost."""
+
+NOT_SENT, SENT, ANSWERED = 0, 1, 2
+"""What became of a client's request that adds a partition."""
+
+IDLE, UNASKED, ASKED, CONFIRMED = 0, 1, 2, 3
+"""How far a leader is with a batch: it does not ask the coordinator, it waits for the answer, it was told yes."""
+
+NOWHERE, OPEN, DECIDED = 0, 1, 2
+"""Where a batch is: not in the log, in the log undecided; from 2 on, by how much, the decision of its marker."""
+
+TIMEOUT: Final = 1
+"""That of every transaction; its start is 0 and the time is always after both."""
+
+
+ADDS, BATCHES, ENDS, MARKERS = "adds", "batches", "ends", "markers"
+EVERYTHING: Final = frozenset({ADDS, BATCHES, ENDS, MARKERS})
+"""What is sent, and may be late."""
+
+
+def finite(profile: Profile, max_epoch: int = 14) -> Profile:
+    """The release in a finite model: no sequence wraps, one batch is cached, and the last epoch is a small one."""
+    return replace(profile, max_sequence=None, cached_batches=1, max_epoch=max_epoch)
+
+
+SMALL: Final = finite(NEWEST)
+"""The newest release in a finite model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How many of each an instance has at most; with one producer id, epochs never run out."""
+
+    transactions: int = 2
+    partitions: int = 1
+    batches: int = 1
+    instances: int = 1
+    decisions: int = 2
+    coordinators: int = 1
+    producer_ids: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Knobs:
+    """What the system is made of; the defaults are the true system of the newest release.
+
+    Attributes:
+        profile: the release whose decisions are taken.
+        without: guards of the append decision that never apply.
+        outlive: what may arrive when its transaction is over, for its client or, a marker, for the coordinator.
+        first_in_order: no batch overtakes the first one of a producer that the partition does not know.
+        times_out: open transactions may time out.
+        leaders_fail: leaders of partitions may fail over.
+        appends_fail: a record of the coordinator may be lost, or be taken for lost.
+        guard_compared: an append needs the guard it was verified under (KAFKA-14884).
+        timeout_bumps: the coordinator's own abort raises the epoch (KAFKA-6119).
+        repeated_marker_accepted: under version 2 a marker may be repeated (KAFKA-19999).
+        state_expires: a partition may forget a producer at once that has no open transaction (KAFKA-9144).
+        failed_fence_remembered: a fencing epoch that could not be appended is not raised again (KAFKA-9666).
+        completion_is_of_operation: completing an earlier coordinator's markers leaves those of the next one
+            awaited (KAFKA-16352).
+        first_epoch: the first epoch that the transactional id hands out.
+        bounds: of the finite instance.
+    """
+
+    profile: Profile = SMALL
+    without: frozenset[str] = frozenset()
+    outlive: frozenset[str] = EVERYTHING
+    first_in_order: bool = False
+    times_out: bool = True
+    leaders_fail: bool = True
+    appends_fail: bool = True
+    guard_compared: bool = True
+    timeout_bumps: bool = True
+    repeated_marker_accepted: bool = True
+    state_expires: bool = False
+    failed_fence_remembered: bool = True
+    completion_is_of_operation: bool = True
+    first_epoch: int = 0
+    bounds: Bounds = Bounds()
+
+    @property
+    def bumps(self) -> bool:
+        """Clients are of transaction version 2."""
+        return self.profile.transaction_version >= BUMPING
+
+    @property
+    def rotates(self) -> bool:
+        """Epochs may run out, so that there is more than one producer id."""
+        return self.bounds.producer_ids > 1
+
+    def sizes(self) -> dict[str, int]:
+        """How many values each sort has."""
+        return {
+            TRANSACTION.name: self.bounds.transactions,
+            PARTITION.name: self.bounds.partitions,
+            BATCH.name: self.bounds.batches,
+            INSTANCE.name: self.bounds.instances,
+            DECISION.name: self.bounds.decisions,
+            COORDINATOR.name: self.bounds.coordinators,
+            PRODUCER.name: self.bounds.producer_ids,
+            OUTCOME.name: 2,
+            FATE.name: 3 if self.appends_fail else 1,
+        }
+
+    def settled(self, entry: TransactionEntry) -> TransactionEntry:
+        """The entry, what never changes in the instance told as such: the id is known, time stands still."""
+        fixed = replace(entry, known=True, timeout=TIMEOUT, start_time=0, update_time=0)
+        if self.rotates:
+            return fixed
+        return replace(fixed, producer_id=0, previous_producer_id=ABSENT, next_producer_id=ABSENT)
+
+
+NOBODY: Final = Identity(ABSENT, ABSENT)
+
+
+def variables(knobs: Knobs) -> tuple[Variable, ...]:
+    """The functions of the state."""
+    before = knobs.settled(TransactionEntry(producer_id=0, producer_epoch=knobs.first_epoch - 1))
+    message = (TRANSACTION, PARTITION, BATCH)
+    return (
+        # instances of the application: the identity each was given, its last transaction, its sequences
+        Variable("given", (INSTANCE,), NOBODY),
+        Variable("current", (INSTANCE,), ABSENT),
+        Variable("next_sequence", (INSTANCE, PARTITION), 0),
+        # client transactions, and the network: what was sent in each, and what was answered
+        Variable("owner", (TRANSACTION,), ABSENT),
+        Variable("identity", (TRANSACTION,), NOBODY),
+        Variable("added", (TRANSACTION, PARTITION), NOT_SENT),
+        Variable("produced", message, ABSENT),
+        Variable("acknowledged", message, initial=False),
+        Variable("end_sent", (TRANSACTION,), ABSENT),
+        Variable("ended", (TRANSACTION,), initial=False),
+        Variable("next_identity", (TRANSACTION,), NOBODY),
+        # partitions: what the leader knows of producers, what it asks the coordinator, what is in the log
+        Variable("entry", (PRODUCER, PARTITION), ProducerEntry()),
+        Variable("asked", (PRODUCER, PARTITION), NOTHING_ASKED),
+        Variable("phase", message, IDLE),
+        Variable("guarded", message, initial=False),
+        Variable("data", message, NOWHERE),
+        # the coordinator: memory, the transaction that registered each partition, the decision that it carries out
+        Variable("coordinator_epoch", (), 0),
+        Variable("memory", (), before),
+        Variable("registered", (PARTITION,), ABSENT),
+        Variable("opened", (), ABSENT),
+        Variable("decision", (), ABSENT),
+        Variable("awaited", (), initial=True),
+        Variable("drawn", (), 1),
+        # the coordinator's log: the last record of the transactional id, and the same ghosts
+        Variable("record", (), before),
+        Variable("recorded", (PARTITION,), ABSENT),
+        Variable("record_opened", (), ABSENT),
+        Variable("record_ended", (), ABSENT),
+        Variable("record_decision", (), ABSENT),
+        # decisions: outcome and markers, by whom they are sent, and the last coordinator whose marker was written
+        Variable("decisions", (), 0),
+        Variable("outcome", (DECISION,), ABSENT),
+        Variable("marker", (DECISION,), MarkerRequest(ABSENT, ABSENT, ABSENT)),
+        Variable("to_mark", (DECISION, PARTITION), initial=False),
+        Variable("sent_by", (DECISION, COORDINATOR), initial=False),
+        Variable("marked", (DECISION, PARTITION), ABSENT),
+        # ghosts: whose transaction a decision ended and on whose request, markers with effect, the newest identity,
+        # decisions when an instance got its identity, coordinators seen, and who was refused wrongly, and how;
+        # a guard is taken where another transaction's marker makes it stale
+        Variable("opened_by", (DECISION,), ABSENT),
+        Variable("ended_by", (DECISION,), ABSENT),
+        Variable("effects", (DECISION, PARTITION), 0),
+        Variable("newest", (), NOBODY),
+        Variable("decided_before", (INSTANCE,), ABSENT),
+        Variable("latest_coordinator", (PARTITION,), ABSENT),
+        Variable("guard_taken", message, initial=False),
+        Variable("fenced_wrongly", (TRANSACTION,), initial=False),
+        Variable("refused_wrongly", (TRANSACTION,), initial=False),
+    )
+
+
+def _if(fact: Term) -> Term:
+    """0 where the fact holds, else absent."""
+    return choose(fact, 0, ABSENT)
+
+
+def derived() -> tuple[Least, ...]:
+    """Whether there is some such request, partition or batch: 0 where there is, -1 where there is none."""
+
+    def unanswered(state: State, txn: Term, partition: Term, batch: Term) -> Term:
+        waits = all_of(state.produced(txn, partition, batch) >= 0, negate(state.acknowledged(txn, partition, batch)))
+        return _if(any_of(waits, state.added(txn, partition) == SENT))
+
+    def joined(state: State, txn: Term, partition: Term) -> Term:
+        return _if(state.added(txn, partition) == ANSWERED)
+
+    def in_process(state: State, txn: Term, partition: Term, batch: Term) -> Term:
+        return _if(state.phase(txn, partition, batch) > IDLE)
+
+    def unmarked(state: State, decision: Term, partition: Term) -> Term:
+        missing = negate(state.marked(decision, partition) == state.coordinator_epoch())
+        return _if(all_of(state.to_mark(decision, partition), missing))
+
+    def late(state: State, decision: Term, coordinator: Term, partition: Term) -> Term:
+        return _if(all_of(state.to_mark(decision, partition), state.marked(decision, partition) < coordinator))
+
+    return (
+        Least("unanswered", (TRANSACTION,), (PARTITION, BATCH), unanswered),
+        Least("joined", (TRANSACTION,), (PARTITION,), joined),
+        Least("in_process", (TRANSACTION,), (PARTITION, BATCH), in_process),
+        Least("unmarked", (DECISION,), (PARTITION,), unmarked),
+        Least("unmarked_by", (DECISION, COORDINATOR), (PARTITION,), late),
+    )
+
+
+SORTS: Final[Mapping[str, Sort]] = {
+    sort.name: sort
+    for sort in (TRANSACTION, PARTITION, BATCH, INSTANCE, DECISION, COORDINATOR, PRODUCER, OUTCOME, FATE)
+}
