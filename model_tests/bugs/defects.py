@@ -1,22 +1,30 @@
 """The defects of the known bugs, planted in the reference where no profile has them."""
 
 from typing import Final
+from unittest.mock import patch
 
+from model_tests.bugs import coordinator_world
 from model_tests.mutants.of_client import renumber_backwards
 from model_tests.mutants.planted import Patch, Planted
+from reference.broker import transaction_coordinator, transaction_timeouts
+from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import ProducerIdentity
 from reference.broker.producer_append import ProducerAppend
 from reference.broker.producer_entry import ProducerEntry, VerificationEntry
 from reference.broker.producer_state import ProducerState
+from reference.broker.transaction_coordinator import TransactionCoordinator
+from reference.broker.transaction_metadata import TransactionEntry, TransactionMetadata, prepare_end
 from reference.client.partition_queue import PartitionQueue
 from reference.client.producer import IdempotentProducer
+from reference.client.transaction_errors import Meaning, Request, meaning
 from reference.log.batch import RecordBatch
 from reference.log.record import EndTransactionMarker
 from spec import rules
-from spec.vocabulary import Timestamp
+from spec.vocabulary import NO_PRODUCER_ID, ErrorCode, ProducerId, Timestamp
 
 _identified = IdempotentProducer.identified
 _adopt_marker = ProducerAppend.adopt_marker
+_prepare_end = TransactionCoordinator._prepare_end
 
 
 def renumber_everything(producer: IdempotentProducer, identity: ProducerIdentity) -> None:
@@ -47,7 +55,60 @@ def let_overtake(_: ProducerAppend, __: RecordBatch, ___: VerificationEntry) -> 
     """No sequence that waits for its verification is remembered."""
 
 
+def draw_nothing_to_fence(
+    coordinator: TransactionCoordinator, entry: TransactionEntry, asked: EndTransaction
+) -> object:
+    """The coordinator's own abort draws no producer id, though the epoch is the last of a client."""
+    if not entry.is_fencing:
+        return _prepare_end(coordinator, entry, asked)
+
+    def without_next(known: TransactionMetadata, commit: bool, version: int, _: ProducerId, now: Timestamp) -> object:
+        return prepare_end(known, commit, version, NO_PRODUCER_ID, now)
+
+    with patch.object(transaction_coordinator, "prepare_end", without_next):
+        return _prepare_end(coordinator, entry, asked)
+
+
+def forget_failed_fence(coordinator: TransactionCoordinator, entry: TransactionEntry, asked: EndTransaction) -> object:
+    """A fence that did not get into the log is forgotten, but not its epoch."""
+    try:
+        return _prepare_end(coordinator, entry, asked)
+    finally:
+        entry.failed_fence = False
+
+
+def abort_without_fence(coordinator: TransactionCoordinator, entry: TransactionEntry) -> None:
+    """A transaction past its timeout is aborted with the epoch that its producer has."""
+    known = entry.metadata
+    coordinator.end_txn(EndTransaction(entry.transactional_id, known.producer_id, known.epoch, False, 0, False))
+
+
+def go_on_after_mapping_error(request: Request, error: ErrorCode) -> Meaning:
+    """A client takes an unknown producer id for an error after which it may go on."""
+    return Meaning.BUMP if error is ErrorCode.INVALID_PRODUCER_ID_MAPPING else meaning(request, error)
+
+
 DEFECTS: Final = {
+    "KAFKA-6119": Planted(
+        "a timeout that does not fence",
+        rules.TXN_CLIENT_VERDICT,
+        (Patch(transaction_timeouts, "_fence_quietly", abort_without_fence),),
+    ),
+    "KAFKA-9666": Planted(
+        "a failed fence is forgotten",
+        rules.FENCE_EPOCH_EXHAUSTION,
+        (Patch(TransactionCoordinator, "_prepare_end", forget_failed_fence),),
+    ),
+    "KAFKA-18019": Planted(
+        "an unknown producer id is no end",
+        rules.FENCE_ZOMBIE_CANNOT_COMMIT,
+        (Patch(coordinator_world, "meaning", go_on_after_mapping_error),),
+    ),
+    "KAFKA-20090": Planted(
+        "a fence draws no producer id",
+        rules.FENCE_EPOCH_EXHAUSTION,
+        (Patch(TransactionCoordinator, "_prepare_end", draw_nothing_to_fence),),
+    ),
     "KAFKA-8483": Planted(
         "numbered again in arbitrary order",
         rules.SEQ_ORDER,

@@ -1,16 +1,30 @@
 """Where each known bug is carried out on the reference: with its defect it must show, without it a step is refused."""
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
 from model_tests.bugs.client_world import ClientWorld
+from model_tests.bugs.coordinator_world import CoordinatorWorld
 from model_tests.bugs.defects import DEFECTS
+from model_tests.bugs.groups_world import MembershipWorld, OffsetsWorld
 from model_tests.bugs.leader_world import ExpiryWorld, VerifyingWorld
 from model_tests.bugs.stream_world import StreamWorld
 from model_tests.bugs.world import Make, Staging
 from spec.bugs.bug import Bug, Case
+from spec.bugs.of_coordinator import BEFORE_18660
+from spec.systems.coordinator.transactional_id import Knobs
 from spec.versions import NEWEST, PROFILES, Profile
+
+
+def coordinator_world(case: Case) -> Make:
+    """The coordinator's world with as many epochs as the instance has."""
+    knobs = case.instance.knobs
+    if not isinstance(knobs, Knobs):
+        raise TypeError(f"{case.claim} is asked of another system")
+    return partial(CoordinatorWorld, epochs=knobs.profile.max_epoch)
+
 
 WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
     {
@@ -18,11 +32,15 @@ WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
         "idempotence": StreamWorld,
         "expiry": ExpiryWorld,
         "verifying": VerifyingWorld,
+        "offsets": OffsetsWorld,
+        "membership": MembershipWorld,
     }
 )
 """By what the system is called."""
 
-BETWEEN: Final[Mapping[str, Profile]] = MappingProxyType({"3.5": PROFILES["3.6"], "librdkafka": NEWEST})
+BETWEEN: Final[Mapping[str, Profile]] = MappingProxyType(
+    {"3.5": PROFILES["3.6"], "librdkafka": NEWEST, BEFORE_18660.name: BEFORE_18660}
+)
 """Releases, and clients, without a profile of their own, and the one in which they are carried out."""
 
 
@@ -33,7 +51,13 @@ def profile_of(case: Case) -> Profile:
 
 def staged(bug: Bug) -> Staging | None:
     """Where the bug is carried out; None where the reference has no world for it."""
-    world = WORLDS.get(bug.broken.instance.of) if bug.cases else None
+    world = _world(bug.broken) if bug.cases else None
     if world is None:
         return None
     return Staging(world, profile_of(bug.broken), NEWEST, DEFECTS.get(bug.name))
+
+
+def _world(case: Case) -> Make | None:
+    if case.instance.of == "coordinator":
+        return coordinator_world(case)
+    return WORLDS.get(case.instance.of)

@@ -5,8 +5,18 @@ from types import MappingProxyType
 from typing import Final
 
 from model_tests.bugs.telling import Telling
+from model_tests.bugs.told_coordinator import ONE_ID
+from model_tests.bugs.told_groups import GENERATIONS, MARKERS
 from model_tests.bugs.told_producers import CLIENT, EXPIRY, STREAM, VERIFYING
 
 TELLINGS: Final[Mapping[str, Telling]] = MappingProxyType(
-    {"client": CLIENT, "idempotence": STREAM, "expiry": EXPIRY, "verifying": VERIFYING}
+    {
+        "client": CLIENT,
+        "idempotence": STREAM,
+        "expiry": EXPIRY,
+        "verifying": VERIFYING,
+        "coordinator": ONE_ID,
+        "offsets": MARKERS,
+        "membership": GENERATIONS,
+    }
 )

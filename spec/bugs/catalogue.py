@@ -7,6 +7,8 @@ from typing import Final
 from spec import rules
 from spec.bugs.bug import Bug
 from spec.bugs.of_client import OF_CLIENT
+from spec.bugs.of_coordinator import OF_COORDINATOR
+from spec.bugs.of_groups import OF_GROUPS
 from spec.bugs.of_idempotence import OF_IDEMPOTENCE
 from spec.bugs.of_leader import OF_LEADER
 
@@ -22,7 +24,7 @@ UNSEEN: Final = (
     ),
 )
 
-_ALL: Final = (*OF_IDEMPOTENCE, *OF_CLIENT, *OF_LEADER, *UNSEEN)
+_ALL: Final = (*OF_IDEMPOTENCE, *OF_CLIENT, *OF_LEADER, *OF_COORDINATOR, *OF_GROUPS, *UNSEEN)
 
 BUGS: Final[Mapping[str, Bug]] = MappingProxyType({bug.name: bug for bug in _ALL})
 """By name."""

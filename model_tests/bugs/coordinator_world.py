@@ -1,0 +1,268 @@
+"""The reference's transaction coordinator with one transactional id, for counterexamples of the coordinator's system.
+
+Model epochs end early; here the id starts so near to the last epoch that the same number of them is left.
+"""
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from model_tests.bugs.world import Broken, Diverged
+from reference.broker.coordinator_errors import CoordinatorNotAvailable, InvalidProducerIdMapping, UnknownServerError
+from reference.broker.end_txn import EndTransaction
+from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
+from reference.broker.marker_channel import WriteMarker
+from reference.broker.transaction_coordinator import TransactionCoordinator
+from reference.broker.transaction_log import AppendFault, TransactionLog
+from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition, TransactionEntry
+from reference.broker.transaction_timeouts import abort_timed_out, expire_ids
+from reference.client.transaction_errors import Meaning, Request, meaning
+from reference.clock import Clock
+from reference.errors import ProducerFenced, Refusal
+from spec import rules
+from spec.versions import Profile
+from spec.vocabulary import MAX_EPOCH, CoordinatorEpoch, Epoch, ErrorCode, TransactionState
+
+ID: Final = "payments"
+TIMEOUT_MS: Final = 60_000
+PARTITION: Final = TopicPartition("orders", 0)
+
+
+def write_everywhere(_: TopicPartition, __: object) -> ErrorCode:
+    """Every partition takes every marker."""
+    return ErrorCode.NONE
+
+
+class CoordinatorWorld:
+    """The coordinator, its log, and what the instances were told."""
+
+    def __init__(self, profile: Profile, epochs: int) -> None:
+        """Nobody has the id; `epochs` of them are left until the last one."""
+        self.profile = profile
+        self.first_epoch = Epoch(MAX_EPOCH - epochs)
+        self.clock = Clock(1000)
+        self.log = TransactionLog(profile, partitions=1)
+        self.producer_ids = ProducerIdManager(BlockAllocator())
+        self.elections = 0
+        self.coordinator = self._elected()
+        self.identities: dict[int, ProducerIdentity] = {}
+        self.given: ProducerIdentity | None = None
+        self.open: set[int] = set()
+        self.torn: set[int] = set()
+        self.replaced: set[int] = set()
+        self.shut_out: set[int] = set()
+        self.in_doubt: dict[int, bool] = {}
+        self.recovering: set[int] = set()
+        self.wrongly_told: Broken | None = None
+
+    @property
+    def acts(self) -> Mapping[str, Callable[..., None]]:
+        """What each action does."""
+        return {
+            "instance_starts": self.instance_starts,
+            "start_fences": self.start_fences,
+            "instance_adds": self.instance_adds,
+            "instance_ends": self.instance_ends,
+            "end_without_answer": self.end_without_answer,
+            "instance_ends_again": self.instance_ends_again,
+            "instance_recovers": self.instance_recovers,
+            "transaction_completes": self.coordinator_sends_markers,
+            "transaction_times_out": self.transaction_times_out,
+            "timeout_in_vain": self.timeout_in_vain,
+            "coordinator_fails_over": self.coordinator_fails_over,
+            "id_expires": self.id_expires,
+        }
+
+    # --- instances --------------------------------------------------------------------------------------------
+
+    def instance_starts(self, instance: int) -> None:
+        """InitProducerId without identity."""
+        first = self.coordinator.states.find(ID) is None and not self.identities
+        self._identified(instance, self.coordinator.init_producer_id(ID, TIMEOUT_MS))
+        if first:
+            self._age(instance)
+        others = self.identities.keys() - {instance}
+        self.replaced = (self.replaced | others) - {instance}
+        self.shut_out = (self.shut_out | others) - {instance}
+
+    def start_fences(self, _: int) -> None:
+        """InitProducerId without identity while a transaction is open."""
+        try:
+            self.coordinator.init_producer_id(ID, TIMEOUT_MS)
+        except Refusal:
+            self._expect_aborted()
+
+    def instance_adds(self, instance: int) -> None:
+        """AddPartitionsToTxn; what the client makes of a refusal is what its table of errors says."""
+        try:
+            self.coordinator.add_partitions(ID, self.identities[instance], (PARTITION,), self._version)
+        except InvalidProducerIdMapping as refusal:
+            if meaning(Request.ADD_PARTITIONS, refusal.code) is Meaning.FATAL:
+                raise
+            self.recovering.add(instance)
+        else:
+            self.open.add(instance)
+
+    def instance_ends(self, instance: int, outcome: int) -> None:
+        """EndTxn, and its answer."""
+        self._answered(instance, bool(outcome), self._end(instance, bool(outcome)))
+
+    def end_without_answer(self, instance: int, outcome: int) -> None:
+        """EndTxn, and its answer is lost."""
+        self._end(instance, bool(outcome))
+        self.in_doubt[instance] = bool(outcome)
+
+    def instance_ends_again(self, instance: int) -> None:
+        """The same EndTxn again."""
+        commit = self.in_doubt.pop(instance)
+        self._answered(instance, commit, self._end(instance, commit))
+
+    def instance_recovers(self, instance: int) -> None:
+        """InitProducerId with the identity that the client had."""
+        if instance not in self.recovering:
+            raise Diverged("the client does not go on after the error")
+        expected = self.identities[instance]
+        self._identified(instance, self.coordinator.init_producer_id(ID, TIMEOUT_MS, expected))
+
+    # --- coordinator and time ---------------------------------------------------------------------------------
+
+    def coordinator_sends_markers(self) -> None:
+        """All markers that are owed are written."""
+        self.coordinator.send_markers()
+
+    def transaction_times_out(self) -> None:
+        """The transaction is open for longer than its timeout."""
+        self.clock.advance(2 * TIMEOUT_MS)
+        abort_timed_out(self.coordinator)
+        self._expect_aborted()
+
+    def timeout_in_vain(self) -> None:
+        """The same, and the log does not take the abort."""
+        self.log.faults.append(AppendFault(CoordinatorNotAvailable()))
+        self.clock.advance(2 * TIMEOUT_MS)
+        abort_timed_out(self.coordinator)
+
+    def coordinator_fails_over(self) -> None:
+        """Another node reads the log."""
+        self.coordinator = self._elected()
+
+    def id_expires(self) -> None:
+        """The id has been at rest for longer than it is remembered."""
+        self.clock.advance(2 * self.coordinator.config.expiration_ms)
+        expire_ids(self.coordinator)
+        if self.coordinator.states.find(ID) is not None:
+            raise Diverged("the id has not expired")
+        self.shut_out = set(self.identities)
+
+    # --- the ghost --------------------------------------------------------------------------------------------
+
+    def broken(self) -> Broken | None:
+        """The first of what may be broken about one id."""
+        entry = self.coordinator.states.find(ID)
+        if self.wrongly_told is not None or entry is None:
+            return self.wrongly_told
+        return self._last_epoch_told() or self._burnt(entry) or self._stuck(entry) or self._self_fenced()
+
+    def instead(self) -> str:
+        """What the coordinator knows, and what it answers an instance now."""
+        entry = self.coordinator.states.find(ID)
+        if entry is None:
+            return "the id is unknown"
+        known = entry.metadata
+        told = f"the id is {known.state.name} with producer id {known.producer_id} and epoch {known.epoch}"
+        answers = [answer for answer in map(self._would_answer, self.identities.values()) if answer]
+        return ", ".join([told, *answers])
+
+    def _would_answer(self, identity: ProducerIdentity) -> str:
+        try:
+            copy.deepcopy(self.coordinator).add_partitions(ID, identity, (PARTITION,), self._version)
+        except Refusal as refusal:
+            return f"and AddPartitionsToTxn of {tuple(identity)} is answered {refusal.code.name}"
+        return ""
+
+    def _last_epoch_told(self) -> Broken | None:
+        for instance, identity in self.identities.items():
+            if identity.epoch >= MAX_EPOCH and instance not in self.open:
+                text = f"instance {instance} was told epoch {identity.epoch}, which is kept for fencing"
+                return Broken(rules.FENCE_EPOCH_EXHAUSTION, text)
+        return None
+
+    def _burnt(self, entry: TransactionEntry) -> Broken | None:
+        known, given = entry.metadata, self.given
+        if given is None or known.producer_id != given.producer_id or known.epoch <= given.epoch + 1:
+            return None
+        text = f"the coordinator is at epoch {known.epoch}, and nobody was given one above {given.epoch}"
+        return Broken(rules.FENCE_EPOCH_EXHAUSTION, text)
+
+    def _stuck(self, entry: TransactionEntry) -> Broken | None:
+        if entry.metadata.state is not TransactionState.ONGOING or entry.pending is not None:
+            return None
+        tried = copy.deepcopy(self.coordinator)
+        try:
+            tried.fence(tried.states.known(ID))
+        except UnknownServerError as refusal:
+            return Broken(rules.FENCE_EPOCH_EXHAUSTION, f"the open transaction cannot be aborted: {refusal}")
+        return None
+
+    def _self_fenced(self) -> Broken | None:
+        for instance, identity in self.identities.items():
+            if instance in self.open | self.shut_out | self.recovering or instance in self.in_doubt:
+                continue
+            tried = copy.deepcopy(self.coordinator)
+            try:
+                tried.add_partitions(ID, identity, (PARTITION,), self._version)
+            except (ProducerFenced, InvalidProducerIdMapping) as refusal:
+                return Broken(rules.FENCE_STALE_EPOCH, f"the newest identity {tuple(identity)} is refused: {refusal}")
+            except Refusal:
+                continue
+        return None
+
+    # --- what several do --------------------------------------------------------------------------------------
+
+    @property
+    def _version(self) -> int:
+        return self.profile.transaction_version
+
+    def _elected(self) -> TransactionCoordinator:
+        write: WriteMarker = write_everywhere
+        elected = TransactionCoordinator(self.profile, self.producer_ids, self.log, write, self.clock)
+        elected.elect(0, CoordinatorEpoch(self.elections))
+        self.elections += 1
+        return elected
+
+    def _age(self, instance: int) -> None:
+        """The first identity has only so many epochs left; the log says so too."""
+        entry = self.coordinator.states.known(ID)
+        entry.metadata = entry.metadata._replace(epoch=self.first_epoch)
+        self.log.write(ID, entry.metadata, self.clock.now)
+        self._identified(instance, ProducerIdentity(entry.metadata.producer_id, self.first_epoch))
+
+    def _identified(self, instance: int, identity: ProducerIdentity) -> None:
+        self.identities[instance] = self.given = identity
+        for facts in (self.open, self.torn, self.recovering):
+            facts.discard(instance)
+
+    def _end(self, instance: int, commit: bool) -> ProducerIdentity:
+        return self.coordinator.end_txn(EndTransaction(ID, *self.identities[instance], commit, self._version))
+
+    def _answered(self, instance: int, commit: bool, identity: ProducerIdentity) -> None:
+        if commit and instance in self.replaced:
+            self.wrongly_told = Broken(
+                rules.FENCE_ZOMBIE_CANNOT_COMMIT, f"instance {instance}, which was replaced, is told of its commit"
+            )
+        if commit and instance in self.torn:
+            self.wrongly_told = Broken(
+                rules.TXN_CLIENT_VERDICT, f"instance {instance} is told of a commit, and a part of it was aborted"
+            )
+        self.open.discard(instance)
+        self.torn.discard(instance)
+        if self._version >= BUMPS_EPOCH:
+            self.identities[instance] = self.given = identity
+            self.shut_out.discard(instance)
+
+    def _expect_aborted(self) -> None:
+        known = self.coordinator.states.known(ID).metadata
+        if known.state is TransactionState.ONGOING:
+            raise Diverged(f"the transaction is not aborted: the id stays Ongoing with epoch {known.epoch}")
+        self.torn |= self.open
+        self.shut_out = set(self.identities)

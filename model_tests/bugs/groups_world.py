@@ -1,0 +1,172 @@
+"""The reference's group coordinator, for counterexamples about offsets in transactions and about generations."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from model_tests.bugs.world import Broken, Diverged
+from reference.broker.group_coordinator import GroupConfig, GroupCoordinator, TransactionalCommit
+from reference.broker.group_log import OffsetsTopic
+from reference.broker.group_requests import NOBODY, Claim, JoinAnswer, JoinRequest, OffsetAndMetadata, SyncRequest
+from reference.broker.ids import ProducerIdentity
+from reference.broker.markers import TxnMarker
+from reference.broker.producer_entry import NO_GUARD
+from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
+from reference.clock import Clock
+from spec import rules
+from spec.versions import Profile
+from spec.vocabulary import NO_SEQUENCE, CoordinatorEpoch, Epoch, Offset, ProducerId
+
+GROUP: Final = "readers"
+INPUT: Final = TopicPartition("orders", 0)
+PRODUCER: Final = ProducerId(7)
+COMMIT_VERSION: Final = 3
+MARKERS_VERSION: Final = 2
+
+
+class _Group:
+    """One offsets partition and its coordinator."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.clock = Clock(1000)
+        self.topic = OffsetsTopic(profile, 1)
+        self.groups = GroupCoordinator(profile, self.topic, self.clock, GroupConfig(initial_delay_ms=0))
+        self.groups.elect(0)
+
+    def commit(self, offset: int, epoch: Epoch, claim: Claim, meanwhile: Callable[[], None]) -> None:
+        """TxnOffsetCommit; what happens meanwhile happens while the transaction's coordinator is asked."""
+        producer = ProducerIdentity(PRODUCER, epoch)
+        asked = TransactionalCommit(COMMIT_VERSION, GROUP, producer, {INPUT: OffsetAndMetadata(Offset(offset))}, claim)
+
+        def verified() -> int:
+            meanwhile()
+            return self._guard(producer)
+
+        self.groups.commit_in_transaction(asked, verified)
+
+    def _guard(self, producer: ProducerIdentity) -> int:
+        state = self.topic.partitions[0].state
+        if state.is_ongoing(*producer):
+            return NO_GUARD
+        return state.start_verification(producer.producer_id, NO_SEQUENCE, producer.epoch, False, self.clock.now)
+
+
+class OffsetsWorld(_Group):
+    """Transactions of one producer, one after the other, each with one offset."""
+
+    def __init__(self, profile: Profile) -> None:
+        """No transaction."""
+        super().__init__(profile)
+        self.outcomes: list[bool] = []
+        self.pending: list[int] = []
+
+    @property
+    def acts(self) -> Mapping[str, Callable[..., None]]:
+        """What each action does."""
+        return {
+            "producer_commits_offset": self.producer_commits_offset,
+            "coordinator_writes_marker": self.coordinator_writes_marker,
+            "group_coordinator_catches_up": self.group_coordinator_catches_up,
+        }
+
+    def producer_commits_offset(self) -> None:
+        """TxnOffsetCommit of the transaction's number as offset."""
+        transaction = len(self.outcomes)
+        self.commit(transaction, self._epoch(transaction), NOBODY, lambda: None)
+        self.pending.append(transaction)
+
+    def coordinator_writes_marker(self, outcome: int) -> None:
+        """The marker of the open transaction; under version 2 with the bumped epoch."""
+        self.outcomes.append(bool(outcome))
+        version = self.profile.transaction_version
+        epoch = self._epoch(len(self.outcomes)) if version >= BUMPS_EPOCH else Epoch(0)
+        marker = TxnMarker(PRODUCER, epoch, bool(outcome), CoordinatorEpoch(0), version)
+        self.groups.write_marker(0, marker, MARKERS_VERSION)
+
+    def group_coordinator_catches_up(self) -> None:
+        """The coordinator comes to the markers that it has answered."""
+        if not self.groups.decided:
+            raise Diverged("no marker waits: the offsets were taken over before it was answered")
+        self.groups.take_over_decided()
+
+    def broken(self) -> Broken | None:
+        """The group's offset is of a transaction that is not committed."""
+        offset = self._told()
+        committed = {number for number, outcome in enumerate(self.outcomes) if outcome}
+        if offset < 0 or offset in committed:
+            return None
+        return Broken(rules.OFFSETS_ATOMIC, f"the group's offset is that of transaction {offset}, which is undecided")
+
+    def instead(self) -> str:
+        """The offset that is told."""
+        return f"the group's offset is that of transaction {self._told()}"
+
+    def _told(self) -> int:
+        return self.groups.fetch_offsets(GROUP, (INPUT,), False)[INPUT].offset
+
+    def _epoch(self, transaction: int) -> Epoch:
+        return Epoch(transaction if self.profile.transaction_version >= BUMPS_EPOCH else 0)
+
+
+class MembershipWorld(_Group):
+    """A group of one member, which joins again and again."""
+
+    def __init__(self, profile: Profile) -> None:
+        """The first generation is stable."""
+        super().__init__(profile)
+        self.member_id = ""
+        self.generation = 0
+        self._rebalance()
+        self.asking: set[int] = set()
+        self.meanwhile: list[Callable[[], None]] = []
+        self.written_when_past: list[int] = []
+
+    @property
+    def acts(self) -> Mapping[str, Callable[..., None]]:
+        """What each action does; a commit is handed over as a whole when it is to be written."""
+        return {
+            "member_commits": self.asking.add,
+            "coordinator_confirms": lambda _: None,
+            "group_rebalances": self.group_rebalances,
+            "offsets_are_written": self.offsets_are_written,
+        }
+
+    def group_rebalances(self) -> None:
+        """The next generation; while a commit waits for its coordinator, it begins in between."""
+        if self.asking:
+            self.meanwhile.append(self._rebalance)
+        else:
+            self._rebalance()
+
+    def offsets_are_written(self, generation: int) -> None:
+        """TxnOffsetCommit of a generation, and all that happened while it waited."""
+        meanwhile, self.meanwhile = self.meanwhile, []
+
+        def happens() -> None:
+            for act in meanwhile:
+                act()
+
+        self.commit(generation, Epoch(0), Claim(generation, self.member_id), happens)
+        self.asking.discard(generation)
+        if generation < self.generation:
+            self.written_when_past.append(generation)
+
+    def broken(self) -> Broken | None:
+        """Offsets of a past generation are in the log."""
+        if not self.written_when_past:
+            return None
+        past = self.written_when_past[0]
+        text = f"offsets of generation {past} were written while the group was at generation {self.generation}"
+        return Broken(rules.OFFSETS_GENERATION_FENCE, text)
+
+    def instead(self) -> str:
+        """The generation of the group."""
+        return f"the group is at generation {self.generation}"
+
+    def _rebalance(self) -> None:
+        answers: list[JoinAnswer] = []
+        self.groups.join(JoinRequest(GROUP, self.member_id, must_know_id=False), answers.append)
+        joined = answers[0]
+        self.member_id, self.generation = joined.member_id, joined.generation
+        claim = Claim(joined.generation, joined.member_id)
+        self.groups.sync(SyncRequest(GROUP, claim, {joined.member_id: b""}), lambda _: None)
