@@ -46,7 +46,7 @@ class Attribution:
 
 def _kind(decision: Decision) -> tuple[object, ...]:
     if isinstance(decision, Ruled):
-        return decision.rules
+        return (Ruled, *decision.rules)
     if decision.outcome is None or decision.before is None:
         return ()
     entry, request = decision.before, decision.request

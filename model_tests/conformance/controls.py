@@ -76,9 +76,27 @@ def wrong_transition(step: Step) -> Step | None:
     known = [transaction for transaction in after.get("transactions", {}).values() if "state" in transaction]
     if not known:
         return None
-    known[0]["state"] = "PrepareCommit"
+    known[0]["state"] = "PrepareAbort" if known[0]["state"] == "PrepareCommit" else "PrepareCommit"
     return replace(step, after=after)
 
+
+def told_offset(step: Step) -> Step | None:
+    """An offset that an undecided transaction may still change is told."""
+    partitions: dict[str, Any] = deepcopy(dict(step.response["partitions"]))
+    waiting = [part for part in partitions.values() if part["error"] == "UNSTABLE_OFFSET_COMMIT"]
+    for part in waiting:
+        part.update(error="NONE", error_code=0, committed_offset=0)
+    return replace(step, response={**step.response, "partitions": partitions}) if waiting else None
+
+
+def accepted_commit(step: Step) -> Step | None:
+    """A commit that the group refused is accepted."""
+    partitions = step.response["partitions"]
+    accepted = {**step.response, "error": "NONE", "error_code": 0, "partitions": dict.fromkeys(partitions, "NONE")}
+    return replace(step, response=accepted) if step.response["error"] in REFUSED_BY_GROUP else None
+
+
+REFUSED_BY_GROUP: Final = ("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID")
 
 CORRUPTIONS: Final = (
     Corruption("first append refused in the recording", rules.SEQ_FIRST, wrong_error),
@@ -92,6 +110,8 @@ CORRUPTIONS: Final = (
     Corruption("committed record withheld", rules.LSO_READ_COMMITTED, hidden_record, "Fetch"),
     Corruption("aborted transaction not listed", rules.LSO_ABORTED_INDEX, unlisted_abort, "Fetch"),
     Corruption("transaction left in another state", rules.TXN_LEGAL_TRANSITION, wrong_transition, "EndTxn"),
+    Corruption("undecided offset told", rules.OFFSETS_STABLE_FETCH, told_offset, "OffsetFetch"),
+    Corruption("refused commit accepted", rules.OFFSETS_GENERATION_FENCE, accepted_commit, "TxnOffsetCommit"),
 )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from model_tests.conformance.attribution import Attribution, rules_at_stake
+from model_tests.conformance.broken_guards import broken_guards
 from model_tests.conformance.controls import controls
 from model_tests.conformance.files import Damage, Found, read
 from model_tests.conformance.replay import replay
@@ -38,6 +39,8 @@ RULES: Final = (
     rules.LSO_READ_COMMITTED,
     rules.LSO_ABORTED_INDEX,
     rules.TXN_LEGAL_TRANSITION,
+    rules.OFFSETS_STABLE_FETCH,
+    rules.OFFSETS_GENERATION_FENCE,
 )
 """The rules that the bundled sessions are about."""
 
@@ -61,16 +64,20 @@ def evidence(effort: Effort) -> Part:
     """Replay the bundled sessions: a seeded third of them, a ninth in a quick run, all in a deep one."""
     started = time.monotonic()
     report = ConformReport()
-    found, total = _bundled(effort, report)
+    bundled = _bundled(report)
+    found = _sample(bundled, effort)
     judged = judge_rules(found, report)
     report.seconds = time.monotonic() - started
     return Part(
         name="conformance",
         results=tuple(_result(rule, judged, report.seconds) for rule in RULES),
-        controls=controls(item.session for item in found),
+        controls=(
+            *controls(item.session for item in found),
+            *broken_guards(item.session for item in bundled),
+        ),
         extra=report.to_json(),
         failures=(*report.damage, *_disagreed(report)),
-        sampled="" if len(found) == total else f"ran {len(found):,} of {total:,} sessions",
+        sampled="" if len(found) == len(bundled) else f"ran {len(found):,} of {len(bundled):,} sessions",
     )
 
 
@@ -85,6 +92,8 @@ def evidence(effort: Effort) -> Part:
 @evidences(rules.LSO_READ_COMMITTED, Layer.CONFORMANCE)
 @evidences(rules.LSO_ABORTED_INDEX, Layer.CONFORMANCE)
 @evidences(rules.TXN_LEGAL_TRANSITION, Layer.CONFORMANCE)
+@evidences(rules.OFFSETS_STABLE_FETCH, Layer.CONFORMANCE)
+@evidences(rules.OFFSETS_GENERATION_FENCE, Layer.CONFORMANCE)
 def judge_rules(found: Sequence[Found], report: ConformReport) -> Evidence:
     """Replay sessions into the report, and count each step for the rules that it is about."""
     judged, attribution = Evidence(), Attribution()
@@ -105,12 +114,15 @@ def _count(outcome: Outcome, at_stake: tuple[Rule, ...], judged: Evidence, item:
             judged.first.setdefault(rule, f"{item.session.id} step {outcome.index} by {outcome.disagreed[0].by}")
 
 
-def _bundled(effort: Effort, report: ConformReport) -> tuple[list[Found], int]:
+def _bundled(report: ConformReport) -> list[Found]:
     read_items = list(read([RECORDINGS]))
-    found = [item for item in read_items if isinstance(item, Found)]
     report.damage.extend(str(item) for item in read_items if isinstance(item, Damage) and not item.foreign)
+    return [item for item in read_items if isinstance(item, Found)]
+
+
+def _sample(found: list[Found], effort: Effort) -> list[Found]:
     chosen = sorted(random.Random(SEED).sample(range(len(found)), len(found) // SHARE[effort]))
-    return [found[index] for index in chosen], len(found)
+    return [found[index] for index in chosen]
 
 
 def _result(rule: Rule, judged: Evidence, seconds: float) -> Result:

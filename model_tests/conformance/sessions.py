@@ -8,15 +8,7 @@ from typing import Final
 from model_tests.conformance.fields import Fields, Json
 from model_tests.conformance.lagging import NONE_LAGGING, lagging
 from model_tests.conformance.recorded_requests import request_of
-from model_tests.conformance.requests import (
-    AddOffsetsToTxn,
-    JoinSync,
-    OffsetCommit,
-    OffsetFetch,
-    Request,
-    TxnOffsetCommit,
-    Unsupported,
-)
+from model_tests.conformance.requests import Request, Unsupported
 from spec.versions import PROFILES, Profile
 
 FAMILIES: Final = MappingProxyType(
@@ -48,9 +40,6 @@ FAMILIES: Final = MappingProxyType(
 
 BUILDS: Final = ("3.9.0", "4.0-SNAPSHOT")
 """Builds that sessions were recorded from; each is a profile."""
-
-ONE_SIDED: Final = (AddOffsetsToTxn, TxnOffsetCommit, OffsetCommit, OffsetFetch, JoinSync)
-"""Requests that not both sides answer yet."""
 
 DEFAULT_SEGMENT_BYTES: Final = 2**30
 """Size of a segment where a session does not say it; far more than any session writes."""
@@ -110,7 +99,7 @@ class Session:
     @property
     def unsupported(self) -> tuple[str, ...]:
         """What in it neither side is held against yet; empty if it can be judged."""
-        wanting = (step.api for step in self.steps if isinstance(step.request, (Unsupported, *ONE_SIDED)))
+        wanting = (step.request.what for step in self.steps if isinstance(step.request, Unsupported))
         return tuple(dict.fromkeys(wanting))
 
 
