@@ -101,19 +101,18 @@ class Membership:
     ) -> None:
         """A static instance comes back as a new member; the old one is fenced, and all else stays as it was."""
         self._give_up(replaced, ErrorCode.FENCED_INSTANCE_ID)
-        was_leader = group.is_leader(replaced)
-        same = replaced.protocols == asked.protocols
-        members = list(group.members.values())
-        replaced.member_id, replaced.protocols = member_id, asked.protocols
-        group.members = {member.member_id: member for member in members}
-        if was_leader:
-            group.leader = member_id
+        before = replaced.member_id
+        group.rename(replaced, member_id)
         replaced.heard_of(self.clock.now)
-        if group.state is GroupState.STABLE and same:
-            self.store(group)
+        if group.state is GroupState.STABLE and replaced.protocols == asked.protocols:
+            try:
+                self.store(group)
+            except Refusal:
+                group.rename(replaced, before)
+                raise
             reply(self._joined(group, replaced))
             return
-        replaced.joining = reply
+        replaced.protocols, replaced.joining = asked.protocols, reply
         self._prepare(group)
 
     def _join_again(self, group: ClassicGroup, member: Member, asked: JoinRequest, reply: JoinReply) -> None:

@@ -150,6 +150,13 @@ class ClassicGroup:
             raise FencedInstanceId(group=self.group, instance=group_instance_id, current=member.member_id)
         return member
 
+    def rename(self, member: Member, member_id: str) -> None:
+        """Give a member another id, and leave it all else that it was."""
+        if self.is_leader(member):
+            self.leader = member_id
+        member.member_id = member_id
+        self.members = {each.member_id: each for each in self.members.values()}
+
     def is_leader(self, member: Member) -> bool:
         """Whether the member assigns."""
         return member.member_id == self.leader

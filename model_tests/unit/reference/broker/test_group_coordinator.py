@@ -6,7 +6,17 @@ from typing import Final
 
 import pytest
 
-from model_tests.unit.reference.broker.grouped import GROUP, PRODUCER, T0, T1, GroupWorld, code_of, marker_of, offsets
+from model_tests.unit.reference.broker.grouped import (
+    GROUP,
+    ID,
+    PRODUCER,
+    T0,
+    T1,
+    GroupWorld,
+    code_of,
+    marker_of,
+    offsets,
+)
 from reference.broker.group_coordinator import TransactionalCommit
 from reference.broker.group_expiration import expire_offsets
 from reference.broker.group_record import OffsetKey
@@ -215,6 +225,17 @@ def test_transactions_of_two_producers() -> None:
     assert 8 == world.fetch(stable=True).offset
 
 
+def test_every_open_transaction_is_waited_for() -> None:
+    """Not only the one that began first."""
+    world = GroupWorld()
+    world.pend(8)
+    world.pend(9, producer=OTHER, partition=T1)
+
+    unstable = [world.fetch(stable=True, partition=partition).error for partition in (T0, T1)]
+
+    assert [ErrorCode.UNSTABLE_OFFSET_COMMIT, ErrorCode.UNSTABLE_OFFSET_COMMIT] == unstable
+
+
 @pytest.mark.parametrize(
     ("epoch", "coordinator_epoch", "error"),
     [(4, 9, ErrorCode.INVALID_PRODUCER_EPOCH), (5, 0, ErrorCode.TRANSACTION_COORDINATOR_FENCED)],
@@ -273,12 +294,17 @@ def test_an_append_without_its_guard(guard: int) -> None:
 # --- the broker's part --------------------------------------------------------------------------------------------
 
 
-def test_a_whole_transaction() -> None:
+@pytest.mark.parametrize(
+    ("profile", "version"),
+    [(KAFKA_3_9, 3), (SNAPSHOT_4_0, 4), (NEWEST, 4), (NEWEST, 5)],
+    ids=["3", "4", "new 4", "new 5"],
+)
+def test_a_whole_transaction(profile: Profile, version: int) -> None:
     """Added, committed, ended: the offset is there, and partitions that do not exist are named."""
-    world = GroupWorld(SNAPSHOT_4_0)
-    producer = world.begin()
+    world = GroupWorld(profile)
+    producer = world.transactions.init_producer_id(ID, 60_000) if version == 5 else world.begin()
 
-    answers = world.request(producer, 8)
+    answers = world.request(producer, 8, version)
 
     assert [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] == list(answers.values())
     world.end(producer)
@@ -292,7 +318,7 @@ def test_a_whole_transaction() -> None:
 def test_a_group_that_is_not_in_the_transaction(version: int, error: ErrorCode) -> None:
     """The version says how it is told; from version 5 on the broker itself puts it there."""
     world = GroupWorld(NEWEST)
-    producer = world.transactions.init_producer_id("payments", 60_000)
+    producer = world.transactions.init_producer_id(ID, 60_000)
 
     assert error == world.request(producer, 8, version)[T0]
 

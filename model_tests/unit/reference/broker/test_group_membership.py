@@ -178,6 +178,17 @@ def test_a_static_member_comes_back() -> None:
     assert ErrorCode.NONE == code_of(lambda: world.groups.heartbeat(GROUP, now))
 
 
+def test_a_static_member_whose_return_the_log_refuses() -> None:
+    """The old one goes on: nobody holds an id that a new coordinator would not know."""
+    world = GroupWorld()
+    old = world.member("static")
+    world.partition.leads = False
+
+    assert ErrorCode.NOT_COORDINATOR == world.join(instance="static")[0].error
+    assert ErrorCode.NONE == code_of(lambda: world.groups.heartbeat(GROUP, old))
+    assert old.member_id == group_of(world).leader
+
+
 def test_a_static_member_that_has_not_joined_again_stays() -> None:
     """A rebalance goes on without it and does not shut it out; only its session would."""
     world = GroupWorld()
