@@ -5,7 +5,9 @@ import time
 from typing import Final
 
 from model_tests.mutants import crossreading
+from model_tests.mutants.in_sessions import hunt_in_sessions
 from model_tests.mutants.of_disk import OF_DISK
+from model_tests.mutants.of_groups import OF_GROUPS
 from model_tests.mutants.on_disk import hunt_on_disk, true_disk
 from model_tests.mutants.planted import Planted
 from model_tests.mutants.reference import PLANTED, hunt, run_once
@@ -31,7 +33,11 @@ SEED: Final = 20261121
 def evidence(effort: Effort) -> Part:
     """Catch the mutants of the reference and of the specification, and run the true reference as they were."""
     started = time.monotonic()
-    mutants = (*(hunt(planted) for planted in PLANTED), *(hunt_on_disk(planted) for planted in OF_DISK))
+    mutants = (
+        *(hunt(planted) for planted in PLANTED),
+        *(hunt_on_disk(planted) for planted in OF_DISK),
+        *(hunt_in_sessions(planted) for planted in OF_GROUPS),
+    )
     runs, failures = true_reference(CONTROL[effort])
     failures += true_disk(CONTROL[effort])
     sample = sampled(effort)
@@ -54,8 +60,9 @@ def evidence(effort: Effort) -> Part:
 
 
 def caught(mutant: Mutant) -> bool:
-    """Whether the invariant of the rule that it breaks has seen it; what else has does not count."""
-    return any(killer.startswith(f"invariant {mutant.rule.id} ") for killer in mutant.killed_by)
+    """Whether an invariant of the rule that it breaks has seen it, or a recorded session; nothing else counts."""
+    by_its_rule = (f"invariant {mutant.rule.id} ", f"session {mutant.rule.id} ")
+    return any(killer.startswith(by_its_rule) for killer in mutant.killed_by)
 
 
 def survival(mutant: Mutant) -> str:

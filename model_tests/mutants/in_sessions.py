@@ -1,0 +1,41 @@
+"""Mutants that recorded sessions see: each is planted, and replays sessions until one disagrees and names the rule."""
+
+import time
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Final
+
+from model_tests.conformance.files import Found, read
+from model_tests.conformance.part import RECORDINGS
+from model_tests.conformance.report import Disagreement
+from model_tests.conformance.sessions import Session
+from model_tests.conformance.side_by_side import REFERENCE, disagreements
+from model_tests.mutants.planted import Planted
+from model_tests.verify.results import Mutant
+
+GROUPS: Final = ("C", "EC", "FC")
+"""Families whose sessions have groups."""
+
+
+@cache
+def sessions_of_groups() -> tuple[Session, ...]:
+    """The bundled sessions with groups; those with restarts first, since they are few."""
+    found = (item.session for item in read([RECORDINGS], GROUPS) if isinstance(item, Found))
+    return tuple(sorted(found, key=lambda session: session.family != "FC"))
+
+
+def hunt_in_sessions(planted: Planted, sessions: Sequence[Session] | None = None) -> Mutant:
+    """Replay sessions on the reference with the defect, until it disagrees in a step about the rule that it breaks."""
+    started = time.monotonic()
+    seen: dict[str, None] = {}
+    with planted.in_place():
+        for found in _of_reference(sessions_of_groups() if sessions is None else sessions):
+            if planted.rule in found.rules:
+                seen = {f"session {planted.rule.id} in {found.session} step {found.step}": None} | seen
+                break
+            seen |= {f"session {rule.id}": None for rule in found.rules}
+    return Mutant(planted.name, planted.rule, tuple(seen), round(time.monotonic() - started, 3))
+
+
+def _of_reference(sessions: Iterable[Session]) -> Iterable[Disagreement]:
+    return (found for found in disagreements(sessions) if found.by == REFERENCE)
