@@ -96,8 +96,8 @@ class Instance:
         """The newest transaction."""
         return self.transactions[-1]
 
-    def new_values(self, count: int) -> tuple[bytes, ...]:
+    def next_values(self, count: int) -> tuple[bytes, ...]:
         """Values that no other record has: instance, transaction, and a number of its own."""
-        first, self.records = self.records, self.records + count
         ordinal = self.transaction.ordinal if self.transactions else -1
-        return tuple(f"{self.number}/{ordinal}/{number}".encode() for number in range(first, self.records))
+        numbers = range(self.records, self.records + count)
+        return tuple(f"{self.number}/{ordinal}/{number}".encode() for number in numbers)

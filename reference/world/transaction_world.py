@@ -107,7 +107,8 @@ class TransactionWorld:
     def application_sends(self, instance: Instance, partition: TopicPartition, count: int = 1) -> SentBatch:
         """An application hands over a batch of records with values that no other record has."""
         number = self.partitions.index(partition)
-        batch = instance.producer.send(number, count, self.clock.now, instance.new_values(count))
+        batch = instance.producer.send(number, count, self.clock.now, instance.next_values(count))
+        instance.records += count
         instance.transaction.batches.append(SentBatch(partition, batch))
         return instance.transaction.batches[-1]
 

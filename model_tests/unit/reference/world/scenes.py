@@ -12,7 +12,7 @@ from reference.world.messages import Asked, Request, WriteMarker
 from reference.world.settling import settle
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld
-from spec.versions import KAFKA_3_9, NEWEST, Profile
+from spec.versions import NEWEST, Profile
 
 ID: Final = "payments"
 T0, T1 = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)

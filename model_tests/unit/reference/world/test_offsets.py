@@ -1,0 +1,166 @@
+"""Consume, transform, produce: what was read and what was written become visible together, or neither does."""
+
+import pytest
+
+from model_tests.unit.reference.world.scenes import (
+    BY_VERSION,
+    BY_VERSION_IDS,
+    T0,
+    T1,
+    began,
+    decided,
+    deliver_replies,
+    deliver_requests,
+    ended,
+    known,
+    new_world,
+    read,
+    started,
+)
+from reference.broker.group_requests import Claim, OffsetAndMetadata
+from reference.client.consumer import Consumer
+from reference.client.transaction_states import ClientState
+from reference.world.instances import Instance
+from reference.world.settling import settle
+from reference.world.transaction_world import TransactionWorld
+from spec.versions import Profile
+from spec.vocabulary import ErrorCode, Offset, TransactionState
+
+GROUP = "transformers"
+
+versions = pytest.mark.parametrize("profile", BY_VERSION, ids=BY_VERSION_IDS)
+
+
+@pytest.fixture
+def world(profile: Profile) -> TransactionWorld:
+    """A world with two committed records on the first partition to transform."""
+    world = new_world(profile)
+    source = started(world, "source")
+    for _ in range(2):
+        began(world, source, T0)
+        ended(world, source)
+    return world
+
+
+@pytest.fixture
+def transformer(world: TransactionWorld) -> Instance:
+    return started(world, "transformer")
+
+
+def transform(world: TransactionWorld, transformer: Instance, claim: Claim | None = None) -> Consumer:
+    """Read the first partition from where the group is, write to the second, and send the offsets along."""
+    consumer = Consumer([T0])
+    world.readers.consumer_starts(consumer, GROUP)
+    received = world.readers.consumer_fetches(consumer, T0)
+    world.application_begins(transformer)
+    for _ in received:
+        world.application_sends(transformer, T1)
+    world.application_sends_offsets(transformer, GROUP, consumer.consumed(), claim or Claim())
+    settle(world)
+    return consumer
+
+
+def committed(world: TransactionWorld, *, require_stable: bool = False) -> tuple[ErrorCode, int]:
+    """What the group would be told about the first partition."""
+    answer = world.readers.consumer_starts(Consumer([T0]), GROUP, require_stable=require_stable)
+    fetched = answer.partitions[T0]
+    return fetched.error, fetched.offset
+
+
+@versions
+def test_a_commit_commits_both(world: TransactionWorld, transformer: Instance) -> None:
+    """After the commit the group goes on behind what it has read, and its output is visible."""
+    transform(world, transformer)
+    assert (ErrorCode.NONE, -1) == committed(world)
+
+    ended(world, transformer)
+
+    assert (ErrorCode.NONE, 4) == committed(world)
+    assert (b"1/0/0", b"1/0/1") == read(world)[T1]
+
+
+@versions
+def test_an_abort_drops_both(world: TransactionWorld, transformer: Instance) -> None:
+    """After an abort the group reads the same records again, and the next attempt is the only one that counts."""
+    transform(world, transformer)
+    ended(world, transformer, commit=False)
+    assert ((ErrorCode.NONE, -1), ()) == (committed(world), read(world)[T1])
+
+    transform(world, transformer)
+    ended(world, transformer)
+
+    assert (ErrorCode.NONE, 4) == committed(world)
+    assert (b"1/1/2", b"1/1/3") == read(world)[T1]
+
+
+@versions
+def test_offsets_alone(world: TransactionWorld, transformer: Instance) -> None:
+    """A transaction may have no records at all; the group's partition is its only participant."""
+    world.application_begins(transformer)
+    world.application_sends_offsets(transformer, GROUP, {T0: OffsetAndMetadata(Offset(3))})
+
+    ended(world, transformer)
+
+    assert (ErrorCode.NONE, 3) == committed(world)
+
+
+@versions
+def test_undecided_offsets_are_unstable(world: TransactionWorld, transformer: Instance) -> None:
+    """Until the marker is on the group's partition a stable fetch waits, though the producer has its answer."""
+    transform(world, transformer)
+    decided(world, transformer)
+
+    assert transformer.transaction.is_committed
+    assert (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1) == committed(world, require_stable=True)
+
+    settle(world)
+
+    assert (ErrorCode.NONE, 4) == committed(world, require_stable=True)
+
+
+@versions
+def test_a_member_of_a_past_generation(world: TransactionWorld, transformer: Instance) -> None:
+    """Who is no member any more can only abort, and goes on afterwards."""
+    transform(world, transformer, Claim(generation=7, member_id="gone"))
+
+    assert ClientState.ABORTABLE_ERROR == transformer.producer.state
+    assert ErrorCode.ILLEGAL_GENERATION == transformer.producer.manager.machine.error
+    assert ErrorCode.ILLEGAL_GENERATION == transformer.transaction.offsets[0].result.error
+
+    ended(world, transformer, commit=False)
+    transform(world, transformer)
+    ended(world, transformer)
+
+    assert (ErrorCode.NONE, 4) == committed(world)
+
+
+@versions
+def test_the_group_coordinator_fails_over(world: TransactionWorld, transformer: Instance) -> None:
+    """The new coordinator finds the pending offsets in the log, and decides them with the marker."""
+    transform(world, transformer)
+    world.group_coordinator_fails_over(0, 1)
+    assert (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1) == committed(world, require_stable=True)
+
+    ended(world, transformer)
+
+    assert (ErrorCode.NONE, 4) == committed(world, require_stable=True)
+    assert TransactionState.COMPLETE_COMMIT == known(world, "transformer").state
+
+
+@versions
+def test_a_commit_of_offsets_gets_lost(world: TransactionWorld, transformer: Instance) -> None:
+    """The answer is lost, the request repeated: it is in the log twice and counts once."""
+    world.application_begins(transformer)
+    world.application_sends_offsets(transformer, GROUP, {T0: OffsetAndMetadata(Offset(3))})
+    pending = world.brokers.offsets.partitions[0]
+    while not pending.log_end:
+        world.producer_asks(transformer)
+        deliver_requests(world, lambda request: True)
+        deliver_replies(world)
+    (answer,) = world.wires.replies.in_transit
+    world.reply_is_lost(answer)
+
+    ended(world, transformer)
+
+    assert (ErrorCode.NONE, 3) == committed(world)
+    assert 3 == pending.log_end
