@@ -14,7 +14,7 @@ from model_tests.conformance.requests import (
     TxnOffsetCommit,
 )
 from spec import rules
-from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, SNAPSHOT_4_0, Profile
+from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ErrorCode
 
 UNSTABLE = FetchedOffset(ErrorCode.UNSTABLE_OFFSET_COMMIT)
@@ -159,3 +159,16 @@ def test_add_offsets_is_of_a_client_of_version_0_or_1() -> None:
     assert side.answer(AddOffsetsToTxn(1, "t0", 0, 7, "g0")) == OffsetsAdded(ErrorCode.INVALID_PRODUCER_EPOCH)
     assert side.answer(AddOffsetsToTxn(2, "t0", 0, 7, "g0")) == OffsetsAdded(ErrorCode.PRODUCER_FENCED)
     assert side.seen().transactions["t0"].partitions == ("__consumer_offsets[g0]",)
+
+
+def test_a_commit_of_a_client_of_version_2_joins_the_transaction_by_itself() -> None:
+    """Version 5 adds the partition of the group's offsets; version 4 asks whether it is in the transaction."""
+    side = OnSpecification(NEWEST, ["t-0"])
+    side.answer(InitProducerId(4, "t0"))
+
+    asked, added = error(side, held(9, version=4)), error(side, held(9, version=5))
+    side.answer(EndTxn(5, "t0", 0, 0, committed=True))
+
+    assert (asked, added) == (ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.NONE)
+    assert fetched(side, stable=True) == FetchedOffset(ErrorCode.NONE, 9)
+    assert error(side, held(10, version=5)) is ErrorCode.INVALID_PRODUCER_EPOCH
