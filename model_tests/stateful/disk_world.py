@@ -191,7 +191,8 @@ class DiskWorld:
         self.history.loses(end)
         self.known, self.floor = producers, NOTHING
         self.snapshots_seen = set(map(int, disk.snapshots.offsets()))
-        self.unreplicated = [txn for txn in self.history.ended if txn.first != NOTHING]
+        # What was lost when a transaction ended, a replay from before may have found again.
+        self.unreplicated = [txn._replace(first=txn.began) for txn in self.history.ended]
         self.vague = list(self.unreplicated)
         self.cleaned = min(self.cleaned, end)
 

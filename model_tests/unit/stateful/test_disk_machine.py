@@ -13,12 +13,13 @@ from model_tests.stateful.disk_invariants import DISK_RULES, Cleaned, Derived, c
 from model_tests.stateful.disk_machine import DiskMachine
 from model_tests.stateful.disk_runs import DISK_ACTIONS, run_on_disk
 from model_tests.stateful.disk_world import DiskSetting
+from model_tests.stateful.events import Choices
 from model_tests.stateful.ledger import USUAL, Ledger
-from reference.log.batch import data_batch
+from reference.log.batch import RecordBatch, data_batch, marker_batch
 from reference.log.record import Record
 from spec import rules
 from spec.versions import KAFKA_3_9_UNVERIFIED
-from spec.vocabulary import Timestamp
+from spec.vocabulary import ControlType, Origin, Timestamp
 
 
 def test_runs_from_a_tape_keep_every_rule() -> None:
@@ -81,10 +82,7 @@ def world() -> Iterator[DiskEvents]:
 
 def test_a_client_stays_in_the_transaction_that_the_partition_forgot(world: DiskEvents) -> None:
     """No message was left: nobody would refuse a batch outside the transaction, and its log would not open again."""
-    record = Record(0, 0, b"k", b"v")
-    world.appends(
-        data_batch([record], producer_id=7, epoch=0, base_sequence=0, timestamp=Timestamp(0), transactional=True)
-    )
+    world.appends(in_transaction(7))
     world.partition.advance_high_watermark(1)
     world.partition.disk.advance_start(1)
     world.broker_crashes(0)
@@ -95,6 +93,36 @@ def test_a_client_stays_in_the_transaction_that_the_partition_forgot(world: Disk
     assert ({}, 1) == (world.known, world.partition.log_end)
     assert world.has_forgotten_transaction(7)
     assert [] == world.ledger.broken
+
+
+def test_a_replay_may_find_a_transaction_again_that_had_been_forgotten(world: DiskEvents) -> None:
+    """An upgrade forgot it, so its marker ended nothing; a replay of the log lets it hold the last stable offset."""
+    world.appends(in_transaction(8))
+    world.partition.advance_high_watermark(1)
+    world.happens("an upgrade")
+    batches = world.partition.disk.batches
+    world.partition.close()
+    world.loses_all_snapshots()
+    world.comes_back(batches, Choices(0), recovery_point=None)
+    world.appends(marker_batch(8, 0, ControlType.ABORT, 0, Timestamp(0)), Origin.COORDINATOR)
+    world.appends(in_transaction(9))
+    before = world.partition.last_stable
+
+    world.loses_all_snapshots()
+    world.replica_truncates(1)
+    world.looks()
+
+    assert (1, 0) == (before, world.partition.last_stable)
+    assert (1, 2) == (world.partition.high_watermark, world.partition.log_end)
+    assert [] == world.ledger.broken
+
+
+def in_transaction(producer_id: int) -> RecordBatch:
+    """The first batch of a producer, one record in a transaction."""
+    record = Record(0, 0, b"k", b"v")
+    return data_batch(
+        [record], producer_id=producer_id, epoch=0, base_sequence=0, timestamp=Timestamp(0), transactional=True
+    )
 
 
 @pytest.mark.parametrize(
