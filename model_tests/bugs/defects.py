@@ -10,7 +10,7 @@ from reference.broker import transaction_coordinator, transaction_timeouts
 from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import ProducerIdentity
 from reference.broker.producer_append import ProducerAppend
-from reference.broker.producer_entry import ProducerEntry, VerificationEntry
+from reference.broker.producer_entry import NO_GUARD, ProducerEntry, VerificationEntry
 from reference.broker.producer_state import ProducerState
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import TransactionEntry, TransactionMetadata, prepare_end
@@ -88,7 +88,27 @@ def go_on_after_mapping_error(request: Request, error: ErrorCode) -> Meaning:
     return Meaning.BUMP if error is ErrorCode.INVALID_PRODUCER_ID_MAPPING else meaning(request, error)
 
 
+def take_any_guard(_: ProducerState, __: ProducerId, guard: int) -> bool:
+    """A consent is used whatever has happened since it was asked for."""
+    return guard != NO_GUARD
+
+
+def recognise_no_repetition(_: ProducerAppend, __: RecordBatch) -> bool:
+    """A marker whose epoch the partition has already is stale, repeated or not."""
+    return False
+
+
 DEFECTS: Final = {
+    "KAFKA-14884": Planted(
+        "a guard is not compared",
+        rules.TXN_REGISTERED_BEFORE_DATA,
+        (Patch(ProducerState, "is_verified", take_any_guard),),
+    ),
+    "KAFKA-19999": Planted(
+        "a repeated marker is stale",
+        rules.TXN_COMPLETES,
+        (Patch(ProducerAppend, "is_marker_retry", recognise_no_repetition),),
+    ),
     "KAFKA-6119": Planted(
         "a timeout that does not fence",
         rules.TXN_CLIENT_VERDICT,

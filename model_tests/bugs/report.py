@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from rich.console import Console
 from rich.table import Table
@@ -12,6 +13,9 @@ from model_tests.bugs.searching import Found
 from model_tests.diagrams.sequence import text_of
 from model_tests.reports import HOLDS, VIOLATED
 from spec.bugs.bug import Bug
+
+WIDE: Final = 120
+"""Columns of text that the widest table needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class CatalogueReport:
             table.add_column(column, overflow="fold", no_wrap=column in ("bug", "rule"))
         for bug in self.bugs:
             table.add_row(bug.name, bug.title, bug.rule.id, *_expectations(bug))
-        console.print(table)
+        _wide(console).print(table)
         shown = sum(bool(bug.cases) for bug in self.bugs)
         console.print(f"{len(self.bugs)} known bugs, {shown} shown by search: eos bugs NAME", highlight=False)
 
@@ -60,7 +64,7 @@ class BugsReport:
 
     def print(self, console: Console) -> None:
         """The verdicts, then what is not as expected."""
-        console.print(_verdicts(self.judged, named=True))
+        _wide(console).print(_verdicts(self.judged, named=True))
         for bug in self.unseen:
             console.print(f"{bug.name}: not shown: {bug.unseen}", highlight=False, markup=False)
         for failure in self.failures:
@@ -88,7 +92,7 @@ class BugReport:
         console.print(Text(f"{bug.name}: {bug.title}", "bold"))
         console.print(bug.mechanism, highlight=False, markup=False)
         console.print(f"Sources: {', '.join(bug.source)}. Breaks {bug.rule.id}.", highlight=False, markup=False)
-        console.print(_verdicts((self.judged,), named=False))
+        _wide(console).print(_verdicts((self.judged,), named=False))
         for case in bug.mended:
             if case.why:
                 console.print(f"In {case.profile} {case.why}.", highlight=False, markup=False)
@@ -119,7 +123,7 @@ def _expectations(bug: Bug) -> tuple[str | Text, str | Text]:
 
 def _verdicts(judged: Iterable[Judged], *, named: bool) -> Table:
     table = Table()
-    for column in (*(("bug",) if named else ()), "release", "expected", "got", "depth", "seconds", "reference"):
+    for column in (*(("bug",) if named else ()), "release", "verdict", "depth", "seconds", "reference"):
         table.add_column(column, no_wrap=True)
     for each in judged:
         for number, (found, again) in enumerate(zip(each.found, each.replayed, strict=True)):
@@ -130,7 +134,15 @@ def _verdicts(judged: Iterable[Judged], *, named: bool) -> Table:
 
 def _row(found: Found, again: bool, *, carried_out: bool) -> tuple[str | Text, ...]:
     case = found.case
-    got = Text(str(found.got), "green" if found.as_expected else "bold red")
+    expected = "" if found.as_expected else f", expected {case.expected}"
+    verdict = Text(f"{found.got}{expected}", "green" if found.as_expected else "bold red")
     depth = f"{found.depth}{' (all)' if found.complete else ''}"
     reference = ("agrees" if again else Text("differs", "bold red")) if carried_out else "-"
-    return case.profile, str(case.expected), got, depth, f"{found.seconds:.2f}", reference
+    return case.profile, verdict, depth, f"{found.seconds:.2f}", reference
+
+
+def _wide(console: Console) -> Console:
+    """The same console, wide enough for the tables when it is a file or a pipe."""
+    if not console.is_terminal and console.width < WIDE:
+        console.width = WIDE
+    return console

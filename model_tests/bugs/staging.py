@@ -11,9 +11,11 @@ from model_tests.bugs.defects import DEFECTS
 from model_tests.bugs.groups_world import MembershipWorld, OffsetsWorld
 from model_tests.bugs.leader_world import ExpiryWorld, VerifyingWorld
 from model_tests.bugs.stream_world import StreamWorld
+from model_tests.bugs.transactions_world import TransactionsWorld
 from model_tests.bugs.world import Make, Staging
 from spec.bugs.bug import Bug, Case
 from spec.bugs.of_coordinator import BEFORE_18660
+from spec.bugs.of_transactions import BEFORE_18654
 from spec.systems.coordinator.transactional_id import Knobs
 from spec.versions import NEWEST, PROFILES, Profile
 
@@ -34,12 +36,19 @@ WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
         "verifying": VerifyingWorld,
         "offsets": OffsetsWorld,
         "membership": MembershipWorld,
+        "transactions": TransactionsWorld,
     }
 )
 """By what the system is called."""
 
 BETWEEN: Final[Mapping[str, Profile]] = MappingProxyType(
-    {"3.5": PROFILES["3.6"], "librdkafka": NEWEST, BEFORE_18660.name: BEFORE_18660}
+    {
+        "3.5": PROFILES["3.6"],
+        "librdkafka": NEWEST,
+        "4.2-before-19999": PROFILES["4.2"],
+        BEFORE_18654.name: BEFORE_18654,
+        BEFORE_18660.name: BEFORE_18660,
+    }
 )
 """Releases, and clients, without a profile of their own, and the one in which they are carried out."""
 

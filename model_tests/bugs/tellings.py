@@ -8,6 +8,7 @@ from model_tests.bugs.telling import Telling
 from model_tests.bugs.told_coordinator import ONE_ID
 from model_tests.bugs.told_groups import GENERATIONS, MARKERS
 from model_tests.bugs.told_producers import CLIENT, EXPIRY, STREAM, VERIFYING
+from model_tests.bugs.told_transactions import TRANSACTIONS
 
 TELLINGS: Final[Mapping[str, Telling]] = MappingProxyType(
     {
@@ -18,5 +19,6 @@ TELLINGS: Final[Mapping[str, Telling]] = MappingProxyType(
         "coordinator": ONE_ID,
         "offsets": MARKERS,
         "membership": GENERATIONS,
+        "transactions": TRANSACTIONS,
     }
 )

@@ -11,6 +11,7 @@ from spec.bugs.of_coordinator import OF_COORDINATOR
 from spec.bugs.of_groups import OF_GROUPS
 from spec.bugs.of_idempotence import OF_IDEMPOTENCE
 from spec.bugs.of_leader import OF_LEADER
+from spec.bugs.of_transactions import OF_TRANSACTIONS
 
 UNSEEN: Final = (
     Bug(
@@ -24,7 +25,7 @@ UNSEEN: Final = (
     ),
 )
 
-_ALL: Final = (*OF_IDEMPOTENCE, *OF_CLIENT, *OF_LEADER, *OF_COORDINATOR, *OF_GROUPS, *UNSEEN)
+_ALL: Final = (*OF_TRANSACTIONS, *OF_COORDINATOR, *OF_GROUPS, *OF_LEADER, *OF_IDEMPOTENCE, *OF_CLIENT, *UNSEEN)
 
 BUGS: Final[Mapping[str, Bug]] = MappingProxyType({bug.name: bug for bug in _ALL})
 """By name."""

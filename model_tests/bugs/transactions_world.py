@@ -1,0 +1,344 @@
+"""The reference's coordinator, partitions and their verification, for counterexamples of the transactions system.
+
+Every message is handed over when its action says so: a request that is late here was sent long before. Requests,
+records, batches and markers carry the number of their client transaction in the ghost alone.
+"""
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from model_tests.bugs.world import Broken, Diverged, there
+from reference.broker.coordinator_errors import CoordinatorNotAvailable, TransactionAbortable
+from reference.broker.end_txn import EndTransaction
+from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
+from reference.broker.markers import TxnMarker, write_marker
+from reference.broker.partition import Partition
+from reference.broker.producer_entry import NO_GUARD
+from reference.broker.transaction_coordinator import TransactionCoordinator
+from reference.broker.transaction_log import AppendFault, TransactionLog
+from reference.broker.transaction_metadata import BUMPS_EPOCH, PREPARED, TopicPartition, TransactionMetadata
+from reference.broker.transaction_timeouts import abort_timed_out
+from reference.clock import Clock
+from reference.errors import InvalidProducerEpoch, InvalidTxnState, Refusal
+from reference.log.batch import RecordBatch, blank_batch
+from spec import rules
+from spec.versions import Profile
+from spec.vocabulary import CoordinatorEpoch, ErrorCode, Origin, TransactionState
+
+ID: Final = "payments"
+TIMEOUT_MS: Final = 60_000
+MARKERS_VERSION: Final = 2
+DURABLE: Final = 0
+UNSURE: Final = 2
+
+Batch = tuple[int, int, int]
+"""A batch by transaction, partition and number."""
+
+
+class Decision(NamedTuple):
+    """One decided transaction: its marker, the client transaction that was open, whose request ended it (-1 none)."""
+
+    marker: TxnMarker
+    opened_by: int
+    ended_by: int
+
+
+@dataclass(slots=True)
+class Sent:
+    """A batch on its way: what is on the wire, the guard of its verification, whether the coordinator said yes."""
+
+    records: RecordBatch
+    guard: int = NO_GUARD
+    confirmed: bool = True
+
+
+@dataclass(slots=True)
+class Client:
+    """What the application's instances believe: identities, sequences, and what each transaction asked for."""
+
+    given: dict[int, ProducerIdentity] = field(default_factory=dict)
+    newest: dict[int, ProducerIdentity] = field(default_factory=dict)
+    of_transaction: dict[int, ProducerIdentity] = field(default_factory=dict)
+    owner: dict[int, int] = field(default_factory=dict)
+    sequences: dict[tuple[ProducerIdentity, int], int] = field(default_factory=dict)
+    end_sent: dict[int, bool] = field(default_factory=dict)
+
+    def begin(self, instance: int, transaction: int) -> ProducerIdentity:
+        """The identity of a transaction, which may begin now."""
+        if transaction not in self.of_transaction:
+            self.owner[transaction] = instance
+            self.of_transaction[transaction] = self.newest[instance]
+        return self.of_transaction[transaction]
+
+    def batch(self, instance: int, transaction: int, partition: int) -> RecordBatch:
+        """The next batch of a transaction for a partition."""
+        identity = self.begin(instance, transaction)
+        sequence = self.sequences.get((identity, partition), 0)
+        self.sequences[identity, partition] = sequence + 1
+        return blank_batch(
+            1,
+            producer_id=identity.producer_id,
+            epoch=identity.epoch,
+            base_sequence=sequence,
+            transactional=True,
+        )
+
+
+class TransactionsWorld:
+    """One transactional id: its client, its coordinator with the log, and two partitions."""
+
+    def __init__(self, profile: Profile) -> None:
+        """Nobody has the id."""
+        self.profile = profile
+        self.clock = Clock(1000)
+        self.log = TransactionLog(profile, partitions=1)
+        self.producer_ids = ProducerIdManager(BlockAllocator())
+        self.elections = 0
+        self.coordinator = self._elected()
+        self.leaders = {number: Partition(profile) for number in (0, 1)}
+        self.client = Client()
+        self.sent: dict[Batch, Sent] = {}
+        self.open_batches: set[Batch] = set()
+        self.opened_by = -1
+        self.decisions: list[Decision] = []
+        self.marked: set[int] = set()
+        self.seen: Broken | None = None
+
+    @property
+    def acts(self) -> Mapping[str, Callable[..., None]]:
+        """What each action does."""
+        return {
+            "coordinator_initializes": self.coordinator_initializes,
+            "client_adds_partition": self.client_adds_partition,
+            "client_sends_batch": self.client_sends_batch,
+            "client_ends": self.client_ends,
+            "coordinator_adds": self.coordinator_adds,
+            "coordinator_verifies": self.coordinator_verifies,
+            "coordinator_ends": self.coordinator_ends,
+            "coordinator_completes": self.coordinator_completes,
+            "coordinator_fails_over": self.coordinator_fails_over,
+            "transaction_times_out": lambda: self.clock.advance(2 * TIMEOUT_MS),
+            "coordinator_aborts": self.coordinator_aborts,
+            "leader_receives": self.leader_receives,
+            "leader_appends": self.leader_appends,
+            "leader_writes_marker": self.leader_writes_marker,
+        }
+
+    # --- the client -------------------------------------------------------------------------------------------
+
+    def client_adds_partition(self, instance: int, transaction: int, _: int) -> None:
+        """AddPartitionsToTxn is sent."""
+        self.client.begin(instance, transaction)
+
+    def client_sends_batch(self, instance: int, transaction: int, partition: int, number: int) -> None:
+        """Produce is sent."""
+        self.sent[transaction, partition, number] = Sent(self.client.batch(instance, transaction, partition))
+
+    def client_ends(self, transaction: int, outcome: int) -> None:
+        """EndTxn is sent."""
+        self.client.end_sent[transaction] = bool(outcome)
+
+    # --- the coordinator --------------------------------------------------------------------------------------
+
+    def coordinator_initializes(self, instance: int, fate: int) -> None:
+        """InitProducerId arrives."""
+        self._fate(fate)
+        identity = self.coordinator.init_producer_id(ID, TIMEOUT_MS)
+        self.client.given[instance] = self.client.newest[instance] = identity
+
+    def coordinator_adds(self, transaction: int, partition: int, fate: int) -> None:
+        """AddPartitionsToTxn arrives; under version 2 it is the leader that sends it."""
+        self._fate(fate)
+        begins = self._metadata.state is not TransactionState.ONGOING
+        identity = self.client.of_transaction[transaction]
+        self.coordinator.add_partitions(ID, identity, (named(partition),), self._version)
+        self.opened_by = transaction if begins else self.opened_by
+
+    def coordinator_verifies(self, transaction: int, partition: int, number: int, fate: int = DURABLE) -> None:
+        """The coordinator answers the leader that has a batch."""
+        if self._version >= BUMPS_EPOCH:
+            self.coordinator_adds(transaction, partition, fate)
+        else:
+            asked = self.coordinator.verify_partitions(ID, self.client.of_transaction[transaction], (named(partition),))
+            if asked[named(partition)] is not ErrorCode.NONE:
+                raise TransactionAbortable(partition=named(partition))
+        self.sent[transaction, partition, number].confirmed = True
+
+    def coordinator_ends(self, transaction: int, fate: int) -> None:
+        """EndTxn arrives."""
+        self._fate(fate)
+        owed = len(self.coordinator.markers.owed)
+        identity = self.client.of_transaction[transaction]
+        asked = EndTransaction(ID, *identity, self.client.end_sent[transaction], self._version)
+        following = self.coordinator.end_txn(asked)
+        if len(self.coordinator.markers.owed) > owed:
+            self._decided(transaction)
+        if self._version >= BUMPS_EPOCH:
+            self.client.newest[self.client.owner[transaction]] = following
+
+    def coordinator_aborts(self, fate: int) -> None:
+        """The coordinator's own abort of a transaction past its timeout."""
+        self._fate(fate)
+        abort_timed_out(self.coordinator)
+        if self._metadata.state is TransactionState.ONGOING:
+            raise Diverged("the transaction is not aborted")
+        self._decided(-1)
+
+    def coordinator_completes(self) -> None:
+        """The coordinator has the answers to its markers, and completes the transaction."""
+        self.coordinator.send_markers()
+        if self._metadata.state in PREPARED:
+            raise Diverged(f"the transaction does not complete: it stays {self._metadata.state.name}")
+        self.marked.clear()
+
+    def coordinator_fails_over(self) -> None:
+        """Another node reads the log, and sends the markers of what is decided."""
+        self.coordinator = self._elected()
+        self.marked.clear()
+
+    # --- leaders ----------------------------------------------------------------------------------------------
+
+    def leader_receives(self, transaction: int, partition: int, number: int) -> None:
+        """Produce arrives; the leader begins to verify its transaction if it must."""
+        sent = self.sent[transaction, partition, number]
+        sent.guard, sent.confirmed = NO_GUARD, True
+        if self._version < BUMPS_EPOCH and not self.profile.partition_verification:
+            return
+        state, batch = self.leaders[partition].state, sent.records
+        current = state.entry(batch.producer_id).epoch
+        if self.profile.stale_epoch_before_asking and batch.producer_epoch < current:
+            raise InvalidProducerEpoch(current=current, got=batch.producer_epoch)
+        bumps = self._version >= BUMPS_EPOCH
+        sent.guard = state.start_verification(
+            batch.producer_id, batch.base_sequence, batch.producer_epoch, bumps, self.clock.now
+        )
+        sent.confirmed = sent.guard == NO_GUARD
+
+    def leader_appends(self, transaction: int, partition: int, number: int) -> None:
+        """The batch is appended, or not; one that was never confirmed is asked about first."""
+        sent = self.sent[transaction, partition, number]
+        if not sent.confirmed:
+            self.coordinator_verifies(transaction, partition, number)
+        try:
+            duplicate = self.leaders[partition].append(sent.records, Origin.CLIENT, sent.guard).duplicate
+        except InvalidTxnState as refusal:
+            if not self._is_registered(transaction, partition):
+                raise
+            text = f"the coordinator has transaction {transaction} on partition {partition}, and its batch is refused"
+            self.seen = Broken(rules.TXN_NO_CROSSTALK, f"{text}: {refusal}")
+        else:
+            if not duplicate:
+                self.open_batches.add((transaction, partition, number))
+
+    def leader_writes_marker(self, decision: int, coordinator: int, partition: int) -> None:
+        """A marker arrives, maybe not for the first time."""
+        made = self._made(decision)
+        marker = self._sent_by(made.marker, coordinator)
+        write_marker(self.leaders[partition], marker, MARKERS_VERSION, self.clock.now)
+        ended = {batch for batch in self.open_batches if batch[1] == partition}
+        self.open_batches -= ended
+        self.marked.add(partition)
+        for transaction, _, number in sorted(ended):
+            if transaction != made.opened_by:
+                text = f"batch {number} of transaction {transaction} is decided by the marker of {made.opened_by}"
+                self.seen = self.seen or Broken(rules.TXN_NO_CROSSTALK, text)
+
+    # --- the ghost --------------------------------------------------------------------------------------------
+
+    def broken(self) -> Broken | None:
+        """A transaction ended by another's request, data that nobody will decide, or a marker that is not let in."""
+        return self.seen or self._ended_by_another() or self._left_open() or self._shut_out_marker()
+
+    def instead(self) -> str:
+        """Where the transaction stands."""
+        known = self._metadata
+        return f"the id is {known.state.name} with epoch {known.epoch}; batches that are open: {len(self.open_batches)}"
+
+    def _ended_by_another(self) -> Broken | None:
+        for made in self.decisions:
+            if made.ended_by not in (-1, made.opened_by):
+                text = f"an EndTxn of transaction {made.ended_by} ended transaction {made.opened_by}"
+                return Broken(rules.TXN_NO_CROSSTALK, text)
+        return None
+
+    def _left_open(self) -> Broken | None:
+        for transaction, partition, number in sorted(self.open_batches):
+            if not self._will_be_marked(partition):
+                stable = self.leaders[partition].last_stable
+                text = (
+                    f"nobody will decide batch {number} of transaction {transaction}: readers wait at offset {stable}"
+                )
+                return Broken(rules.TXN_REGISTERED_BEFORE_DATA, text)
+        return None
+
+    def _will_be_marked(self, partition: int) -> bool:
+        if self._metadata.state is TransactionState.ONGOING:
+            return named(partition) in self._metadata.partitions
+        waiting = any(named(partition) in owed.partitions for owed in self.coordinator.markers.owed)
+        return waiting and partition not in self.marked
+
+    def _shut_out_marker(self) -> Broken | None:
+        """A marker that the coordinator would send again, because it has not heard of it, is refused."""
+        for owed in self.coordinator.markers.owed:
+            for partition in sorted(owed.partitions):
+                tried = copy.deepcopy(self.leaders[partition.partition])
+                try:
+                    write_marker(tried, owed.marker, MARKERS_VERSION, self.clock.now)
+                except Refusal as refusal:
+                    text = f"the marker that the coordinator sends again is refused: {refusal}"
+                    return Broken(rules.TXN_COMPLETES, text)
+        return None
+
+    # --- what several do --------------------------------------------------------------------------------------
+
+    @property
+    def _version(self) -> int:
+        return self.profile.transaction_version
+
+    @property
+    def _metadata(self) -> TransactionMetadata:
+        return self.coordinator.states.known(ID).metadata
+
+    def _fate(self, fate: int) -> None:
+        if fate != DURABLE:
+            self.log.faults.append(AppendFault(CoordinatorNotAvailable(), written=fate == UNSURE))
+
+    def _elected(self) -> TransactionCoordinator:
+        elected = TransactionCoordinator(self.profile, self.producer_ids, self.log, self._answer, self.clock)
+        elected.elect(0, CoordinatorEpoch(self.elections))
+        self.elections += 1
+        return elected
+
+    def _answer(self, partition: TopicPartition, _: TxnMarker) -> ErrorCode:
+        """What the coordinator hears of its markers: only those that were written are answered."""
+        return ErrorCode.NONE if partition.partition in self.marked else ErrorCode.REQUEST_TIMED_OUT
+
+    def _decided(self, ended_by: int) -> None:
+        self.decisions.append(Decision(self.coordinator.markers.owed[-1].marker, self.opened_by, ended_by))
+
+    def _made(self, decision: int) -> Decision:
+        made = self.decisions[decision] if decision < len(self.decisions) else None
+        return there(made, f"there is no decision {decision}")
+
+    @staticmethod
+    def _sent_by(marker: TxnMarker, coordinator: int) -> TxnMarker:
+        return TxnMarker(
+            marker.producer_id,
+            marker.epoch,
+            marker.committed,
+            CoordinatorEpoch(coordinator),
+            marker.transaction_version,
+        )
+
+    def _is_registered(self, transaction: int, partition: int) -> bool:
+        known = self._metadata
+        identity = ProducerIdentity(known.producer_id, known.epoch)
+        same = identity == self.client.of_transaction[transaction] and self.opened_by == transaction
+        return known.state is TransactionState.ONGOING and same and named(partition) in known.partitions
+
+
+def named(partition: int) -> TopicPartition:
+    """A partition by its number."""
+    return TopicPartition("orders", partition)

@@ -1,0 +1,142 @@
+"""Known bugs of whole transactions: what is late, what is repeated, and what another transaction does to this one."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from spec import rules
+from spec.bugs.bug import Bug, Instance, holds_in, violated
+from spec.systems.transactions.system import transactions
+from spec.systems.transactions.view import decisions, remembered
+from spec.systems.transactions.world import BATCHES, ENDS, MARKERS, Bounds, Knobs, finite
+from spec.versions import KAFKA_4_0, PROFILES, Profile
+
+BEFORE_18654: Final = replace(KAFKA_4_0, name="4.0-before-18654", marker_keeps_next_guard=False)
+"""4.0 while it was made: a transaction is ongoing for its own epoch alone, and a marker drops every guard."""
+
+_QUIET: Final = Knobs(times_out=False, leaders_fail=False, appends_fail=False)
+_TWO: Final = Bounds(transactions=2, decisions=3)
+_THREE: Final = Bounds(transactions=3, decisions=4)
+_ONE: Final = Bounds(transactions=1, decisions=2)
+_ONE_FAILING_OVER: Final = Bounds(transactions=1, decisions=2, coordinators=2)
+
+
+def instance(release: str | Profile, bounds: Bounds, late: Iterable[str] = (), knobs: Knobs = _QUIET) -> Instance:
+    """The transactions of a release, some of whose messages may be late."""
+    profile = PROFILES[release] if isinstance(release, str) else release
+    made = replace(knobs, profile=finite(profile), outlive=frozenset(late), bounds=bounds)
+    return Instance(
+        "transactions",
+        made,
+        lambda: transactions(made, remembered(decisions(made))),
+        lambda: transactions(made),
+        made.sizes(),
+    )
+
+
+_UNGUARDED: Final = replace(_QUIET, guard_compared=False)
+_NOT_REPEATED: Final = replace(_QUIET, repeated_marker_accepted=False)
+
+_LATE_END: Final = violated("3.9.0", instance("3.9.0", _TWO, (ENDS,)), "ends_its_own")
+_LATE_BATCH: Final = violated("3.9.0", instance("3.9.0", _TWO, (BATCHES,)), "decided_with_its_own")
+_HANGING: Final = violated("3.9.0-nover", instance("3.9.0-nover", _ONE, (BATCHES,)), "open_data_will_be_decided")
+_RACE: Final = violated("3.5", instance("3.6", _ONE, (BATCHES,), _UNGUARDED), "open_data_will_be_decided")
+_GUARD_TAKEN: Final = violated(BEFORE_18654.name, instance(BEFORE_18654, _TWO), "marker_leaves_next_guard")
+_STUCK: Final = violated(
+    "4.2-before-19999", instance("4.2", _ONE_FAILING_OVER, (), _NOT_REPEATED), "markers_are_let_in"
+)
+_LATE_MARKER: Final = violated("4.1", instance("4.1", _TWO, (MARKERS,)), "decided_with_its_own")
+
+OF_TRANSACTIONS: Final = (
+    Bug(
+        name="KAFKA-17754",
+        title="a late EndTxn ends the next transaction",
+        mechanism="EndTxn of a transaction is sent twice: the first copy is stuck in the network, the second is "
+        "carried out. The next transaction has the same producer id and epoch, and the first copy ends it.",
+        source=("KAFKA-17754", "KIP-890", "KAFKA-14562"),
+        rule=rules.TXN_NO_CROSSTALK,
+        cases=(
+            _LATE_END,
+            holds_in(_LATE_END, "4.0", instance("4.0", _TWO, (ENDS,)), why="every transaction has its own epoch"),
+            holds_in(_LATE_END, "4.3", instance("4.3", _THREE, (ENDS,)), why="every transaction has its own epoch"),
+        ),
+    ),
+    Bug(
+        name="late-produce",
+        title="a late Produce joins the next transaction",
+        mechanism="A batch of an aborted transaction is stuck in the network. The next one has the same producer id "
+        "and epoch, and writes to the same partition: the batch arrives, is verified, and shares its fate.",
+        source=("KIP-890", "KAFKA-14402"),
+        rule=rules.TXN_NO_CROSSTALK,
+        cases=(
+            _LATE_BATCH,
+            holds_in(_LATE_BATCH, "4.0", instance("4.0", _TWO, (BATCHES,)), why="its epoch is of its transaction"),
+            holds_in(_LATE_BATCH, "4.3", instance("4.3", _THREE, (BATCHES,)), why="its epoch is of its transaction"),
+        ),
+    ),
+    Bug(
+        name="hanging-transaction",
+        title="a late Produce after the marker, and a transaction that nobody ends",
+        mechanism="A batch arrives after the marker of its transaction. Nobody asks the coordinator: the batch opens a "
+        "transaction on the partition that no marker will end, and the last stable offset stays there for ever.",
+        source=("KAFKA-14402", "KIP-890", "KIP-664"),
+        rule=rules.TXN_REGISTERED_BEFORE_DATA,
+        cases=(
+            _HANGING,
+            holds_in(_HANGING, "3.9.0", instance("3.9.0", _TWO, (BATCHES,)), why="the partition asks the coordinator"),
+            holds_in(_HANGING, "4.3", instance("4.3", _THREE, (BATCHES,)), why="the epoch of the batch is stale"),
+        ),
+    ),
+    Bug(
+        name="KAFKA-14884",
+        title="a marker between verification and append",
+        mechanism="The coordinator confirms that the partition is in the transaction. Before the batch is appended the "
+        "transaction ends and its marker is written. The consent is used all the same: a transaction that hangs.",
+        source=("KAFKA-14884",),
+        rule=rules.TXN_REGISTERED_BEFORE_DATA,
+        cases=(
+            _RACE,
+            holds_in(_RACE, "3.6", instance("3.6", _TWO, (BATCHES,)), why="a marker takes the guard away"),
+            holds_in(_RACE, "4.3", instance("4.3", _TWO, (BATCHES,)), why="a marker takes the guard away"),
+        ),
+    ),
+    Bug(
+        name="KAFKA-18575",
+        title="the previous marker takes the next transaction's guard",
+        mechanism="EndTxn is answered before its marker is on the partition, and the next transaction's batch begins "
+        "to be verified there. The marker drops its guard; the batch, by now confirmed, is refused INVALID_TXN_STATE.",
+        source=("KAFKA-18575", "KAFKA-18654"),
+        rule=rules.TXN_NO_CROSSTALK,
+        cases=(
+            _GUARD_TAKEN,
+            holds_in(_GUARD_TAKEN, "4.0", instance("4.0", _TWO), why="a marker leaves the guard of its epoch"),
+            holds_in(_GUARD_TAKEN, "4.3", instance("4.3", _TWO), why="a marker leaves the guard of its epoch"),
+        ),
+    ),
+    Bug(
+        name="KAFKA-19446",
+        title="a late marker ends the next transaction",
+        mechanism="A marker is sent twice, and its transaction completes with the first copy. The next transaction has "
+        "the epoch that the marker carries; the second copy is not below it, and ends that one on the partition.",
+        source=("KAFKA-19446", "KIP-1228"),
+        rule=rules.TXN_NO_CROSSTALK,
+        cases=(
+            _LATE_MARKER,
+            holds_in(_LATE_MARKER, "4.2", instance("4.2", _TWO, (MARKERS,)), why="a marker's epoch must be bumped"),
+            holds_in(_LATE_MARKER, "4.3", instance("4.3", _THREE, (MARKERS,)), why="a marker's epoch must be bumped"),
+        ),
+    ),
+    Bug(
+        name="KAFKA-19999",
+        title="a repeated marker is refused, and its id is stuck",
+        mechanism="A marker is written, and the answer is lost. The coordinator sends it again; its epoch is no longer "
+        "above that of the partition, and it is refused as stale. The coordinator stops, and the id never completes.",
+        source=("KAFKA-19999",),
+        rule=rules.TXN_COMPLETES,
+        cases=(
+            _STUCK,
+            holds_in(_STUCK, "4.2", instance("4.2", _ONE_FAILING_OVER), why="a repeated marker is recognised"),
+            holds_in(_STUCK, "4.3", instance("4.3", _ONE_FAILING_OVER), why="a repeated marker is recognised"),
+        ),
+    ),
+)
