@@ -105,6 +105,12 @@ def audit_command(
     transactional_id: Annotated[
         str, typer.Option(metavar="ID", help="List the transactions of this transactional id, and only those.")
     ] = "",
+    history: Annotated[
+        str, typer.Option(metavar="FILE", help="What clients did and were told, as lines of JSON (also .gz, .xz).")
+    ] = "",
+    received: Annotated[
+        str, typer.Option(metavar="FILE", help="What a read_committed reader received, as lines of JSON.")
+    ] = "",
     json_file: Json = None,
 ) -> None:
     """Judge the log directories of real brokers: which rules they break, and what is damaged."""
@@ -119,6 +125,7 @@ def audit_command(
             given["transactions"] = True
         if transactional_id:
             given["transactional_id"] = transactional_id
+        given |= {name: file for name, file in (("history", history), ("received", received)) if file}
         return _on_spark("model_tests.traces.audit")(paths, master=master, crc=crc, **given)
 
     _judge(run, json_file)

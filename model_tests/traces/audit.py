@@ -7,14 +7,20 @@ from dataclasses import replace
 
 from model_tests.reports import BadInput
 from model_tests.traces.audit_findings import Verdict
+from model_tests.traces.audit_history import History, read_history, read_received
+from model_tests.traces.audit_history_join import audit_history
+from model_tests.traces.audit_history_judge import HistoryReport
+from model_tests.traces.audit_history_log import NOBODY
 from model_tests.traces.audit_log import DAY_MS, audit_log, surroundings
 from model_tests.traces.audit_report import Audited, AuditReport
 from model_tests.traces.audit_transactions import Log, audit_transactions
+from model_tests.traces.audit_transactions_clusters import cluster_of
 from model_tests.traces.audit_transactions_report import Shown
 from model_tests.traces.audit_wire import decode
 from model_tests.traces.kafka_log import KafkaLog
 from model_tests.traces.kafka_log_folders import HIGH_WATERMARK, Listing, list_logs
 from model_tests.traces.kafka_log_segment import Damage
+from model_tests.traces.kafka_log_verdicts import client_sides
 from model_tests.traces.session import LOCAL, session
 from spec.versions import NEWEST, Profile
 
@@ -29,6 +35,8 @@ def run(
     profile: Profile = NEWEST,
     transactions: bool = False,
     transactional_id: str = "",
+    history: str = "",
+    received: str = "",
 ) -> AuditReport:
     """Audit everything under the paths.
 
@@ -41,9 +49,12 @@ def run(
         profile: the release whose append decision judges.
         transactions: list all transactions, not only those that are open or in doubt.
         transactional_id: list this one's transactions only, and all of them.
+        history: a journal of what clients did and were told.
+        received: what a read_committed reader received of every partition up to its end.
 
     Raises:
-        BadInput: the checkpoint of the high watermark is asked for, and there is none.
+        BadInput: the checkpoint of the high watermark is asked for, and there is none; the client's files cannot be
+            read, or are to be held against more than one cluster.
     """
     began = time.monotonic()
     named = [str(path) for path in paths]
@@ -56,19 +67,38 @@ def run(
         "producer_expiry_ms": producer_expiry_ms,
         "profile": profile.name,
     }
+    journal = _journal(listing, history, received)
+    options |= {name: file for name, file in (("history", history), ("received", received)) if file}
     verdicts = _on_spark(named, master, options) if listing.logs else {}
     assumed = _assumed(crc, checkpointed_watermark, producer_expiry_ms, profile)
     shown = Shown(transactions, transactional_id)
-    return _report(listing, verdicts, assumed, began, shown)
+    return _report(listing, verdicts, assumed, began, shown, journal)
 
 
-def run_here(paths: Iterable[object], *, crc: bool = True, profile: Profile = NEWEST) -> AuditReport:
+def run_here(
+    paths: Iterable[object], *, crc: bool = True, profile: Profile = NEWEST, history: str = "", received: str = ""
+) -> AuditReport:
     """The same in this process, without Spark: for logs so small that starting it would take longer."""
     began = time.monotonic()
     listing = list_logs([str(path) for path in paths])
-    verdicts = {number: audit_log(log, surroundings(log), profile, crc=crc) for number, log in enumerate(listing.logs)}
+    journal = _journal(listing, history, received)
+    clients = client_sides(listing.logs, history, received)
+    verdicts = {
+        number: audit_log(log, surroundings(log), profile, crc=crc, client=clients.get(number, NOBODY))
+        for number, log in enumerate(listing.logs)
+    }
     assumed = _assumed(crc, False, DAY_MS, profile)
-    return _report(listing, verdicts, assumed, began, Shown())
+    return _report(listing, verdicts, assumed, began, Shown(), journal)
+
+
+def _journal(listing: Listing, history: str, received: str) -> History | None:
+    """The journal that is given, if the logs are those of one cluster."""
+    clusters = {cluster_of(log.path) for log in listing.logs}
+    if (history or received) and len(clusters) > 1:
+        raise BadInput(f"a client's files are held against one cluster, the paths have logs of {len(clusters)}")
+    if received:
+        read_received(received)
+    return read_history(history) if history else None
 
 
 def _on_spark(
@@ -90,11 +120,15 @@ def _report(
     assumed: tuple[str, ...],
     began: float,
     shown: Shown,
+    journal: History | None,
 ) -> AuditReport:
     """The report on the logs of a listing, of which each has its verdict, and on the transactions across them."""
     logs = [Log(log.path, log.topic, log.partition, verdicts[number][0]) for number, log in enumerate(listing.logs)]
     damage = [*listing.damage, *(bad for number in verdicts for bad in verdicts[number][1])]
     transactions, findings = audit_transactions(logs)
+    told = HistoryReport()
+    if journal is not None:
+        told, findings = audit_history(journal, logs, transactions, findings)
     audited = [
         Audited(log.path, log.topic, log.partition, replace(log.verdict, findings=found, told=None))
         for log, found in zip(logs, findings, strict=True)
@@ -107,6 +141,7 @@ def _report(
         seconds=time.monotonic() - began,
         transactions=transactions,
         shown=shown,
+        history=told,
     )
 
 

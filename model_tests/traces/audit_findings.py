@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from spec.rules import Rule
 
 if TYPE_CHECKING:
+    from model_tests.traces.audit_history_log import Tally
     from model_tests.traces.audit_transactions_summary import Told
 
 
@@ -76,6 +77,7 @@ class Verdict:
         unjudged: batches whose predecessors lie in unreadable bytes, so that nothing can be said of their sequence.
         cleaned: whether the log cleaner has been here.
         told: what the log tells of transactions, to be joined with what others tell.
+        tallies: what became of the records that clients were told are in it.
     """
 
     offsets: Offsets
@@ -89,3 +91,4 @@ class Verdict:
     unjudged: int = 0
     cleaned: bool = False
     told: "Told | None" = None
+    tallies: "tuple[Tally, ...]" = ()

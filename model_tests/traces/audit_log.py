@@ -1,6 +1,7 @@
 """The audit of one log: its segments read one at a time, its derived files, and the verdict on both. No Spark."""
 
 from model_tests.traces.audit_findings import Verdict
+from model_tests.traces.audit_history_log import NOBODY, ClientSide, with_client
 from model_tests.traces.audit_holes import Surroundings
 from model_tests.traces.audit_indexes import judge_indexes
 from model_tests.traces.audit_partition import audit_batches
@@ -16,15 +17,21 @@ DAY_MS = 24 * 3600 * 1000
 
 
 def audit_log(
-    log: LogFolder, around: Surroundings, profile: Profile = NEWEST, *, crc: bool = True
+    log: LogFolder,
+    around: Surroundings,
+    profile: Profile = NEWEST,
+    *,
+    crc: bool = True,
+    client: ClientSide = NOBODY,
 ) -> tuple[Verdict, list[Damage]]:
-    """Judge one partition, and name what is damaged in its files."""
+    """Judge one partition, and name what is damaged in its files; `client` is what clients know of it."""
     batches, damage = read_log(log, crc=crc)
     derived = read_derived(log)
     verdict = audit_batches(batches, around, profile, derived=derived)
     damage += [] if verdict.cleaned else _emptied(log)
     damage += [*derived.damage, *judge_indexes(batches, log.segments, derived, damage, around.log_start)]
-    return with_transactions(log, batches, around, verdict, damage), damage
+    verdict = with_client(batches, with_transactions(log, batches, around, verdict, damage), client)
+    return verdict, damage
 
 
 def read_log(log: LogFolder, *, crc: bool = True) -> tuple[Batches, list[Damage]]:

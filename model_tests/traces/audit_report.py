@@ -13,9 +13,11 @@ from rich.text import Text
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.traces.audit_findings import Finding, Severity, Verdict
+from model_tests.traces.audit_history_judge import HistoryReport
 from model_tests.traces.audit_transactions import TransactionsReport
 from model_tests.traces.audit_transactions_report import Shown, print_transactions, transactions_json
 from model_tests.traces.kafka_log_segment import Damage
+from spec import rules
 
 _STYLES: Final[Mapping[Severity, str]] = {
     Severity.VIOLATION: "bold red",
@@ -41,6 +43,7 @@ class AuditReport:
 
     Attributes:
         transactions: what became of each, and `shown`, which of them are listed.
+        history: what a client's journal showed, where one was given.
         ignored: files and folders that are no part of a log, left alone.
         assumed: what the logs do not say and the verdicts take for granted.
     """
@@ -52,6 +55,7 @@ class AuditReport:
     seconds: float
     transactions: TransactionsReport = field(default_factory=TransactionsReport)
     shown: Shown = field(default_factory=Shown)
+    history: HistoryReport = field(default_factory=HistoryReport)
 
     @property
     def findings(self) -> tuple[tuple[Audited, Finding], ...]:
@@ -81,6 +85,8 @@ class AuditReport:
         for one in self.audited:
             total.update(one.verdict.judged)
         total.update(self.transactions.counted)
+        if self.history.attempts:
+            total[rules.TXN_CLIENT_VERDICT.id] += self.history.judged
         return total
 
     def to_json(self) -> dict[str, object]:
@@ -89,6 +95,7 @@ class AuditReport:
             "partitions": [_partition(one) for one in self.audited],
             "findings": [_finding(one, finding) for one, finding in self.findings],
             "transactions": transactions_json(self.transactions, self.shown),
+            "history": self.history.to_json(),
             "damage": [{"path": bad.path, "position": bad.position, "message": bad.message} for bad in self.damage],
             "judged": dict(self.judged()),
             "ignored": list(self.ignored),
@@ -102,6 +109,8 @@ class AuditReport:
             console.print(self._partitions())
         if self.transactions or self.shown.all_of_them or self.shown.transactional_id:
             print_transactions(self.transactions, self.shown, console)
+        if self.history.attempts:
+            console.print(Text(self.history.in_one_line()), soft_wrap=True)
         if self.findings:
             console.print(self._findings())
         if self.damage:

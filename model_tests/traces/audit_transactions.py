@@ -12,11 +12,10 @@ from model_tests.traces.audit_transactions_judge import (
     Judged,
     Located,
     Status,
-    judge_loose,
     judge_transaction,
-    judge_unknown,
     placed_once,
 )
+from model_tests.traces.audit_transactions_loose import judge_loose, judge_unknown
 from model_tests.traces.audit_transactions_summary import Run
 from model_tests.traces.coordinator_log import TOPIC
 from model_tests.traces.coordinator_log_history import CoordinatorHistory, Identity
@@ -62,6 +61,7 @@ class TransactionsReport:
         unknown_open: open data of producer ids without a coordinator's log.
         unknown_ended: markers of such producer ids, by partition: what they end cannot be joined.
         missing: what would have to be given to decide more, each with how often it was missed.
+        identities: for each transactional id of which everything is known, all producer ids that it had.
         counted: for each rule's id, what it was held against.
     """
 
@@ -69,6 +69,7 @@ class TransactionsReport:
     unknown_open: tuple[OpenData, ...] = ()
     unknown_ended: int = 0
     missing: Mapping[str, int] = field(default_factory=dict)
+    identities: Mapping[str, frozenset[int]] = field(default_factory=dict)
     counted: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -133,6 +134,7 @@ def _judge(
         tuple(opened) if not whole else (),
         ended,
         missing,
+        _all_identities(known),
         {rule.id: len(judged) for rule in JUDGED}
         | {rules.OFFSETS_ATOMIC.id: sum(_has_offsets(one.one) for one in judged)},
     )
@@ -173,8 +175,16 @@ def _together(reports: Sequence[TransactionsReport]) -> TransactionsReport:
         tuple(one for report in reports for one in report.unknown_open),
         sum(report.unknown_ended for report in reports),
         missing,
+        {name: own for report in reports for name, own in report.identities.items()},
         counted,
     )
+
+
+def _all_identities(known: Sequence[CoordinatorHistory]) -> dict[str, frozenset[int]]:
+    found: dict[str, set[int]] = {}
+    for identity in (one for history in known if history.whole for one in history.identities):
+        found.setdefault(identity.transactional_id, set()).add(identity.producer_id)
+    return {name: frozenset(own) for name, own in found.items()}
 
 
 def _merged(logs: Sequence[Log], found: Iterable[Located]) -> list[tuple[Finding, ...]]:

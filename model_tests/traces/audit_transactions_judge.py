@@ -6,10 +6,10 @@ from enum import StrEnum, unique
 from typing import Final
 
 from model_tests.traces.audit_findings import Finding, Severity
-from model_tests.traces.audit_transactions_join import Ended, Gap, Joined, Place, Producer
-from model_tests.traces.audit_transactions_match import is_during, is_of
+from model_tests.traces.audit_transactions_join import Ended, Gap, Joined, Place
+from model_tests.traces.audit_transactions_match import is_of
 from model_tests.traces.audit_transactions_summary import Run
-from model_tests.traces.coordinator_log_history import CoordinatorTransaction, Identity
+from model_tests.traces.coordinator_log_history import CoordinatorTransaction
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
@@ -106,7 +106,7 @@ def _wrong_outcomes(one: Joined) -> Iterator[Located]:
         f"{'lost' if decided == 'COMMIT' else 'wrongly visible'} and write or undo them by hand"
     )
     rule = _rule_of_outcomes(wrong, right)
-    yield _located(wrong[0].place, rule, wrong[0].marker.offset, one.known, message, "WriteTxnMarkers", remedy)
+    yield located(wrong[0].place, rule, wrong[0].marker.offset, one.known, message, "WriteTxnMarkers", remedy)
 
 
 def _rule_of_outcomes(wrong: list[Ended], right: list[Ended]) -> Rule:
@@ -131,13 +131,13 @@ def _repeated(one: Joined) -> Iterator[Located]:
                 f"marker at offset {offset}: it came after the outcome was decided"
             )
             rule = rules.TXN_REGISTERED_BEFORE_DATA
-            yield _located(place, rule, ended.runs[0].first_offset, one.known, message, "Produce", "")
+            yield located(place, rule, ended.runs[0].first_offset, one.known, message, "Produce", "")
         elif ended.marker.outcome != one.known.outcome:
             message = (
                 f"a second marker says {outcome_word(ended.marker.outcome)}, but the transaction's outcome was "
                 f"{outcome_word(one.known.outcome)} and had its marker here already"
             )
-            yield _located(place, rules.TXN_ONE_OUTCOME, offset, one.known, message, "WriteTxnMarkers", "")
+            yield located(place, rules.TXN_ONE_OUTCOME, offset, one.known, message, "WriteTxnMarkers", "")
 
 
 def _wrong_marker(known: CoordinatorTransaction, ended: Ended) -> Iterator[Located]:
@@ -147,14 +147,15 @@ def _wrong_marker(known: CoordinatorTransaction, ended: Ended) -> Iterator[Locat
             f"the marker has epoch {marker.producer_epoch}, its transaction's Prepare record has {known.marker_epoch} "
             f"({_regime(known)})"
         )
-        yield _located(ended.place, rules.TXN_MARKER_ONCE, marker.offset, known, message, "WriteTxnMarkers", "")
+        rule, epoch = rules.TXN_MARKER_ONCE, marker.producer_epoch
+        yield located(ended.place, rule, marker.offset, known, message, "WriteTxnMarkers", "", epoch)
     elif marker.coordinator_epoch < known.coordinator_epoch:
         message = (
             f"marker of coordinator epoch {marker.coordinator_epoch}, but the outcome was decided by the coordinator "
             f"of epoch {known.coordinator_epoch}: a stale coordinator wrote it"
         )
         rule = rules.FENCE_COORDINATOR_EPOCH
-        yield _located(ended.place, rule, marker.offset, known, message, "WriteTxnMarkers", "")
+        yield located(ended.place, rule, marker.offset, known, message, "WriteTxnMarkers", "")
 
 
 def _regime(known: CoordinatorTransaction) -> str:
@@ -175,7 +176,7 @@ def _wrong_data(one: Joined, ended: Ended) -> Iterator[Located]:
     for run in ended.runs:
         if own == ABSENT or run.producer_epoch == own or run.first_offset in elsewhere:
             continue
-        if _hidden(ended.place, run.first_offset, ended.marker.offset):
+        if hidden(ended.place, run.first_offset, ended.marker.offset):
             continue
         outcome = outcome_word(ended.marker.outcome)
         if run.producer_epoch > own:
@@ -187,7 +188,7 @@ def _wrong_data(one: Joined, ended: Ended) -> Iterator[Located]:
             f"data of epoch {run.producer_epoch} in the transaction of epoch {own}, covered by the {outcome} marker "
             f"at offset {ended.marker.offset}: {why}"
         )
-        yield _located(ended.place, rule, run.first_offset, one.known, message, "Produce", "", run.producer_epoch)
+        yield located(ended.place, rule, run.first_offset, one.known, message, "Produce", "", run.producer_epoch)
 
 
 @evidences(rules.TXN_MARKER_ONCE, Layer.AUDIT)
@@ -231,7 +232,7 @@ def _missing_marker(one: Joined, gap: Gap) -> Located:
     rule = rules.OFFSETS_ATOMIC if split else rules.TXN_MARKER_ONCE
     if split:
         message += "; the outputs are visible, the input offsets are not"
-    return _located(gap.place, rule, offset, known, message, "WriteTxnMarkers", remedy)
+    return located(gap.place, rule, offset, known, message, "WriteTxnMarkers", remedy)
 
 
 def _complete(known: CoordinatorTransaction) -> str:
@@ -258,121 +259,10 @@ def _excuse(gap: Gap) -> str:
     return ""
 
 
-def _hidden(place: Place, first: int, end: int) -> bool:
+def hidden(place: Place, first: int, end: int) -> bool:
     """Between the two offsets the log may have lost a marker."""
     summary = place.summary
     return first < summary.cleaned_to or any(first <= offset <= end for offset in summary.unreadable)
-
-
-def judge_loose(producer: Producer, identity: Identity) -> Iterator[Located]:
-    """Markers and data of a known producer id that belong to none of its transactions."""
-    newest = producer.transactions[-1].known if producer.transactions else None
-    for ended in producer.loose:
-        yield from _loose_marker(producer, ended, identity)
-    for place, run, before in producer.loose_runs:
-        if identity.later_unread or place.summary.tail_lost:
-            continue
-        if newest is not None and newest.doubtful and not newest.completed:
-            continue
-        yield _hanging(place, run, before, newest)
-
-
-def _loose_marker(producer: Producer, ended: Ended, identity: Identity) -> Iterator[Located]:
-    """A marker that no record of the coordinator asks for."""
-    marker = ended.marker
-    known = [one.known for one in producer.transactions]
-    if _hidden(ended.place, ended.runs[0].first_offset if ended.runs else marker.offset, marker.offset):
-        return
-    during = next((one for one in known if is_during(marker, one) and is_of(marker, one)), None)
-    incomplete = identity.later_unread or not known or any(one.after_hole or one.doubtful for one in known)
-    if during is None and incomplete:
-        return
-    where = (
-        f"while {during.transactional_id} completed a transaction that does not have this partition"
-        if during
-        else "while no transaction of its producer was to end"
-    )
-    outcome = outcome_word(marker.outcome)
-    of = during or known[-1]
-    if ended.runs:
-        by_hand = during is None and marker.outcome == ControlType.ABORT.value
-        message = (
-            f"data on a partition that is not registered, ended by the {outcome} marker at {marker.offset} {where}"
-        )
-        if by_hand:
-            message += "; an operator may have aborted it by hand"
-        severity = Severity.SUSPICIOUS if by_hand else Severity.VIOLATION
-        rule, offset, step = rules.TXN_REGISTERED_BEFORE_DATA, ended.runs[0].first_offset, "AddPartitionsToTxn"
-        if ended.place.topic == OFFSETS_TOPIC:
-            rule = rules.OFFSETS_ATOMIC if not by_hand else rule
-        yield _located(ended.place, rule, offset, of, message, step, "", marker.producer_epoch, severity)
-        return
-    message = f"a {outcome} marker {where}, and without data"
-    yield _located(
-        ended.place, rules.TXN_MARKER_ONCE, marker.offset, of, message, "WriteTxnMarkers", "", marker.producer_epoch
-    )
-
-
-def _hanging(place: Place, run: Run, before: Ended | None, newest: CoordinatorTransaction | None) -> Located:
-    """Data without a marker that no transaction will end."""
-    after = f"after the marker at offset {before.marker.offset}, " if before else ""
-    known = (
-        f"the newest transaction of {newest.transactional_id} is {_state_name(newest)} and does not have it"
-        if newest
-        else "no transactional id ever had this producer id"
-    )
-    message = (
-        f"transactional data {after}on a partition that its coordinator's log does not register for it ({known}): "
-        "it hangs and holds the last stable offset"
-    )
-    rule = rules.OFFSETS_ATOMIC if place.topic == OFFSETS_TOPIC else rules.TXN_REGISTERED_BEFORE_DATA
-    finding = Finding(
-        rule=rule,
-        severity=Severity.VIOLATION,
-        offset=run.first_offset,
-        producer_id=run.producer_id,
-        producer_epoch=run.producer_epoch,
-        message=message,
-        transactional_id=newest.transactional_id if newest else "",
-        step="Produce without AddPartitionsToTxn, or after EndTxn",
-        remedy=abort_command(place, run),
-    )
-    return place, finding
-
-
-def _state_name(known: CoordinatorTransaction) -> str:
-    return TransactionState(known.state).name.title().replace("_", "")
-
-
-def judge_unknown(producer: Producer, all_coordinators: bool) -> Iterator[Located]:
-    """A producer id of which no coordinator's log here tells: what its partitions alone decide."""
-    yield from _torn_by_epoch(producer)
-    if all_coordinators:
-        for place, run, before in producer.loose_runs:
-            if not place.summary.tail_lost:
-                yield _hanging(place, run, before, None)
-
-
-def _torn_by_epoch(producer: Producer) -> Iterator[Located]:
-    """Markers of one raised epoch with different outcomes: such an epoch ends one transaction only."""
-    raised: dict[int, list[Ended]] = {}
-    for ended in producer.loose:
-        raised.setdefault(ended.marker.producer_epoch, []).append(ended)
-    for epoch, markers in raised.items():
-        of_one = any(run.producer_epoch < epoch for ended in markers for run in ended.runs)
-        counts = [
-            sum(ended.marker.outcome == kind.value for ended in markers) for kind in ControlType if kind in (0, 1)
-        ]
-        if not of_one or 0 in counts:
-            continue
-        fewer = min((0, 1), key=lambda outcome: counts[outcome])
-        odd = next(ended for ended in markers if ended.marker.outcome == fewer)
-        message = (
-            f"the marker of epoch {epoch} says {outcome_word(fewer)}, {counts[1 - fewer]} others of the same epoch say "
-            f"{outcome_word(1 - fewer)}: the epoch was raised for one transaction"
-        )
-        finding = Finding(rules.TXN_ATOMIC, Severity.VIOLATION, odd.marker.offset, producer.producer_id, epoch, message)
-        yield odd.place, finding
 
 
 def abort_command(place: Place, run: Run) -> str:
@@ -383,7 +273,7 @@ def abort_command(place: Place, run: Run) -> str:
     )
 
 
-def _located(
+def located(
     place: Place,
     rule: Rule,
     offset: int,
@@ -394,6 +284,7 @@ def _located(
     epoch: int | None = None,
     severity: Severity = Severity.VIOLATION,
 ) -> Located:
+    """A finding about a known transaction, at its place."""
     identity = known.marker_epoch if epoch is None else epoch
     return place, Finding(
         rule, severity, offset, known.producer_id, identity, message, "", known.transactional_id, step, remedy

@@ -18,6 +18,8 @@ from spec.protocol.registering import AddRequest, register
 from spec.versions import KAFKA_3_9, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ABSENT, MAX_EPOCH, TransactionState
 
+FENCING: Final = "the coordinator's own abort"
+
 UNKNOWN: Final = TransactionEntry()
 """An id that the coordinator knows nothing of."""
 
@@ -44,16 +46,26 @@ def entry_of(value: StateValue | None) -> TransactionEntry:
     )
 
 
-def step_between(before: StateValue | None, after: StateValue | None) -> str:
-    """The step of the protocol that leads from one record to the next; empty where none does."""
+def step_between(before: StateValue | None, after: StateValue | None, *, fenced: bool = False) -> str:
+    """The step of the protocol that leads from one record to the next; empty where none does.
+
+    Where a fence gave the id its epoch, no client was told of it, and none can repeat the request for it.
+    """
     if before is not None and after is not None and not _partitions_may_follow(before, after):
         return ""
-    return _step(*_normal(entry_of(before), entry_of(after)))
+    return _step(*_normal(entry_of(before), entry_of(after)), fenced)
 
 
 def outcome_stays(before: StateValue | None, after: StateValue | None) -> bool:
     """Whether a decided outcome is still the same in the later record."""
     return bool(keeps_outcome(entry_of(before), entry_of(after)))
+
+
+def may_be_taken_back(before: StateValue | None, after: StateValue | None) -> bool:
+    """Whether a coordinator may go on as if a record had not been appended: neither outcome nor epoch falls back."""
+    if before is None or after is None or before.producer_id != after.producer_id:
+        return False
+    return outcome_stays(before, after) and after.producer_epoch >= before.producer_epoch
 
 
 def _partitions_may_follow(before: StateValue, after: StateValue) -> bool:
@@ -87,9 +99,9 @@ def _renamed(entry: TransactionEntry, ids: dict[int, int], shift: int) -> Transa
 
 
 @lru_cache(maxsize=1 << 16)
-def _step(before: TransactionEntry, after: TransactionEntry) -> str:
+def _step(before: TransactionEntry, after: TransactionEntry, fenced: bool) -> str:
     for profile in _RELEASES:
-        for name, transition in _possible(before, after, profile):
+        for name, transition in _possible(before, after, profile, fenced):
             if transition.appends and _is(transition.target, after):
                 return name
     return ""
@@ -106,13 +118,15 @@ def _is(target: TransactionEntry, after: TransactionEntry) -> bool:
     return bool(same and (after.state not in _PREPARED or target.client_version == after.client_version))
 
 
-def _possible(before: TransactionEntry, after: TransactionEntry, profile: Profile) -> Iterator[tuple[str, Transition]]:
+def _possible(
+    before: TransactionEntry, after: TransactionEntry, profile: Profile, fenced: bool
+) -> Iterator[tuple[str, Transition]]:
     """Every request that could append a record in the later state."""
     if not after.known:
         if before.known and is_at_rest(before):
             yield "expiration of the id", expire(before)
     elif after.state == TransactionState.EMPTY.value:
-        yield from _inits(before, after, profile)
+        yield from _inits(before, after, profile, fenced)
     elif after.state == TransactionState.ONGOING.value:
         request = AddRequest(before.producer_id, before.producer_epoch, all_registered=False)
         yield "AddPartitionsToTxn", register(before, request, profile)
@@ -122,14 +136,16 @@ def _possible(before: TransactionEntry, after: TransactionEntry, profile: Profil
         yield "completion after the markers", prepare_complete(_rotating(before, after), 0, profile)
 
 
-def _inits(before: TransactionEntry, after: TransactionEntry, profile: Profile) -> Iterator[tuple[str, Transition]]:
+def _inits(
+    before: TransactionEntry, after: TransactionEntry, profile: Profile, fenced: bool
+) -> Iterator[tuple[str, Transition]]:
     """InitProducerId without an expected identity, with the current one, and repeated with the one before."""
     plain = InitRequest(_ANY_TIMEOUT, fresh_producer_id=after.producer_id)
     last = before.producer_epoch - 1
     asked = [(before, plain)]
     if before.known:
         asked.append((before, _expecting(plain, before, before.producer_epoch)))
-    if last >= 0:
+    if last >= 0 and not fenced:
         asked.append((replace(before, last_epoch=last), _expecting(plain, before, last)))
     for entry, request in asked:
         yield "InitProducerId", initialize(entry, request, profile)
@@ -148,7 +164,7 @@ def _ends(before: TransactionEntry, after: TransactionEntry, profile: Profile) -
     if not commits and before.state == TransactionState.ONGOING.value:
         as_run = profile.under(BUMPING if bumps else 0)
         fencing = replace(before, pending=TransactionState.PREPARE_EPOCH_FENCE.value)
-        yield "the coordinator's own abort", end(fencing, fencing_abort(before, 1, 0, as_run), as_run)
+        yield FENCING, end(fencing, fencing_abort(before, 1, 0, as_run), as_run)
 
 
 def _rotating(before: TransactionEntry, after: TransactionEntry) -> TransactionEntry:

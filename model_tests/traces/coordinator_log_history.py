@@ -7,7 +7,7 @@ from typing import Final
 from model_tests.traces.audit_findings import Finding, Severity
 from model_tests.traces.audit_holes import Holes
 from model_tests.traces.coordinator_log import StateRecord
-from model_tests.traces.coordinator_log_edges import outcome_stays, step_between
+from model_tests.traces.coordinator_log_edges import FENCING, may_be_taken_back, outcome_stays, step_between
 from model_tests.traces.coordinator_log_values import Partition, StateValue
 from spec import rules
 from spec.evidence import Layer, evidences
@@ -101,11 +101,12 @@ class CoordinatorHistory:
 
 @dataclass(slots=True)
 class _Link:
-    """A record, whether records may be missing before it, and the step that led to it."""
+    """A record, whether records may be missing before it, the step that led to it, and that which raised its epoch."""
 
     record: StateRecord
     after_hole: bool
     step: str = ""
+    raised_by: str = ""
     broken: bool = False
 
 
@@ -157,20 +158,32 @@ def judge_changes(links: Sequence[_Link]) -> tuple[list[Finding], int]:
         if link.after_hole:
             continue
         judged += 1
-        link.step = next(
-            filter(None, (step_between(before, link.record.value) for before in _befores(links, number))), ""
-        )
+        fenced = number > 0 and links[number - 1].raised_by == FENCING
+        steps = (step_between(before, link.record.value, fenced=fenced) for before in _befores(links, number))
+        link.step = next(filter(None, steps), "")
+        link.raised_by = _raised_by(links, number)
         if not link.step:
             link.broken = True
             findings.append(_broken(links, number))
     return findings, judged
 
 
+def _raised_by(links: Sequence[_Link], number: int) -> str:
+    """The step that gave the id its epoch; empty where that is not known."""
+    before, link = links[number - 1] if number else None, links[number]
+    kept = before is not None and _identity(before.record.value) == _identity(link.record.value)
+    return before.raised_by if before is not None and kept else link.step
+
+
+def _identity(value: StateValue | None) -> tuple[int, int] | None:
+    return (value.producer_id, value.producer_epoch) if value is not None else None
+
+
 def _befores(links: Sequence[_Link], number: int) -> Iterator[StateValue | None]:
     """What memory may have held: the record before; where that was taken back or is broken, also the one before it.
 
     A coordinator that gave up waiting for an append goes on from the state before it, though the record is durable.
-    A decided outcome is never taken back.
+    A decided outcome is never taken back, nor a raised epoch.
     """
     before = links[number - 1].record.value if number else None
     yield before
@@ -178,15 +191,21 @@ def _befores(links: Sequence[_Link], number: int) -> Iterator[StateValue | None]
         return
     earlier = links[number - 2].record.value
     broken = links[number - 1].broken
-    if broken or outcome_stays(before, links[number].record.value):
+    if broken or may_be_taken_back(before, links[number].record.value):
         yield earlier
-    if broken and before is not None and earlier is not None:
-        yield replace(
-            before,
-            producer_id=earlier.producer_id,
-            producer_epoch=earlier.producer_epoch,
-            client_version=earlier.client_version,
-        )
+    for right in (earlier, links[number].record.value):
+        if broken and before is not None and right is not None:
+            yield _with_identity(before, right)
+
+
+def _with_identity(value: StateValue, right: StateValue) -> StateValue:
+    """A broken record, had it the identity of a neighbour."""
+    return replace(
+        value,
+        producer_id=right.producer_id,
+        producer_epoch=right.producer_epoch,
+        client_version=right.client_version,
+    )
 
 
 def _broken(links: Sequence[_Link], number: int) -> Finding:

@@ -6,6 +6,8 @@ from typing import Final
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from model_tests.traces.audit_history import read_history, read_received
+from model_tests.traces.audit_history_log import NOBODY, ClientSide
 from model_tests.traces.audit_holes import Surroundings
 from model_tests.traces.audit_log import DAY_MS, audit_log, surroundings
 from model_tests.traces.audit_wire import encode
@@ -20,11 +22,15 @@ _BYTES_OF_A_LOG: Final = 64 << 10
 
 
 class WholeLogs(InputPartition):
-    """Logs that one task reads and judges, each with its number in the listing and what is known beside it."""
+    """Logs that one task reads and judges, each with its number in the listing and what is known beside it.
 
-    def __init__(self, logs: Sequence[tuple[int, LogFolder, Surroundings]]) -> None:
+    `clients` has, by the number of a log, what clients know of it.
+    """
+
+    def __init__(self, logs: Sequence[tuple[int, LogFolder, Surroundings]], clients: Mapping[int, ClientSide]) -> None:
         super().__init__(None)
         self.logs = tuple(logs)
+        self.clients = clients
 
 
 class VerdictReader(DataSourceReader):
@@ -36,13 +42,18 @@ class VerdictReader(DataSourceReader):
         self.tasks_at_least = int(options.get("tasks", "4"))
         self.checkpointed_watermark = options.get("checkpointed_watermark", "false").lower() == "true"
         self.producer_expiry_ms = int(options.get("producer_expiry_ms", DAY_MS))
+        self.history, self.received = options.get("history", ""), options.get("received", "")
         self.profile = PROFILES[options.get("profile", NEWEST.name)]
 
     def partitions(self) -> Sequence[InputPartition]:
         """Tasks of about the same size; a partition's log is never divided."""
         logs = list_logs(self.paths).logs
+        clients = client_sides(logs, self.history, self.received)
         return [
-            WholeLogs([(number, logs[number], self._beside(logs[number])) for number in numbers])
+            WholeLogs(
+                [(number, logs[number], self._beside(logs[number])) for number in numbers],
+                {number: clients[number] for number in numbers if number in clients},
+            )
             for numbers in shared_out(logs, self.tasks_at_least)
         ]
 
@@ -51,12 +62,25 @@ class VerdictReader(DataSourceReader):
         if not isinstance(partition, WholeLogs):
             raise TypeError(partition)
         for number, log, beside in partition.logs:
-            yield number, encode(*audit_log(log, beside, self.profile, crc=self.crc))
+            client = partition.clients.get(number, NOBODY)
+            yield number, encode(*audit_log(log, beside, self.profile, crc=self.crc, client=client))
 
     def _beside(self, log: LogFolder) -> Surroundings:
         return surroundings(
             log, checkpointed_watermark=self.checkpointed_watermark, producer_expiry_ms=self.producer_expiry_ms
         )
+
+
+def client_sides(logs: Sequence[LogFolder], history: str, received: str) -> dict[int, ClientSide]:
+    """By the number of each log what the files of clients say of its partition."""
+    acknowledged = read_history(history).acknowledged if history else {}
+    offsets = read_received(received) if received else {}
+    found: dict[int, ClientSide] = {}
+    for number, log in enumerate(logs):
+        name = (log.topic, log.partition)
+        if name in acknowledged or name in offsets:
+            found[number] = ClientSide(acknowledged.get(name), offsets.get(name))
+    return found
 
 
 def shared_out(logs: Sequence[LogFolder], tasks_at_least: int) -> list[list[int]]:

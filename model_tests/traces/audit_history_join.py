@@ -1,0 +1,46 @@
+"""A client's journal joined with all logs: one replica of each partition answers for what was acknowledged there."""
+
+from collections.abc import Sequence
+
+from model_tests.traces.audit_findings import Finding, Severity
+from model_tests.traces.audit_history import History
+from model_tests.traces.audit_history_judge import HistoryReport, TalliedLog, judge_history
+from model_tests.traces.audit_transactions import Log, TransactionsReport
+from model_tests.traces.audit_transactions_clusters import places_of
+from spec import rules
+
+_HANGS = (rules.TXN_MARKER_ONCE, rules.OFFSETS_ATOMIC, rules.TXN_REGISTERED_BEFORE_DATA)
+
+
+def audit_history(
+    journal: History,
+    logs: Sequence[Log],
+    transactions: TransactionsReport,
+    findings: Sequence[tuple[Finding, ...]],
+) -> tuple[HistoryReport, list[tuple[Finding, ...]]]:
+    """The journal's report, and all findings of each log with those that the journal adds."""
+    hanging = {
+        (number, finding.producer_id)
+        for number, own in enumerate(findings)
+        for finding in own
+        if finding.rule in _HANGS and finding.severity is Severity.VIOLATION
+    }
+    report, located = judge_history(journal, _replicas(logs), transactions.identities, hanging)
+    together = [list(own) for own in findings]
+    for number, finding in located:
+        together[number].append(finding)
+    return report, [tuple(sorted(own, key=lambda one: (one.offset, one.rule.id))) for own in together]
+
+
+def _replicas(logs: Sequence[Log]) -> list[TalliedLog]:
+    """Of each partition the replica that is furthest."""
+    places = places_of(
+        (number, log.topic, log.partition, log.verdict.told.here)
+        for number, log in enumerate(logs)
+        if log.verdict.told is not None and log.verdict.tallies
+    )
+    first = {(place.topic, place.partition): place.log for place in reversed(places)}
+    return [
+        TalliedLog(number, f"{logs[number].topic}-{logs[number].partition}", *name, logs[number].verdict.tallies)
+        for name, number in sorted(first.items())
+    ]
