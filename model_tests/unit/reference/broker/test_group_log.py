@@ -7,7 +7,7 @@ import pytest
 
 from model_tests.traces.audit_recordings import KAFKA_3_9 as RECORDED_3_9
 from model_tests.traces.audit_recordings import unpacked
-from model_tests.unit.reference.broker.grouped import GROUP, PRODUCER, T0, T1, GroupWorld, code_of
+from model_tests.unit.reference.broker.grouped import GROUP, PRODUCER, T0, T1, GroupWorld, code_of, marker_of
 from reference.broker.group_log import LoadedGroups, replay
 from reference.broker.group_record import GroupKey, OffsetKey, OffsetValue
 from reference.broker.ids import ProducerIdentity
@@ -56,6 +56,18 @@ def test_a_marker_before_and_after_the_crash() -> None:
     after.mark(committed=True)
 
     assert [8, 8] == [world.fetch(stable=True).offset for world in (before, after)]
+
+
+def test_a_crash_before_the_offsets_are_taken_over() -> None:
+    """Where they lag the marker, it is in the log all the same, and the next coordinator knows what it decided."""
+    world = GroupWorld(KAFKA_3_9)
+    world.pend(8)
+    world.groups.write_marker(0, marker_of(committed=True), 1)
+    assert -1 == world.committed()
+
+    world.crash()
+
+    assert 8 == world.fetch(stable=True).offset
 
 
 def test_a_tombstone() -> None:
