@@ -6,6 +6,7 @@ from model_tests.bugs.world import Broken, Diverged
 from reference.broker.markers import TxnMarker, write_marker
 from reference.broker.partition import Partition
 from reference.broker.producer_entry import NO_GUARD
+from reference.errors import Refusal
 from reference.log.batch import RecordBatch, blank_batch
 from spec import rules
 from spec.versions import Profile
@@ -91,6 +92,7 @@ class VerifyingWorld:
             "coordinator_confirms": self.confirmed.add,
             "coordinator_is_busy": self.coordinator_is_busy,
             "leader_appends": self.leader_appends,
+            "leader_refuses": self.leader_refuses,
         }
 
     def producer_sends(self, batch: int) -> None:
@@ -103,6 +105,15 @@ class VerifyingWorld:
     def coordinator_is_busy(self, batch: int) -> None:
         """The batch is answered with an error; its verification goes on waiting."""
         del self.guards[batch]
+
+    def leader_refuses(self, batch: int) -> None:
+        """The batch is refused, and will be sent again."""
+        try:
+            self.leader_appends(batch)
+        except Refusal:
+            self.confirmed.discard(batch)
+            return
+        raise Diverged(f"the leader appends batch {batch}")
 
     def leader_appends(self, batch: int) -> None:
         """The batch is appended with the guard of its verification."""

@@ -1,6 +1,7 @@
 """One leader of the reference and the batches of one producer, for counterexamples about what a leader remembers."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from model_tests.bugs.world import Broken, Diverged
 from reference.broker.partition import Partition
@@ -30,8 +31,10 @@ class StreamWorld:
         return {
             "client_sends": self.client_sends,
             "leader_appends": self.leader_appends,
+            "leader_answers": self.leader_answers,
             "followers_copy": lambda *_: None,  # the leader is the only replica
             "client_hears_of_append": self.client_hears,
+            "client_hears_of_duplicate": self.client_hears,
             "leader_forgets": self.leader_forgets,
         }
 
@@ -44,6 +47,14 @@ class StreamWorld:
         if self.leader.append(self.requests[request]).duplicate:
             raise Diverged("the leader recognises the batch as a duplicate [seq.duplicate_window]")
         self.logged.append(request)
+
+    def leader_answers(self, _: int, request: int) -> None:
+        """A request arrives, and nothing is appended."""
+        length = self.leader.log_end
+        with suppress(Refusal):
+            self.leader.append(self.requests[request])
+        if self.leader.log_end > length:
+            raise Diverged("the leader appends the batch")
 
     def client_hears(self, _: int, batch: int) -> None:
         """A batch is acknowledged."""

@@ -48,6 +48,13 @@ def stream_hears(moment: Moment) -> Iterator[Event]:
     yield Message(LEADER, PRODUCER, f"NONE for {batch_named(moment.at[1])}")
 
 
+def stream_answers(moment: Moment) -> Iterator[Event]:
+    """A request is recognised as a resend, or refused."""
+    stream, request = moment.at
+    yield Message(PRODUCER, LEADER, f"Produce {batch_named(moment.before.batch(stream, request))}", Mark.AGAIN)
+    yield Message(LEADER, PRODUCER, "a duplicate, or refused")
+
+
 def leader_forgets(_: Moment) -> Iterator[Event]:
     """The producer's state is gone."""
     yield Note(LEADER, "forgets the producer")
@@ -58,6 +65,7 @@ STREAM: Final = Telling(
     {
         "client_sends": stream_sends,
         "leader_appends": stream_appends,
+        "leader_answers": stream_answers,
         "followers_copy": stream_copied,
         "client_hears_of_append": stream_hears,
         "client_hears_of_duplicate": stream_hears,

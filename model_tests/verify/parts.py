@@ -45,6 +45,7 @@ PARTS: Final = (
         (Layer.PROOF, Layer.BOUNDED, Layer.EXPLORED),
         _shares(quick=50, default=90),
     ),
+    PartOfRun("bugs", "model_tests.bugs.part:evidence", (), _shares(quick=5, default=40)),
     PartOfRun("stateful", "model_tests.stateful.part:evidence", (Layer.STATEFUL,), _shares(quick=15, default=45)),
     PartOfRun("mutants", "model_tests.mutants.part:evidence", (), _shares(quick=20, default=40)),
     PartOfRun("traces", "model_tests.traces.part:evidence", (Layer.TRACE,), _shares(quick=30, default=45)),

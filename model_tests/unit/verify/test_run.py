@@ -165,7 +165,7 @@ def test_parts_are_chosen_by_name_in_their_own_order() -> None:
 
 def test_an_unknown_part_is_bad_input() -> None:
     """A name that is no part is told with the names that are."""
-    with pytest.raises(BadInput, match="'profs': there are proofs, stateful"):
+    with pytest.raises(BadInput, match="'profs': there are proofs, bugs"):
         chosen("profs")
 
 

@@ -1,0 +1,90 @@
+"""The catalogue of known bugs: complete, consistent with the systems, and honest about what is not shown."""
+
+import pytest
+
+from model_tests.bugs.staging import profile_of, staged
+from model_tests.bugs.tellings import TELLINGS
+from spec.bugs.bug import Bug, Expected
+from spec.bugs.catalogue import BUGS
+from spec.engines.finite import instance_of
+from spec.rules import RULES
+
+KNOWN = {
+    "KAFKA-17754",
+    "late-produce",
+    "hanging-transaction",
+    "KAFKA-14884",
+    "KAFKA-14920",
+    "KAFKA-18575",
+    "KAFKA-18660",
+    "KAFKA-19367",
+    "KAFKA-20090",
+    "KAFKA-20310",
+    "KAFKA-19999",
+    "KAFKA-19446",
+    "KAFKA-17507",
+    "KAFKA-15784",
+    "KAFKA-9144",
+    "KAFKA-6119",
+    "KAFKA-14055",
+    "KAFKA-7190",
+    "KAFKA-5494",
+    "KAFKA-8483",
+    "KAFKA-12152",
+    "KAFKA-18019",
+    "KAFKA-9666",
+    "librdkafka#4953",
+}
+"""The bugs that the models must find by themselves."""
+
+SHOWN = [bug for bug in BUGS.values() if bug.cases]
+each_shown = pytest.mark.parametrize("bug", SHOWN, ids=lambda bug: bug.name)
+
+
+def test_every_known_bug_is_in_the_catalogue() -> None:
+    """None is left out, and none is there that the list does not have."""
+    assert KNOWN == set(BUGS)
+
+
+def test_a_bug_is_shown_or_says_why_not() -> None:
+    """Nothing counts as found that no search looks for."""
+    assert all(bool(bug.cases) != bool(bug.unseen) for bug in BUGS.values())
+    assert ["KAFKA-14055"] == [bug.name for bug in BUGS.values() if bug.unseen]
+
+
+@each_shown
+def test_a_bug_is_expected_first_and_mended_after(bug: Bug) -> None:
+    """One case must be violated, the others must hold, each in a release of its own."""
+    assert Expected.VIOLATED == bug.broken.expected
+    assert bug.mended
+    assert {Expected.HOLDS} == {case.expected for case in bug.mended}
+    assert len({case.profile for case in bug.cases}) == len(bug.cases)
+
+
+@each_shown
+def test_the_claim_is_that_of_the_rule(bug: Bug) -> None:
+    """What is asked of the system is what the catalogue says is broken, in an instance that is finite."""
+    for case in bug.cases:
+        system = case.instance.searched()
+        assert RULES[bug.rule.id] is case.asked(system).rule
+        assert instance_of(system, case.instance.sizes).values
+
+
+@each_shown
+def test_every_action_can_be_told_and_carried_out(bug: Bug) -> None:
+    """No counterexample of the system can have a step that has no arrow, and the reference has a world for it."""
+    told = TELLINGS[bug.broken.instance.of].actions
+    staging = staged(bug)
+    assert staging is not None
+    carried_out = staging.world(staging.defective).acts
+
+    happening = {action.name for action in bug.broken.instance.searched().actions if not action.dormant}
+
+    assert set() == happening - told.keys()
+    assert set() == happening - carried_out.keys()
+
+
+@each_shown
+def test_every_release_has_behaviours(bug: Bug) -> None:
+    """Also those between releases that have a profile."""
+    assert all(profile_of(case) for case in bug.cases)

@@ -1,0 +1,118 @@
+"""Known bugs judged: found, drawn, carried out, and red where an expectation is wrong."""
+
+from dataclasses import replace
+from unittest.mock import patch
+
+import pytest
+
+from model_tests.bugs import part
+from model_tests.bugs.judged import judged
+from model_tests.bugs.on_reference import replayed
+from model_tests.bugs.report import BugsReport
+from model_tests.bugs.searching import searched
+from model_tests.bugs.staging import staged
+from model_tests.bugs.world import carry_out
+from model_tests.diagrams.sequence import text_of
+from model_tests.reports import HOLDS, VIOLATED
+from model_tests.verify.results import Effort
+from spec import rules
+from spec.bugs.bug import Bug, Expected
+from spec.bugs.catalogue import BUGS
+from spec.engines.verdict import Happening
+
+LATE_END = BUGS["KAFKA-17754"]
+SHOWN = [bug for bug in BUGS.values() if bug.cases]
+
+
+def test_the_late_end_is_found_at_its_depth_and_drawn() -> None:
+    """The shortest counterexample has ten steps; the last one is marked late, and ends the next transaction."""
+    found = judged(LATE_END)
+    assert found.diagram is not None
+    drawn = text_of(found.diagram)
+
+    assert (Expected.VIOLATED, 10) == (found.found[0].got, found.found[0].depth)
+    assert "EndTxn abort of transaction 0," in drawn
+    assert "epoch 0 (late)" in drawn
+    assert "txn.no_crosstalk is violated" in drawn
+    assert () == found.failures
+
+
+def test_under_version_2_the_same_search_is_closed() -> None:
+    """No state of three transactions violates it, however deep."""
+    newest = searched(LATE_END.mended[-1])
+
+    assert Expected.HOLDS == newest.got
+    assert newest.complete
+    assert 24 <= newest.depth
+
+
+def test_the_true_reference_refuses_the_late_end() -> None:
+    """It names the guard."""
+    replay = replayed(LATE_END, searched(LATE_END.broken).trace)
+    assert replay is not None
+
+    assert replay.defective.broken is not None
+    assert rules.TXN_NO_CROSSTALK is replay.defective.broken.rule
+    assert "PRODUCER_FENCED [fence.stale_epoch]" in replay.true.refused
+    assert replay.shown
+
+
+@pytest.mark.parametrize("bug", SHOWN, ids=lambda bug: bug.name)
+def test_every_counterexample_shows_on_the_defective_reference_alone(bug: Bug) -> None:
+    """With the defect the bug's rule is broken; without it nothing is, and the report says what went otherwise."""
+    replay = replayed(bug, searched(bug.broken).trace)
+    assert replay is not None
+
+    assert replay.shown, (replay.defective, replay.true)
+    assert replay.true.refused
+
+
+@pytest.mark.parametrize("name", ["KAFKA-14884", "KAFKA-19999", "KAFKA-9144", "librdkafka#4953", "KAFKA-9666"])
+def test_a_planted_defect_is_what_breaks_the_rule(name: str) -> None:
+    """In the same release without the defect the counterexample does no harm."""
+    bug = BUGS[name]
+    staging = staged(bug)
+    assert staging is not None
+    assert staging.planted is not None
+
+    assert carry_out(staging.world(staging.defective), searched(bug.broken).trace).broken is None
+
+
+def test_a_wrong_expectation_is_red() -> None:
+    """A bug that is expected where it was mended fails, by name and release, and so does the part."""
+    bug = BUGS["KAFKA-17507"]
+    wrong = replace(bug, cases=(bug.broken, replace(bug.mended[0], expected=Expected.VIOLATED)))
+
+    report = BugsReport((judged(wrong),))
+
+    assert ("KAFKA-17507 in 4.0: expected violated, got holds",) == report.failures
+    assert VIOLATED == report.exit_code
+    with patch.object(part, "BUGS", {**BUGS, bug.name: wrong}):
+        assert not part.evidence(Effort.QUICK).passed
+
+
+def test_a_counterexample_that_is_none_is_red() -> None:
+    """A trace that does no harm on the defective reference does not count as carried out."""
+    replay = replayed(LATE_END, (Happening("coordinator_initializes", (0, 0)),))
+    assert replay is not None
+
+    assert not replay.shown
+
+
+def test_the_entries_are_those_of_the_report() -> None:
+    """One for the bug, one for each release that mended it."""
+    entries = list(judged(BUGS["KAFKA-15784"]).entries())
+
+    assert [("3.6", "violated"), ("3.9.0", "holds"), ("4.3", "holds")] == [(e["profile"], e["got"]) for e in entries]
+    assert {"name", "rule", "profile", "expected", "got", "depth", "seconds", "replayed"} == entries[0].keys()
+    assert all(entry["replayed"] for entry in entries)
+
+
+def test_the_quick_part_runs_three_and_says_so() -> None:
+    """All as expected."""
+    found = part.evidence(Effort.QUICK)
+
+    assert found.passed
+    assert f"ran 3 of {len(part.SHOWN)} bugs" == found.sampled
+    assert 3 == found.extra["carried_out"]
+    assert HOLDS == BugsReport(()).exit_code

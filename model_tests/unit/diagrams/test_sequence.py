@@ -1,0 +1,119 @@
+"""Sequence diagrams: what both drawings must show, and what they must not lose."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+from model_tests.diagrams.events import Ending, Mark, Message, Note, Sequence, participants_of
+from model_tests.diagrams.sequence import text_of
+from model_tests.diagrams.sequence_svg import description_of, svg_of
+
+STEPS = (
+    (Message("client", "coordinator", "EndTxn abort"), Note("coordinator", "PREPARE_ABORT")),
+    (Message("coordinator", "partition", "marker <ABORT>", Mark.LOST),),
+    (Message("client", "coordinator", "EndTxn abort", Mark.LATE),),
+    (Message("partition", "client", "a reply over all columns that would need several lines if it were narrow"),),
+)
+DIAGRAM = Sequence(
+    "An example", ("client", "coordinator", "partition"), STEPS, Ending("txn.no_crosstalk", "a late one ended it")
+)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def line_with(text: str) -> str:
+    """The line of the drawing that has a text."""
+    return next(line for line in text_of(DIAGRAM).splitlines() if text in line)
+
+
+def arrow_below(text: str) -> str:
+    """The line under the one that has a text."""
+    lines = text_of(DIAGRAM).splitlines()
+    return lines[lines.index(line_with(text)) + 1]
+
+
+def test_every_participant_has_a_column_and_a_line_of_life() -> None:
+    """The heads stand over as many lines of life."""
+    lines = text_of(DIAGRAM).splitlines()
+
+    assert all(name in lines[3] for name in DIAGRAM.participants)
+    assert 3 == lines[5].count("│")
+    assert [lines[4].index("┬"), lines[4].rindex("┬")] == [lines[5].index("│"), lines[5].rindex("│")]
+
+
+def test_steps_are_numbered_once() -> None:
+    """The events of a step stand under one number."""
+    numbers = [line[:4].strip() for line in text_of(DIAGRAM).splitlines()[5:]]
+
+    assert ["1", "2", "3", "4"] == [number for number in numbers if number.isdigit()]
+
+
+def test_arrows_point_where_messages_go() -> None:
+    """To the right with the head at the receiver, to the left likewise."""
+    assert arrow_below("EndTxn abort").rstrip("│ ").endswith("▶")
+    assert "◀" in arrow_below("narrow")
+    assert arrow_below("narrow").index("◀") == arrow_below("EndTxn abort").index("│") + 1
+
+
+def test_a_late_message_is_told_from_a_plain_one() -> None:
+    """It is marked in words and drawn with another line."""
+    assert "╌" in arrow_below("EndTxn abort (late)")
+    assert "╌" not in arrow_below("EndTxn abort")
+
+
+def test_a_lost_message_does_not_arrive() -> None:
+    """It ends in a cross, and no head is at the receiver."""
+    arrow = arrow_below("marker <ABORT> (lost)")
+
+    assert "✗" in arrow
+    assert "▶" not in arrow
+
+
+def test_no_text_is_cut() -> None:
+    """Every word of every event and of the ending is in the drawing."""
+    drawn = " ".join(text_of(DIAGRAM).replace("│", " ").split())
+
+    for step in STEPS:
+        for event in step:
+            assert event.text in drawn
+    assert DIAGRAM.ending.label in drawn
+
+
+def test_the_svg_is_accessible_and_stands_alone() -> None:
+    """It has a title and a description that tell all steps, themes for both grounds, and nothing from outside."""
+    drawn = svg_of(DIAGRAM)
+    root = ElementTree.fromstring(drawn)
+
+    assert "img" == root.get("role")
+    assert DIAGRAM.title == root.findtext(f"{SVG}title")
+    assert description_of(DIAGRAM) == root.findtext(f"{SVG}desc")
+    assert "prefers-color-scheme: dark" in drawn
+    assert "http" not in drawn.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_the_svg_has_an_arrow_for_each_message_and_every_text() -> None:
+    """Lost and late ones are marked; special characters are escaped."""
+    root = ElementTree.fromstring(svg_of(DIAGRAM))
+    arrows = [line for line in root.iter(f"{SVG}line") if "arrow" in str(line.get("class"))]
+    texts = " ".join("".join(text.itertext()) for text in root.iter(f"{SVG}text"))
+
+    assert 4 == len(arrows)
+    assert 2 == sum("odd" in str(line.get("class")) for line in arrows)
+    assert "marker <ABORT> (lost)" in texts
+    assert "txn.no_crosstalk is violated" in texts
+
+
+def test_the_description_tells_the_steps_in_sentences() -> None:
+    """For those who do not see the drawing."""
+    assert "1. client to coordinator: EndTxn abort; coordinator: PREPARE_ABORT." in description_of(DIAGRAM)
+    assert description_of(DIAGRAM).endswith("In the end: txn.no_crosstalk is violated: a late one ended it.")
+
+
+def test_an_event_of_a_stranger_is_refused() -> None:
+    """A diagram that left somebody out would tell another story."""
+    with pytest.raises(ValueError, match="'reader' is not among the participants client"):
+        Sequence("x", ("client",), ((Note("reader", "waits"),),), Ending("", "nothing"))
+
+
+def test_participants_who_do_nothing_have_no_column() -> None:
+    """In the order that was asked for."""
+    assert ("client", "coordinator") == participants_of(STEPS[:1], ("client", "reader", "coordinator"))
