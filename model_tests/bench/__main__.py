@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from model_tests.bench.append import appends
+from model_tests.bench.audits import audit_timing
+from model_tests.bench.log_files import TOGETHER, log_timing
 from model_tests.bench.memory import peak_mebibytes
 from model_tests.traces.timing import column_verdicts
 from model_tests.verify.effort import effort_from_environment
@@ -17,6 +20,7 @@ from model_tests.verify.results import Effort
 
 ROWS: Final = {Effort.QUICK: 500_000, Effort.DEFAULT: 3_000_000, Effort.DEEP: 10_000_000}
 BATCHES: Final = {Effort.QUICK: 20_000, Effort.DEFAULT: 100_000, Effort.DEEP: 300_000}
+AUDITED: Final = {Effort.QUICK: 200_000, Effort.DEFAULT: 2_000_000, Effort.DEEP: 4_000_000}
 DIRECTORY: Final = Path("build/bench")
 
 
@@ -32,17 +36,52 @@ class Measured:
 
 
 def measure(effort: Effort) -> list[Measured]:
-    """Column verdicts, appends, memory, one after the other."""
-    appended = appends(BATCHES[effort])
+    """Appends, files of a log, column verdicts, the audit, memory, one after the other."""
+    appended = appends(BATCHES[effort]).per_second
+    measured = [
+        Measured("reference append, one process", appended, "batches/s", "at least 30,000", met=appended >= 30_000),
+        *(one for part in (_log_files, _column_verdicts, _audit) for one in _in_scratch(part, effort)),
+    ]
+    peak = peak_mebibytes()
+    return [*measured, Measured("peak memory, Python and JVM", peak, "MiB", "at most 4,096", met=peak <= 4096)]
+
+
+def _in_scratch(part: Callable[[Effort, Path], list[Measured]], effort: Effort) -> list[Measured]:
     with tempfile.TemporaryDirectory(prefix="eos-bench-") as scratch:
-        judged = column_verdicts(ROWS[effort], Path(scratch))
-    speed, peak = appended.per_second, peak_mebibytes()
+        return part(effort, Path(scratch))
+
+
+def _log_files(effort: Effort, scratch: Path) -> list[Measured]:
+    timing = log_timing(BATCHES[effort], scratch)
+    written, together = timing.megabytes(timing.write), timing.megabytes(timing.write_together)
+    gigabyte = 1000 / timing.megabytes(timing.recover)
+    overhead = timing.write / timing.plain_write
+    checked = timing.recover / timing.plain_read
+    return [
+        Measured("log files, one batch an append", written, "MB/s", "at least 100", met=written >= 100),
+        Measured(f"log files, {TOGETHER} batches an append", together, "MB/s", "at least 100", met=together >= 100),
+        Measured("one batch an append / plain write and CRC", overhead, "x", "at most 8", met=overhead <= 8),
+        Measured("recovery of 1 GB of batches", gigabyte, "s", "at most 60", met=gigabyte <= 60),
+        Measured("recovery / plain read and CRC", checked, "x", "", met=True),
+    ]
+
+
+def _column_verdicts(effort: Effort, scratch: Path) -> list[Measured]:
+    judged = column_verdicts(ROWS[effort], scratch)
     return [
         Measured(f"bare scan of {judged.rows:,} rows", judged.scan_seconds, "s", "", met=True),
         Measured("column verdicts on the same rows", judged.verdict_seconds, "s", "", met=True),
         Measured("column verdicts / bare scan", judged.ratio, "x", "at most 1.7", met=judged.ratio <= 1.7),
-        Measured("reference append, one process", speed, "batches/s", "at least 30,000", met=speed >= 30_000),
-        Measured("peak memory, Python and JVM", peak, "MiB", "at most 4,096", met=peak <= 4096),
+    ]
+
+
+def _audit(effort: Effort, scratch: Path) -> list[Measured]:
+    timing = audit_timing(AUDITED[effort], scratch)
+    speed, ratio = timing.per_second, timing.audit / timing.read
+    return [
+        Measured(f"first audit of {timing.batches:,} batches", timing.first, "s", "", met=True),
+        Measured("audit in a warm session", speed, "batches/s", "at least 400,000", met=speed >= 400_000),
+        Measured("audit / the same batches read as rows", ratio, "x", "at most 1.5", met=ratio <= 1.5),
     ]
 
 

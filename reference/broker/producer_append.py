@@ -19,7 +19,7 @@ from reference.errors import (
 )
 from reference.log import sequence
 from reference.log.batch import RecordBatch
-from reference.log.record import EndTransactionMarker
+from reference.log.record import EndTransactionMarker, MalformedRecords
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import (
@@ -203,7 +203,7 @@ class ProducerAppend:
     def append_marker(self, batch: RecordBatch, marker: EndTransactionMarker) -> None:
         """Check a transaction marker and end the transaction."""
         if marker.control_type not in (ControlType.ABORT, ControlType.COMMIT):
-            raise Impossible(f"control batch of type {marker.control_type.name} from a producer id")
+            raise MalformedRecords(f"control batch of type {marker.control_type.name} from a producer id")
         self.check_marker_epoch(batch)
         self.check_coordinator_epoch(marker)
         self.complete_transaction(batch, marker)

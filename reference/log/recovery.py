@@ -5,12 +5,14 @@ anew. Everything that is dropped or derived is named in the result. As in Kafka,
 two batches is not told from one that was cleaned.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from reference.broker.producer_state import PRODUCER_EXPIRATION_MS, ProducerState
 from reference.broker.txn_index import AbortedTxn
+from reference.errors import UnsupportedCodec
 from reference.log import checkpoint_file, file_names, offset_index, time_index, txnindex_file
 from reference.log.config import DEFAULT, LogConfig
 from reference.log.damaged_file import DamagedFile
@@ -26,6 +28,8 @@ from reference.log.snapshots import Snapshots
 from reference.log.state_loading import StateLoader
 from spec.versions import Profile
 from spec.vocabulary import Offset, Timestamp
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,46 +116,56 @@ class _Recovery:
             segments.append(segment)
             if (clean or flushed) and self.adopt_indexes(segment):
                 continue
-            if self.check(segments, max(log_start, bases[0])):
+            if self.check(segments, max(log_start, bases[0]), following):
                 self.remove_all([Segment(self.directory, later, self.config) for later in bases[number + 1 :]], "a cut")
                 break
         return segments
 
     def adopt_indexes(self, segment: Segment) -> bool:
         """Take over the segment's indexes as they are; False if they or the batches behind them do not check."""
-        try:
-            positions = offset_index.decode(segment.path(file_names.INDEX).read_bytes()).entries
-            times = time_index.decode(segment.path(file_names.TIME_INDEX).read_bytes()).entries
-            path = segment.path(file_names.TXN_INDEX)
-            aborted = txnindex_file.decode(path.read_bytes(), segment.base_offset) if path.exists() else ()
-        except (DamagedFile, FileNotFoundError) as damage:
-            detail = damage.strerror if isinstance(damage, OSError) else str(damage)
-            self.repairs.append(Repair(RepairKind.REBUILT_INDEX, segment.path(file_names.INDEX).name, str(detail)))
+        positions = self.derived(segment, file_names.INDEX, offset_index.decode)
+        times = self.derived(segment, file_names.TIME_INDEX, time_index.decode)
+        aborted: tuple[AbortedTxn, ...] | None = ()
+        if segment.path(file_names.TXN_INDEX).exists():
+            aborted = self.derived(
+                segment, file_names.TXN_INDEX, lambda data: txnindex_file.decode(data, segment.base_offset)
+            )
+        if positions is None or times is None or aborted is None:
             return False
-        segment.index.load(positions, times, segment.size)
+        segment.index.load(positions.entries, times.entries, segment.size)
         segment.aborted = list(aborted)
         return self.read_tail(segment)
+
+    def derived(self, segment: Segment, suffix: str, decode: Callable[[bytes], T]) -> T | None:
+        """What a file beside the segment says; None, and a repair by its name, if it is missing or damaged."""
+        path = segment.path(suffix)
+        try:
+            return decode(path.read_bytes())
+        except (DamagedFile, FileNotFoundError) as damage:
+            detail = damage.strerror if isinstance(damage, OSError) else str(damage)
+            self.repairs.append(Repair(RepairKind.REBUILT_INDEX, path.name, str(detail)))
+            return None
 
     def read_tail(self, segment: Segment) -> bool:
         """Read the batches behind the last index entry; False if they are not what the entry says, or damaged."""
         last = segment.index.positions[-1] if segment.index.positions else offset_index.OffsetPosition(0, 0)
+        name = segment.path(file_names.INDEX).name
         for found in segment.found_from(last.position):
             if not isinstance(found, Placed) or found.batch.last_offset < segment.base_offset + last.relative_offset:
-                name = segment.path(file_names.LOG).name
-                self.repairs.append(Repair(RepairKind.REBUILT_INDEX, name, f"the index does not fit at {last}"))
+                detail = f"{last} does not fit what is at {found.position}"
+                self.repairs.append(Repair(RepairKind.REBUILT_INDEX, name, detail))
                 return False
             segment.index.raise_latest(found.batch.last_offset, found.batch.max_timestamp)
             segment.next_offset = Offset(found.batch.last_offset + 1)
             if segment.first_timestamp is None:
                 segment.first_timestamp = found.batch.max_timestamp
         if last.position >= max(segment.size, 1):
-            name = segment.path(file_names.INDEX).name
             self.repairs.append(Repair(RepairKind.REBUILT_INDEX, name, f"{last} is beyond {segment.size} bytes"))
             return False
         return True
 
-    def check(self, segments: list[Segment], log_start: Offset) -> bool:
-        """Check the last of the segments batch by batch, derive its indexes; whether it had to be cut."""
+    def check(self, segments: list[Segment], log_start: Offset, following: Offset | None) -> bool:
+        """Check the last of the segments batch by batch, up to the base of the one that follows; whether it was cut."""
         segment = segments[-1]
         # Later snapshots speak of batches that this check may cut, and would outlive the one that it takes.
         self.loader.snapshots.keep_between(log_start, segment.base_offset)
@@ -160,7 +174,7 @@ class _Recovery:
             if earlier.next_offset > self.loader.reached:
                 self.loader.replay(earlier.walk(self.loader.reached), earlier.next_offset)
         self.loader.take(segment.base_offset)
-        checked = _Check(segment, self.loader, self.epochs)
+        checked = _Check(segment, self.loader, self.epochs, following)
         end = segment.rebuild_index(checked.intact())
         segment.replace_aborted(checked.aborted)
         cut = segment.cut(end)
@@ -215,22 +229,24 @@ class _Recovery:
 class _Check:
     """One pass over a segment: the batches that stand, and what they mean for producers and epochs."""
 
-    def __init__(self, segment: Segment, loader: StateLoader, epochs: LeaderEpochs) -> None:
+    def __init__(self, segment: Segment, loader: StateLoader, epochs: LeaderEpochs, following: Offset | None) -> None:
+        limit = segment.base_offset + FIELD_LIMIT
         self.segment = segment
+        self.limit = limit if following is None else min(limit, following)
         self.loader = loader
         self.epochs = epochs
         self.aborted: list[AbortedTxn] = []
         self.damage = ""
 
     def intact(self) -> Iterator[Placed]:
-        """The batches up to the first that is damaged or does not ascend."""
-        expected, limit = self.segment.base_offset, self.segment.base_offset + FIELD_LIMIT
+        """The batches up to the first that is damaged, does not ascend or reaches into the next segment."""
+        expected = self.segment.base_offset
         for found in self.segment.found_from():
             if not isinstance(found, Placed):
                 self.damage = f"{found.kind}, {found.detail}"
                 return
             batch = found.batch
-            if not (expected <= batch.base_offset <= batch.last_offset < limit):
+            if not (expected <= batch.base_offset <= batch.last_offset < self.limit):
                 self.damage = f"offsets {batch.base_offset} to {batch.last_offset} where {expected} is next"
                 return
             if not self.follow(found):
@@ -246,7 +262,7 @@ class _Check:
         state = self.loader.state
         try:
             completed = state.replay(batch)
-        except MalformedRecords as damage:
+        except (MalformedRecords, UnsupportedCodec) as damage:
             self.damage = str(damage)
             return False
         self.loader.replayed += 1
