@@ -306,6 +306,20 @@ def test_after_an_abortable_error(producer: TransactionalProducer) -> None:
     assert numbered == (first.producer_epoch, first.base_sequence)
 
 
+@BUMPING
+def test_a_new_epoch_forgets_the_sequences(producer: TransactionalProducer) -> None:
+    """Nothing that was known of the old epoch is left to be mistaken for the new one's."""
+    began(producer)
+    producer.receive(on_the_way(producer), Reply(ErrorCode.INVALID_RECORD))
+    producer.abort()
+    while producer.state is not ClientState.READY:
+        answer(producer, CoordinatorAnswer(identity=identity(1)))
+
+    queue = producer.queues[0]
+
+    assert (None, 0, -1, -1) == (queue.identity, queue.next_sequence, queue.last_acked, queue.last_acked_offset)
+
+
 @VERSIONS
 @pytest.mark.parametrize("error", [ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING])
 def test_after_a_fatal_error(producer: TransactionalProducer, error: ErrorCode) -> None:

@@ -194,6 +194,27 @@ def test_a_zombie_coordinator_cannot_decide_otherwise(world: TransactionWorld, p
 
 
 @versions
+def test_a_marker_of_an_old_coordinator(world: TransactionWorld, producer: Instance) -> None:
+    """It comes in the next transaction, after a marker of the new coordinator, and ends nothing."""
+    decided(world, producer)
+    world.coordinator_sends_markers(0)
+    old = [message for message in world.wires.requests.in_transit if is_marker(message.payload, T0)]
+    for message in old:
+        world.wires.requests.lose(message)
+    replaced(world)
+    settle(world)
+
+    began(world, producer, T0)
+    for message in old:
+        world.wires.requests.send("late", message.payload)
+    settle(world)
+    ended(world, producer, commit=False)
+
+    assert VISIBLE[True] == read(world)
+    assert 1 == world.brokers.log_epochs[0]
+
+
+@versions
 def test_a_coordinator_that_loads(world: TransactionWorld, producer: Instance) -> None:
     """Until the log is read the producer waits; then it is answered."""
     world.coordinator_fails_over(0, 1, loads=False)

@@ -19,8 +19,11 @@ from model_tests.unit.reference.world.scenes import (
 )
 from reference.broker.group_requests import Claim, OffsetAndMetadata
 from reference.client.consumer import Consumer
+from reference.client.coordinator_channel import CoordinatorAnswer
+from reference.client.coordinator_requests import TxnOffsetCommit
 from reference.client.transaction_states import ClientState
 from reference.world.instances import Instance
+from reference.world.messages import Asked, Request
 from reference.world.settling import settle
 from reference.world.transaction_world import TransactionWorld
 from spec.versions import Profile
@@ -58,6 +61,11 @@ def transform(world: TransactionWorld, transformer: Instance, claim: Claim | Non
     world.application_sends_offsets(transformer, GROUP, consumer.consumed(), claim or Claim())
     settle(world)
     return consumer
+
+
+def is_offset_commit(request: Request) -> bool:
+    """Whether it is a TxnOffsetCommit."""
+    return isinstance(request.body, Asked) and isinstance(request.body.request, TxnOffsetCommit)
 
 
 def committed(world: TransactionWorld, *, require_stable: bool = False) -> tuple[ErrorCode, int]:
@@ -145,6 +153,25 @@ def test_the_group_coordinator_fails_over(world: TransactionWorld, transformer: 
 
     assert (ErrorCode.NONE, 4) == committed(world, require_stable=True)
     assert TransactionState.COMPLETE_COMMIT == known(world, "transformer").state
+
+
+@versions
+def test_the_old_group_coordinator_takes_no_offsets(world: TransactionWorld, transformer: Instance) -> None:
+    """A commit that is on its way to it finds that it coordinates the group no more, and goes to the new one."""
+    world.application_begins(transformer)
+    world.application_sends_offsets(transformer, GROUP, {T0: OffsetAndMetadata(Offset(3))})
+    while not any(is_offset_commit(message.payload) for message in world.wires.requests.in_transit):
+        world.producer_asks(transformer)
+        deliver_requests(world, lambda request: not is_offset_commit(request))
+        deliver_replies(world)
+    world.group_coordinator_fails_over(0, 1)
+
+    deliver_requests(world, is_offset_commit)
+    (refused,) = world.wires.replies.in_transit
+
+    assert CoordinatorAnswer(partitions={T0: ErrorCode.NOT_COORDINATOR}) == refused.payload.answer
+    ended(world, transformer)
+    assert (ErrorCode.NONE, 3) == committed(world)
 
 
 @versions

@@ -154,6 +154,20 @@ def test_the_next_instance_aborts_what_was_left_open(world: TransactionWorld, pr
 
 
 @versions
+def test_a_crash_hears_no_answer(world: TransactionWorld, producer: Instance) -> None:
+    """What an application has sent before it crashed still counts; it learns nothing of it."""
+    began(world, producer)
+    world.application_commits(producer)
+    world.producer_asks(producer)
+    world.application_crashes(producer)
+
+    settle(world)
+
+    assert (ClientState.COMMITTING_TRANSACTION, False) == (producer.producer.state, producer.transaction.is_committed)
+    assert {T0: (b"0/0/0",), T1: (b"0/0/1",)} == read(world)
+
+
+@versions
 def test_a_zombie_is_fenced(world: TransactionWorld, producer: Instance) -> None:
     """An instance that is replaced in the middle of a transaction can neither commit it nor send more."""
     zombie = began(world, producer)
