@@ -77,13 +77,13 @@ class Coordinators(Acting):
     def coordinator_initializes(self, state: State, instance: Term, fate: Term) -> State:
         """The record of the new identity is appended, and the instance is told once it is durable."""
         view = self.of(state)
-        transition, durable = view.initialized(), fate == DURABLE
+        transition, durable = view.initialized(), self._is_taken(fate)
         identity = Identity(transition.target.producer_id, transition.target.producer_epoch)
         before = state.decided_before(instance)
         return self._appended(view, transition, fate).but(
             given=update(state.given, instance, to=pick(durable, identity, state.given(instance))),
             decided_before=update(state.decided_before, instance, to=choose(durable, state.decisions(), before)),
-            newest=always(pick(durable, identity, state.newest())),
+            newest=always(pick(durable, identity, NOBODY)),
         )
 
     def coordinator_fences_if(self, state: State, instance: Term) -> Guard:
@@ -154,7 +154,7 @@ class Coordinators(Acting):
         view = self.of(state)
         transition = view.end_decided(txn)
         identity = ending.answered(transition, view.end_request(txn), self.knobs.profile)
-        told = any_of(negate(transition.appends), fate == DURABLE)
+        told = any_of(negate(transition.appends), self._is_taken(fate))
         open_of = choose(is_in(view.remembers(), TransactionState.ONGOING), state.opened(), txn)
         decided = self._decided(view, transition, fate, open_of, txn)
         after = either(transition.appends, decided, state)
@@ -248,13 +248,17 @@ class Coordinators(Acting):
     def _remembers(self, state: State, entry: TransactionEntry) -> State:
         return state.but(memory=always(self.knobs.settled(entry)))
 
+    def _is_taken(self, fate: Term) -> Term:
+        """The coordinator takes its record for durable."""
+        return any_of(fate == DURABLE, not self.knobs.waits_for_log)
+
     def _appended(self, view: View, transition: Transition, fate: Term) -> State:
         """Memory and log after a record with this fate."""
         state, before = view.state, view.remembers()
         failed = append_failed(before, transition, self.knobs.profile)
         if not self.knobs.failed_fence_remembered:
             failed = replace(failed, fence_failed=False)
-        memory = pick(fate == DURABLE, completed(transition.entry, transition.target), failed)
+        memory = pick(self._is_taken(fate), completed(transition.entry, transition.target), failed)
         target, drawn = self.knobs.settled(transition.target), state.drawn()
         draws = any_of(target.producer_id == drawn, target.next_producer_id == drawn)
         changed = self._remembers(state, memory).but(
@@ -268,7 +272,7 @@ class Coordinators(Acting):
         transition = view.added_to(txn, partition)
         begins = negate(is_in(view.remembers(), TransactionState.ONGOING))
         opened = choose(begins, txn, state.opened())
-        durable, known = fate == DURABLE, state.registered(partition) >= 0
+        durable, known = self._is_taken(fate), state.registered(partition) >= 0
         joins = all_of(transition.appends, durable, negate(known))
         in_log = all_of(transition.appends, negate(fate == LOST))
         failed = all_of(transition.appends, negate(durable))
@@ -290,7 +294,8 @@ class Coordinators(Acting):
 
     def _fences_wrongly(self, view: View, txn: Term, partition: Term) -> Term:
         """The client with the newest identity of all is told that another one has taken its place."""
-        return all_of(view.is_fatal(view.added_to(txn, partition).error), view.is_current(view.who(txn)))
+        fatal = view.is_fatal(view.added_to(txn, partition).error)
+        return all_of(fatal, view.is_open(txn), view.is_current(view.who(txn)))
 
     # --- decisions --------------------------------------------------------------------------------------------
 
@@ -305,13 +310,13 @@ class Coordinators(Acting):
             recorded=state.registered,
             record_opened=always(opened_by),
             record_ended=always(ended_by),
-            record_decision=always(choose(fate == DURABLE, state.decisions(), ABSENT)),
+            record_decision=always(choose(self._is_taken(fate), state.decisions(), ABSENT)),
         )
         kept = either(fate == LOST, appended, recorded)
         prepared = self.knobs.settled(transition.target)
         pending = completing.prepare_complete(completed(transition.entry, prepared), 0, profile).entry
         durable = self._new_decision(self._remembers(kept, pending), prepared, opened_by, ended_by)
-        return either(fate == DURABLE, durable, kept)
+        return either(self._is_taken(fate), durable, kept)
 
     def _new_decision(self, state: State, prepared: TransactionEntry, opened_by: Term, ended_by: Term) -> State:
         """One more decision, carried out by this coordinator."""

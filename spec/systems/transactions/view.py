@@ -78,7 +78,7 @@ class View:
         """Producer id and epoch that every request of a transaction carries."""
         return self._one_id(self.identity(txn))
 
-    def producer(self, identity: Identity) -> Term:
+    def producer(self, identity: Identity | MarkerRequest) -> Term:
         """The producer id; the only one, where epochs do not run out."""
         return identity.producer_id if self.knobs.rotates else 0
 
@@ -222,7 +222,10 @@ class View:
         request = completing.fencing_abort(entry, self.fresh(), 0, self.knobs.profile)
         if not self.knobs.timeout_bumps:
             request = replace(request, producer_epoch=entry.producer_epoch)
-        return self.taken.end(entry, request)
+        transition = self.taken.end(entry, request)
+        if self.knobs.fence_rotates:
+            return transition
+        return replace(transition, target=replace(transition.target, next_producer_id=ABSENT))
 
     def fenced(self, entry: TransactionEntry) -> TransactionEntry:
         """Memory when the open transaction is about to be aborted."""
@@ -265,7 +268,7 @@ class View:
         """The client knows that the partition has joined the transaction."""
         return self.added(txn, partition) == ANSWERED
 
-    def _one_id(self, identity: Identity) -> Identity:
+    def _one_id(self, identity: Identity | MarkerRequest) -> Identity:
         return Identity(self.producer(identity), identity.producer_epoch)
 
 
