@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import Final
 
 import crc32c
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from model_tests.unit.damages import Damage, Kind, damaged, damages, first_changed, fuzzed
-from model_tests.unit.reference.log.test_recovery import PROFILE, SMALL, newest, written
+from model_tests.unit.reference.log.test_recovery import PROFILE, SMALL, data, newest, written
 from reference.broker.producer_state import ProducerState
 from reference.log import file_names
-from reference.log.batch import CHECKED_FROM, HEADER_SIZE, PREFIX_SIZE, RecordBatch
+from reference.log.batch import CHECKED_FROM, HEADER_SIZE, PREFIX_SIZE, RecordBatch, marker_batch
 from reference.log.reader import intact_batches
 from reference.log.recovery import Recovered, recover
 from reference.log.repairs import RepairKind
-from spec.vocabulary import LeaderEpoch, Offset, Timestamp
+from spec.vocabulary import ControlType, LeaderEpoch, Offset, Timestamp
 
 SHIFTING: Final = {Kind.COPY, Kind.INSERT, Kind.REMOVE, Kind.REPEAT, Kind.SWAP}
 """Damages that can put a whole batch where another one was, or take it out. If offsets still ascend that is not told
@@ -146,6 +147,35 @@ def test_damage_that_every_checksum_vouches_for_is_followed_or_cut(wrong: dict[s
     assert all(one.last_offset < two.base_offset for one, two in pairwise(batches))
     assert (still, newest(again.state)) == (batches, newest(recovered.state))
     assert not named(again)
+
+
+MARKER: Final = marker_batch(2, 0, ControlType.COMMIT, 0)
+END: Final = BATCHES[-1].last_offset + 1
+
+
+@pytest.mark.parametrize(
+    ("strange", "why"),
+    [
+        (MARKER._replace(attributes=MARKER.attributes | 7), "no codec has the number 7"),
+        (marker_batch(2, 0, ControlType.LEADER_CHANGE, 0), "control batch of type LEADER_CHANGE"),
+        (MARKER._replace(record_count=-1), "a count of -1 records"),
+        (data(1, 8)._replace(last_offset_delta=2**31 - 1), f"offsets {END} to {END + 2**31 - 1}"),
+        (data(1, 8)._replace(last_offset_delta=-2), f"offsets {END} to {END - 2}"),
+    ],
+    ids=["codec", "control type", "count", "offsets too far apart", "offsets that fall"],
+)
+def test_a_strange_batch_with_a_sound_checksum_ends_the_log_by_name(strange: RecordBatch, why: str) -> None:
+    """What no broker writes, or no broker of a version that is known: everything before it stands."""
+    content = FILES[LOGS[-1]] + strange.at(Offset(END), LeaderEpoch(0)).encode()
+
+    with directory_of({**FILES, LOGS[-1]: content}) as directory:
+        recovered, batches = opened(directory, clean=False)
+
+    assert batches == BATCHES
+    (cut,) = recovered.repairs
+    assert (cut.kind, cut.file) == (RepairKind.CUT_SEGMENT, LOGS[-1])
+    assert f"at {len(FILES[LOGS[-1]])}: " in cut.detail
+    assert why in cut.detail
 
 
 def resealed(content: bytes) -> bytes:
