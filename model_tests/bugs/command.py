@@ -55,7 +55,7 @@ def bug_called(name: str) -> Bug:
 def _one(bug: Bug, svg: Path | None) -> Report:
     if bug.unseen:
         raise BadInput(f"{bug.name} ({bug.title}) is not shown by any search: {bug.unseen}")
-    found = judged(bug)
+    found = judged(bug, unrolls=True)
     if svg is not None:
         _draw(found, svg)
     return BugReport(found)

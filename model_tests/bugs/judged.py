@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from model_tests.bugs.on_reference import Replay, replayed, withstood
-from model_tests.bugs.searching import Found, searched
+from model_tests.bugs.searching import Found, searched, searched_as_formulas
 from model_tests.bugs.telling import told
 from model_tests.bugs.tellings import TELLINGS
 from model_tests.bugs.world import CarriedOut
@@ -20,12 +20,14 @@ class Judged:
         found: one for each case, the bug's own first.
         replay: None where the reference has no place for it.
         withstanding: what became of the counterexample on each release that mended the bug.
+        unrolled: what bounded search says of the bug's own case; None where it was not asked.
     """
 
     bug: Bug
     found: tuple[Found, ...]
     replay: Replay | None
     withstanding: tuple[CarriedOut | None, ...]
+    unrolled: Found | None = None
 
     @property
     def replayed(self) -> tuple[bool, ...]:
@@ -51,6 +53,10 @@ class Judged:
                 yield f"{self.bug.name} in {case.profile}: expected {case.expected}, got {found.got}"
             elif self.replay is not None and not again:
                 yield f"{self.bug.name} in {case.profile}: the reference does not do what the search says"
+        first, unrolled = self.found[0], self.unrolled
+        if unrolled is not None and (unrolled.got, unrolled.depth) != (first.got, first.depth):
+            said = f"{unrolled.got} at depth {unrolled.depth}, explicit search {first.got} at {first.depth}"
+            yield f"{self.bug.name} in {first.case.profile}: bounded search says {said}"
 
     def entries(self) -> Iterator[dict[str, object]]:
         """What the report says of each case."""
@@ -67,9 +73,15 @@ class Judged:
             }
 
 
-def judged(bug: Bug) -> Judged:
-    """Search every case of a bug, and carry its counterexample out."""
+def judged(bug: Bug, *, unrolls: bool = False) -> Judged:
+    """Search every case of a bug, and carry its counterexample out.
+
+    Args:
+        bug: one that has cases.
+        unrolls: ask bounded search for the counterexample too.
+    """
     found = tuple(searched(case) for case in bug.cases)
     trace = found[0].trace
     withstanding = tuple(withstood(bug, case, trace) for case in bug.mended)
-    return Judged(bug, found, replayed(bug, trace), withstanding)
+    unrolled = searched_as_formulas(found[0]) if unrolls and trace else None
+    return Judged(bug, found, replayed(bug, trace), withstanding, unrolled)

@@ -22,7 +22,7 @@ SECONDS: Final = {Effort.DEFAULT: 38.0, Effort.QUICK: 5.0}
 def evidence(effort: Effort) -> Part:
     """Find the known bugs, as many as the effort has time for."""
     chosen = tuple(BUGS[name] for name in QUICKEST) if effort is Effort.QUICK else SHOWN
-    found = tuple(_in_time(chosen, SECONDS.get(effort)))
+    found = tuple(_in_time(chosen, SECONDS.get(effort), unrolls=effort is Effort.DEEP))
     return Part(
         name="bugs",
         controls=tuple(control for each in found for control in controls(each)),
@@ -42,12 +42,13 @@ def controls(of: Judged) -> Iterator[Control]:
     """The case of a bug in which its rule must be violated; that mended ones hold is not a control but a verdict."""
     found = of.found[0]
     name = f"{of.bug.name} in {found.case.profile}: {of.bug.title}"
-    yield Control(name, of.bug.rule, str(found.case.expected), str(found.got), f"depth {found.depth}")
+    by = "explicit and bounded search" if of.unrolled else "explicit search"
+    yield Control(name, of.bug.rule, str(found.case.expected), str(found.got), f"depth {found.depth} by {by}")
 
 
-def _in_time(bugs: Iterable[Bug], seconds: float | None) -> Iterator[Judged]:
+def _in_time(bugs: Iterable[Bug], seconds: float | None, *, unrolls: bool) -> Iterator[Judged]:
     started = time.monotonic()
     for bug in bugs:
         if seconds is not None and time.monotonic() - started > seconds:
             return
-        yield judged(bug)
+        yield judged(bug, unrolls=unrolls)

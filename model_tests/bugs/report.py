@@ -93,6 +93,10 @@ class BugReport:
         console.print(bug.mechanism, highlight=False, markup=False)
         console.print(f"Sources: {', '.join(bug.source)}. Breaks {bug.rule.id}.", highlight=False, markup=False)
         _wide(console).print(_verdicts((self.judged,), named=False))
+        if self.judged.unrolled is not None:
+            unrolled = self.judged.unrolled
+            told = f"Bounded search: {unrolled.got} at depth {unrolled.depth}, in {unrolled.seconds:.1f} s."
+            console.print(told, highlight=False)
         for case in bug.mended:
             if case.why:
                 console.print(f"In {case.profile} {case.why}.", highlight=False, markup=False)

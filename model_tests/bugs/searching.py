@@ -1,4 +1,7 @@
-"""One case of a known bug, searched: the shortest counterexample, or that there is none."""
+"""One case of a known bug, searched explicitly: the shortest counterexample, or that there is none.
+
+What is found can be asked of bounded search too, which must find one of the same depth.
+"""
 
 from dataclasses import dataclass
 from time import perf_counter
@@ -49,27 +52,27 @@ class Found:
 
 
 def searched(case: Case) -> Found:
-    """Ask the search that the case names."""
+    """Look at every state of the case's instance, until the claim is violated."""
     started = perf_counter()
-    verdict = _bounded(case) if case.bounded else _explored(case)
+    system = case.instance.searched()
+    finite = instance_of(system, case.instance.sizes)
+    verdict = explore(_silent(system), finite, [case.asked(system)]).verdict
     depth = verdict.depth if isinstance(verdict, Holds | Refuted) else 0
     complete = isinstance(verdict, Holds) and verdict.complete
     return Found(case, verdict, depth, complete, round(perf_counter() - started, 2))
 
 
-def _explored(case: Case) -> Verdict:
-    system = case.instance.searched()
-    return explore(_silent(system), instance_of(system, case.instance.sizes), [case.asked(system)], case.depth).verdict
+def searched_as_formulas(found: Found) -> Found:
+    """Unroll the case's instance as deep as the counterexample, and look for one there."""
+    started = perf_counter()
+    case, depth = found.case, found.depth
+    system = case.instance.plain()
+    finite = instance_of(system, case.instance.sizes)
+    verdict = search(system, finite, depth, [case.asked(system)], stride=max(depth, 1)).verdict
+    reached = verdict.depth if isinstance(verdict, Holds | Refuted) else 0
+    return Found(case, verdict, reached, False, round(perf_counter() - started, 2))
 
 
 def _silent(system: System) -> System:
     """The system without goals: whether they can be reached is asked elsewhere."""
     return System(system.name, system.variables, system.actions, system.theorems, system.lemmas, (), (), system.derived)
-
-
-def _bounded(case: Case) -> Verdict:
-    if case.depth is None:
-        raise ValueError(f"{case.profile}, {case.claim}: a bounded search needs a depth")
-    system = case.instance.plain()
-    finite = instance_of(system, case.instance.sizes)
-    return search(system, finite, case.depth, [case.asked(system)], stride=case.depth).verdict

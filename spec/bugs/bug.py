@@ -43,9 +43,7 @@ class Case:
         profile: the release or build that the system is of.
         instance: the system, and its instance.
         claim: name of the claim that is asked about.
-        expected: what the search must say.
-        depth: most actions; None where the whole instance is searched.
-        bounded: searched as formulas, because the instance has too many states.
+        expected: what the search of the whole instance must say.
         why: what the release does about it, where its profile does not say it.
     """
 
@@ -53,8 +51,6 @@ class Case:
     instance: Instance
     claim: str
     expected: Expected
-    depth: int | None = None
-    bounded: bool = False
     why: str = ""
 
     def asked(self, system: System) -> Claim:
@@ -95,12 +91,11 @@ class Bug:
         return self.cases[1:]
 
 
-def violated(profile: str, instance: Instance, claim: str, depth: int | None = None, *, bounded: bool = False) -> Case:
+def violated(profile: str, instance: Instance, claim: str) -> Case:
     """The case that shows a bug."""
-    return Case(profile, instance, claim, Expected.VIOLATED, depth, bounded)
+    return Case(profile, instance, claim, Expected.VIOLATED)
 
 
-def holds_in(broken: Case, profile: str, instance: Instance, depth: int | None = None, why: str = "") -> Case:
-    """The same question to a release that mended the bug; at the depth of the bug unless told otherwise."""
-    asked = replace(broken, profile=profile, instance=instance, expected=Expected.HOLDS, why=why)
-    return asked if depth is None else replace(asked, depth=depth)
+def holds_in(broken: Case, profile: str, instance: Instance, why: str = "") -> Case:
+    """The same question to a release that mended the bug."""
+    return replace(broken, profile=profile, instance=instance, expected=Expected.HOLDS, why=why)

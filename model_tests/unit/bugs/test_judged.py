@@ -78,6 +78,26 @@ def test_a_planted_defect_is_what_breaks_the_rule(name: str) -> None:
     assert carry_out(staging.world(staging.defective), searched(bug.broken).trace).broken is None
 
 
+@pytest.mark.parametrize("name", ["KAFKA-17754", "KAFKA-17507", "KAFKA-20310", "KAFKA-8483"])
+def test_bounded_search_finds_the_same_depth(name: str) -> None:
+    """Two engines over one text of the system."""
+    found = judged(BUGS[name], unrolls=True)
+    assert found.unrolled is not None
+
+    assert (Expected.VIOLATED, found.found[0].depth) == (found.unrolled.got, found.unrolled.depth)
+    assert () == found.failures
+
+
+def test_searches_that_disagree_are_red() -> None:
+    """A depth that only one of them finds is named."""
+    found = judged(BUGS["KAFKA-17507"], unrolls=True)
+    assert found.unrolled is not None
+
+    wrong = replace(found, unrolled=replace(found.unrolled, depth=3))
+
+    assert "bounded search says violated at depth 3, explicit search violated at 4" in wrong.failures[0]
+
+
 def test_a_wrong_expectation_is_red() -> None:
     """A bug that is expected where it was mended fails, by name and release, and so does the part."""
     bug = BUGS["KAFKA-17507"]
