@@ -16,6 +16,10 @@ KAFKA_4_0: Final = "kafka-4.0-tv2"
 RECORDED: Final = (KAFKA_3_9, KAFKA_4_0)
 DEFECTS: Final = "defects"
 
+UNREGISTERED: Final = frozenset((KAFKA_4_0, "tv2-0", offset) for offset in (608, 1012, 2583, 4586, 5006, 6393))
+"""Where the recorded build of 4.0 took data of the bumped epoch, sent after the answer to EndTxn without
+an AddPartitionsToTxn, into the transaction before (KAFKA-18575, mended before 4.0): recording, partition, offset."""
+
 
 @dataclass(frozen=True, slots=True)
 class Observed:
@@ -49,6 +53,11 @@ def unpacked() -> Iterator[Path]:
             with tarfile.open(_HERE / f"{name}.tar.xz") as archive:
                 archive.extractall(directory, filter="data")
         yield Path(directory)
+
+
+def journal(recording: str) -> str:
+    """The file with what the clients of a recording did and were told."""
+    return str(_HERE / f"{recording}.journal.ndjson.xz")
 
 
 def observed(recording: str) -> Mapping[str, Observed]:
