@@ -349,6 +349,47 @@ def test_a_batch_that_took_too_long(producer: TransactionalProducer) -> None:
     assert (expected, ErrorCode.REQUEST_TIMED_OUT) == standing(producer)
 
 
+@VERSIONS
+def test_a_batch_that_was_never_sent_in_time(producer: TransactionalProducer) -> None:
+    """Its absence is certain: the transaction can be aborted, whatever the version."""
+    began(producer)
+    producer.send(0, 1, NOW)
+
+    producer.tick(Timestamp(100))
+
+    assert (ClientState.ABORTABLE_ERROR, ErrorCode.REQUEST_TIMED_OUT) == standing(producer)
+    assert not producer.is_incomplete
+
+
+@pytest.mark.parametrize("versions", [GENERIC_ERRORS], ids=["tv0"])
+def test_an_abort_asks_for_nothing_new(producer: TransactionalProducer) -> None:
+    """Partitions that the coordinator does not know of yet need not be told any more."""
+    producer.begin()
+    producer.send(0, 1, NOW)
+
+    result = producer.abort()
+
+    assert (None, ErrorCode.NONE, ClientState.READY) == (producer.poll(), result.error, producer.state)
+
+
+@BUMPING
+def test_a_good_answer_after_the_end(producer: TransactionalProducer) -> None:
+    """A fatal error stands, whatever is answered to what was under way."""
+    producer.begin()
+    producer.send(0, 1, NOW)
+    result = producer.send_offsets_to_transaction("g", OFFSETS)
+    if not producer.manager.versions.bumps_by_ending:
+        answer(producer, ErrorCode.NONE)
+        answer(producer, ErrorCode.NONE)
+    outgoing = sent(producer)
+    producer.receive(producer.drain(0), Reply(ErrorCode.PRODUCER_FENCED))
+
+    producer.answer(outgoing.number, CoordinatorAnswer(partitions={T0: ErrorCode.NONE}))
+
+    assert (ClientState.FATAL_ERROR, ErrorCode.PRODUCER_FENCED) == standing(producer)
+    assert ErrorCode.PRODUCER_FENCED == result.error
+
+
 @BUMPING
 def test_a_batch_that_fails_while_the_transaction_is_committed(producer: TransactionalProducer) -> None:
     """The commit fails without having been sent, and an abort is still let."""

@@ -305,6 +305,25 @@ def test_an_answer_to_the_end_is_lost(world: TransactionWorld, producer: Instanc
 
 
 @versions
+@pytest.mark.parametrize("arrives", [True, False], ids=["answer-lost", "request-lost"])
+def test_a_batch_is_lost(world: TransactionWorld, producer: Instance, arrives: bool) -> None:
+    """It is sent again as it was, and is in the log once."""
+    began(world, producer, T0)
+    sent = world.application_sends(producer, T0)
+    world.producer_sends(producer, T0)
+    if arrives:
+        deliver_requests(world, lambda request: True)
+        world.reply_is_lost(world.wires.replies.in_transit[0])
+    else:
+        world.request_is_lost(world.wires.requests.in_transit[0])
+
+    ended(world, producer)
+
+    assert (2, True) == (sent.batch.attempts, sent.is_acknowledged)
+    assert {T0: (b"0/0/0", b"0/0/1"), T1: ()} == read(world)
+
+
+@versions
 def test_a_delayed_end(world: TransactionWorld, producer: Instance) -> None:
     """An EndTxn that was given up ends the next transaction under versions 0 and 1 (KAFKA-17754), not under 2."""
     began(world, producer, T0)
