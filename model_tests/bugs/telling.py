@@ -28,6 +28,12 @@ class Moment:
 
 
 Teller: TypeAlias = Callable[[Moment], Iterator[Event]]
+Preface: TypeAlias = Callable[[Case], Iterator[Event]]
+
+
+def nothing_first(_: Case) -> Iterator[Event]:
+    """Most instances need no words."""
+    yield from ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +43,12 @@ class Telling:
     Attributes:
         participants: everybody who may appear, from left to right.
         actions: for each action its events.
+        preface: what is to be said of an instance before its first step.
     """
 
     participants: tuple[str, ...]
     actions: Mapping[str, Teller]
+    preface: Preface = nothing_first
 
 
 def told(bug: Bug, case: Case, trace: Trace, telling: Telling) -> Sequence:
@@ -50,7 +58,8 @@ def told(bug: Bug, case: Case, trace: Trace, telling: Telling) -> Sequence:
     moments = [
         Moment(before, happening, after) for (before, after), happening in zip(pairwise(states), trace, strict=True)
     ]
-    steps = tuple(tuple(telling.actions[moment.happening.action](moment)) for moment in moments)
+    first, *others = (tuple(telling.actions[moment.happening.action](moment)) for moment in moments)
+    steps = ((*telling.preface(case), *first), *others)
     return Sequence(
         f"{bug.name}: {bug.title} ({case.profile})",
         participants_of(steps, telling.participants),

@@ -5,7 +5,9 @@ from typing import Any, Final
 
 from model_tests.bugs.telling import Moment, Telling
 from model_tests.diagrams.events import Event, Mark, Message, Note
-from spec.vocabulary import TransactionState
+from spec.bugs.bug import Case
+from spec.systems.coordinator.transactional_id import Knobs
+from spec.vocabulary import MAX_EPOCH, TransactionState
 
 INSTANCES: Final = ("instance 0", "instance 1")
 COORDINATOR: Final = "coordinator"
@@ -128,6 +130,13 @@ def id_expires(_: Moment) -> Iterator[Event]:
     yield Note(COORDINATOR, "the id has been at rest for long, and is forgotten")
 
 
+def epochs_end_early(case: Case) -> Iterator[Event]:
+    """The epoch that is kept for fencing, which is a small one here."""
+    if isinstance(case.instance.knobs, Knobs):
+        yield Note(COORDINATOR, f"the epoch kept for fencing is {case.instance.knobs.profile.max_epoch} here")
+        yield Note(COORDINATOR, f"(in Kafka it is {MAX_EPOCH})")
+
+
 ONE_ID: Final = Telling(
     (*INSTANCES, COORDINATOR, LOG),
     {
@@ -144,4 +153,5 @@ ONE_ID: Final = Telling(
         "coordinator_fails_over": coordinator_fails_over,
         "id_expires": id_expires,
     },
+    preface=epochs_end_early,
 )

@@ -1,6 +1,7 @@
 """How the system of transactions is told: clients, their coordinator, and the partitions they write to."""
 
 from collections.abc import Iterator
+from itertools import count, takewhile
 from typing import Any, Final
 
 from model_tests.bugs.telling import Moment, Telling
@@ -13,6 +14,7 @@ PARTITIONS: Final = ("partition 0", "partition 1")
 OUTCOMES: Final = ("abort", "commit")
 MARKERS: Final = ("ABORT", "COMMIT")
 DURABLE: Final = 0
+OPEN: Final = 1
 
 
 def state_of(moment: Moment) -> Note:
@@ -182,7 +184,14 @@ def leader_writes_marker(moment: Moment) -> Iterator[Event]:
     opened = moment.before.opened_by(decision)
     text = f"marker {kind} of transaction {opened}, epoch {marker.producer_epoch}, coordinator {coordinator}"
     yield Message(COORDINATOR, PARTITIONS[partition], text, mark)
-    yield Note(PARTITIONS[partition], "writes the marker")
+    decided = [f"of transaction {transaction}" for transaction in _decided_here(moment, partition)]
+    yield Note(PARTITIONS[partition], f"the marker decides the batch {' and '.join(decided)}" if decided else "written")
+
+
+def _decided_here(moment: Moment, partition: int) -> list[int]:
+    """Transactions of which a batch was open before, and is decided."""
+    begun = takewhile(lambda transaction: moment.before.owner(transaction) >= 0, count())
+    return [t for t in begun if moment.before.data(t, partition, 0) == OPEN < moment.after.data(t, partition, 0)]
 
 
 def leader_fails_over(moment: Moment) -> Iterator[Event]:

@@ -119,6 +119,34 @@ def test_a_counterexample_that_is_none_is_red() -> None:
     assert not replay.shown
 
 
+def test_a_true_reference_that_breaks_is_red() -> None:
+    """With the defect in the newest release as well, the counterexample is not refused, and does not count."""
+    bug = BUGS["KAFKA-19999"]
+    staging = staged(bug)
+    assert staging is not None
+    assert staging.planted is not None
+
+    with staging.planted.in_place():
+        replay = replayed(bug, searched(bug.broken).trace)
+
+    assert replay is not None
+    assert replay.defective.broken is not None
+    assert not replay.withstood
+    assert not replay.shown
+
+
+def test_the_diagram_says_that_epochs_end_early() -> None:
+    """A reader who sees epoch 2 at the end must know what it stands for."""
+    diagram = judged(BUGS["KAFKA-20310"]).diagram
+    assert diagram is not None
+
+    drawn = text_of(diagram)
+
+    assert "the epoch kept for fencing is 2 here" in drawn
+    assert "NONE (lost)" in drawn
+    assert "EndTxn abort, 0/1 (again)" in drawn
+
+
 def test_the_entries_are_those_of_the_report() -> None:
     """One for the bug, one for each release that mended it."""
     entries = list(judged(BUGS["KAFKA-15784"]).entries())
