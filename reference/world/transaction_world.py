@@ -5,58 +5,41 @@ happens next. A request may be lost, copied, delayed or overtaken, and so may it
 sender once at most, and the sender may give it up before.
 """
 
-from typing import Final
-
-from reference.broker.group_requests import NOBODY, Claim, Offsets
 from reference.broker.transaction_log import AppendFault
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.transaction_timeouts import abort_timed_out, expire_ids
-from reference.client.coordinator_channel import NO_NODE, CoordinatorAnswer, PendingResult
-from reference.client.producer import Reply
-from reference.client.request_versions import request_versions
-from reference.client.transactional_producer import TransactionalProducer
 from reference.clock import Clock
 from reference.errors import Refusal
 from reference.network import Message
 from reference.recorder import Recorder
 from reference.replica_rows import Before, follow, record_fault
+from reference.world.applications import Applications
 from reference.world.brokers import Brokers
 from reference.world.coordinator_rows import memory_of
 from reference.world.handling import Handling
-from reference.world.instances import ClientTransaction, Instance, SentBatch, SentOffsets
-from reference.world.messages import Asked, Body, Broker, Client, Produce, Request, Response
+from reference.world.messages import Broker, Client, Request, Response
 from reference.world.readers import Readers
 from reference.world.steps import Steps
 from reference.world.transaction_shape import TransactionShape
 from reference.world.wires import Wires
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import ErrorCode
-
-STALE_LEADER: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NETWORK_EXCEPTION)
-"""Answers after which a producer asks who leads."""
 
 
-class TransactionWorld:
-    """The world.
+class TransactionWorld(Applications):
+    """The world: what its applications do, and everything else.
 
     Attributes:
-        instances: of all transactional ids, by number.
-        brokers: the nodes.
         handling: what nodes do with requests.
         readers: what consumers ask.
-        wires: what is under way.
         recorder: the steps so far.
     """
 
     def __init__(self, profile: Profile = NEWEST, shape: TransactionShape | None = None, trace: int = 0) -> None:
         """A world in which node 0 coordinates everything, and nothing else has happened."""
-        self.profile = profile
-        self.shape = shape or TransactionShape()
-        self.clock = Clock()
+        shape = shape or TransactionShape()
+        clock, wires = Clock(), Wires(shape.ordered)
+        super().__init__(profile, shape, clock, wires, Brokers(profile, shape, clock, wires.send))
         self.recorder = Recorder(trace, profile)
-        self.wires = Wires(self.shape.ordered)
-        self.instances: list[Instance] = []
-        self.brokers = Brokers(profile, self.shape, self.clock, self.wires.send)
         self._steps = Steps(self.recorder, self.clock)
         self.handling = Handling(self.brokers, self._steps, self._principal, self.wires.reply)
         self.readers = Readers(self.brokers)
@@ -64,112 +47,6 @@ class TransactionWorld:
             self.coordinator_fails_over(partition, 0)
         for partition in range(self.shape.offsets_partitions):
             self.brokers.elect_groups(partition, 0)
-
-    @property
-    def partitions(self) -> tuple[TopicPartition, ...]:
-        """The data partitions, in the order of a producer's queues."""
-        return tuple(self.brokers.partitions)
-
-    # --- applications -----------------------------------------------------------------------------------------
-
-    def application_starts(self, transactional_id: str) -> Instance:
-        """An application starts with a transactional id; others with the same id may still run."""
-        producer = TransactionalProducer(
-            transactional_id,
-            self.partitions,
-            request_versions(self.profile),
-            self.shape.transaction_timeout_ms,
-            self.shape.delivery_timeout_ms,
-        )
-        leaders = {partition: self.brokers.leader_of(partition) for partition in self.partitions}
-        instance = Instance(len(self.instances), transactional_id, producer, leaders)
-        self.instances.append(instance)
-        return instance
-
-    def application_crashes(self, instance: Instance) -> None:
-        """An application is gone; what it has sent is still under way, and nobody hears the answers."""
-        instance.alive = False
-        for request in self.wires.waiting(Client(instance.number)):
-            self.wires.give_up(request)
-
-    def application_initializes(self, instance: Instance) -> PendingResult:
-        """An application asks for its producer id."""
-        instance.initialized = instance.producer.init_transactions()
-        return instance.initialized
-
-    def application_begins(self, instance: Instance) -> ClientTransaction:
-        """An application begins a transaction."""
-        instance.producer.begin()
-        identity = instance.producer.manager.identity
-        instance.transactions.append(ClientTransaction(len(instance.transactions), identity))
-        return instance.transaction
-
-    def application_sends(self, instance: Instance, partition: TopicPartition, count: int = 1) -> SentBatch:
-        """An application hands over a batch of records with values that no other record has."""
-        number = self.partitions.index(partition)
-        batch = instance.producer.send(number, count, self.clock.now, instance.next_values(count))
-        instance.records += count
-        instance.transaction.batches.append(SentBatch(partition, batch))
-        return instance.transaction.batches[-1]
-
-    def application_sends_offsets(
-        self, instance: Instance, group: str, offsets: Offsets, claim: Claim = NOBODY
-    ) -> PendingResult:
-        """An application commits what it has read as part of the transaction."""
-        result = instance.producer.send_offsets_to_transaction(group, offsets, claim)
-        instance.transaction.offsets.append(SentOffsets(group, offsets, result))
-        return result
-
-    def application_commits(self, instance: Instance) -> PendingResult:
-        """An application commits; again, while the first call is under way, changes nothing."""
-        return self._ended(instance, instance.producer.commit(), commits=True)
-
-    def application_aborts(self, instance: Instance) -> PendingResult:
-        """An application aborts, likewise; also what it could not commit."""
-        return self._ended(instance, instance.producer.abort(), commits=False)
-
-    def _ended(self, instance: Instance, result: PendingResult, commits: bool) -> PendingResult:
-        instance.transaction.commits = commits
-        instance.transaction.result = result
-        return result
-
-    # --- producers --------------------------------------------------------------------------------------------
-
-    def producer_asks(self, instance: Instance, node: int = 0) -> Request | None:
-        """A producer sends its next coordinator request; one that any node can answer goes to `node`.
-
-        Returns:
-            What was sent; None if nothing need be.
-        """
-        outgoing = instance.producer.poll()
-        if outgoing is None:
-            return None
-        to = node if outgoing.node == NO_NODE else outgoing.node
-        return self._send(instance, to, Asked(outgoing.number, outgoing.request))
-
-    def sendable(self, instance: Instance) -> list[TopicPartition]:
-        """The partitions for which a batch can be sent now."""
-        if not instance.alive:
-            return []
-        return [name for number, name in enumerate(self.partitions) if instance.producer.may_drain(number)]
-
-    def producer_sends(self, instance: Instance, partition: TopicPartition) -> Request:
-        """A producer sends its next batch to the node that it takes for the leader."""
-        producer = instance.producer
-        attempt = producer.drain(self.partitions.index(partition))
-        version = producer.manager.versions.produce
-        body = Produce(version, instance.transactional_id, partition, attempt)
-        return self._send(instance, instance.known_leaders[partition], body)
-
-    def producer_ticks(self, instance: Instance) -> None:
-        """A producer gives up batches that took too long, and drops what cannot be committed any more."""
-        instance.producer.tick(self.clock.now)
-
-    def _send(self, instance: Instance, node: int, body: Body) -> Request:
-        return self.wires.send(Client(instance.number), node, body)
-
-    def _principal(self, instance: int) -> str:
-        return f"User:{self.instances[instance].transactional_id}"
 
     # --- the network ------------------------------------------------------------------------------------------
 
@@ -185,17 +62,19 @@ class TransactionWorld:
         if isinstance(response.request.sender, Broker):
             self.handling.receive_answer(response)
         else:
-            self._client_receives(self.instances[response.request.sender.instance], response)
+            self.client_receives(self.instances[response.request.sender.instance], response)
 
     def request_is_lost(self, message: Message[Request]) -> None:
-        """A request is lost, and its sender gives it up."""
+        """A request is lost, and its sender gives it up; the loss of a copy goes unnoticed."""
         self.wires.requests.lose(message)
-        self.sender_gives_up(message.payload)
+        if not message.copy:
+            self.sender_gives_up(message.payload)
 
     def reply_is_lost(self, message: Message[Response]) -> None:
-        """An answer is lost, and whoever waits for it gives up."""
+        """An answer is lost, and whoever waits for it gives up; likewise."""
         self.wires.replies.lose(message)
-        self.sender_gives_up(message.payload.request)
+        if not message.copy:
+            self.sender_gives_up(message.payload.request)
 
     def sender_gives_up(self, request: Request) -> None:
         """A request times out at its sender, and is still under way: it may arrive at any later time."""
@@ -208,33 +87,11 @@ class TransactionWorld:
         for request in self.wires.cut(sender, node, arriving):
             self._lose(request)
 
-    def _client_receives(self, instance: Instance, response: Response) -> None:
-        producer = instance.producer
-        match response.request.body, response.answer:
-            case Asked(number=number), CoordinatorAnswer() as answer:
-                producer.answer(number, answer)
-            case Produce(partition=partition, attempt=attempt), Reply() as reply:
-                producer.receive(attempt, reply)
-                if reply.error in STALE_LEADER:
-                    self._refresh_leader(instance, partition)
-
     def _lose(self, request: Request) -> None:
         if isinstance(request.sender, Broker):
             self.handling.lose(request)
-            return
-        instance = self.instances[request.sender.instance]
-        match request.body:
-            case Asked(number=number):
-                instance.producer.manager.lose(number)
-            case Produce(partition=partition, attempt=attempt):
-                instance.producer.lose(attempt)
-                self._refresh_leader(instance, partition)
-
-    def _refresh_leader(self, instance: Instance, partition: TopicPartition) -> None:
-        """A producer learns who leads, unless batches are still under way to the leader it knows."""
-        number = self.partitions.index(partition)
-        if not any(attempt.partition == number for attempt in instance.producer.on_wire.values()):
-            instance.known_leaders[partition] = self.brokers.leader_of(partition)
+        else:
+            self.client_loses(self.instances[request.sender.instance], request)
 
     # --- transaction coordinators -----------------------------------------------------------------------------
 
