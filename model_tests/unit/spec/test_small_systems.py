@@ -1,0 +1,129 @@
+"""The small systems that show known bugs: true, not vacuous, alike to both searches, and of known size."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import pytest
+
+from spec.engines.bmc import search
+from spec.engines.explore import Exploration, explore
+from spec.engines.finite import demand_all_happen, instance_of
+from spec.engines.verdict import Holds, Refuted
+from spec.systems import expiry, membership, offsets, verifying
+from spec.systems.client import producer as clients
+from spec.systems.client.system import client
+from spec.systems.client.system import sizes as client_sizes
+from spec.systems.coordinator import transactional_id as ids
+from spec.systems.coordinator.system import coordinating
+from spec.systems.coordinator.system import sizes as coordinator_sizes
+from spec.systems.language import System
+from spec.versions import KAFKA_3_6, KAFKA_3_9, NEWEST
+
+CLIENT, EXPIRY, ASKING = clients.Knobs(), expiry.Knobs(), verifying.Knobs()
+MARKERS, GROUP = offsets.Knobs(), membership.Knobs()
+ONE_ID = ids.Knobs(ids.early(NEWEST), loses_replies=True, fails_over=True, append_fails=True, starts=2)
+
+TRUE: Mapping[str, tuple[System, Mapping[str, int], int]] = {
+    "client": (client(CLIENT), client_sizes(CLIENT), 512),
+    "expiry": (expiry.expiry(EXPIRY), expiry.sizes(EXPIRY), 130),
+    "verifying": (verifying.verifying(ASKING), verifying.sizes(ASKING), 18),
+    "offsets": (offsets.committing(MARKERS), offsets.sizes(MARKERS), 10),
+    "membership": (membership.membership(GROUP), membership.sizes(GROUP), 20),
+    "coordinator": (coordinating(ONE_ID), coordinator_sizes(ONE_ID), 611),
+}
+"""The true systems with their instances, and how many states each has."""
+
+BROKEN: Mapping[str, tuple[Callable[[], System], Mapping[str, int], str]] = {
+    "renumbered in any order": (
+        lambda: client(replace(CLIENT, renumbers_in_order=False, batches=3)),
+        client_sizes(replace(CLIENT, batches=3), partitions=1),
+        "log_order_is_send_order",
+    ),
+    "markers do not refresh": (
+        lambda: expiry.expiry(replace(EXPIRY, marker_refreshes=False)),
+        expiry.sizes(EXPIRY),
+        "marker_coordinators_never_fall",
+    ),
+    "nothing waits": (
+        lambda: verifying.verifying(replace(ASKING, without=frozenset({"verification_overtaken"}))),
+        verifying.sizes(ASKING),
+        "nothing_is_overtaken",
+    ),
+    "markers lag": (
+        lambda: offsets.committing(offsets.Knobs(KAFKA_3_9)),
+        offsets.sizes(MARKERS),
+        "visible_is_of_committed",
+    ),
+    "looked at first": (
+        lambda: membership.membership(membership.Knobs(KAFKA_3_6)),
+        membership.sizes(GROUP),
+        "past_generations_write_nothing",
+    ),
+    "a timeout does not fence": (
+        lambda: coordinating(ids.Knobs(ids.early(NEWEST.under(0), 3), timeout_fences=False)),
+        coordinator_sizes(ids.Knobs()),
+        "commit_is_of_the_whole",
+    ),
+}
+"""A change of each, its instance, and the claim that it violates."""
+
+
+def explored(system: System, sizes: Mapping[str, int]) -> Exploration:
+    """The whole instance."""
+    return explore(system, instance_of(system, sizes))
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_the_true_system_holds_in_every_state(name: str) -> None:
+    """All claims, everywhere; the number of states is known, so that none is lost unnoticed."""
+    system, sizes, states = TRUE[name]
+
+    found = explored(system, sizes)
+
+    assert isinstance(found.verdict, Holds)
+    assert found.verdict.complete
+    assert states == found.states
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_nothing_is_claimed_of_nothing(name: str) -> None:
+    """Every action happens, and every goal is reached."""
+    system, sizes, _ = TRUE[name]
+
+    found = explored(system, sizes)
+
+    demand_all_happen(system, frozenset(found.happened))
+    assert {goal.name for goal in system.goals} == found.reached.keys()
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_assumptions_are_numbered(name: str) -> None:
+    """They are printed with every verdict, by number."""
+    system, _, _ = TRUE[name]
+
+    assert [f"A{number}" for number, _ in enumerate(system.assumptions, start=1)] == [
+        assumption.split()[0] for assumption in system.assumptions
+    ]
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_both_searches_find_the_same_depth(name: str) -> None:
+    """Explicit search over values and bounded search over bit-vectors read one text of the system."""
+    make, sizes, violated = BROKEN[name]
+    system = make()
+    finite, claims = instance_of(system, sizes), [system.claim(violated)]
+
+    explicit = explore(system, finite, claims).verdict
+    assert isinstance(explicit, Refuted)
+    bounded = search(system, finite, explicit.depth, claims, stride=explicit.depth).verdict
+
+    assert isinstance(bounded, Refuted)
+    assert explicit.depth == bounded.depth
+
+
+def test_the_coordinator_holds_with_two_instances_and_expiry() -> None:
+    """What is claimed of one id holds when another instance takes over and the id expires, in two releases."""
+    for profile, last_epoch in ((NEWEST, 2), (KAFKA_3_9, 3)):
+        knobs = ids.Knobs(ids.early(profile, last_epoch), expires=True, starts=2, instances=2, faults=1)
+
+        assert isinstance(explored(coordinating(knobs), coordinator_sizes(knobs)).verdict, Holds)
