@@ -244,7 +244,13 @@ class Seen:
 
 
 class Side(Protocol):
-    """One side of the comparison, from a fresh broker on: it knows requests and numbers, but no recording."""
+    """One side of the comparison, from a fresh broker on: it knows requests and numbers, but no recording.
+
+    Attributes:
+        overtaking: how many of the owed markers are written while a Produce is verified and not yet appended.
+    """
+
+    overtaking: int
 
     def answer(self, request: Request) -> Answer:
         """Answer a request, or do what the recorder did; then whatever was set under way comes to its end.
@@ -252,6 +258,21 @@ class Side(Protocol):
         Raises:
             NotImplementedError: the side does not know this request.
         """
+
+    def answer_at_once(self, request: Request) -> Answer:
+        """The same, but what is set under way is owed."""
+
+    def owed(self) -> int:
+        """How many markers, or ends of transactions without any, are still to come."""
+
+    def settle(self, most: int | None = None) -> None:
+        """Whatever is owed comes to its end, or the first so many markers do."""
+
+    def is_late(self) -> bool:
+        """Whether some partition has not looked yet for producers that have been idle for too long."""
+
+    def catch_up(self) -> None:
+        """Such partitions look now."""
 
     def seen(self) -> Seen:
         """What is observable now."""

@@ -1,6 +1,6 @@
 """A session on the reference implementation: one broker with its coordinator, real batches and records, in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from model_tests.conformance.answers import (
@@ -36,6 +36,7 @@ from model_tests.conformance.requests import (
     Fetch,
     InitProducerId,
     InjectTransactionState,
+    KnownProducer,
     ListTransactions,
     Marker,
     Produce,
@@ -67,12 +68,29 @@ class OnReference:
         self._sent_at: dict[int, Timestamp] = {}
         self._broker = Broker(profile, [named(name) for name in partitions], segment_bytes)
         self._groups = Groups(self._broker)
+        self.overtaking = 0
 
     def answer(self, request: Request) -> Answer:
         """Answer a request; then the markers that it set under way are written."""
-        answer = self._answer(request)
-        self._broker.settle()
+        answer = self.answer_at_once(request)
+        self.settle()
         return answer
+
+    def owed(self) -> int:
+        """How many markers, or ends of transactions without any, are still to come."""
+        return self._broker.owed()
+
+    def settle(self, most: int | None = None) -> None:
+        """Write the markers that are owed, or the first so many of them."""
+        self._broker.settle(most)
+
+    def is_late(self) -> bool:
+        """Whether some partition has not looked yet for producers that have been idle for too long."""
+        return bool(self._broker.late)
+
+    def catch_up(self) -> None:
+        """Such partitions look now."""
+        self._broker.catch_up()
 
     def seen(self) -> Seen:
         """What is observable now."""
@@ -83,7 +101,8 @@ class OnReference:
         }
         return Seen(partitions, transactions, self._groups.seen())
 
-    def _answer(self, request: Request) -> Answer:
+    def answer_at_once(self, request: Request) -> Answer:
+        """Answer a request; the markers that it set under way are owed."""
         match request:
             case Produce():
                 return self.produce(request)
@@ -96,9 +115,10 @@ class OnReference:
             case Settle():
                 pass
             case AwaitState():
-                self._broker.await_state(request.transactional_id, request.states)
+                self._broker.await_state(request.transactional_id, request.states, self._known(request.kept))
             case AwaitProducerExpiry():
-                self._broker.await_producer_expiry(self._number(request.partition), int(request.producer_id))
+                number, kept = self._number(request.partition), self._known(request.kept)
+                self._broker.await_producer_expiry(number, int(request.producer_id), kept)
             case InjectTransactionState():
                 self.inject(request)
             case _:
@@ -128,7 +148,7 @@ class OnReference:
         at = self._sent_at.setdefault(request.sent_at, self._broker.clock.now)  # a copy has the time of its original
         batches = {number: sent(batch, at) for number, batch in numbered.items()}
         asked = ProduceRequest(batches, request.transactional_id, request.acks, request.version)
-        answers = self._broker.produce(asked)
+        answers = self._broker.produce(asked, self.overtaking)
         parts = {numbered[number].partition: appended(answer) for number, answer in answers.items()}
         return Produced(parts, request.several)
 
@@ -157,6 +177,9 @@ class OnReference:
 
     def _number(self, partition: str) -> int:
         return self._numbers.get(partition, NOWHERE)
+
+    def _known(self, kept: Iterable[KnownProducer]) -> frozenset[tuple[int, ProducerId]]:
+        return frozenset((self._number(partition), ProducerId(int(producer))) for partition, producer in kept)
 
     # --- the coordinator --------------------------------------------------------------------------------------
 

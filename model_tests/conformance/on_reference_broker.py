@@ -1,7 +1,7 @@
 """One broker of the reference, put together as a session needs it: partitions, coordinator, their logs, a clock."""
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final, TypeAlias
 
 from model_tests.conformance.on_reference_views import state_name
 from reference.broker.coordinator_errors import TransactionalIdNotFound
@@ -21,6 +21,7 @@ from reference.broker.transaction_timeouts import abort_timed_out, expire_ids, n
 from reference.broker.verification import Verification
 from reference.clock import Clock
 from reference.errors import Impossible, Refusal, UnknownTopicOrPartition
+from reference.log.batch import RecordBatch
 from spec.versions import Profile
 from spec.vocabulary import NO_TIMESTAMP, CoordinatorEpoch, ErrorCode, ProducerId, TransactionState
 
@@ -42,6 +43,9 @@ OFFSETS_PARTITIONS: Final = 4
 GROUP_SETTINGS: Final = GroupConfig(initial_delay_ms=0)
 """Setting group.initial.rebalance.delay.ms of brokers on which a member joined alone."""
 
+Known: TypeAlias = tuple[int, ProducerId]
+"""A producer that a partition knows, by the partition's number."""
+
 MOST_CHANGES: Final = 3
 """Changes that an id makes by itself at most: its transaction is aborted, then it is forgotten."""
 
@@ -50,6 +54,7 @@ class Broker:
     """A broker that leads every partition and coordinates every transactional id.
 
     Attributes:
+        late: numbers of partitions that have not looked yet for producers that were idle for too long.
         partitions: by number.
         names: topic and number in it, by number.
     """
@@ -66,6 +71,8 @@ class Broker:
         self._numbers = {name: number for number, name in self.names.items()}
         self.offsets = OffsetsTopic(profile, OFFSETS_PARTITIONS)
         self._producer_ids = ProducerIdManager(BlockAllocator())
+        self._to_be_written: int | None = None
+        self.late: set[int] = set()
         self._log = TransactionLog(profile, partitions=1)
         self.coordinator = self._elected(CoordinatorEpoch(0))
         self.groups = self._elected_of_groups()
@@ -83,18 +90,31 @@ class Broker:
             coordinator.elect(number)
         return coordinator
 
-    def settle(self) -> None:
-        """Write the markers that are owed, and take over the offsets that they decide about."""
+    def owed(self) -> int:
+        """How many markers, or ends of transactions without any, are still to come."""
+        return sum(max(1, len(owed.partitions)) for owed in self.coordinator.markers.owed)
+
+    def settle(self, most: int | None = None) -> None:
+        """Write the markers that are owed, or the first so many, and take over the offsets that they decide about."""
+        if most == 0:
+            return
+        self._to_be_written = most
         self.coordinator.send_markers()
         self.groups.take_over_decided()
 
     # --- partitions -------------------------------------------------------------------------------------------
 
-    def produce(self, request: ProduceRequest) -> dict[int, PartitionAnswer]:
-        """Answer a Produce."""
-        verify = Verification(
+    def produce(self, request: ProduceRequest, overtaking: int = 0) -> dict[int, PartitionAnswer]:
+        """Answer a Produce; so many owed markers are written while a batch is verified and not yet appended."""
+        verification = Verification(
             self._profile, self.coordinator, self.partitions, self.names, request.version, self.clock.now
         )
+
+        def verify(transactional_id: str, number: int, batch: RecordBatch) -> int:
+            guard = verification(transactional_id, number, batch)
+            self.settle(overtaking)
+            return guard
+
         return handle_produce(self.partitions, request, verify)
 
     def write_marker(self, name: TopicPartition, marker: TxnMarker, version: int) -> ErrorCode:
@@ -113,6 +133,10 @@ class Broker:
     def _send_marker(self, partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
         if partition.topic != OFFSETS_TOPIC and partition not in self._numbers:
             return None
+        if self._to_be_written is not None:
+            if self._to_be_written == 0:
+                return ErrorCode.NOT_LEADER_OR_FOLLOWER  # which is asked again
+            self._to_be_written -= 1
         return self.write_marker(partition, marker, MARKERS_VERSION)
 
     def commit_in_transaction(self, request: TxnOffsetCommitRequest) -> dict[TopicPartition, ErrorCode]:
@@ -133,12 +157,12 @@ class Broker:
         self.coordinator = self._elected(epoch)
         self.groups = self._elected_of_groups()
 
-    def await_state(self, transactional_id: str, states: Sequence[str]) -> None:
+    def await_state(self, transactional_id: str, states: Sequence[str], kept: Collection[Known]) -> None:
         """Let time pass until a transactional id has one of these states."""
         for _ in range(MOST_CHANGES):
             if self._state_of(transactional_id) in states:
                 return
-            self._pass_until(next_change(self.coordinator, transactional_id))
+            self._pass_until(next_change(self.coordinator, transactional_id), kept)
         raise Impossible(f"{transactional_id} gets none of the states {', '.join(states)} by itself")
 
     def _state_of(self, transactional_id: str) -> str:
@@ -147,21 +171,32 @@ class Broker:
         except TransactionalIdNotFound as refusal:
             return refusal.code.name
 
-    def await_producer_expiry(self, number: int, producer_id: int) -> None:
+    def await_producer_expiry(self, number: int, producer_id: int, kept: Collection[Known]) -> None:
         """Let time pass until a partition has forgotten a producer."""
         state = self.partitions[number].state
         entry = state.producers.get(ProducerId(producer_id))
         if entry is not None:
-            self._pass_until(entry.last_timestamp + state.expiration_ms)
+            self._pass_until(entry.last_timestamp + state.expiration_ms, kept)
 
-    def _pass_until(self, moment: int) -> None:
-        """Let time pass; whatever is due by then happens."""
+    def _pass_until(self, moment: int, kept: Collection[Known]) -> None:
+        """Let time pass; whatever is due by then happens.
+
+        Each partition looks for idle producers on a schedule of its own: where one of `kept` is due, it has not yet.
+        """
         self.clock.advance(moment - self.clock.now)
         abort_timed_out(self.coordinator)
         self.settle()
         expire_ids(self.coordinator)
-        for partition in self.partitions.values():
-            partition.state.expire(self.clock.now)
+        due = {(number, each) for number, p in self.partitions.items() for each in p.state.due(self.clock.now)}
+        self.late = {number for number, _ in due.intersection(kept)}
+        for number in self.partitions.keys() - self.late:
+            self.partitions[number].state.expire(self.clock.now)
+
+    def catch_up(self) -> None:
+        """The partitions that had not looked for idle producers do so."""
+        for number in self.late:
+            self.partitions[number].state.expire(self.clock.now)
+        self.late = set()
 
     def inject(
         self,

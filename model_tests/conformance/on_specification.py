@@ -55,11 +55,7 @@ FORGOTTEN = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND.name
 
 
 class OnSpecification:
-    """A broker that does what the specification decides.
-
-    Attributes:
-        decided: the decisions on the last request.
-    """
+    """A broker that does what the specification decides."""
 
     def __init__(
         self,
@@ -69,23 +65,57 @@ class OnSpecification:
         without: frozenset[str] = NONE_DROPPED,
     ) -> None:
         """Fresh partitions under a profile; `without` names guards of groups and offsets that never apply."""
-        self.decided: tuple[Decision, ...] = ()
+        self.overtaking = 0
+        self._idle: frozenset[KnownProducer] = frozenset()
+        self._marked: tuple[Decision, ...] = ()
         self._profile = profile
         self._partitions = {name: Partition(profile, segment_bytes) for name in partitions}
         self._coordinator = Coordinator(profile, self._write_marker)
-        self._producing = Producing(profile, self._partitions, self._coordinator)
+        self._producing = Producing(profile, self._partitions, self._coordinator, self._pause)
         self._groups = Groups(profile, self._partitions, self._coordinator, without)
 
     def answer(self, request: Request) -> Answer:
         """Answer a request, and bring to its end what it set under way."""
+        answer = self.answer_at_once(request)
+        self.settle()
+        return answer
+
+    def answer_at_once(self, request: Request) -> Answer:
+        """Answer a request; what it sets under way is owed."""
         self._coordinator.now += 1
-        self._coordinator.ruled, self._producing.decided, self._groups.ruled, self.decided = (), (), (), ()
+        self._coordinator.ruled, self._producing.decided, self._groups.ruled, self._marked = (), (), (), ()
         asked = (self._client, self._coordination, self._group, self._passing)
         answer = next((found for found in (ask(request) for ask in asked) if found is not None), None)
         if answer is None:
             raise NotImplementedError(f"{type(request).__name__} is not answered yet")
-        self.decided += (*self._producing.decided, *self._groups.ruled, *self._coordinator.ruled)
         return answer
+
+    @property
+    def decided(self) -> tuple[Decision, ...]:
+        """The decisions on the last request, and on what it set under way as far as it has come."""
+        return (*self._marked, *self._producing.decided, *self._groups.ruled, *self._coordinator.ruled)
+
+    def owed(self) -> int:
+        """How many markers, or ends of transactions without any, are still to come."""
+        return self._coordinator.owed()
+
+    def settle(self, most: int | None = None) -> None:
+        """The markers that are owed are written, or the first so many."""
+        self._coordinator.settle(most)
+
+    def _pause(self) -> None:
+        self.settle(self.overtaking)
+
+    def is_late(self) -> bool:
+        """Whether some partition has not looked yet for producers that may have been idle for too long."""
+        return bool(self._idle)
+
+    def catch_up(self) -> None:
+        """Such partitions look now, and forget them."""
+        for name, partition in self._partitions.items():
+            idle = {int(producer) for where, producer in self._idle if where == name}
+            partition.forget(kept=partition.known() - idle)
+        self._idle = frozenset()
 
     def seen(self) -> Seen:
         """What is observable of every partition and transactional id now."""
@@ -157,7 +187,7 @@ class OnSpecification:
         guard = "readable" if decided.error == ErrorCode.NONE else "out_of_range"
         committed = (rules.LSO_READ_COMMITTED, rules.LSO_ABORTED_INDEX) if request.committed_only else ()
         on = f"offset {request.offset}, bound {decided.bound}"
-        self.decided = (Ruled(request.partition, guard, (rules.LSO_BOUNDS, *committed), on),)
+        self._marked = (Ruled(request.partition, guard, (rules.LSO_BOUNDS, *committed), on),)
         return answer
 
     def _initialize(self, request: InitProducerId) -> Initialized:
@@ -198,7 +228,7 @@ class OnSpecification:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value
         else:
             decided = partition.mark(name, marker, commits=commits)
-        self.decided += (marker_ruled(decided, self._profile),)
+        self._marked += (marker_ruled(decided, self._profile),)
         return int(decided.reply.error)
 
     def _restart(self, request: Restart) -> None:
@@ -208,6 +238,7 @@ class OnSpecification:
         self._coordinator.restart(request.coordinator_epoch)
 
     def _forget(self, kept: frozenset[KnownProducer]) -> None:
+        self._idle = kept
         for name, partition in self._partitions.items():
             partition.forget({int(producer) for where, producer in kept if where == name})
         self._groups.forget(kept)

@@ -50,7 +50,7 @@ class Marks:
     """What the recording says of a step that another run might have answered otherwise.
 
     Attributes:
-        racy: markers were still on their way.
+        racy: sent without waiting for markers; any number of those that were owed may have been written by then.
         accept_errors: the names of the error that depend on other clients.
         lagging: groups that are seen as they were before a marker that their partition has already.
     """

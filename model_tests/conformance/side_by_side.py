@@ -1,6 +1,7 @@
 """One session, step by step, on the specification and on the reference, each from a fresh broker on."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -44,32 +45,75 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class _Player:
-    """One side as it goes through a session."""
+class _World:
+    """One course that a session can have taken on a side."""
 
-    name: str
     side: Side
     symbols: Symbols
 
-    def play(self, step: Step) -> tuple[tuple[Difference, ...], str]:
-        """What differs after the step, and what in the recording excuses it."""
+    def play(self, step: Step) -> tuple[Difference, ...]:
+        """What differs after the step; the markers it sets under way are owed while the recording did not wait."""
         try:
-            answer = self.side.answer(resolved(step.request, self.symbols.number, self.symbols.member))
+            ask = self.side.answer_at_once if step.marks.racy else self.side.answer
+            answer = ask(resolved(step.request, self.symbols.number, self.symbols.member))
             seen = Seen() if step.after is None else self.side.seen()
         except Exception as error:  # noqa: BLE001  # a side that breaks down has answered wrongly, whatever broke
-            return (Difference("response", step.response, f"{type(error).__name__}: {error}"),), ""
+            return (Difference("response", step.response, f"{type(error).__name__}: {error}"),)
         for number in ids_in(answer, seen):
             self.symbols.meet(number)
         if isinstance(answer, Joined):
             self.symbols.meet_member(answer.member)
-        found = differences(step, answer, seen, self.symbols)
-        return found, undecided(found, step.marks) if found else ""
+        return differences(step, answer, seen, self.symbols)
+
+    def before(self, step: Step) -> Iterator["_World"]:
+        """Itself with what was owed done; where the recording did not wait, each way of how far that had come."""
+        if not step.marks.racy:
+            yield from self._settled()
+            return
+        owed = self.side.owed()
+        for written, overtaking in ((w, o) for w in range(owed + 1) for o in range(owed - w + 1)):
+            world = deepcopy(self)
+            world.side.settle(written)
+            world.side.overtaking = overtaking
+            yield world
+
+    def _settled(self) -> Iterator["_World"]:
+        """Itself with nothing owed; where a partition is late with its idle producers, with and without these."""
+        self.side.settle()
+        if self.side.is_late():
+            world = deepcopy(self)
+            world.side.catch_up()
+            yield world
+        yield self
+
+
+@dataclass(slots=True)
+class _Player:
+    """One side as it goes through a session, in every course that the recording leaves open."""
+
+    name: str
+    worlds: tuple[_World, ...]
+
+    @property
+    def side(self) -> Side:
+        """The side in the first of these courses."""
+        return self.worlds[0].side
+
+    def play(self, step: Step) -> tuple[tuple[Difference, ...], str]:
+        """What differs after the step in every course, and what in the recording excuses it."""
+        played = [(world, world.play(step)) for each in self.worlds for world in each.before(step)]
+        agreeing = tuple(world for world, found in played if not found)
+        if agreeing:
+            self.worlds = agreeing
+            return (), ""
+        self.worlds, found = (played[0][0],), played[0][1]
+        return found, undecided(found, step.marks)
 
 
 def outcomes(session: Session, sides: Mapping[str, MakeSide] = SIDES) -> Iterator[Outcome]:
     """Every step of a session on each side, each from a fresh broker on; a side keeps its own state throughout."""
     broker = (session.profile, session.partitions, session.segment_bytes)
-    players = [_Player(name, make(*broker), Symbols()) for name, make in sides.items()]
+    players = [_Player(name, (_World(make(*broker), Symbols()),)) for name, make in sides.items()]
     for index, step in enumerate(session.steps):
         played = [(player, *player.play(step)) for player in players]
         decided = next((p.side.decided for p in players if isinstance(p.side, OnSpecification)), ())

@@ -1,8 +1,8 @@
 """The transaction coordinator of the specification's broker: its memory and its log, changed by decisions alone."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from model_tests.conformance.answers import ListedTransaction, SeenTransaction
 from model_tests.conformance.decided import Ruled
@@ -31,6 +31,16 @@ Registered: TypeAlias = frozenset[str]
 """The partitions of a transaction."""
 
 NO_PARTITIONS: Registered = frozenset()
+
+
+class Owed(NamedTuple):
+    """What a decided transaction's partitions are still to be told, and the record once they were."""
+
+    marker: MarkerRequest
+    commits: bool
+    completed: TransactionEntry
+
+
 EXPIRATION = 7 * 24 * 3_600_000
 """`transactional.id.expiration.ms`, where nobody changed it; a session waits as long as it takes."""
 
@@ -48,6 +58,7 @@ class Coordinator:
         self._next_producer = 0
         self._memory: dict[str, tuple[TransactionEntry, Registered]] = {}
         self._log: dict[str, tuple[TransactionEntry, Registered]] = {}
+        self._owed: dict[str, Owed] = {}
 
     def fresh_producer(self) -> int:
         """A producer id that was never handed out."""
@@ -140,13 +151,14 @@ class Coordinator:
     def restart(self, epoch: int) -> None:
         """A new coordinator loads the log, and goes on with the markers of what is decided."""
         self._epoch = epoch
+        self._owed.clear()
         self._memory = {
             name: (coordinator.loaded(record, self._profile), registered)
             for name, (record, registered) in self._log.items()
         }
         for name, (entry, _) in list(self._memory.items()):
             if coordinator.is_preparing(entry):
-                self._send_markers(name)
+                self._owe_markers(name)
 
     def time_out(self, transactional_id: str) -> None:
         """Time passes until a transaction is past its timeout, and whatever else has timed out by then ends too."""
@@ -196,23 +208,39 @@ class Coordinator:
         self._remember(name, transition.entry, registered)
         if transition.appends:
             self._complete(name, transition.target, registered)
-            self._send_markers(name)
+            self._owe_markers(name)
         return transition
 
-    def _send_markers(self, name: str) -> None:
-        """Send every partition its marker; those that refuse stay, and then the transaction never completes."""
+    def _owe_markers(self, name: str) -> None:
+        """The outcome is decided: every partition is to have its marker, and then the transaction is complete."""
         entry, registered = self._known(name)
         transition = completing.prepare_complete(entry, self.now, self._profile)
         marker = completing.marker_of(entry, self._epoch)
-        commits = entry.state == TransactionState.PREPARE_COMMIT.value
-        left = self._refusing(registered, marker, commits=commits)
-        self._memory[name] = (transition.entry, left)
-        if not left:
-            self._complete(name, transition.target, NO_PARTITIONS)
+        self._memory[name] = (transition.entry, registered)
+        self._owed[name] = Owed(marker, entry.state == TransactionState.PREPARE_COMMIT.value, transition.target)
 
-    def _refusing(self, registered: Iterable[str], marker: MarkerRequest, *, commits: bool) -> Registered:
-        errors = {partition: self._write_marker(partition, marker, commits) for partition in sorted(registered)}
-        return frozenset(partition for partition, error in errors.items() if not completing.is_done(error))
+    def owed(self) -> int:
+        """How many markers, or ends of transactions without any, are still to come."""
+        return sum(max(1, len(self._known(name)[1])) for name in self._owed)
+
+    def settle(self, most: int | None = None) -> None:
+        """Send the markers that are owed, or the first so many; what is refused as stale is never sent again."""
+        left = self.owed() if most is None else most
+        if left == 0:
+            return
+        for name, owed in list(self._owed.items()):
+            entry, registered = self._known(name)
+            chosen = sorted(registered)[:left]
+            errors = {each: self._write_marker(each, owed.marker, owed.commits) for each in chosen}
+            remaining = registered - {each for each, error in errors.items() if completing.is_done(error)}
+            self._memory[name] = (entry, remaining)
+            left -= max(1, len(chosen))
+            if not remaining:
+                self._complete(name, owed.completed, NO_PARTITIONS)
+            if not remaining or any(completing.is_given_up(error) for error in errors.values()):
+                del self._owed[name]
+            if left <= 0:
+                return
 
     def _rule(self, name: str, before: TransactionEntry, transition: Transition, checks: tuple[Guard, ...]) -> None:
         passed = transition.branch == PASSED

@@ -89,6 +89,10 @@ class Partition:
         for producer, entry in self._entries.items():
             self._entries[producer] = producing.recovered(entry, self._profile)
 
+    def known(self) -> frozenset[int]:
+        """The producers that the partition knows."""
+        return frozenset(self._entries)
+
     def forget(self, kept: Collection[int]) -> None:
         """So much time has passed that producers are forgotten, but none with an open transaction."""
         for producer, entry in list(self._entries.items()):

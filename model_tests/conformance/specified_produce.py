@@ -1,6 +1,6 @@
 """Produce on the specification: admitted by the broker, verified by the coordinator, decided by the log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from model_tests.conformance.answers import Appended, Produced
@@ -22,17 +22,20 @@ class Producing:
     """A broker's way from a Produce request to its answer.
 
     Attributes:
+        pause: what happens once a request is verified, before its batches are appended.
         decided: the decisions on the last request.
     """
 
     profile: Profile
     partitions: Mapping[str, Partition]
     coordinator: Coordinator
+    pause: Callable[[], None]
     decided: tuple[Decision, ...] = ()
 
     def produce(self, request: Produce) -> Produced:
         """Admit each batch, verify what would open a transaction, ask the logs, and word the answers."""
         refusals = self._verify(request)
+        self.pause()
         answers = {batch.partition: self._produce(request, batch, refusals) for batch in request.batches}
         return Produced(answers, request.several)
 

@@ -128,9 +128,13 @@ class ProducerState:
         """Whether the producer has been silent for too long, by its own timestamps, and has no open transaction."""
         return not entry.in_transaction and now - entry.last_timestamp >= self.expiration_ms
 
+    def due(self, now: Timestamp) -> tuple[ProducerId, ...]:
+        """The producers that the next check forgets."""
+        return tuple(pid for pid, entry in self.producers.items() if self.is_expired(entry, now))
+
     def expire(self, now: Timestamp) -> tuple[ProducerId, ...]:
         """Forget silent producers and old verifications; the producers forgotten."""
-        expired = tuple(pid for pid, entry in self.producers.items() if self.is_expired(entry, now))
+        expired = self.due(now)
         for producer_id in expired:
             del self.producers[producer_id]
         self.verifications = {

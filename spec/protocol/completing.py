@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from spec import rules
-from spec.algebra import Term, all_of, choose, negate
+from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol.coordinator import (
     BUMPING,
     TransactionEntry,
@@ -59,6 +59,12 @@ def to_append(marker: MarkerRequest, log_end: Term) -> AppendRequest:
 def is_done(error: Term) -> Term:
     """The partition has its marker and leaves the transaction."""
     return error == ErrorCode.NONE.value
+
+
+def is_given_up(error: Term) -> Term:
+    """The partition has met something newer, and no marker of the transaction is sent any more."""
+    fenced = (ErrorCode.INVALID_PRODUCER_EPOCH.value, ErrorCode.TRANSACTION_COORDINATOR_FENCED.value)
+    return any_of(*(error == code for code in fenced))
 
 
 def prepare_complete(entry: TransactionEntry, now: Term, profile: Profile) -> Transition:

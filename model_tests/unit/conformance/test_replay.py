@@ -10,7 +10,11 @@ from model_tests.conformance.replay import run
 from model_tests.conformance.report import ConformReport
 from model_tests.unit.conformance.written import Written, accepted, init, produce, refused, session
 
-RACY = {**produce(refused("INVALID_TXN_STATE", 48)), "racy": True}
+OF_OTHERS = {
+    **produce(refused("INVALID_TXN_STATE", 48), base_sequence=7),
+    "racy_error": "verification_batching",
+    "accept_errors": ["INVALID_TXN_STATE", "OUT_OF_ORDER_SEQUENCE_NUMBER"],
+}
 WAITING = {"api": "DeleteGroups", "version": 3, "request": {}, "response": {"error": "NONE"}}
 
 
@@ -30,7 +34,7 @@ def test_every_judged_step_is_counted_once(tmp_path: Path) -> None:
     """Agreed, undecided and the distinct disagreed steps are all the steps; what is unsupported is apart."""
     file = written(
         tmp_path / "a.ndjson",
-        session(init(), produce(accepted(5)), RACY, id="one"),
+        session(init(), produce(accepted(5)), OF_OTHERS, id="one"),
         session(init(), WAITING, id="two"),
         session(init(), id="three"),
     )
