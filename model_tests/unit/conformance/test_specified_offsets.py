@@ -30,6 +30,12 @@ def begun(profile: Profile = KAFKA_3_9, *, joins: bool = False) -> OnSpecificati
     return side
 
 
+def end(side: OnSpecification, version: int = 3, *, committed: bool) -> None:
+    """End the transaction, and have its markers written."""
+    side.answer(EndTxn(version, "t0", 0, 0, committed))
+    side.settle()
+
+
 def held(offset: int, version: int = 3, epoch: int = 0, partition: str = "t-0", **claim: int | str) -> TxnOffsetCommit:
     return TxnOffsetCommit(version, "t0", 0, epoch, "g0", ((partition, offset),), **claim)  # type: ignore[arg-type]  # a claim's fields
 
@@ -55,7 +61,7 @@ def test_offsets_of_a_transaction_become_true_with_its_commit(profile: Profile, 
 
     accepted = error(side, held(9))
     waiting = (fetched(side, stable=False), fetched(side, stable=True))
-    side.answer(EndTxn(3, "t0", 0, 0, committed))
+    end(side, committed=committed)
 
     assert accepted is ErrorCode.NONE
     assert waiting == (FetchedOffset(ErrorCode.NONE, 4), UNSTABLE)
@@ -68,7 +74,7 @@ def test_a_later_commit_outside_the_transaction_holds() -> None:
     side.answer(held(9))
     side.answer(OffsetCommit(7, "g0", -1, "", (("t-0", 4),)))
 
-    side.answer(EndTxn(3, "t0", 0, 0, committed=True))
+    end(side, committed=True)
 
     assert fetched(side, stable=True) == FetchedOffset(ErrorCode.NONE, 4)
 
@@ -80,7 +86,7 @@ def test_a_restart_keeps_what_is_pending() -> None:
 
     side.answer(Restart(clean=False))
     waiting = fetched(side, stable=True)
-    side.answer(EndTxn(3, "t0", 0, 0, committed=True))
+    end(side, committed=True)
 
     assert waiting == UNSTABLE
     assert fetched(side, stable=True) == FetchedOffset(ErrorCode.NONE, 9)
@@ -167,7 +173,7 @@ def test_a_commit_of_a_client_of_version_2_joins_the_transaction_by_itself() -> 
     side.answer(InitProducerId(4, "t0"))
 
     asked, added = error(side, held(9, version=4)), error(side, held(9, version=5))
-    side.answer(EndTxn(5, "t0", 0, 0, committed=True))
+    end(side, 5, committed=True)
 
     assert (asked, added) == (ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.NONE)
     assert fetched(side, stable=True) == FetchedOffset(ErrorCode.NONE, 9)
