@@ -231,6 +231,7 @@ OF_KNOBS: Final = (
             NEWEST,
             appends_fail=True,
             waits_for_log=False,
+            outlive=NOTHING,
             bounds=Bounds(instances=2, coordinators=2, decisions=1),
         ),
         waits_for_log=True,

@@ -1,0 +1,61 @@
+"""Finite instances of the true system, each with some of what may go wrong, small enough to be searched as a whole."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from spec.systems.transactions.controls import NEAR_THE_END, NOTHING, quiet
+from spec.systems.transactions.world import Bounds, Knobs
+from spec.versions import KAFKA_3_9, NEWEST, SNAPSHOT_4_0
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A finite instance of the true system of one release.
+
+    Attributes:
+        large: it has more than a few thousand states.
+    """
+
+    name: str
+    knobs: Knobs
+    large: bool = False
+
+
+INSTANCES: Final = (
+    Instance("two transactions", quiet(NEWEST)),
+    Instance("timeouts, and leaders that fail", quiet(NEWEST, times_out=True, leaders_fail=True)),
+    Instance("records that fail", quiet(NEWEST, appends_fail=True)),
+    Instance(
+        "coordinators that fail",
+        quiet(NEWEST, appends_fail=True, bounds=Bounds(transactions=1, coordinators=2)),
+    ),
+    Instance(
+        "epochs that run out",
+        quiet(
+            NEWEST,
+            NEAR_THE_END,
+            first_epoch=NEAR_THE_END - 2,
+            times_out=True,
+            bounds=Bounds(decisions=3, producer_ids=3),
+        ),
+    ),
+    Instance(
+        "version 0, requests in order",
+        quiet(KAFKA_3_9, outlive=NOTHING, times_out=True),
+    ),
+    Instance(
+        "version 1, requests in order",
+        quiet(SNAPSHOT_4_0.under(1), outlive=NOTHING, times_out=True),
+    ),
+    Instance("one transaction on two partitions", quiet(NEWEST, bounds=Bounds(transactions=1, partitions=2))),
+    Instance("a successor", quiet(NEWEST, times_out=True, bounds=Bounds(instances=2)), large=True),
+    Instance("another coordinator", quiet(NEWEST, times_out=True, bounds=Bounds(coordinators=2)), large=True),
+    Instance("two batches", quiet(NEWEST, bounds=Bounds(batches=2)), large=True),
+    Instance("two transactions on two partitions", quiet(NEWEST, bounds=Bounds(partitions=2)), large=True),
+    Instance(
+        "version 0, a successor, requests in order",
+        quiet(KAFKA_3_9, outlive=NOTHING, times_out=True, bounds=Bounds(instances=2)),
+        large=True,
+    ),
+)
+"""Where every theorem holds in every state."""
