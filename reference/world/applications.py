@@ -5,6 +5,7 @@ from typing import Final
 from reference.broker.group_requests import NOBODY, Claim, Offsets
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import NO_NODE, CoordinatorAnswer, PendingResult
+from reference.client.partition_queue import MAX_IN_FLIGHT
 from reference.client.producer import Reply
 from reference.client.request_versions import request_versions
 from reference.client.transactional_producer import TransactionalProducer
@@ -57,6 +58,7 @@ class Applications:
             request_versions(self.profile),
             self.shape.transaction_timeout_ms,
             self.shape.delivery_timeout_ms,
+            min(MAX_IN_FLIGHT, self.profile.cached_batches),
         )
         leaders = {partition: self.brokers.leader_of(partition) for partition in self.partitions}
         instance = Instance(len(self.instances), transactional_id, producer, leaders)

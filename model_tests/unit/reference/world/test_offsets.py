@@ -191,3 +191,37 @@ def test_a_commit_of_offsets_gets_lost(world: TransactionWorld, transformer: Ins
 
     assert (ErrorCode.NONE, 3) == committed(world)
     assert 3 == pending.log_end
+
+
+# --- the two wrong orders -------------------------------------------------------------------------------------------
+
+
+def consume(world: TransactionWorld) -> Consumer:
+    """Read the first partition from where the group is."""
+    consumer = Consumer([T0])
+    world.readers.consumer_starts(consumer, GROUP)
+    world.readers.consumer_fetches(consumer, T0)
+    return consumer
+
+
+@versions
+def test_offsets_first_is_at_most_once(world: TransactionWorld, transformer: Instance) -> None:
+    """A crash after the offsets and before the output: the records are never transformed."""
+    world.readers.consumer_commits(GROUP, consume(world).consumed())
+    world.application_crashes(transformer)
+
+    assert [] == consume(world).received
+    assert () == read(world)[T1]
+
+
+@versions
+def test_output_first_is_at_least_once(world: TransactionWorld, transformer: Instance) -> None:
+    """A crash after the output and before the offsets: the records are transformed twice."""
+    for instance in (transformer, started(world, "another")):
+        world.application_begins(instance)
+        for _ in consume(world).received:
+            world.application_sends(instance, T1)
+        ended(world, instance)
+        world.application_crashes(instance)
+
+    assert 4 == len(read(world)[T1])

@@ -423,17 +423,31 @@ def test_a_leader_that_is_replaced_in_the_middle(profile: Profile) -> None:
 
 
 @versions
-def test_the_log_is_ahead_of_the_coordinators_memory(world: TransactionWorld, producer: Instance) -> None:
-    """A decision whose append timed out after it was written is found again by the next coordinator."""
+@pytest.mark.parametrize("written", [True, False], ids=["written", "not-written"])
+def test_an_append_to_the_coordinators_log_fails(world: TransactionWorld, producer: Instance, written: bool) -> None:
+    """Its memory goes back; the decision that timed out after it was written is found by the next coordinator."""
     began(world, producer)
-    world.coordinator_log_fails(0, NotEnoughReplicas(), written=True)
+    world.coordinator_log_fails(0, NotEnoughReplicas(), written=written)
     world.application_commits(producer)
     world.producer_asks(producer)
     deliver_requests(world, is_end)
     assert TransactionState.ONGOING == known(world).state
 
     world.coordinator_fails_over(0, 1)
+
+    assert known(world).state == (TransactionState.PREPARE_COMMIT if written else TransactionState.ONGOING)
     settle(world)
+    assert producer.transaction.is_committed
+    assert {T0: (b"0/0/0",), T1: (b"0/0/1",)} == read(world)
+
+
+@versions
+def test_an_append_fails_and_the_coordinator_stays(world: TransactionWorld, producer: Instance) -> None:
+    """The producer asks again, and the transaction is decided once."""
+    began(world, producer)
+    world.coordinator_log_fails(0, NotEnoughReplicas(), written=True)
+
+    ended(world, producer)
 
     assert producer.transaction.is_committed
     assert {T0: (b"0/0/0",), T1: (b"0/0/1",)} == read(world)
