@@ -4,7 +4,16 @@ import pytest
 import z3
 
 from spec.algebra import all_of, any_of, choose, implies, negate
-from spec.engines.reading_z3 import INTEGERS, WIDE, Numbers, evaluate, evaluate_record, symbolic
+from spec.engines.reading_z3 import (
+    INTEGERS,
+    WIDE,
+    Numbers,
+    evaluate,
+    evaluate_record,
+    fitted,
+    symbolic,
+    without_integers,
+)
 from spec.protocol.append import append
 from spec.protocol.records import AppendRequest, ProducerEntry, build, flatten, scalars
 from spec.versions import NEWEST
@@ -65,3 +74,29 @@ def test_a_symbolic_record_has_a_constant_for_each_scalar() -> None:
     request = symbolic(AppendRequest, prefix="asked.")
 
     assert ["asked." + name for name, _ in scalars(AppendRequest)] == [str(term) for _, term in flatten(request)]
+
+
+def test_a_choice_of_numbers_takes_the_width_of_what_it_stands_beside() -> None:
+    """Python's numbers have none of their own."""
+    first, second, wide = z3.Bool("first"), z3.Bool("second"), z3.BitVec("wide", 5)
+
+    mixed = choose(first, wide, choose(second, 2, 3))
+
+    assert z3.BitVecSort(5) == mixed.sort()
+    assert z3.BitVecSort(5) == fitted(choose(first, 1, 0), wide.sort()).sort()
+    assert wide is fitted(wide, wide.sort())
+
+
+@pytest.mark.parametrize("compared", [lambda a, b: a == b, lambda a, b: a < b, lambda a, b: a >= b])
+def test_comparing_choices_is_choosing_comparisons(compared: object) -> None:
+    """The formula has no integer left, and is the same for every value of the conditions."""
+    facts = [z3.Bool(name) for name in "abc"]
+    left, right = choose(facts[0], 1000, choose(facts[1], -1, 4)), choose(facts[2], choose(facts[0], 4, 7), -1)
+    formula = any_of(compared(left, right), all_of(facts[1], left == 4))  # type: ignore[operator]
+
+    rewritten = without_integers(formula)
+
+    solver = z3.Solver()
+    solver.add(negate(rewritten == formula))
+    assert z3.unsat == solver.check()
+    assert "1000" not in str(rewritten)

@@ -1,8 +1,9 @@
 import pytest
+import z3
 
 from spec.systems.idempotence.stream import Knobs
 from spec.systems.idempotence.system import idempotence, sizes
-from spec.systems.language import State, pick, rewrite, update
+from spec.systems.language import State, always, either, pick, rewrite, update
 
 
 def square(number: int) -> int:
@@ -36,6 +37,20 @@ def test_a_state_knows_only_its_own_functions() -> None:
         state.but(cube=square)
     with pytest.raises(AttributeError, match="cube"):
         _ = state.cube
+
+
+def test_one_of_two_states_differs_where_they_do() -> None:
+    """What both have is not touched; with a fact of Python nothing is built."""
+    before = State({"square": square, "height": always(1)})
+    after = before.but(height=always(2))
+    fact = z3.Bool("fact")
+
+    chosen = either(fact, after, before)
+
+    assert either(True, after, before) is after
+    assert either(False, after, before) is before
+    assert chosen.square is square
+    assert chosen.height(0).eq(z3.If(fact, z3.IntVal(2), z3.IntVal(1)))
 
 
 def test_claims_and_actions_are_found_by_name() -> None:
