@@ -62,8 +62,13 @@ def outcome_stays(before: StateValue | None, after: StateValue | None) -> bool:
 
 
 def may_be_taken_back(before: StateValue | None, after: StateValue | None) -> bool:
-    """Whether a coordinator may go on as if a record had not been appended: neither outcome nor epoch falls back."""
+    """Whether a coordinator may go on as if a record had not been appended: neither outcome nor epoch falls back.
+
+    A client whose partition could not be added does not commit without it.
+    """
     if before is None or after is None or before.producer_id != after.producer_id:
+        return False
+    if after.state == TransactionState.PREPARE_COMMIT.value and not before.partitions <= after.partitions:
         return False
     return outcome_stays(before, after) and after.producer_epoch >= before.producer_epoch
 

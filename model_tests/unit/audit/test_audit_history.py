@@ -1,0 +1,169 @@
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from model_tests.cli import app
+from model_tests.reports import NOTHING_JUDGED, BadInput
+from model_tests.traces.audit import run, run_here
+from model_tests.traces.audit_history import Told, read_history
+from model_tests.traces.audit_recordings import KAFKA_3_9, journal
+from model_tests.unit.audit.test_audit_transactions import A, B, C, begun, found
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
+
+PRODUCER = {"ev": "producer", "p": "one", "tid": "tx"}
+
+
+def told(events: list[dict[str, Any]], path: Path) -> str:
+    """A journal of these events."""
+    with gzip.open(path, "wt") as file:
+        file.writelines(json.dumps(event) + "\n" for event in events)
+    return str(path)
+
+
+def begin(number: int) -> dict[str, Any]:
+    return {"ev": "begin", "p": "one", "txn": number, "ok": True}
+
+
+def ack(number: int | None, partition: tuple[str, int], offset: int) -> dict[str, Any]:
+    return {"ev": "ack", "p": "one", "txn": number, "topic": partition[0], "part": partition[1], "off": offset}
+
+
+def ended(number: int, how: str, ok: bool = True) -> dict[str, Any]:
+    return {"ev": how, "p": "one", "txn": number, "ok": ok}
+
+
+def both() -> list[dict[str, Any]]:
+    """What the client of the two transactions of `begun` saw."""
+    return [
+        PRODUCER,
+        begin(1),
+        *(ack(1, partition, 0) for partition in (A, B, C)),
+        ended(1, "commit"),
+        begin(2),
+        *(ack(2, partition, 2) for partition in (A, B, C)),
+        ended(2, "abort"),
+    ]
+
+
+def judged(tmp_path: Path, cluster: Cluster, events: list[dict[str, Any]]) -> list[tuple[str, str, int]]:
+    directory = cluster.write(tmp_path / "logs")
+    return found(run_here([directory], history=told(events, tmp_path / "journal.gz")))
+
+
+def test_a_true_journal_holds(tmp_path: Path) -> None:
+    """What was committed is visible, what was aborted is not; every acknowledgement is counted."""
+    directory = begun().write(tmp_path / "logs")
+
+    report = run_here([directory], history=told(both(), tmp_path / "journal.gz"))
+
+    assert found(report) == []
+    assert report.history.fates == {"commit: visible": 3, "abort: aborted": 3}
+    assert report.judged()["txn.client_verdict"] == 6
+
+
+@pytest.mark.parametrize(
+    ("event", "place", "offset"),
+    [(5, "a-0", 0), (10, "a-0", 2)],
+    ids=["abort that is committed", "commit that is aborted"],
+)
+def test_another_outcome_than_the_client_was_told_is_found(tmp_path: Path, event: int, place: str, offset: int) -> None:
+    """At the first acknowledged record of the transaction."""
+    events = both()
+    events[event] = {**events[event], "ev": "abort" if events[event]["ev"] == "commit" else "commit"}
+
+    assert judged(tmp_path, begun(), events) == [("txn.client_verdict", place, offset)]
+
+
+def test_an_acknowledged_record_that_is_not_there_is_found(tmp_path: Path) -> None:
+    """A commit that the client saw, with a record beyond the end of the log."""
+    events = both()
+    events.insert(5, ack(1, B, 40))
+
+    assert judged(tmp_path, begun(), events) == [("txn.client_verdict", "b-0", 40)]
+
+
+def test_an_offset_acknowledged_twice_is_found(tmp_path: Path) -> None:
+    """Two records cannot be at one offset."""
+    events = [*both(), begin(3), ack(3, A, 2), ended(3, "abort")]
+
+    assert judged(tmp_path, begun(), events) == [("seq.exactly_once", "a-0", 2)]
+
+
+def test_an_unknown_outcome_is_one_outcome(tmp_path: Path) -> None:
+    """The client may be told nothing, but its records may not be divided."""
+    cluster = begun()
+    cluster.add("tx", A, B)
+    cluster.send("tx", A)
+    cluster.send("tx", B)
+    cluster.prepare("tx", COMMIT)
+    cluster.mark("tx", A)
+    cluster.mark("tx", B, outcome=ABORT)
+    cluster.coordinator.clear()
+    events = [*both(), begin(3), ack(3, A, 4), ack(3, B, 4), ended(3, "commit", ok=False)]
+
+    assert judged(tmp_path, cluster, events) == [("txn.atomic", "a-0", 4)]
+
+
+def test_names_and_numbers_may_be_used_again(tmp_path: Path) -> None:
+    """A new producer, and a new begin, leave what came before with an unknown outcome."""
+    events = [PRODUCER, begin(1), ack(1, A, 0), begin(1), ack(1, A, 2), ended(1, "abort"), PRODUCER, ack(1, A, 3)]
+
+    attempts = read_history(told(events, tmp_path / "journal.gz")).attempts
+
+    assert [one.told for one in attempts] == [Told.UNKNOWN, Told.ABORTED, Told.UNKNOWN]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "expected"),
+    [([0], []), ([0, 2], [("lso.read_committed", "a-0", 2)]), ([], [("lso.read_committed", "a-0", 0)]), ([0, 0], None)],
+    ids=["exactly", "an aborted one", "one left out", "one twice"],
+)
+def test_a_reader_receives_exactly_the_visible_records(
+    tmp_path: Path, offsets: list[int], expected: list[tuple[str, str, int]] | None
+) -> None:
+    """Neither more, nor less, nor twice."""
+    received = [["b", 0, 0], ["c", 0, 0], *(["a", 0, offset] for offset in offsets)]
+    if not offsets:
+        received.append(["a", 0, 9_999])
+        expected = [("lso.read_committed", "a-0", 0), ("lso.read_committed", "a-0", 9_999)]
+    path = tmp_path / "received.ndjson"
+    path.write_text("".join(json.dumps(one) + "\n" for one in received))
+
+    report = run_here([begun().write(tmp_path / "logs")], received=str(path))
+
+    assert found(report) == ([("lso.read_committed", "a-0", 0)] if expected is None else expected)
+
+
+@pytest.mark.parametrize("content", ["{}\n", "[1]\n", "no json\n", '{"ev": "ack", "p": "one"}\n'])
+def test_a_file_that_is_no_journal_is_one_line(tmp_path: Path, content: str) -> None:
+    """With the line where it stops being one."""
+    (tmp_path / "journal").write_text(content)
+
+    with pytest.raises(BadInput, match="line 1"):
+        read_history(str(tmp_path / "journal"))
+
+
+def test_a_journal_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    """Before anything is read."""
+    begun().write(tmp_path / "logs")
+
+    result = CliRunner().invoke(app, ["audit", str(tmp_path / "logs"), "--history", str(tmp_path / "none.gz")])
+
+    assert result.exit_code == NOTHING_JUDGED
+    assert result.output.count("\n") == 1
+
+
+@pytest.mark.xdist_group("spark")
+def test_spark_judges_a_recorded_journal_like_this_process(recordings: Path) -> None:
+    """Every commit that a real client saw is committed, every abort aborted."""
+    there = run([recordings / KAFKA_3_9], master="local[2]", history=journal(KAFKA_3_9))
+    here = run_here([recordings / KAFKA_3_9], history=journal(KAFKA_3_9))
+
+    assert found(there) == []
+    assert there.history == here.history
+    assert there.history.judged == 244_424
+    assert there.transactions.counts == here.transactions.counts

@@ -1,0 +1,426 @@
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from model_tests.reports import HOLDS, VIOLATED
+from model_tests.traces.audit import run_here
+from model_tests.traces.audit_findings import Finding, Severity
+from model_tests.traces.audit_log import audit_log, surroundings
+from model_tests.traces.audit_recordings import DEFECTS, KAFKA_3_9, UNREGISTERED, defects
+from model_tests.traces.audit_report import AuditReport
+from model_tests.traces.audit_wire import decode, encode
+from model_tests.traces.kafka_log_folders import list_logs
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, Cluster
+from reference.broker.transaction_metadata import TopicPartition
+from reference.broker.transaction_record import by_topic
+from spec.vocabulary import Epoch, TransactionState
+
+A, B, C = ("a", 0), ("b", 0), ("c", 0)
+OFFSETS = ("__consumer_offsets", 0)
+Story = Callable[[Cluster], None]
+
+
+def found(report: AuditReport) -> list[tuple[str, str, int]]:
+    """Rule, partition and offset of everything that is no mere doubt."""
+    return [
+        (finding.rule.id, f"{one.topic}-{one.partition}", finding.offset)
+        for one, finding in report.findings
+        if finding.severity in (Severity.VIOLATION, Severity.SUSPICIOUS)
+    ]
+
+
+def only(report: AuditReport) -> Finding:
+    """The one finding there is."""
+    ((_, finding),) = report.findings
+    return finding
+
+
+def begun(version: int = 0) -> Cluster:
+    """A producer that has done two transactions over three partitions already."""
+    cluster = Cluster(version)
+    cluster.init("tx", 7)
+    cluster.transaction("tx", [A, B, C])
+    cluster.transaction("tx", [A, B, C], ABORT)
+    return cluster
+
+
+def ended(cluster: Cluster, *partitions: tuple[str, int]) -> None:
+    """Prepare and Complete of a transaction with data, with markers on these partitions only."""
+    cluster.add("tx", A, B, C)
+    for partition in (A, B, C):
+        cluster.send("tx", partition)
+    cluster.prepare("tx", COMMIT)
+    cluster.mark("tx", *partitions)
+    cluster.complete("tx")
+
+
+def fenced(cluster: Cluster) -> None:
+    """A second instance fences the first, whose abort raises the epoch under every version."""
+    cluster.add("tx", A)
+    cluster.send("tx", A)
+    cluster.prepare("tx", ABORT, fenced=True)
+    cluster.mark("tx", A)
+    cluster.complete("tx")
+    cluster.init("tx", 7, cluster.values["tx"].epoch + 1)
+    cluster.transaction("tx", [A, B])
+
+
+def empty(cluster: Cluster) -> None:
+    """Registered and never written to."""
+    cluster.add("tx", A, B)
+    cluster.prepare("tx", COMMIT)
+    cluster.mark("tx", A, B)
+    cluster.complete("tx")
+
+
+def resent(cluster: Cluster) -> None:
+    """A marker is sent again, since its answer was lost."""
+    cluster.add("tx", A)
+    cluster.send("tx", A)
+    cluster.prepare("tx", COMMIT)
+    cluster.mark("tx", A, A)
+    cluster.complete("tx")
+
+
+def in_flight(cluster: Cluster) -> None:
+    """Prepared, with one marker still on its way."""
+    cluster.add("tx", A, B)
+    cluster.send("tx", A)
+    cluster.send("tx", B)
+    cluster.prepare("tx", COMMIT)
+    cluster.mark("tx", A)
+
+
+def still_open(cluster: Cluster) -> None:
+    """Not ended yet."""
+    cluster.add("tx", A, B)
+    cluster.send("tx", A)
+
+
+def upgraded(cluster: Cluster) -> None:
+    """From here on every end of a transaction raises the epoch."""
+    cluster.version = 2
+    cluster.init("tx", 7, cluster.values["tx"].epoch + 1)
+    cluster.transaction("tx", [A, B, C])
+    cluster.transaction("tx", [A, C], ABORT)
+
+
+@pytest.mark.parametrize("version", [0, 2])
+@pytest.mark.parametrize("story", [fenced, empty, resent, in_flight, still_open, upgraded])
+def test_what_may_happen_is_no_finding(tmp_path: Path, version: int, story: Story) -> None:
+    """Fences, empty transactions, repeated markers, transactions under way, several regimes in one log."""
+    cluster = begun(version)
+    story(cluster)
+
+    report = run_here([cluster.write(tmp_path)])
+
+    assert report.findings == ()
+    assert report.exit_code == HOLDS
+    assert report.transactions.missing == {}
+
+
+def torn(cluster: Cluster) -> None:
+    cluster.add("tx", A, B, C)
+    for partition in (A, B, C):
+        cluster.send("tx", partition)
+    cluster.prepare("tx", COMMIT)
+    cluster.mark("tx", A, C)
+    cluster.mark("tx", B, outcome=ABORT)
+    cluster.complete("tx")
+
+
+def unmarked(cluster: Cluster) -> None:
+    ended(cluster, A, C)
+
+
+def unmarked_in_between(cluster: Cluster) -> None:
+    ended(cluster, A, C)
+    cluster.transaction("tx", [A, B, C])
+
+
+def twice(cluster: Cluster) -> None:
+    cluster.add("tx", B)
+    cluster.send("tx", B)
+    cluster.prepare("tx", COMMIT)
+    cluster.mark("tx", B)
+    cluster.mark("tx", B, outcome=ABORT)
+    cluster.complete("tx")
+
+
+def late(cluster: Cluster) -> None:
+    cluster.send("tx", B)
+
+
+def unregistered(cluster: Cluster) -> None:
+    cluster.add("tx", A)
+    cluster.send("tx", A)
+    cluster.send("tx", B)
+    cluster.prepare("tx", COMMIT)
+    cluster.mark("tx", A, B)
+    cluster.complete("tx")
+
+
+def against_the_log(cluster: Cluster) -> None:
+    cluster.add("tx", B)
+    cluster.send("tx", B)
+    cluster.prepare("tx", COMMIT)
+    cluster.mark("tx", B, outcome=ABORT)
+    cluster.complete("tx")
+
+
+def stray(cluster: Cluster) -> None:
+    cluster.now += 1000
+    cluster.mark("tx", B, outcome=COMMIT)
+
+
+def wrong_regime(cluster: Cluster) -> None:
+    cluster.add("tx", B)
+    cluster.send("tx", B)
+    cluster.prepare("tx", COMMIT)
+    cluster.mark("tx", B, epoch=cluster.values["tx"].epoch + 1)
+    cluster.complete("tx")
+
+
+def by_a_zombie(cluster: Cluster) -> None:
+    old = cluster.values["tx"].epoch
+    fenced(cluster)
+    cluster.send("tx", B, epoch=old)
+
+
+@pytest.mark.parametrize(
+    ("story", "version", "expected"),
+    [
+        (torn, 0, ("txn.atomic", "b-0", 5)),
+        (torn, 2, ("txn.atomic", "b-0", 5)),
+        (against_the_log, 0, ("txn.one_outcome", "b-0", 5)),
+        (unmarked, 0, ("txn.marker_once", "b-0", 4)),
+        (unmarked, 2, ("txn.marker_once", "b-0", 4)),
+        (unmarked_in_between, 0, ("txn.marker_once", "b-0", 4)),
+        (unmarked_in_between, 2, ("txn.marker_once", "b-0", 4)),
+        (twice, 0, ("txn.one_outcome", "b-0", 6)),
+        (twice, 2, ("txn.one_outcome", "b-0", 6)),
+        (late, 0, ("txn.registered_before_data", "b-0", 4)),
+        (late, 2, ("txn.registered_before_data", "b-0", 4)),
+        (unregistered, 0, ("txn.registered_before_data", "b-0", 4)),
+        (unregistered, 2, ("txn.registered_before_data", "b-0", 4)),
+        (stray, 0, ("txn.marker_once", "b-0", 4)),
+        (wrong_regime, 0, ("txn.marker_once", "b-0", 5)),
+        (wrong_regime, 2, ("txn.marker_once", "b-0", 5)),
+        (by_a_zombie, 0, ("fence.stale_epoch", "b-0", 6)),
+    ],
+)
+def test_what_must_not_happen_is_found_at_its_offset(
+    tmp_path: Path, story: Story, version: int, expected: tuple[str, str, int]
+) -> None:
+    """One cause, one finding: the rule, the partition, the first offset that shows it."""
+    cluster = begun(version)
+    story(cluster)
+
+    report = run_here([cluster.write(tmp_path)])
+
+    assert found(report) == [expected]
+    assert report.exit_code == VIOLATED
+    assert only(report).transactional_id == "tx"
+    assert only(report).step != ""
+
+
+@pytest.mark.parametrize("story", [unmarked, late])
+def test_a_hanging_transaction_comes_with_the_command_that_ends_it(tmp_path: Path, story: Story) -> None:
+    """With topic, partition and start offset; it is printed, never run."""
+    cluster = begun()
+    story(cluster)
+
+    report = run_here([cluster.write(tmp_path)])
+
+    assert "kafka-transactions.sh" in only(report).remedy
+    assert "abort --topic b --partition 0 --start-offset 4" in only(report).remedy
+
+
+@pytest.mark.parametrize("registered", [True, False])
+def test_offsets_without_the_outcome_of_their_outputs_are_named(tmp_path: Path, registered: bool) -> None:
+    """The outputs are committed; the offsets have no marker, or never joined the transaction."""
+    cluster = begun()
+    cluster.add("tx", *((A, OFFSETS) if registered else (A,)))
+    cluster.send("tx", A)
+    cluster.send("tx", OFFSETS)
+    cluster.prepare("tx", COMMIT)
+    cluster.mark("tx", A)
+    cluster.complete("tx")
+
+    report = run_here([cluster.write(tmp_path)])
+
+    assert found(report) == [("offsets.atomic", "__consumer_offsets-0", 0)]
+
+
+def test_without_the_coordinators_log_an_open_transaction_is_undecided(tmp_path: Path) -> None:
+    """Whether it hangs is not in the partitions; what is missing is named."""
+    cluster = begun()
+    late(cluster)
+    cluster.coordinator.clear()
+
+    report = run_here([cluster.write(tmp_path)])
+
+    assert report.findings == ()
+    (opened,) = report.transactions.unknown_open
+    assert (opened.place.name, opened.run.first_offset) == ("b-0", 4)
+    assert any("coordinator's log" in why for why in report.transactions.missing)
+
+
+def test_an_epoch_raised_once_has_one_outcome_even_without_the_coordinators_log(tmp_path: Path) -> None:
+    """Under version 2 every marker epoch ends one transaction only."""
+    cluster = begun(2)
+    torn(cluster)
+    cluster.coordinator.clear()
+
+    report = run_here([cluster.write(tmp_path)])
+
+    assert found(report) == [("txn.atomic", "b-0", 5)]
+
+
+def test_a_log_whose_end_is_lost_is_not_blamed_for_its_last_marker(tmp_path: Path) -> None:
+    """The recovery point says that there was more; the finding is a doubt."""
+    cluster = begun()
+    unmarked(cluster)
+    directory = cluster.write(tmp_path)
+    (directory / "recovery-point-offset-checkpoint").write_text("0\n1\nb 0 9\n")
+
+    report = run_here([directory])
+
+    assert found(report) == []
+    assert "the end of its log is missing" in report.transactions.missing
+
+
+def changed(cluster: Cluster, state: TransactionState, epoch: int | None = None) -> None:
+    """One record more, with another state and perhaps another epoch."""
+    value = cluster.values["tx"]
+    used = value.epoch if epoch is None else Epoch(epoch)
+    cluster.record("tx", replace(value, status=state.value, epoch=used))
+
+
+def completed_without_prepare(cluster: Cluster) -> None:
+    cluster.add("tx", A)
+    changed(cluster, STATES.COMPLETE_COMMIT)
+
+
+def outcome_turned(cluster: Cluster) -> None:
+    cluster.add("tx", A)
+    cluster.prepare("tx", ABORT)
+    changed(cluster, STATES.COMPLETE_COMMIT)
+
+
+def prepared_twice(cluster: Cluster) -> None:
+    cluster.add("tx", A)
+    cluster.prepare("tx", COMMIT)
+    changed(cluster, STATES.PREPARE_ABORT)
+
+
+def epoch_falls(cluster: Cluster) -> None:
+    cluster.init("tx", 7, 1)
+    changed(cluster, STATES.EMPTY, 0)
+
+
+def epoch_raised_by_a_commit(cluster: Cluster) -> None:
+    cluster.add("tx", A)
+    changed(cluster, STATES.PREPARE_COMMIT, 1)
+
+
+def partition_dropped(cluster: Cluster) -> None:
+    cluster.add("tx", A, B)
+    only_a = replace(cluster.values["tx"], partitions=by_topic([TopicPartition(*A)]))
+    cluster.record("tx", replace(only_a, status=STATES.PREPARE_COMMIT.value))
+
+
+def expired_while_open(cluster: Cluster) -> None:
+    cluster.add("tx", A)
+    cluster.record("tx", None)
+
+
+@pytest.mark.parametrize(
+    ("story", "rule"),
+    [
+        (completed_without_prepare, "txn.legal_transition"),
+        (outcome_turned, "txn.one_outcome"),
+        (prepared_twice, "txn.one_outcome"),
+        (epoch_falls, "fence.epoch_monotone"),
+        (epoch_raised_by_a_commit, "txn.legal_transition"),
+        (partition_dropped, "txn.legal_transition"),
+        (expired_while_open, "txn.legal_transition"),
+    ],
+)
+def test_a_broken_history_of_an_id_is_found_at_its_record(tmp_path: Path, story: Story, rule: str) -> None:
+    """Each change of state is held against the coordinator's decisions."""
+    cluster = begun()
+    story(cluster)
+    last = len(cluster.coordinator) - 1
+
+    report = run_here([cluster.write(tmp_path)])
+
+    assert found(report) == [(rule, "__transaction_state-0", last)]
+
+
+def test_values_of_unknown_versions_are_skipped_and_named(tmp_path: Path) -> None:
+    """What they change is a doubt, and nothing is held against the id's transactions."""
+    cluster = begun()
+    cluster.add("tx", A)
+    cluster.send("tx", A)
+    cluster.record("tx", None, content=b"\x00\x07rest")
+
+    report = run_here([cluster.write(tmp_path)])
+
+    (finding,) = [finding for _, finding in report.findings]
+    assert finding.severity is Severity.UNDECIDED
+    assert "value of version 7" in finding.message
+
+
+def test_a_damaged_value_is_damage(tmp_path: Path) -> None:
+    """Its place is named, the rest is judged."""
+    cluster = begun()
+    cluster.record("tx", None, content=b"\x00\x00rest")
+
+    report = run_here([cluster.write(tmp_path)])
+
+    (bad,) = report.damage
+    assert "damaged value" in bad.message
+    assert report.transactions.counts == {"committed": 1, "aborted": 1}
+
+
+def test_every_defect_of_the_recordings_is_found_and_nothing_else(recordings: Path) -> None:
+    """At its offset, by one of its rules; those that need the coordinator's log too."""
+    report = run_here([recordings / DEFECTS])
+
+    by_case: dict[str, list[Finding]] = {}
+    for one, finding in report.findings:
+        if finding.severity in (Severity.VIOLATION, Severity.SUSPICIOUS):
+            by_case.setdefault(Path(one.path).parent.name, []).append(finding)
+    expected = {case.case: case for case in defects(recordings) if case.rules}
+    assert by_case.keys() == expected.keys()
+    for name, case in expected.items():
+        (finding,) = by_case[name]
+        assert (finding.offset, finding.producer_id) == (case.offset, case.producer_id), name
+        assert finding.rule.id in case.rules
+
+
+def test_the_recorded_transactions_are_what_they_were(recordings: Path) -> None:
+    """In 3.9.0 one is open and nothing is wrong; the build of 4.0 has its known defect, and no other."""
+    old = run_here([recordings / KAFKA_3_9])
+    new = run_here([recordings / "kafka-4.0-tv2"])
+
+    assert found(old) == []
+    assert old.transactions.counts == {"committed": 789, "aborted": 323, "open": 1}
+    (opened,) = [one for one in old.transactions.judged if one.status == "open"]
+    assert (opened.one.known.producer_id, len(opened.one.open)) == (1017, 6)
+    assert {(name, offset) for _, name, offset in found(new)} == {(name, offset) for _, name, offset in UNREGISTERED}
+
+
+def test_what_a_task_sends_is_what_it_found(tmp_path: Path) -> None:
+    """Summaries and histories come back the same from their wire form."""
+    cluster = begun(2)
+    unmarked(cluster)
+    for log in list_logs([str(cluster.write(tmp_path))]).logs:
+        verdict, damage = audit_log(log, surroundings(log))
+
+        again = decode(encode(verdict, damage))
+
+        assert again == (verdict, damage)

@@ -1,0 +1,137 @@
+"""A broker's log directory for tests, told as the story of its transactions, written with the reference's bytes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from reference.broker.transaction_metadata import TopicPartition
+from reference.broker.transaction_record import TransactionValue, by_topic, encode_key
+from reference.log.batch import RecordBatch, blank_batch, data_batch, marker_batch
+from reference.log.record import Record
+from spec.vocabulary import ABSENT, ControlType, Epoch, LeaderEpoch, Offset, ProducerId, Timestamp, TransactionState
+
+COMMIT, ABORT = ControlType.COMMIT, ControlType.ABORT
+STATES = TransactionState
+Name = tuple[str, int]
+
+
+@dataclass(slots=True)
+class Cluster:
+    """What each partition and the coordinator append; time goes on by 10 ms with every record.
+
+    Attributes:
+        version: transaction version, 0 or 2.
+    """
+
+    version: int = 0
+    now: int = 1_000_000
+    logs: dict[Name, list[RecordBatch]] = field(default_factory=dict)
+    coordinator: list[RecordBatch] = field(default_factory=list)
+    values: dict[str, TransactionValue] = field(default_factory=dict)
+    sequences: dict[tuple[Name, int, int], int] = field(default_factory=dict)
+
+    def init(self, name: str, producer_id: int, epoch: int = 0) -> None:
+        """InitProducerId."""
+        value = TransactionValue(
+            1 if self.version else 0,
+            ProducerId(producer_id),
+            Epoch(epoch),
+            60_000,
+            STATES.EMPTY.value,
+            None,
+            Timestamp(self.now),
+            Timestamp(ABSENT),
+        )
+        self.record(name, value)
+
+    def add(self, name: str, *partitions: Name) -> None:
+        """AddPartitionsToTxn."""
+        old = self.values[name]
+        ongoing = old.status == STATES.ONGOING.value
+        started = old.started_ms if ongoing else Timestamp(self.now)
+        listed = {TopicPartition(*partition) for partition in partitions}
+        if ongoing:
+            listed |= {TopicPartition(each.topic, n) for each in old.partitions or () for n in each.partitions}
+        new = replace(old, status=STATES.ONGOING.value, partitions=by_topic(listed), started_ms=started)
+        self.record(name, replace(new, client_version=0))
+
+    def prepare(self, name: str, outcome: ControlType, *, fenced: bool = False) -> None:
+        """EndTxn, or the coordinator's own abort."""
+        old = self.values[name]
+        state = STATES.PREPARE_COMMIT if outcome == COMMIT else STATES.PREPARE_ABORT
+        rises = self.version == 2 or fenced
+        new = replace(old, status=state.value, epoch=Epoch(old.epoch + rises), client_version=self.version)
+        self.record(name, new)
+
+    def complete(self, name: str) -> None:
+        """All markers are written."""
+        old = self.values[name]
+        self.record(name, replace(old, status=old.status + 2, partitions=()))
+
+    def record(self, name: str, value: TransactionValue | None, content: bytes | None = None) -> None:
+        """One record of the coordinator's log, its leader at epoch 0."""
+        self.now += 10
+        if value is not None:
+            self.values[name] = value = replace(value, updated_ms=Timestamp(self.now))
+        encoded = content if content is not None else value.encode() if value is not None else None
+        batch = data_batch([Record(0, 0, encode_key(name), encoded)], timestamp=self.now)
+        self.coordinator.append(batch)
+
+    def send(self, name: str, partition: Name, records: int = 1, *, epoch: int | None = None) -> None:
+        """Transactional data of the id's producer."""
+        value = self.values[name]
+        used = value.epoch if epoch is None else epoch
+        key = (partition, value.producer_id, used)
+        sequence = self.sequences.get(key, 0)
+        self.sequences[key] = sequence + records
+        self._append(
+            partition,
+            blank_batch(
+                records,
+                producer_id=value.producer_id,
+                epoch=used,
+                base_sequence=sequence,
+                timestamp=self.now,
+                transactional=True,
+            ),
+        )
+
+    def mark(self, name: str, *partitions: Name, outcome: ControlType | None = None, epoch: int | None = None) -> None:
+        """Markers as the Prepare record says, or otherwise."""
+        value = self.values[name]
+        decided = COMMIT if value.status == STATES.PREPARE_COMMIT.value else ABORT
+        kind = decided if outcome is None else outcome
+        for partition in partitions:
+            self.now += 1
+            used = value.epoch if epoch is None else epoch
+            self._append(partition, marker_batch(value.producer_id, used, kind, 0, self.now))
+
+    def transaction(self, name: str, partitions: Iterable[Name], outcome: ControlType = COMMIT) -> None:
+        """A whole one, as it should be."""
+        listed = list(partitions)
+        self.add(name, *listed)
+        for partition in listed:
+            self.send(name, partition)
+        self.prepare(name, outcome)
+        self.mark(name, *listed)
+        self.complete(name)
+
+    def _append(self, partition: Name, batch: RecordBatch) -> None:
+        self.logs.setdefault(partition, []).append(batch)
+
+    def write(self, directory: Path) -> Path:
+        """All logs, the coordinator's last; each in one segment."""
+        for (topic, number), batches in self.logs.items():
+            _write(directory / f"{topic}-{number}", batches)
+        if self.coordinator:
+            _write(directory / "__transaction_state-0", self.coordinator)
+        return directory
+
+
+def _write(folder: Path, batches: list[RecordBatch]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    offset, content = 0, b""
+    for batch in batches:
+        content += batch.at(Offset(offset), LeaderEpoch(0)).encode()
+        offset += batch.last_offset_delta + 1
+    (folder / f"{0:020}.log").write_bytes(content)
