@@ -6,7 +6,7 @@ their coordinators: what is in them is taken to be replicated.
 
 from collections.abc import Callable
 
-from reference.broker.coordinator_errors import CoordinatorNotAvailable
+from reference.broker.coordinator_errors import CoordinatorNotAvailable, NotCoordinator
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_log import OffsetsTopic
 from reference.broker.ids import BlockAllocator, ProducerIdManager
@@ -95,12 +95,21 @@ class Brokers:
             return self.group_leaders.get(self.offsets.number_of(key))
         return self.log_leaders.get(self.log.partition_of(key))
 
-    def found_coordinator(self, kind: CoordinatorType, key: str) -> CoordinatorAnswer:
-        """The answer to FindCoordinator."""
-        node = self.coordinator_of(kind, key)
+    def found_coordinator(self, asked: int, kind: CoordinatorType, key: str) -> CoordinatorAnswer:
+        """The answer to FindCoordinator of one node: itself, as long as it takes itself for the coordinator."""
+        node = asked if self._takes_itself_for(asked, kind, key) else self.coordinator_of(kind, key)
         if node is None:
             return CoordinatorAnswer(CoordinatorNotAvailable.code)
         return CoordinatorAnswer(node=node)
+
+    def _takes_itself_for(self, node: int, kind: CoordinatorType, key: str) -> bool:
+        if kind is CoordinatorType.GROUP:
+            return False
+        try:
+            self.nodes[node].transactions.states.epoch_of(key)
+        except NotCoordinator:
+            return False
+        return True
 
     # --- coordinators come and go -----------------------------------------------------------------------------
 

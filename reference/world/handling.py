@@ -117,7 +117,7 @@ class Handling:
         if denied is not ErrorCode.NONE:
             self._answer(request, refused_answer(asked, denied))
         elif isinstance(asked, FindCoordinator):
-            self._answer(request, self.brokers.found_coordinator(asked.coordinator, asked.key))
+            self._answer(request, self.brokers.found_coordinator(request.node, asked.coordinator, asked.key))
         elif isinstance(asked, TxnOffsetCommit):
             self._receive_offsets(request, asked)
         else:

@@ -13,18 +13,18 @@ PAUSE_MS: Final = 20
 
 def settle(world: TransactionWorld, rounds: int = ROUNDS) -> bool:
     """Deliver, answer, replicate and complete; whether everything came to its end within the rounds."""
-    for _ in range(rounds):
+    for turn in range(rounds):
         if not busy(world):
             return True
         world.clock.advance(PAUSE_MS)
-        play(world)
+        play(world, turn % world.shape.nodes)
     return not busy(world)
 
 
-def play(world: TransactionWorld) -> None:
-    """One round: everybody does what can be done."""
+def play(world: TransactionWorld, node: int = 0) -> None:
+    """One round: everybody does what can be done; what any node can answer is asked of `node`."""
     for instance in living(world):
-        send_all(world, instance)
+        send_all(world, instance, node)
     for request in tuple(world.wires.requests.in_transit):
         world.broker_receives(request)
     for node in range(world.shape.nodes):
@@ -36,11 +36,11 @@ def play(world: TransactionWorld) -> None:
         world.sender_receives(response)
 
 
-def send_all(world: TransactionWorld, instance: Instance) -> None:
+def send_all(world: TransactionWorld, instance: Instance, node: int) -> None:
     """A producer sends whatever it may."""
     world.producer_ticks(instance)
     if instance.producer.may_poll():
-        world.producer_asks(instance)
+        world.producer_asks(instance, node)
     for partition in world.sendable(instance):
         while partition in world.sendable(instance):
             world.producer_sends(instance, partition)

@@ -119,7 +119,7 @@ def test_prepare_without_an_answer(world: TransactionWorld, producer: Instance, 
     deliver_requests(world, is_end)
     world.reply_is_lost(world.wires.replies.in_transit[0])
 
-    world.coordinator_fails_over(0, 1)
+    replaced(world)
     settle(world)
 
     assert commit == producer.transaction.is_committed
@@ -154,6 +154,31 @@ def test_a_zombie_coordinator_cannot_decide(world: TransactionWorld, producer: I
 
     assert TransactionState.ONGOING == known(world).state
     settle(world)
+    assert VISIBLE[True] == read(world)
+
+
+@pytest.mark.parametrize("profile", BY_VERSION[:2], ids=BY_VERSION_IDS[:2])
+def test_a_zombie_coordinator_promises_what_it_cannot_keep(world: TransactionWorld, producer: Instance) -> None:
+    """Under versions 0 and 1 a zombie takes the end of a transaction for that of the one before, and says yes.
+
+    A limit of these versions: the reader never sees what the producer was told is committed.
+    """
+    ended(world, producer)
+    world.coordinator_fails_over(0, 1)
+    began(world, producer, T0)
+    world.application_commits(producer)
+    world.producer_asks(producer)
+    world.request_is_lost(world.wires.requests.in_transit[0])
+
+    while not producer.transaction.is_committed:
+        world.producer_asks(producer, node=0)
+        deliver_requests(world, lambda request: True)
+        deliver_replies(world)
+    world.clock.advance(world.shape.transaction_timeout_ms + 1)
+    world.coordinator_aborts_timed_out(1)
+    settle(world)
+
+    assert TransactionState.COMPLETE_ABORT == known(world).state
     assert VISIBLE[True] == read(world)
 
 
