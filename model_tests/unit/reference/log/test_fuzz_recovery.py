@@ -93,7 +93,7 @@ def spoiled(files: dict[str, bytes], wrong: dict[str, list[Damage]]) -> dict[str
     return {name: damaged(content, wrong.get(name, ())) for name, content in files.items()}
 
 
-@fuzzed(share=0.5)
+@fuzzed(share=0.4)
 @given(some_damaged(FILES))
 def test_after_a_crash_what_was_written_before_the_damage_stands(wrong: dict[str, list[Damage]]) -> None:
     """The log is what was written up to the damage, every byte that is gone is named, the state is that of the log."""
@@ -113,7 +113,7 @@ def test_after_a_crash_what_was_written_before_the_damage_stands(wrong: dict[str
     assert not named(again)
 
 
-@fuzzed(share=0.5)
+@fuzzed(share=0.3)
 @given(some_damaged(STOPPED))
 def test_after_a_clean_stop_damage_beside_the_log_costs_no_batch(wrong: dict[str, list[Damage]]) -> None:
     """Where only indexes, snapshots or checkpoints are damaged, every offset is found; else what was written before."""
@@ -134,7 +134,7 @@ def test_after_a_clean_stop_damage_beside_the_log_costs_no_batch(wrong: dict[str
     assert repaired <= (set(files) if changed & set(LOGS) else changed)
 
 
-@fuzzed(share=0.5)
+@fuzzed(share=0.3)
 @given(some_damaged({name: FILES[name] for name in LOGS}))
 def test_damage_that_every_checksum_vouches_for_is_followed_or_cut(wrong: dict[str, list[Damage]]) -> None:
     """Strange headers and markers end the log or become part of it; a second recovery finds nothing more to do."""
