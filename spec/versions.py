@@ -41,6 +41,8 @@ class Profile:
             epoch (4.0, KAFKA-18660).
         fence_bumps_once: under version 2 the abort that fences an open transaction bumps the epoch once (4.0,
             KAFKA-19367); before, once for the fence and once more for the abort.
+        fence_rotates: under version 2 the abort that fences a transaction at a client's last epoch draws the next
+            producer id (4.3, KAFKA-20090); before, the id completes with epoch 32767.
         empty_abort_accepted: under version 2 an abort with the current epoch and no open transaction is carried out,
             with no partitions (4.0); before, it is refused.
         retry_by_stored_version: whether EndTxn may be a retry across an epoch bump is read from the version that the
@@ -92,6 +94,7 @@ class Profile:
     marker_keeps_next_guard: bool = True
     pending_checked_first: bool = True
     fence_bumps_once: bool = True
+    fence_rotates: bool = True
     empty_abort_accepted: bool = True
     retry_by_stored_version: bool = False
     exhausted_reply_is_next: bool = True
@@ -116,7 +119,7 @@ class Profile:
 
 NEWEST: Final = Profile("4.3")
 SPLIT_OUT_OF_ORDER: Final = replace(NEWEST, name="split-out-of-order", split_out_of_order=True)
-KAFKA_4_2: Final = replace(NEWEST, name="4.2", last_epoch_recovers=False, rotation_persisted=False)
+KAFKA_4_2: Final = replace(NEWEST, name="4.2", fence_rotates=False, last_epoch_recovers=False, rotation_persisted=False)
 KAFKA_4_1: Final = replace(KAFKA_4_2, name="4.1", marker_epoch_strict=False)
 KAFKA_4_0: Final = replace(KAFKA_4_1, name="4.0", stale_epoch_before_verification=False, first_after_bump_is_zero=False)
 SNAPSHOT_4_0: Final = replace(

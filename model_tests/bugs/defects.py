@@ -1,26 +1,25 @@
 """The defects of the known bugs, planted in the reference where no profile has them."""
 
 from typing import Final
-from unittest.mock import patch
 
 from model_tests.bugs import coordinator_world
 from model_tests.mutants.of_client import renumber_backwards
 from model_tests.mutants.planted import Patch, Planted
-from reference.broker import transaction_coordinator, transaction_timeouts
+from reference.broker import transaction_timeouts
 from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import ProducerIdentity
 from reference.broker.producer_append import ProducerAppend
 from reference.broker.producer_entry import NO_GUARD, ProducerEntry, VerificationEntry
 from reference.broker.producer_state import ProducerState
 from reference.broker.transaction_coordinator import TransactionCoordinator
-from reference.broker.transaction_metadata import TransactionEntry, TransactionMetadata, prepare_end
+from reference.broker.transaction_metadata import TransactionEntry
 from reference.client.partition_queue import PartitionQueue
 from reference.client.producer import IdempotentProducer
 from reference.client.transaction_errors import Meaning, Request, meaning
 from reference.log.batch import RecordBatch
 from reference.log.record import EndTransactionMarker
 from spec import rules
-from spec.vocabulary import NO_PRODUCER_ID, ErrorCode, ProducerId, Timestamp
+from spec.vocabulary import ErrorCode, ProducerId, Timestamp
 
 _identified = IdempotentProducer.identified
 _adopt_marker = ProducerAppend.adopt_marker
@@ -53,20 +52,6 @@ def keep_time_of_data(part: ProducerAppend, batch: RecordBatch, marker: EndTrans
 
 def let_overtake(_: ProducerAppend, __: RecordBatch, ___: VerificationEntry) -> None:
     """No sequence that waits for its verification is remembered."""
-
-
-def draw_nothing_to_fence(
-    coordinator: TransactionCoordinator, entry: TransactionEntry, asked: EndTransaction
-) -> object:
-    """The coordinator's own abort draws no producer id, though the epoch is the last of a client."""
-    if not entry.is_fencing:
-        return _prepare_end(coordinator, entry, asked)
-
-    def without_next(known: TransactionMetadata, commit: bool, version: int, _: ProducerId, now: Timestamp) -> object:
-        return prepare_end(known, commit, version, NO_PRODUCER_ID, now)
-
-    with patch.object(transaction_coordinator, "prepare_end", without_next):
-        return _prepare_end(coordinator, entry, asked)
 
 
 def forget_failed_fence(coordinator: TransactionCoordinator, entry: TransactionEntry, asked: EndTransaction) -> object:
@@ -123,11 +108,6 @@ DEFECTS: Final = {
         "an unknown producer id is no end",
         rules.FENCE_ZOMBIE_CANNOT_COMMIT,
         (Patch(coordinator_world, "meaning", go_on_after_mapping_error),),
-    ),
-    "KAFKA-20090": Planted(
-        "a fence draws no producer id",
-        rules.FENCE_EPOCH_EXHAUSTION,
-        (Patch(TransactionCoordinator, "_prepare_end", draw_nothing_to_fence),),
     ),
     "KAFKA-8483": Planted(
         "numbered again in arbitrary order",

@@ -241,7 +241,8 @@ class TransactionCoordinator:
 
     def _prepare_end(self, entry: TransactionEntry, asked: EndTransaction) -> ProducerIdentity:
         fencing = entry.is_fencing
-        next_id = self._producer_ids.generate() if asked.bumps and entry.metadata.is_exhausted else NO_PRODUCER_ID
+        rotates = entry.metadata.is_exhausted and asked.bumps and (not fencing or self._profile.fence_rotates)
+        next_id = self._producer_ids.generate() if rotates else NO_PRODUCER_ID
         if fencing:
             self._make_way(entry, asked)
         check_epoch_left(entry.metadata, asked, self._profile)

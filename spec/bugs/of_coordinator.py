@@ -23,14 +23,14 @@ BEFORE_18660: Final = replace(KAFKA_4_0, name="4.0-before-18660", pending_checke
 _PLAIN: Final = Knobs()
 _LOSSY: Final = Knobs(loses_replies=True)
 _FAILING: Final = Knobs(append_fails=True)
-_FAILING_OVER: Final = Knobs(loses_replies=True, fails_over=True)
+_FAILING_OVER: Final = Knobs(loses_replies=True, fails_over=True, times_out=False)
 _TWO: Final = Knobs(expires=True, starts=2, instances=2)
 
 _SELF_FENCED: Final = violated(
     BEFORE_18660.name, instance(BEFORE_18660, replace(_PLAIN, times_out=False)), "newest_identity_is_taken"
 )
 _DOUBLE_BUMP: Final = violated("4.0-SNAPSHOT", instance("4.0-SNAPSHOT", _PLAIN), "open_can_be_ended")
-_NO_ROTATION: Final = violated("4.2", instance("4.2", replace(_LOSSY, fence_rotates=False)), "open_can_be_ended")
+_NO_ROTATION: Final = violated("4.2", instance("4.2", _LOSSY), "open_can_be_ended")
 _NOT_IN_LOG: Final = violated("4.2", instance("4.2", _FAILING_OVER), "last_epoch_is_not_handed_out")
 _BURNT: Final = violated(
     "2.5", instance("2.5", replace(_FAILING, failed_fence_kept=False), last_epoch=4), "epochs_are_not_burnt"
@@ -118,7 +118,7 @@ OF_COORDINATOR: Final = (
         rule=rules.FENCE_EPOCH_EXHAUSTION,
         cases=(
             _NO_ROTATION,
-            holds_in(_NO_ROTATION, "4.3", instance("4.3", _LOSSY), why="an abort rotates, at any epoch"),
+            holds_in(_NO_ROTATION, "4.3", instance("4.3", _LOSSY), why="a fence rotates too"),
         ),
     ),
     Bug(

@@ -246,7 +246,7 @@ def _prepared(entry: TransactionEntry, request: EndRequest, profile: Profile) ->
     rotates = all_of(
         request.bumps,
         is_exhausted(entry.producer_epoch, profile),
-        any_of(request.by_client, profile.fence_bumps_once),
+        any_of(request.by_client, profile.fence_rotates),
     )
     begun = choose(is_at_rest(entry), request.now, entry.start_time)
     return replace(

@@ -38,7 +38,6 @@ class Knobs:
     Attributes:
         profile: the release; where epochs end early.
         timeout_fences: the abort of a transaction past its timeout raises the epoch (KAFKA-6119).
-        fence_rotates: the coordinator's own abort of an exhausted epoch draws a new producer id (KAFKA-20090).
         failed_fence_kept: an epoch raised in vain is not raised again (KAFKA-9666).
         mapping_error_abortable: a client goes on with a new identity when its own is unknown (KAFKA-18019).
         times_out, expires, fails_over, loses_replies, append_fails: what may happen.
@@ -50,7 +49,6 @@ class Knobs:
 
     profile: Profile = NEWEST
     timeout_fences: bool = True
-    fence_rotates: bool = True
     failed_fence_kept: bool = True
     mapping_error_abortable: bool = False
     times_out: bool = True
@@ -162,8 +160,7 @@ class TransactionalId:
 
     def fenced(self, *, raises: bool = True) -> Transition:
         """The coordinator's own abort; without raising the epoch it is one as a client's."""
-        fresh = self.state.fresh() if self.knobs.fence_rotates else ABSENT
-        asked = completing.fencing_abort(self.entry, fresh, 0, self.knobs.profile)
+        asked = completing.fencing_abort(self.entry, self.state.fresh(), 0, self.knobs.profile)
         if raises:
             return ending.end(self.fencing(), asked, self.knobs.profile)
         return ending.end(self.entry, replace(asked, producer_epoch=self.entry.producer_epoch), self.knobs.profile)
