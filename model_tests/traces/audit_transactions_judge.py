@@ -252,6 +252,8 @@ def _excuse(gap: Gap) -> str:
         return f"its log begins at offset {summary.begin} only"
     if gap.after < summary.cleaned_to:
         return "the log cleaner was there"
+    if any(gap.after < place <= gap.before for place in summary.gone):
+        return ""
     if any(gap.after < place <= gap.before for place in summary.leader_changes):
         return (
             "the leader changed there, and an unclean election loses data and marker, says the controller's log alone"

@@ -57,6 +57,7 @@ class PartitionTransactions:
         end: the offset after its last.
         cleaned_to: offset up to which the log cleaner may have removed batches; 0 where it removed none.
         unreadable: offsets of the batches that follow unreadable bytes.
+        gone: offsets of the batches before which batches are missing that nothing can have removed.
         tail_lost: the end of the log is known to be missing.
         leader_changes: offsets of the first batch of each leader after the first one.
         last_leader_epoch: of the newest batch.
@@ -68,6 +69,7 @@ class PartitionTransactions:
     end: int = 0
     cleaned_to: int = 0
     unreadable: tuple[int, ...] = ()
+    gone: tuple[int, ...] = ()
     tail_lost: bool = False
     leader_changes: tuple[int, ...] = ()
     last_leader_epoch: int = ABSENT
@@ -104,6 +106,7 @@ def summarized(
         end=log_end,
         cleaned_to=_cleaned_to(batches, missing),
         unreadable=_places(batches, np.flatnonzero(batches.follows_damage)),
+        gone=_places(batches, _unexplained(batches, missing)),
         tail_lost=around.recovery_point > log_end,
         leader_changes=_places(batches, np.flatnonzero(ranks) + 1),
         last_leader_epoch=int(batches.leader_epoch[-1]) if len(batches) else ABSENT,
@@ -167,6 +170,13 @@ def _runs(batches: Batches, found: Transactions, number: Integers) -> tuple[Run,
     )
     listed = [Run(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
     return tuple(sorted(listed, key=lambda run: run.first_offset))
+
+
+def _unexplained(batches: Batches, missing: Holes) -> Integers:
+    """Places of batches that follow a hole which is neither the cleaner's nor unreadable."""
+    hole = np.concatenate(([False], batches.base_offset[1:] > batches.last_offset[:-1] + 1))[: len(batches)]
+    explained = (np.diff(missing.cleaned, prepend=0) > 0) | (np.diff(missing.unreadable, prepend=0) > 0)
+    return np.flatnonzero(hole & ~explained)
 
 
 def _cleaned_to(batches: Batches, missing: Holes) -> int:

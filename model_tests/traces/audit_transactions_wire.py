@@ -33,7 +33,7 @@ def told_of(plain: dict[str, Any]) -> Told:
     here = plain["here"]
     here["runs"] = tuple(Run(*row) for row in unpacked(here["runs"], RUN_FIELDS))
     here["markers"] = tuple(Marker(*row) for row in unpacked(here["markers"], MARKER_FIELDS))
-    for name in ("unreadable", "leader_changes"):
+    for name in ("unreadable", "leader_changes", "gone"):
         here[name] = tuple(here[name])
     return Told(PartitionTransactions(**here), _history(plain["coordinated"]) if plain["coordinated"] else None)
 

@@ -1,0 +1,85 @@
+from dataclasses import replace
+
+import pytest
+
+from model_tests.traces.audit_transactions_join import Gap, Joined, Place
+from model_tests.traces.audit_transactions_judge import judge_transaction
+from model_tests.traces.audit_transactions_summary import PartitionTransactions, Run
+from model_tests.traces.coordinator_log_history import CoordinatorTransaction
+from spec.vocabulary import ControlType, TransactionState
+
+KNOWN = CoordinatorTransaction(
+    transactional_id="tx",
+    producer_id=7,
+    producer_epoch=0,
+    marker_epoch=0,
+    state=TransactionState.COMPLETE_COMMIT.value,
+    outcome=ControlType.COMMIT.value,
+    partitions=frozenset({("a", 0)}),
+    listed=True,
+    first_offset=1,
+    started_ms=10,
+    timeout_ms=60_000,
+    prepared_offset=2,
+    prepared_ms=20,
+    completed_offset=3,
+    completed_ms=30,
+)
+WHOLE = PartitionTransactions(end=20)
+RUN = Run(7, 0, 12, 13, 2, 15, 15, -1)
+
+
+def without_marker(summary: PartitionTransactions, *runs: Run, behind: bool = False) -> Joined:
+    """A committed transaction that has no marker at offsets 10 to 20, where the log ends."""
+    place = Place(0, "a", 0, summary, behind)
+    return Joined(KNOWN, gaps=[Gap(place, after=10, before=20, first=False, last=True, runs=runs)])
+
+
+@pytest.mark.parametrize(
+    ("summary", "missing"),
+    [
+        (replace(WHOLE, leader_changes=(15,)), "the leader changed there"),
+        (replace(WHOLE, cleaned_to=15), "the log cleaner was there"),
+        (replace(WHOLE, unreadable=(15,)), "unreadable bytes"),
+        (replace(WHOLE, tail_lost=True), "the end of its log is missing"),
+    ],
+    ids=["leader", "cleaner", "damage", "tail"],
+)
+def test_what_can_have_removed_a_marker_makes_it_a_doubt(summary: PartitionTransactions, missing: str) -> None:
+    """The missing piece is named, and no rule is."""
+    judged = judge_transaction(without_marker(summary))
+
+    assert judged.findings == ()
+    assert missing in judged.missing[0]
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        WHOLE,
+        replace(WHOLE, leader_changes=(5, 25), cleaned_to=5, unreadable=(5,)),
+        replace(WHOLE, leader_changes=(15,), gone=(14,)),
+    ],
+    ids=["nothing", "elsewhere", "batches gone"],
+)
+def test_where_nothing_can_have_removed_it_the_marker_is_missing(summary: PartitionTransactions) -> None:
+    """Also where something happened, but elsewhere, or where batches are gone that nothing removes."""
+    judged = judge_transaction(without_marker(summary))
+
+    assert [finding.rule.id for _, finding in judged.findings] == ["txn.marker_once"]
+
+
+def test_data_without_its_marker_hangs_whatever_became_of_the_marker() -> None:
+    """An unclean election that lost the marker and not the data is no excuse."""
+    judged = judge_transaction(without_marker(replace(WHOLE, leader_changes=(15,)), RUN))
+
+    ((_, finding),) = judged.findings
+    assert (finding.rule.id, finding.offset) == ("txn.marker_once", 12)
+    assert "--start-offset 12" in finding.remedy
+
+
+def test_a_replica_that_is_behind_is_not_asked_for_its_last_marker() -> None:
+    """Another replica has it, or not."""
+    judged = judge_transaction(without_marker(WHOLE, RUN, behind=True))
+
+    assert judged.findings == ()
