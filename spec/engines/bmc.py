@@ -4,7 +4,7 @@ The transition relation is built once and instantiated for each step. The search
 that the first violation found is at the end of a shortest trace.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass
 from itertools import count
 from typing import Any, Final
@@ -12,11 +12,15 @@ from typing import Any, Final
 import z3
 
 from spec.algebra import Term, all_of, any_of, implies, negate
+from spec.engines.cone import Relation, narrowed, simplified
 from spec.engines.finite import Finite, derived
 from spec.engines.reading_z3 import Numbers, fitted, python_value, scalars_of, without_integers
 from spec.engines.verdict import Happening, Holds, Refuted, Trace, Unknown, Verdict
 from spec.protocol.records import flatten
 from spec.systems.language import Action, Claim, Function, Sort, State, System, Variable, pick
+
+ACTIONS: Final = Numbers(16)
+"""Bits enough for the number of an action."""
 
 WIDTH: Final = 5
 """Bits of every number, unless asked otherwise: from -16 to 15 is enough for an instance of six batches."""
@@ -56,16 +60,14 @@ class Tables:
         """Every scalar of the state, in order."""
         return [scalar for terms in self.terms.values() for term in terms for scalar in _scalars(term)]
 
-    def equal(self, state: State) -> Term:
-        """The tables are those of a state."""
-        return all_of(
-            *(
-                mine == fitted(theirs, mine.sort())
-                for name, terms in self.terms.items()
-                for at, term in zip(self.points[name], terms, strict=True)
-                for mine, theirs in zip(_scalars(term), _scalars(getattr(state, name)(*at)), strict=True)
-            )
-        )
+    def values(self, state: State) -> list[Term]:
+        """What these scalars are in another state, in the same order."""
+        return [
+            fitted(theirs if z3.is_expr(theirs) else self._numbers.value(theirs), mine.sort())
+            for name, terms in self.terms.items()
+            for at, term in zip(self.points[name], terms, strict=True)
+            for mine, theirs in zip(_scalars(term), _scalars(getattr(state, name)(*at)), strict=True)
+        ]
 
 
 def _scalars(term: Term) -> list[Term]:
@@ -80,18 +82,23 @@ def _literal(value: Any, numbers: Numbers) -> Any:
 
 
 class Unrolling:
-    """A system's finite instance as formulas: its start, one step, and what violates a claim."""
+    """A system's finite instance as formulas: its start, one step, and what violates each claim.
 
-    def __init__(self, system: System, finite: Finite, width: int = WIDTH) -> None:
+    Scalars that no claim depends on are left out.
+    """
+
+    def __init__(self, system: System, finite: Finite, claims: Sequence[Claim], width: int = WIDTH) -> None:
         self._system = system
         self._finite = finite
         self._numbers = Numbers(width)
         self._before = Tables(system, finite, self._numbers, "before")
-        self._after = Tables(system, finite, self._numbers, "after")
-        self._chosen = self._numbers.constant("chosen")
+        self._chosen = ACTIONS.constant("chosen")
         self._arguments: dict[tuple[str, int], Term] = {}
-        self._step = self._transition()
-        self._start = z3.simplify(self._before.equal(system.initially()))
+        self._relation = narrowed(self._whole([self._violation(claim) for claim in claims]))
+        self._after = [z3.Const(f"after:{scalar}", scalar.sort()) for scalar in self._relation.before]
+        self._step = all_of(self._relation.guard, *_equal(self._after, self._relation.after))
+        self._start = all_of(True, *_equal(self._relation.before, self._relation.initial))
+        self.violations = {claim.name: term for claim, term in zip(claims, self._relation.asked, strict=True)}
 
     def start(self) -> Term:
         """The state of step 0 is the initial one."""
@@ -104,24 +111,18 @@ class Unrolling:
         """
         return self.at(self._step, number)
 
-    def violation(self, claim: Claim) -> Term:
-        """The claim does not hold for some arguments, in the state before."""
-        at, inside = self._points(claim.over)
-        violated = self._term(all_of(inside, negate(claim.holds(self._before.state, *at))))
-        return z3.simplify(without_integers(violated))
-
     def at(self, formula: Term, number: int) -> Term:
         """A formula about a step and the next one, said of the step with this number."""
         local = [self._chosen, *self._arguments.values()]
         renamed = [(c, self._at_step(c, number)) for c in local]
-        renamed += [(c, self._at_step(c, number)) for c in self._before.constants()]
-        after = zip(self._after.constants(), self._before.constants(), strict=True)
-        renamed += [(c, self._at_step(before, number + 1)) for c, before in after]
+        before = self._relation.before
+        renamed += [(c, self._at_step(c, number)) for c in before]
+        renamed += [(c, self._at_step(b, number + 1)) for c, b in zip(self._after, before, strict=True)]
         return z3.substitute(formula, *renamed)
 
     def size(self) -> int:
-        """Scalars of one state."""
-        return len(self._before.constants())
+        """Scalars of one state, as far as they matter."""
+        return len(self._relation.before)
 
     def trace(self, model: Any, depth: int) -> Trace:
         """What happens in a model of so many steps."""
@@ -155,15 +156,24 @@ class Unrolling:
             return values[0]
         return self._arguments.setdefault((sort.name, number), self._numbers.constant(f"{sort.name}.{number}"))
 
-    def _transition(self) -> Term:
+    def _violation(self, claim: Claim) -> Term:
+        """The claim does not hold for some arguments, in the state before."""
+        at, inside = self._points(claim.over)
+        violated = all_of(inside, negate(claim.holds(self._before.state, *at)))
+        return self._numbers.value(violated) if isinstance(violated, bool) else violated
+
+    def _whole(self, asked: Sequence[Term]) -> Relation:
         facts: list[Term] = [any_of(*(self._chosen == k for k in range(len(self._system.actions) + 1)))]
         after = self._before.state
         for number, action in enumerate(self._system.actions):
             guard, state = self._taken(action)
             facts.append(implies(self._chosen == number, guard))
             after = self._chosen_state(self._chosen == number, state, after)
-        facts.append(self._after.equal(after))
-        return z3.simplify(without_integers(all_of(*facts)))
+        initial = self._before.values(self._system.initially())
+        following = self._before.values(after)
+        guard, *plain = simplified(without_integers([all_of(*facts), *following, *asked]))
+        count = len(following)
+        return Relation(guard, self._before.constants(), initial, plain[:count], plain[count:])
 
     def _taken(self, action: Action) -> tuple[Term, State]:
         at, inside = self._points(action.over)
@@ -179,8 +189,9 @@ class Unrolling:
             }
         )
 
-    def _term(self, fact: Term) -> Term:
-        return self._numbers.value(fact) if isinstance(fact, bool) else fact
+
+def _equal(left: Iterable[Term], right: Iterable[Term]) -> Iterator[Term]:
+    return (one == other for one, other in zip(left, right, strict=True))
 
 
 def _either(fact: Term, then: Function, otherwise: Function) -> Function:
@@ -207,8 +218,7 @@ def search(
         claims: what must hold; by default the theorems.
         stride: how many depths are asked about at once; the answer is the same, the time is not.
     """
-    unrolling = Unrolling(system, finite)
-    asked = {claim.name: unrolling.violation(claim) for claim in (system.theorems if claims is None else claims)}
+    unrolling = Unrolling(system, finite, list(system.theorems if claims is None else claims))
     solver = z3.SolverFor("QF_FD")
     solver.set("random_seed", 0)
     solver.add(unrolling.start())
@@ -217,7 +227,7 @@ def search(
         while steps < depths[-1]:
             solver.add(unrolling.step(steps))
             steps += 1
-        answer = _shortest(solver, unrolling, asked, depths)
+        answer = _shortest(solver, unrolling, depths)
         if answer is not None:
             return Search(answer, unrolling.size() * (steps + 1))
     return Search(Holds(depth), unrolling.size() * (depth + 1))
@@ -229,9 +239,9 @@ def _strides(depth: int, stride: int) -> Iterator[range]:
     yield range(depth, depth + 1)
 
 
-def _shortest(solver: Any, unrolling: Unrolling, asked: Mapping[str, Term], depths: range) -> Refuted | Unknown | None:
+def _shortest(solver: Any, unrolling: Unrolling, depths: range) -> Refuted | Unknown | None:
     """The shortest violation of these depths, if there is one."""
-    violations = {(d, name): unrolling.at(term, d) for d in depths for name, term in asked.items()}
+    violations = {(d, name): unrolling.at(term, d) for d in depths for name, term in unrolling.violations.items()}
     first = _ask(solver, any_of(*violations.values()), f"{depths[0]}..{depths[-1]}")
     if first is None or isinstance(first, Unknown):
         return first

@@ -4,7 +4,7 @@ Comparisons of bit-vectors are signed; their width is the caller's to choose, an
 occurs. Importing this module registers the reading.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -26,9 +26,10 @@ def fitted(term: Term, sort: Term) -> Term:
     return z3.If(fact, fitted(then, sort), fitted(otherwise, sort))
 
 
-def without_integers(formula: Term) -> Term:
-    """An equal formula in which no choice between Python's numbers is compared: their conditions are, instead."""
-    return _Cases().of(formula)
+def without_integers(terms: Sequence[Term]) -> list[Term]:
+    """Equal terms in which no choice between Python's numbers is compared: their conditions are, instead."""
+    cases = _Cases()
+    return [cases.of(term) for term in terms]
 
 
 class _Cases:
