@@ -141,11 +141,12 @@ def _release(name: str) -> Profile:
 def conform_command(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Recorded sessions, or directories of them.")],
     family: Annotated[str, typer.Option(metavar="A,Ax", help="Only these families of sessions.")] = "",
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; one for each core if not given.")] = None,
     json_file: Json = None,
 ) -> None:
     """Replay recorded sessions of real brokers, step by step, on the specification and on the reference."""
     families = tuple(name.strip() for name in family.split(",") if name.strip())
-    _judge(lambda: _provided("model_tests.conformance.replay")(paths, families=families), json_file)
+    _judge(lambda: _provided("model_tests.conformance.replay")(paths, families=families, jobs=jobs), json_file)
 
 
 @app.command("simulate")

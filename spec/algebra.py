@@ -36,16 +36,24 @@ def register(kind: type, reading: Reading) -> None:
 
 def all_of(*facts: Term) -> Term:
     """Every fact holds; with none, true."""
-    if any(fact is False for fact in facts):
-        return False
-    return _join([fact for fact in facts if fact is not True], True, lambda r: r.conjunction)
+    terms = []
+    for fact in facts:
+        if fact is False:
+            return False
+        if fact is not True:
+            terms.append(fact)
+    return _join(terms, lambda r: r.conjunction) if terms else True
 
 
 def any_of(*facts: Term) -> Term:
     """Some fact holds; with none, false."""
-    if any(fact is True for fact in facts):
-        return True
-    return _join([fact for fact in facts if fact is not False], False, lambda r: r.disjunction)
+    terms = []
+    for fact in facts:
+        if fact is True:
+            return True
+        if fact is not False:
+            terms.append(fact)
+    return _join(terms, lambda r: r.disjunction) if terms else False
 
 
 def negate(fact: Term) -> Term:
@@ -70,9 +78,7 @@ def same(left: Term, right: Term) -> Term:
     return choose(left, right, negate(right))
 
 
-def _join(facts: list[Term], empty: bool, joining: Callable[[Reading], Callable[[Term, Term], Term]]) -> Term:
-    if not facts:
-        return empty
+def _join(facts: list[Term], joining: Callable[[Reading], Callable[[Term, Term], Term]]) -> Term:
     return reduce(lambda left, right: joining(_reading_of(left))(left, right), facts)
 
 

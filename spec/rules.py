@@ -110,6 +110,10 @@ class Rule:
         """The part of the id before the dot: ids, seq, fence, txn, lso, offsets or repl."""
         return self.id.partition(".")[0]
 
+    def __reduce__(self) -> tuple[Callable[[str], "Rule"], tuple[str]]:
+        """A copy, here or in another process, is the registered rule itself."""
+        return _registered, (self.id,)
+
     def claimed_in(self, circumstances: Circumstances) -> bool:
         """Whether the rule is claimed in these circumstances."""
         return all(assumption.holds(circumstances) for assumption in self.domain)
@@ -413,3 +417,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
     {rule.id: rule for rule in list(globals().values()) if isinstance(rule, Rule)}
 )
 """Every rule by its id, in the order of this file."""
+
+
+def _registered(rule_id: str) -> Rule:
+    return RULES[rule_id]

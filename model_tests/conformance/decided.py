@@ -1,6 +1,7 @@
 """The specification's decisions in a step, with everything that they saw."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 from spec import rules
@@ -71,13 +72,23 @@ def branch_name(decided: Decision, profile: Profile) -> str:
         return decided.guard
     if decided.outcome is None:
         return producing.names()[decided.admission.branch]
-    return appending.names(profile)[decided.outcome.branch]
+    return _names(profile)[decided.outcome.branch]
+
+
+@cache
+def _names(profile: Profile) -> tuple[str, ...]:
+    return appending.names(profile)
+
+
+@cache
+def _rules_of(profile: Profile) -> tuple[Rule, ...]:
+    return appending.rules_of(profile)
 
 
 def marker_ruled(decided: Decided, profile: Profile) -> Ruled:
     """The decision on a marker, by its guard; what was appended is the coordinator's right by its epoch."""
     branch = decided.outcome.branch if decided.outcome else PASSED
-    rule = rules.FENCE_COORDINATOR_EPOCH if branch == PASSED else appending.rules_of(profile)[branch - 1]
+    rule = rules.FENCE_COORDINATOR_EPOCH if branch == PASSED else _rules_of(profile)[branch - 1]
     return Ruled(decided.partition, f"marker {branch_name(decided, profile)}", (rule,))
 
 
@@ -85,5 +96,5 @@ def offsets_ruled(decided: Decided, profile: Profile) -> Ruled:
     """The append of a group's offsets, by its guard; what was appended is pending, and a stable fetch waits for it."""
     branch = decided.outcome.branch if decided.outcome else PASSED
     pending = (rules.OFFSETS_ATOMIC, rules.OFFSETS_STABLE_FETCH) if decided.request.transactional else ()
-    about = pending if branch == PASSED else (appending.rules_of(profile)[branch - 1], *pending)
+    about = pending if branch == PASSED else (_rules_of(profile)[branch - 1], *pending)
     return Ruled(decided.partition, f"offsets {branch_name(decided, profile)}", about)

@@ -7,8 +7,10 @@ import os
 import zlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import IO, Final, TypeAlias
+from typing import IO, Final, TypeAlias, TypeVar
 
 from model_tests.conformance.fields import Malformed
 from model_tests.conformance.sessions import FAMILIES, Session, session_of
@@ -16,6 +18,9 @@ from model_tests.conformance.sessions import FAMILIES, Session, session_of
 SUFFIXES: Final = (".ndjson", ".ndjson.gz", ".ndjson.xz")
 GZIP_MAGIC: Final = b"\x1f\x8b"
 XZ_MAGIC: Final = b"\xfd7zXZ\x00"
+
+Item = TypeVar("Item")
+"""What is made of a line with a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +55,49 @@ class Found:
 Read: TypeAlias = Found | Damage
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line as it stands in its file, or what is in its place where there is none to be read.
+
+    Attributes:
+        file: which of the files it is in, counted from 1.
+        number: of the line, from 1.
+    """
+
+    file: int
+    path: str
+    number: int
+    content: bytes | Damage
+
+
 def read(paths: Iterable[Path | str], families: Collection[str] = tuple(FAMILIES)) -> Iterator[Read]:
     """Every session of some families, in order, each file once; what is damaged stands in its place."""
+    return settled((line.file, parsed(line, families)) for line in lines(paths))
+
+
+def lines(paths: Iterable[Path | str]) -> Iterator[Line]:
+    """Every line of files and directories that is not empty, in order, each file once."""
     met: set[Path] = set()
-    for given in paths:
-        for file in _files(str(given)):
-            if isinstance(file, Damage):
-                yield file
-            elif file.resolve() not in met:
-                met.add(file.resolve())
-                yield from _or_foreign(file, families)
+    files = (file for given in paths for file in _files(str(given)))
+    for number, file in enumerate(files, start=1):
+        if isinstance(file, Damage):
+            yield Line(number, file.path, 0, file)
+        elif file.resolve() not in met:
+            met.add(file.resolve())
+            yield from _lines(number, file)
+
+
+def parsed(line: Line, families: Collection[str] = tuple(FAMILIES)) -> Read | None:
+    """The session in a line, None if it is of another family."""
+    if isinstance(line.content, Damage):
+        return line.content
+    return _session(line.path, line.number, line.content, families)
+
+
+def settled(items: Iterable[tuple[int, Item | Damage | None]]) -> Iterator[Item | Damage]:
+    """What was made of lines, each with the number of its file; one damage for a file without any session."""
+    for _, of_file in groupby(items, key=itemgetter(0)):
+        yield from _or_foreign(item for _, item in of_file)
 
 
 def sessions(*paths: Path | str) -> Iterator[Session]:
@@ -96,16 +134,16 @@ def _unreadable(path: Path, error: OSError) -> Damage:
     return Damage(str(error.filename or path), 0, (error.strerror or str(error)).lower())
 
 
-def _or_foreign(file: Path, families: Collection[str]) -> Iterator[Read]:
-    """The sessions of a file; one line only if there is none in it."""
+def _or_foreign(items: Iterable[Item | Damage | None]) -> Iterator[Item | Damage]:
+    """What a file holds; one line only if there is no session in it."""
     damaged: list[Damage] = []
     any_session = False
-    for item in _lines(file, families):
+    for item in items:
         if not isinstance(item, Damage):
             any_session = True
             yield from damaged
             damaged = []
-            if item:
+            if item is not None:
                 yield item
         elif any_session:
             yield item
@@ -118,21 +156,22 @@ def _or_foreign(file: Path, families: Collection[str]) -> Iterator[Read]:
         yield from damaged
 
 
-def _lines(file: Path, families: Collection[str]) -> Iterator[Read | None]:
-    number, empty = 0, True
+def _lines(file_number: int, file: Path) -> Iterator[Line]:
+    number, empty, path = 0, True, str(file)
     try:
-        with _opened(file) as lines:
-            for number, line in enumerate(lines, start=1):
+        with _opened(file) as content:
+            for number, line in enumerate(content, start=1):
                 if line.strip():
                     empty = False
-                    yield _session(str(file), number, line, families)
+                    yield Line(file_number, path, number, line)
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-        yield Damage(str(file), number + 1, f"compressed data is damaged: {error}")
+        damage = Damage(path, number + 1, f"compressed data is damaged: {error}")
+        yield Line(file_number, path, damage.line, damage)
     except OSError as error:
-        yield _unreadable(file, error)
+        yield Line(file_number, path, 0, _unreadable(file, error))
     else:
         if empty:
-            yield Damage(str(file), 0, "empty")
+            yield Line(file_number, path, 0, Damage(path, 0, "empty"))
 
 
 def _opened(file: Path) -> IO[bytes]:

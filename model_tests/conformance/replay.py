@@ -1,38 +1,67 @@
 """Files of recorded sessions in, one report out: what `eos conform` does."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-from model_tests.conformance.files import Damage, Found, Read, read
+from model_tests.conformance.files import Damage, Found, Line, lines, parsed, settled
+from model_tests.conformance.processes import cores, in_order
 from model_tests.conformance.report import ConformReport, Tally, Undecided
 from model_tests.conformance.sessions import FAMILIES
 from model_tests.conformance.side_by_side import Outcome, outcomes
 
+Shown = TypeVar("Shown")
 
-def run(paths: Iterable[Path | str], families: Sequence[str] | None = None) -> ConformReport:
+
+def run(paths: Iterable[Path | str], families: Sequence[str] | None = None, jobs: int | None = None) -> ConformReport:
     """Replay every session in files and directories on the specification and on the reference.
 
     Args:
         paths: session files (NDJSON, plain or compressed by gzip or xz) and directories of them.
         families: judge only these; none means all.
+        jobs: number of processes; none means one for each core.
     """
     report = ConformReport()
     wanted = _wanted(families or (), report)
     started = time.monotonic()
-    for item in _shown(read(paths, wanted)):
+    work = partial(replayed, families=wanted)
+    for item in settled(_shown(in_order(work, lost, lines(paths), jobs or cores()))):
         if isinstance(item, Damage):
             (report.notes if item.foreign else report.damage).append(str(item))
         else:
-            for _ in replay(item, report):
-                pass
+            report.join(item)
     report.seconds = time.monotonic() - started
     if families:
         _note_absent(wanted, report)
     return report
+
+
+def replayed(line: Line, families: Collection[str]) -> ConformReport | Damage | None:
+    """A report on the session in a line; None if it is of another family."""
+    report, found = ConformReport(), parsed(line, families)
+    if not isinstance(found, Found):
+        return found
+    try:
+        for _ in replay(found, report):
+            pass
+    except Exception as error:  # noqa: BLE001  # whatever breaks is said, with the session's name, and the rest goes on
+        return _broken(found, f"{type(error).__name__}: {error}")
+    return report
+
+
+def lost(line: Line) -> ConformReport | Damage | None:
+    """The report on a session at whose replay a process died."""
+    found = parsed(line)
+    return _broken(found, "the process that replayed it died") if isinstance(found, Found) else found
+
+
+def _broken(found: Found, how: str) -> ConformReport:
+    return ConformReport(damage=[str(Damage(found.path, found.line, f"session {found.session.id}: {how}"))])
 
 
 def replay(found: Found, report: ConformReport) -> Iterator[Outcome]:
@@ -73,7 +102,7 @@ def _note_absent(wanted: frozenset[str], report: ConformReport) -> None:
     report.notes.extend(f"no session of family {family} in what was read" for family in sorted(wanted - met))
 
 
-def _shown(items: Iterator[Read]) -> Iterator[Read]:
+def _shown(items: Iterator[Shown]) -> Iterator[Shown]:
     """The same, with a line on the terminal that says how far it has come."""
     console = Console(stderr=True)
     columns = (TextColumn("replaying sessions"), TextColumn("{task.completed:,.0f}"), TimeElapsedColumn())

@@ -90,6 +90,13 @@ class Unsupported:
         for what in wanting:
             self.apis[what] = self.apis.get(what, 0) + 1
 
+    def join(self, other: "Unsupported") -> None:
+        """Count what was counted elsewhere."""
+        self.sessions += other.sessions
+        self.steps += other.steps
+        for counts, more in ((self.apis, other.apis), (self.families, other.families)):
+            counts.update({name: counts.get(name, 0) + count for name, count in more.items()})
+
     def to_json(self) -> dict[str, object]:
         """The counts as JSON values."""
         return {
@@ -108,6 +115,13 @@ class Tally:
     steps: int = 0
     disagreed: int = 0
     undecided: int = 0
+
+    def join(self, other: "Tally") -> None:
+        """Count what was counted elsewhere."""
+        self.sessions += other.sessions
+        self.steps += other.steps
+        self.disagreed += other.disagreed
+        self.undecided += other.undecided
 
 
 @dataclass(slots=True)
@@ -129,6 +143,19 @@ class ConformReport:
     damage: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
+
+    def join(self, other: "ConformReport") -> None:
+        """Go on with what the replay of further sessions found; the time is this one's own."""
+        self.sessions += other.sessions
+        self.steps += other.steps
+        self.disagreed_steps += other.disagreed_steps
+        self.undecided += other.undecided
+        self.disagreed += other.disagreed
+        self.unsupported.join(other.unsupported)
+        for build, tally in other.tallies.items():
+            self.tallies.setdefault(build, Tally()).join(tally)
+        self.damage += other.damage
+        self.notes += other.notes
 
     @property
     def agreed(self) -> int:

@@ -71,11 +71,16 @@ class _World:
             yield from self._settled()
             return
         owed = self.side.owed()
-        for written, overtaking in ((w, o) for w in range(owed + 1) for o in range(owed - w + 1)):
-            world = deepcopy(self)
-            world.side.settle(written)
-            world.side.overtaking = overtaking
-            yield world
+        *others, last = ((w, o) for w in range(owed + 1) for o in range(owed - w + 1))
+        for written, overtaking in others:
+            yield deepcopy(self)._written(written, overtaking)
+        yield self._written(*last)
+
+    def _written(self, written: int, overtaking: int) -> "_World":
+        """Itself once so many markers are written, and with so many that overtake the next Produce."""
+        self.side.settle(written)
+        self.side.overtaking = overtaking
+        return self
 
     def _settled(self) -> Iterator["_World"]:
         """Itself with nothing owed; where a partition is late with its idle producers, with and without these."""

@@ -127,7 +127,10 @@ def test_bad_input_is_one_line(provide: Callable[[Callable[..., Report]], None])
     ("arguments", "expected"),
     [
         (["audit", "a", "b", "--no-crc"], ((["a", "b"],), {"master": "local[*]", "crc": False})),
-        (["conform", "s", "--family", "A,Ax"], ((["s"],), {"families": ("A", "Ax")})),
+        (
+            ["conform", "s", "--family", "A,Ax", "--jobs", "2"],
+            ((["s"],), {"families": ("A", "Ax"), "jobs": 2}),
+        ),
         (["check", "t", "--master", "local[1]"], (("t",), {"master": "local[1]"})),
         (
             ["simulate", "--traces", "5", "--seed", "9", "--out", "d"],
