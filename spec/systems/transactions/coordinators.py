@@ -4,12 +4,7 @@ from dataclasses import replace
 
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import completing, ending
-from spec.protocol.completing import MarkerRequest
 from spec.protocol.coordinator import (
-    TransactionEntry,
-    Transition,
-    append_failed,
-    completed,
     is_fencing,
     is_in,
     is_preparing,
@@ -17,7 +12,8 @@ from spec.protocol.coordinator import (
 )
 from spec.protocol.ending import Identity
 from spec.systems.language import Action, State, always, either, pick, rewrite, update
-from spec.systems.transactions.acting import Acting, Guard
+from spec.systems.transactions.acting import Guard
+from spec.systems.transactions.recording import NONE, Recording
 from spec.systems.transactions.view import View
 from spec.systems.transactions.world import (
     ADDS,
@@ -40,12 +36,11 @@ from spec.systems.transactions.world import (
 )
 from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
-NONE = ErrorCode.NONE.value
 LATER = 2
 """A time after the timeout of every transaction."""
 
 
-class Coordinators(Acting):
+class Coordinators(Recording):
     """The actions of the transactional id's coordinators, one after the other; each record has its fate."""
 
     def all(self) -> tuple[Action, ...]:
@@ -73,6 +68,7 @@ class Coordinators(Acting):
         view = self.of(state)
         yield from self._next(view, instance)
         yield view.initialized().appends
+        yield self._has_producer_id(view.initialized())
 
     def coordinator_initializes(self, state: State, instance: Term, fate: Term) -> State:
         """The record of the new identity is appended, and the instance is told once it is durable."""
@@ -84,6 +80,9 @@ class Coordinators(Acting):
             given=update(state.given, instance, to=pick(durable, identity, state.given(instance))),
             decided_before=update(state.decided_before, instance, to=choose(durable, state.decisions(), before)),
             newest=always(pick(durable, identity, NOBODY)),
+            recorded=rewrite(state.recorded, lambda _: negate(fate == LOST), lambda _: ABSENT),
+            record_opened=always(choose(fate == LOST, state.record_opened(), ABSENT)),
+            record_decision=always(choose(fate == LOST, state.record_decision(), ABSENT)),
         )
 
     def coordinator_fences_if(self, state: State, instance: Term) -> Guard:
@@ -148,6 +147,7 @@ class Coordinators(Acting):
         yield any_of(ENDS in self.knobs.outlive, negate(view.ended(txn)))
         yield view.end_decided(txn).error == NONE
         yield any_of(negate(view.end_decided(txn).appends), self._may_decide(view))
+        yield self._has_producer_id(view.end_decided(txn))
 
     def coordinator_ends(self, state: State, txn: Term, fate: Term) -> State:
         """The outcome is decided, or the request is recognised as repeated; the client is told the next identity."""
@@ -162,7 +162,7 @@ class Coordinators(Acting):
         return after.but(
             ended=update(state.ended, txn, to=any_of(told, state.ended(txn))),
             next_identity=update(state.next_identity, txn, to=pick(bumped, identity, state.next_identity(txn))),
-            newest=always(pick(bumped, identity, state.newest())),
+            newest=always(pick(all_of(bumped, transition.appends), identity, state.newest())),
         )
 
     def coordinator_aborts_if(self, state: State, fate: Term) -> Guard:
@@ -170,6 +170,7 @@ class Coordinators(Acting):
         view = self.of(state)
         yield is_fencing(view.remembers())
         yield self._may_decide(view)
+        yield self._has_producer_id(view.own_abort(view.remembers()))
 
     def coordinator_aborts(self, state: State, fate: Term) -> State:
         """The transaction is aborted, or cannot be; from now on no identity that was given is the newest."""
@@ -242,94 +243,3 @@ class Coordinators(Acting):
     def completion_comes_late(self, state: State, decision: Term, coordinator: Term) -> State:
         """Completing it takes away the operation of the next one, which has the same key."""
         return state.but(awaited=always(False))
-
-    # --- records ----------------------------------------------------------------------------------------------
-
-    def _remembers(self, state: State, entry: TransactionEntry) -> State:
-        return state.but(memory=always(self.knobs.settled(entry)))
-
-    def _is_taken(self, fate: Term) -> Term:
-        """The coordinator takes its record for durable."""
-        return any_of(fate == DURABLE, not self.knobs.waits_for_log)
-
-    def _appended(self, view: View, transition: Transition, fate: Term) -> State:
-        """Memory and log after a record with this fate."""
-        state, before = view.state, view.remembers()
-        failed = append_failed(before, transition, self.knobs.profile)
-        if not self.knobs.failed_fence_remembered:
-            failed = replace(failed, fence_failed=False)
-        memory = pick(self._is_taken(fate), completed(transition.entry, transition.target), failed)
-        target, drawn = self.knobs.settled(transition.target), state.drawn()
-        draws = any_of(target.producer_id == drawn, target.next_producer_id == drawn)
-        changed = self._remembers(state, memory).but(
-            record=always(pick(fate == LOST, view.record(), target)), awaited=always(True)
-        )
-        return changed.but(drawn=always(choose(draws, drawn + 1, drawn))) if self.knobs.rotates else changed
-
-    def _joined(self, state: State, txn: Term, partition: Term, fate: Term) -> tuple[State, Term]:
-        """After a partition asked to join: the state, and the answer; a failed record is answered with an error."""
-        view = self.of(state)
-        transition = view.added_to(txn, partition)
-        begins = negate(is_in(view.remembers(), TransactionState.ONGOING))
-        opened = choose(begins, txn, state.opened())
-        durable, known = self._is_taken(fate), state.registered(partition) >= 0
-        joins = all_of(transition.appends, durable, negate(known))
-        in_log = all_of(transition.appends, negate(fate == LOST))
-        failed = all_of(transition.appends, negate(durable))
-        wrongly = any_of(self._fences_wrongly(view, txn, partition), state.fenced_wrongly(txn))
-
-        def logged(p: Term) -> Term:
-            return choose(all_of(p == partition, negate(known)), txn, state.registered(p))
-
-        grown = self._appended(view, transition, fate).but(
-            registered=update(state.registered, partition, to=choose(joins, txn, state.registered(partition))),
-            opened=always(choose(durable, opened, state.opened())),
-            recorded=rewrite(state.recorded, lambda _: in_log, logged),
-            record_opened=always(choose(in_log, opened, state.record_opened())),
-            record_decision=always(choose(in_log, ABSENT, state.record_decision())),
-        )
-        after = either(transition.appends, grown, state)
-        told = choose(failed, ErrorCode.COORDINATOR_NOT_AVAILABLE.value, transition.error)
-        return after.but(fenced_wrongly=update(state.fenced_wrongly, txn, to=wrongly)), told
-
-    def _fences_wrongly(self, view: View, txn: Term, partition: Term) -> Term:
-        """The client with the newest identity of all is told that another one has taken its place."""
-        fatal = view.is_fatal(view.added_to(txn, partition).error)
-        return all_of(fatal, view.is_open(txn), view.is_current(view.who(txn)))
-
-    # --- decisions --------------------------------------------------------------------------------------------
-
-    def _may_decide(self, view: View) -> Term:
-        return view.decisions() < self.knobs.bounds.decisions
-
-    def _decided(self, view: View, transition: Transition, fate: Term, opened_by: Term, ended_by: Term) -> State:
-        """After a Prepare record with this fate: where it is durable its markers are sent, and Complete is pending."""
-        state, profile = view.state, self.knobs.profile
-        appended = self._appended(view, transition, fate)
-        recorded = appended.but(
-            recorded=state.registered,
-            record_opened=always(opened_by),
-            record_ended=always(ended_by),
-            record_decision=always(choose(self._is_taken(fate), state.decisions(), ABSENT)),
-        )
-        kept = either(fate == LOST, appended, recorded)
-        prepared = self.knobs.settled(transition.target)
-        pending = completing.prepare_complete(completed(transition.entry, prepared), 0, profile).entry
-        durable = self._new_decision(self._remembers(kept, pending), prepared, opened_by, ended_by)
-        return either(self._is_taken(fate), durable, kept)
-
-    def _new_decision(self, state: State, prepared: TransactionEntry, opened_by: Term, ended_by: Term) -> State:
-        """One more decision, carried out by this coordinator."""
-        number, epoch = state.decisions(), state.coordinator_epoch()
-        marker: MarkerRequest = completing.marker_of(prepared, ABSENT)
-        commits = choose(prepared.state == TransactionState.PREPARE_COMMIT.value, 1, 0)
-        return state.but(
-            decisions=always(number + 1),
-            decision=always(number),
-            outcome=update(state.outcome, number, to=commits),
-            marker=update(state.marker, number, to=marker),
-            to_mark=rewrite(state.to_mark, lambda d, _: d == number, lambda _, p: state.registered(p) >= 0),
-            sent_by=update(state.sent_by, number, epoch, to=True),
-            opened_by=update(state.opened_by, number, to=opened_by),
-            ended_by=update(state.ended_by, number, to=ended_by),
-        )

@@ -28,7 +28,9 @@ ASSUMPTIONS: Final = (
     "A3 a leader handles one copy of a batch at a time, and takes it for new as long as it has not answered",
     "A4 a client sends its batches in order, and commits only what is acknowledged; what it aborts it may give up",
     "A5 instances are numbered in the order in which they are given their identities; none expects an identity",
-    "A6 offsets of a group, and what its coordinator makes of them, are left to their own system",
+    "A6 before version 2, requests and markers arrive while their transaction is on; no batch overtakes the first one",
+    "A7 a repeated marker may take a later transaction's guard away: a batch is then refused, and nothing else",
+    "A8 offsets of a group, and what its coordinator makes of them, are left to their own system",
 )
 
 TRUE_SYSTEM: Final = Knobs()
@@ -47,7 +49,7 @@ def aborted(view: View, txn: Term, partition: Term, batch: Term) -> Term:
     return all_of(where >= DECIDED, view.aborts(where - DECIDED))
 
 
-def open_on_all(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+def open_when_its_end_is_asked_for(view: View, txn: Term, partition: Term, batch: Term) -> Term:
     """Data is open whose end its client has asked for."""
     return all_of(view.data(txn, partition, batch) == OPEN, view.end_sent(txn) >= 0)
 
@@ -82,7 +84,7 @@ def transactions(knobs: Knobs = TRUE_SYSTEM, taken: Decisions | None = None) -> 
         goals=(
             goal(committed_after_another, *message),
             goal(aborted, *message),
-            goal(open_on_all, *message),
+            goal(open_when_its_end_is_asked_for, *message),
             goal(successor_has_transaction, TRANSACTION, INSTANCE),
         ),
         assumptions=ASSUMPTIONS,

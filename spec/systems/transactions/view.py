@@ -9,7 +9,7 @@ from spec.protocol import append as appending
 from spec.protocol import completing, ending, ids, registering, verification
 from spec.protocol.append import Append
 from spec.protocol.completing import MarkerRequest
-from spec.protocol.coordinator import TransactionEntry, Transition
+from spec.protocol.coordinator import TransactionEntry, Transition, is_in
 from spec.protocol.ending import EndRequest, Identity
 from spec.protocol.ids import InitRequest
 from spec.protocol.records import AppendRequest, ProducerEntry, Verification
@@ -17,7 +17,7 @@ from spec.protocol.registering import AddRequest
 from spec.protocol.verification import ABORTABLE_SINCE, ADDS_SINCE, VerificationEntry
 from spec.systems.language import Function, State, pick
 from spec.systems.transactions.world import ABORT, ANSWERED, COMMIT, CONFIRMED, OPEN, TIMEOUT, Knobs
-from spec.vocabulary import ABSENT, ErrorCode
+from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
 Answer = TypeVar("Answer")
 Decision: TypeAlias = Callable[..., Answer]
@@ -245,7 +245,7 @@ class View:
         """The coordinator takes data of the transaction on this partition to be in its open transaction."""
         memory, identity = self.remembers(), self.who(txn)
         return all_of(
-            memory.state == 1,
+            is_in(memory, TransactionState.ONGOING),
             memory.pending == ABSENT,
             self.registered(partition) == txn,
             memory.producer_id == identity.producer_id,

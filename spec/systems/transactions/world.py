@@ -9,7 +9,6 @@ Offsets belong to the system of one partition: here every batch has offset 0, of
 is there. Time is free: whatever may time out may do so at once.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -249,9 +248,3 @@ def derived() -> tuple[Least, ...]:
         Least("unmarked", (DECISION,), (PARTITION,), unmarked),
         Least("unmarked_by", (DECISION, COORDINATOR), (PARTITION,), late),
     )
-
-
-SORTS: Final[Mapping[str, Sort]] = {
-    sort.name: sort
-    for sort in (TRANSACTION, PARTITION, BATCH, INSTANCE, DECISION, COORDINATOR, PRODUCER, OUTCOME, FATE)
-}
