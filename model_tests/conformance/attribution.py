@@ -6,7 +6,7 @@ from model_tests.conformance.decided import Decision, Ruled, branch_name
 from model_tests.conformance.fields import Json
 from model_tests.conformance.sessions import Step
 from spec import rules
-from spec.protocol import seq
+from spec.protocol import coordinator, seq
 from spec.protocol.judge import Step as JudgedStep
 from spec.protocol.judge import judge
 from spec.protocol.produce import ONLY_BEFORE_THE_LOG
@@ -19,6 +19,25 @@ from spec.vocabulary import ErrorCode
 def rules_at_stake(step: Step, decided: tuple[Decision, ...], profile: Profile) -> tuple[Rule, ...]:
     """The rules that the recorded answer is evidence about, each once."""
     return tuple(dict.fromkeys(rule for decision in decided for rule in _rules(step, decision, profile)))
+
+
+def rules_blamed(step: Step, decided: tuple[Decision, ...], profile: Profile) -> tuple[Rule, ...]:
+    """The rules of a step that a side got wrong, each once.
+
+    First that of the earliest check which gives the recorded answer and was passed over: it should have decided.
+    """
+    blamed = (rule for decision in decided if isinstance(decision, Ruled) for rule in _passed_over(step, decision))
+    return tuple(dict.fromkeys((*blamed, *rules_at_stake(step, decided, profile))))
+
+
+def _passed_over(step: Step, ruled: Ruled) -> tuple[Rule, ...]:
+    recorded = step.response.get("error")
+    return tuple(guard.rule for guard in ruled.over if recorded in _words(guard.error))[:1]
+
+
+def _words(error: int) -> tuple[str, str]:
+    """An error's name, and that by which older clients know it."""
+    return ErrorCode(error).name, ErrorCode(coordinator.worded(error, 0, 1)).name
 
 
 class Attribution:

@@ -8,7 +8,7 @@ from spec import rules
 from spec.protocol import append as appending
 from spec.protocol import produce as producing
 from spec.protocol.append import NOTHING_PENDING, Append
-from spec.protocol.guards import PASSED
+from spec.protocol.guards import PASSED, Guard
 from spec.protocol.produce import Admission
 from spec.protocol.records import AppendReply, AppendRequest, ProducerEntry, Verification
 from spec.rules import Rule
@@ -55,12 +55,14 @@ class Ruled:
         guard: name of the guard that decided.
         rules: what the answer is evidence about.
         on: the values that decided.
+        over: the checks that come before the one that decided, and did not apply.
     """
 
     subject: str
     guard: str
     rules: tuple[Rule, ...]
     on: str = ""
+    over: tuple[Guard, ...] = ()
 
 
 Decision: TypeAlias = Decided | Ruled
@@ -81,20 +83,22 @@ def _names(profile: Profile) -> tuple[str, ...]:
 
 
 @cache
-def _rules_of(profile: Profile) -> tuple[Rule, ...]:
-    return appending.rules_of(profile)
+def _checks(profile: Profile) -> tuple[Guard, ...]:
+    return appending.guards(ProducerEntry(), AppendRequest(base_offset=0), profile)
 
 
 def marker_ruled(decided: Decided, profile: Profile) -> Ruled:
     """The decision on a marker, by its guard; what was appended is the coordinator's right by its epoch."""
-    branch = decided.outcome.branch if decided.outcome else PASSED
-    rule = rules.FENCE_COORDINATOR_EPOCH if branch == PASSED else _rules_of(profile)[branch - 1]
-    return Ruled(decided.partition, f"marker {branch_name(decided, profile)}", (rule,))
+    checks, branch = _checks(profile), decided.outcome.branch if decided.outcome else PASSED
+    name = f"marker {branch_name(decided, profile)}"
+    if branch == PASSED:
+        return Ruled(decided.partition, name, (rules.FENCE_COORDINATOR_EPOCH,), over=checks)
+    return Ruled(decided.partition, name, (checks[branch - 1].rule,), over=checks[: branch - 1])
 
 
 def offsets_ruled(decided: Decided, profile: Profile) -> Ruled:
     """The append of a group's offsets, by its guard; what was appended is pending, and a stable fetch waits for it."""
     branch = decided.outcome.branch if decided.outcome else PASSED
     pending = (rules.OFFSETS_ATOMIC, rules.OFFSETS_STABLE_FETCH) if decided.request.transactional else ()
-    about = pending if branch == PASSED else (_rules_of(profile)[branch - 1], *pending)
+    about = pending if branch == PASSED else (_checks(profile)[branch - 1].rule, *pending)
     return Ruled(decided.partition, f"offsets {branch_name(decided, profile)}", about)

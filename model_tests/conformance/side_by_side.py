@@ -1,13 +1,13 @@
 """One session, step by step, on the specification and on the reference, each from a fresh broker on."""
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from model_tests.conformance.answers import Joined, Seen, Side
-from model_tests.conformance.attribution import explained, rules_at_stake
+from model_tests.conformance.attribution import explained, rules_blamed
 from model_tests.conformance.compare import Difference, differences, undecided
 from model_tests.conformance.decided import Decision
 from model_tests.conformance.on_reference import OnReference
@@ -63,6 +63,7 @@ class _World:
             self.symbols.meet(number)
         if isinstance(answer, Joined):
             self.symbols.meet_member(answer.member)
+        self.side.overtaking = 0
         return differences(step, answer, seen, self.symbols)
 
     def before(self, step: Step) -> Iterator["_World"]:
@@ -73,8 +74,12 @@ class _World:
         owed = self.side.owed()
         *others, last = ((w, o) for w in range(owed + 1) for o in range(owed - w + 1))
         for written, overtaking in others:
-            yield deepcopy(self)._written(written, overtaking)
+            yield self._copied()._written(written, overtaking)
         yield self._written(*last)
+
+    def _copied(self) -> "_World":
+        copied: _World = pickle.loads(pickle.dumps(self))  # what was written a moment ago, and faster than deepcopy
+        return copied
 
     def _written(self, written: int, overtaking: int) -> "_World":
         """Itself once so many markers are written, and with so many that overtake the next Produce."""
@@ -86,7 +91,7 @@ class _World:
         """Itself with nothing owed; where a partition is late with its idle producers, with and without these."""
         self.side.settle()
         if self.side.is_late():
-            world = deepcopy(self)
+            world = self._copied()
             world.side.catch_up()
             yield world
         yield self
@@ -109,10 +114,15 @@ class _Player:
         played = [(world, world.play(step)) for each in self.worlds for world in each.before(step)]
         agreeing = tuple(world for world, found in played if not found)
         if agreeing:
-            self.worlds = agreeing
+            self.worlds = _distinct(agreeing)
             return (), ""
         self.worlds, found = (played[0][0],), played[0][1]
         return found, undecided(found, step.marks)
+
+
+def _distinct(worlds: tuple[_World, ...]) -> tuple[_World, ...]:
+    """The worlds without those that are in every respect as another one: courses that have met again."""
+    return worlds if len(worlds) == 1 else tuple({pickle.dumps(world): world for world in worlds}.values())
 
 
 def outcomes(session: Session, sides: Mapping[str, MakeSide] = SIDES) -> Iterator[Outcome]:
@@ -152,5 +162,5 @@ def _disagreement(
         api=step.api,
         request=step.recorded,
         guard=explained(decided, session.profile),
-        rules=rules_at_stake(step, decided, session.profile),
+        rules=rules_blamed(step, decided, session.profile),
     )

@@ -1,6 +1,7 @@
 """The transaction coordinator of the specification's broker: its memory and its log, changed by decisions alone."""
 
 from collections.abc import Callable
+from functools import cache
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
@@ -77,8 +78,7 @@ class Coordinator:
             producer_epoch=request.producer_epoch,
         )
         transition = ids.initialize(before, asked, self._profile)
-        checks = ids.guards(ids.created(before, asked), asked, self._profile)
-        self._rule(transactional_id, before, transition, checks)
+        self._rule(transactional_id, before, transition, _initializing(self._profile))
         self._remember(transactional_id, transition.entry, registered)
         error = int(transition.error)
         if coordinator.is_fencing(transition.entry):
@@ -102,7 +102,7 @@ class Coordinator:
             verify_only=request.verify_only,
         )
         transition = registering.register(before, asked, self._profile)
-        self._rule(name, before, transition, registering.guards(before, asked, self._profile))
+        self._rule(name, before, transition, _registering(self._profile))
         if transition.appends:
             self._complete(name, transition.target, registered | set(request.partitions))
         if not request.verify_only:
@@ -165,7 +165,11 @@ class Coordinator:
         entry, _ = self._known(transactional_id)
         self.now = max(self.now, entry.start_time + entry.timeout + 1)
         for name, (each, registered) in list(self._memory.items()):
-            if completing.is_timed_out(each, self.now):
+            timed_out = completing.is_timed_out(each, self.now)
+            if timed_out or name == transactional_id:
+                guard = "timed_out" if timed_out else "within_timeout"
+                self.ruled += (Ruled(name, guard, (rules.TXN_TIMEOUT,), _told(each)),)
+            if timed_out:
                 self._remember(name, completing.fence(each), registered)
                 self._abort(name)
 
@@ -204,7 +208,7 @@ class Coordinator:
     def _end(self, name: str, request: EndRequest) -> Transition:
         before, registered = self._known(name)
         transition = ending.end(before, request, self._profile)
-        self._rule(name, before, transition, ending.guards(before, request, self._profile))
+        self._rule(name, before, transition, _ending(self._profile))
         self._remember(name, transition.entry, registered)
         if transition.appends:
             self._complete(name, transition.target, registered)
@@ -243,11 +247,32 @@ class Coordinator:
                 return
 
     def _rule(self, name: str, before: TransactionEntry, transition: Transition, checks: tuple[Guard, ...]) -> None:
-        passed = transition.branch == PASSED
-        rule = rules.TXN_LEGAL_TRANSITION if passed else checks[transition.branch - 1].rule
-        guard = coordinator.names_of(checks)[transition.branch]
-        on = f"{state_name(before)} {before.producer_id}/{before.producer_epoch}" if before.known else "nothing known"
-        self.ruled += (Ruled(name, guard, (rule,), on),)
+        if transition.branch == PASSED:
+            ruled = Ruled(name, "passed", (rules.TXN_LEGAL_TRANSITION,), _told(before), checks)
+        else:
+            deciding, over = checks[transition.branch - 1], checks[: transition.branch - 1]
+            ruled = Ruled(name, deciding.name, (deciding.rule,), _told(before), over)
+        self.ruled += (ruled,)
+
+
+@cache
+def _initializing(profile: Profile) -> tuple[Guard, ...]:
+    """The checks of InitProducerId, whose names, rules and answers are the same for every request."""
+    return ids.guards(TransactionEntry(), InitRequest(ABSENT, ABSENT), profile)
+
+
+@cache
+def _registering(profile: Profile) -> tuple[Guard, ...]:
+    return registering.guards(TransactionEntry(), AddRequest(ABSENT, ABSENT, all_registered=False), profile)
+
+
+@cache
+def _ending(profile: Profile) -> tuple[Guard, ...]:
+    return ending.guards(TransactionEntry(), EndRequest(ABSENT, ABSENT, commits=False, bumps=False), profile)
+
+
+def _told(entry: TransactionEntry) -> str:
+    return f"{state_name(entry)} {entry.producer_id}/{entry.producer_epoch}" if entry.known else "nothing known"
 
 
 def _name(state: TransactionState) -> str:
