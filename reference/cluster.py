@@ -10,6 +10,7 @@ from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.partition import Partition
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
 from reference.broker.replicated import ReplicatedPartition
+from reference.client.plain_producer import PlainProducer
 from reference.client.producer import Attempt, IdempotentProducer, Reply
 from reference.clock import Clock
 from reference.network import Message, Network
@@ -20,6 +21,9 @@ from spec.versions import NEWEST, Profile
 from spec.vocabulary import ErrorCode, Offset, Origin
 
 PRODUCE_VERSION: Final = 11
+
+NOBODY_ANSWERS: Final = 0
+"""The acks with which a broker answers nothing."""
 
 
 class Request(NamedTuple):
@@ -66,7 +70,7 @@ class Cluster:
             for _ in range(self.shape.partitions)
         ]
         self.producers = [
-            IdempotentProducer(
+            (IdempotentProducer if self.shape.idempotent else PlainProducer)(
                 self.shape.partitions,
                 self.shape.delivery_timeout_ms,
                 min(self.shape.max_in_flight, profile.cached_batches),
@@ -115,7 +119,10 @@ class Cluster:
         attempt = self.producers[producer].drain(partition)
         node = self._known_leaders[producer][partition]
         self._sent_to[producer][attempt.number] = node
-        return self.requests.send((producer, node), Request(producer, node, attempt))
+        message = self.requests.send((producer, node), Request(producer, node, attempt))
+        if self.shape.acks == NOBODY_ANSWERS:
+            self.producers[producer].receive(attempt, Reply(ErrorCode.NONE))
+        return message
 
     def producer_ticks(self, producer: int) -> None:
         """A producer expires batches, settles unresolved ones and bumps its epoch if it must."""
@@ -192,6 +199,19 @@ class Cluster:
         record_fault(self.recorder, "LeaderFailover", self.clock.now, partition, before, node)
         self._turn_away(partition)
 
+    def follower_leaves_insync(self, partition: int, node: int) -> None:
+        """A follower was behind for longer than replica.lag.time.max.ms, and answers do not wait for it any more."""
+        self.partitions[partition].leave_insync(node)
+        self._release(partition)
+
+    def unclean_leader_election(self, partition: int, node: int) -> None:
+        """A follower out of sync takes over (unclean.leader.election.enable); what it does not have is lost."""
+        replicated = self.partitions[partition]
+        before = Before.of(replicated.replicas)
+        replicated.elect_uncleanly(node, self.clock.now)
+        record_fault(self.recorder, "UncleanLeaderElection", self.clock.now, partition, before, node)
+        self._turn_away(partition)
+
     def broker_restarts(self, node: int) -> None:
         """A node goes down and comes back from disk; its connections break, its partitions get other leaders."""
         for producer in range(self.shape.producers):
@@ -242,6 +262,8 @@ class Cluster:
 
     def _answer(self, request: Request, replica: Partition, answer: PartitionAnswer) -> None:
         response = Response(request, Reply(answer.error, answer.base_offset, answer.log_start))
+        if self.shape.acks == NOBODY_ANSWERS:
+            return
         if answer.error == ErrorCode.NONE and self.shape.acks == -1 and replica.high_watermark <= answer.last_offset:
             self._waiting[request.attempt.partition].append(Waiting(answer.last_offset, response))
         else:

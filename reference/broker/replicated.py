@@ -75,11 +75,15 @@ class ReplicatedPartition:
         """The batch that a follower copies next, None if it has all."""
         return next(self.leader.log.walk(self.replicas[node].log_end, self.leader.log_end), None)
 
+    def leave_insync(self, node: int) -> None:
+        """A follower that was behind for too long leaves the in-sync set, and holds nothing back any more."""
+        self.insync.discard(node)
+        self.raise_high_watermark()
+
     def stop(self, node: int) -> None:
         """A replica stops for good; it no longer holds back the high watermark."""
         self.failed.add(node)
-        self.insync.discard(node)
-        self.raise_high_watermark()
+        self.leave_insync(node)
 
     def raise_high_watermark(self) -> None:
         """The high watermark is the smallest log end among the in-sync replicas."""
@@ -101,6 +105,11 @@ class ReplicatedPartition:
                 replica.alone = False
                 self.align(place, now)
         self.raise_high_watermark()
+
+    def elect_uncleanly(self, node: int, now: Timestamp) -> None:
+        """A follower out of sync becomes leader, alone in the in-sync set; what it does not have is lost."""
+        self.insync = {node}
+        self.fail_over(node, now)
 
     def align(self, node: int, now: Timestamp) -> None:
         """Truncate a follower to where its log and the leader's part."""

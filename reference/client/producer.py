@@ -137,7 +137,9 @@ class IdempotentProducer:
         if self.identity is None or not self.may_drain(partition):
             raise Impossible(f"nothing may be sent to partition {partition}")
         batch = self.queues[partition].drain(self.identity)
-        attempt = Attempt(partition, self._attempts, batch, on_the_wire(batch, self.transactional))
+        return self._sent(Attempt(partition, self._attempts, batch, on_the_wire(batch, self.transactional)))
+
+    def _sent(self, attempt: Attempt) -> Attempt:
         self._attempts += 1
         self.on_wire[attempt.number] = attempt
         return attempt

@@ -1,0 +1,59 @@
+"""The producer without idempotence (enable.idempotence=false): a batch that is sent again looks like a new one."""
+
+from reference.broker.transaction_api import NOBODY
+from reference.client.partition_queue import PartitionQueue, ProducerBatch
+from reference.client.producer import RETRIABLE, Attempt, IdempotentProducer, Reply, on_the_wire
+from reference.errors import Impossible
+from spec.vocabulary import NO_SEQUENCE
+
+
+class PlainProducer(IdempotentProducer):
+    """A producer that retries without producer id and sequence; its batches overtake one another when one fails."""
+
+    __slots__ = ()
+
+    @property
+    def needs_producer_id(self) -> bool:
+        """Never."""
+        return False
+
+    def may_drain(self, partition: int) -> bool:
+        """Whether a batch of the partition may be sent now: whatever happens to those in flight does not matter."""
+        queue = self.queues[partition]
+        return bool(queue.waiting) and len(queue.in_flight) < queue.max_in_flight
+
+    def drain(self, partition: int) -> Attempt:
+        """Send the head of the queue.
+
+        Raises:
+            Impossible: `may_drain` says no.
+        """
+        if not self.may_drain(partition):
+            raise Impossible(f"nothing may be sent to partition {partition}")
+        queue = self.queues[partition]
+        batch = queue.waiting.popleft()
+        batch.number(NOBODY, NO_SEQUENCE)
+        batch.attempts += 1
+        queue.in_flight.append(batch)
+        return self._sent(Attempt(partition, self._attempts, batch, on_the_wire(batch, transactional=False)))
+
+    def give_up(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
+        """Tell the application of one batch that took too long; those behind it go on."""
+        batch.outcome = False
+        queue.remove(batch)
+
+    def succeed(self, attempt: Attempt, reply: Reply) -> None:
+        """The broker has said yes, or, with acks=0, nobody was asked."""
+        batch = attempt.batch
+        self.queues[attempt.partition].remove(batch)
+        if batch.outcome is None:
+            batch.outcome, batch.offset = True, reply.offset
+
+    def fail_or_retry(self, attempt: Attempt, reply: Reply) -> None:
+        """Send the batch again, before those that wait and after those in flight, or tell the application."""
+        queue = self.queues[attempt.partition]
+        queue.remove(attempt.batch)
+        if reply.error in RETRIABLE:
+            queue.waiting.appendleft(attempt.batch)
+        else:
+            attempt.batch.outcome = False
