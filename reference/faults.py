@@ -16,6 +16,16 @@ class Faults:
         expiry: so much time passes that silent producers are forgotten.
         late: so much time passes that batches run into their delivery timeout.
         ordered: connections deliver in the order of sending.
+
+    Of worlds of transactions alone:
+        abandonment: a request times out at its sender and is still under way.
+        crash: an application is gone.
+        coordinator: another node, or the same again, is elected for a partition of a coordinator's log.
+        log: the next append of a coordinator to its log fails.
+        unavailability: a partition cannot be written to for a while.
+        timeout: so much time passes that open transactions are aborted.
+        forgetting: so much time passes that transactional ids at rest are forgotten.
+        exhaustion: so many sessions of a transactional id come and go that its epochs are nearly used up.
     """
 
     loss: int = 30
@@ -24,10 +34,33 @@ class Faults:
     restart: int = 5
     expiry: int = 2
     late: int = 2
+    abandonment: int = 10
+    crash: int = 8
+    coordinator: int = 7
+    log: int = 10
+    unavailability: int = 5
+    timeout: int = 6
+    forgetting: int = 2
+    exhaustion: int = 6
     ordered: bool = True
 
 
-NO_FAULTS: Final = Faults(loss=0, duplication=0, failover=0, restart=0, expiry=0, late=0)
+NO_FAULTS: Final = Faults(
+    loss=0,
+    duplication=0,
+    failover=0,
+    restart=0,
+    expiry=0,
+    late=0,
+    abandonment=0,
+    crash=0,
+    coordinator=0,
+    log=0,
+    unavailability=0,
+    timeout=0,
+    forgetting=0,
+    exhaustion=0,
+)
 """Nothing goes wrong."""
 
 STATE_RETAINED: Final = replace(Faults(), restart=0, expiry=0, late=0)

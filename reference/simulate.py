@@ -7,6 +7,7 @@ from reference.faults import Faults
 from reference.raw import RawWorld
 from reference.recorder import Row
 from reference.schedule import ProducerScheduler, RawScheduler
+from reference.schedule_transactions import TransactionScheduler, drawn_world
 from reference.shape import Shape
 from reference.tape import Tape
 from spec.versions import NEWEST, Profile
@@ -31,7 +32,8 @@ def simulate(
         profile: the version whose behaviour the nodes have.
         steps: rows wanted.
         faults: what may go wrong; the defaults of `Faults` if not given.
-        workload: `producers` (idempotent producers over a network) or `raw` (anything at one partition).
+        workload: `producers` (idempotent producers over a network), `raw` (anything at one partition) or `transactions`
+            (transactional producers, coordinators and readers).
         shape: size and configuration of the world of producers.
         tape: another source of choices, as a recorded tape or one that Hypothesis draws.
     """
@@ -42,10 +44,12 @@ def simulate(
     if workload == "producers":
         cluster = Cluster(profile, shape, ordered=faults.ordered, trace=seed)
         return run(ProducerScheduler(cluster, tape, faults), steps)
-    raise ValueError(f"workload {workload!r} is neither 'producers' nor 'raw'")
+    if workload == "transactions":
+        return run(TransactionScheduler(drawn_world(profile, tape, faults, seed), tape, faults), steps)
+    raise ValueError(f"workload {workload!r} is none of 'producers', 'raw', 'transactions'")
 
 
-def run(scheduler: ProducerScheduler | RawScheduler, steps: int) -> list[Row]:
+def run(scheduler: ProducerScheduler | RawScheduler | TransactionScheduler, steps: int) -> list[Row]:
     """Let the scheduler choose until there are enough rows."""
     rows = scheduler.recorder.rows
     for _ in range(steps * TURNS_PER_STEP):

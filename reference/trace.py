@@ -161,10 +161,17 @@ STATE: Final = (
         txn_timeout_ms="transaction timeout of the transactional id",
         txn_partitions="partitions registered in the transaction",
         txn_pending="state that the coordinator is moving to, -1 none",
+        txn_next_producer_id="producer id after the transaction, where the epochs of this one are used up",
+        txn_client_version="transaction version with which the last transition of the transactional id was made",
+        txn_started_ms="time at which the transaction began",
+        txn_updated_ms="time of the last change of the transactional id",
         committed_offset="committed offset of the touched group and partition",
         group_generation="generation of the touched group",
     ),
-    *_booleans(partition_registered="the touched partition is registered in the transaction"),
+    *_booleans(
+        partition_registered="the touched partition is registered in the transaction",
+        txn_failed_fence="a fence raised the epoch, but its abort did not reach the log",
+    ),
 )
 
 

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_coordinator import TransactionCoordinator
-from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
+from reference.broker.transaction_metadata import TopicPartition, TransactionEntry, TransactionMetadata
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.recorder import Row
 from reference.world.messages import Verify
@@ -28,6 +28,7 @@ class Known(NamedTuple):
 
     metadata: TransactionMetadata
     pending: TransactionState | None
+    failed_fence: bool
 
 
 Memory = dict[str, Known]
@@ -36,7 +37,11 @@ Memory = dict[str, Known]
 
 def memory_of(coordinator: TransactionCoordinator) -> Memory:
     """What a coordinator knows now."""
-    return {entry.transactional_id: Known(entry.metadata, entry.pending) for entry in coordinator.states.entries()}
+    return {entry.transactional_id: _known(entry) for entry in coordinator.states.entries()}
+
+
+def _known(entry: TransactionEntry) -> Known:
+    return Known(entry.metadata, entry.pending, entry.failed_fence)
 
 
 def changed(before: Memory, after: Memory) -> list[str]:
@@ -48,7 +53,7 @@ def known_columns(prefix: str, known: Known | None, partition: TopicPartition | 
     """The state columns of a transactional id, named with `prefix`; absent where it is unknown."""
     if known is None:
         return {}
-    metadata, pending = known
+    metadata, pending, failed_fence = known
     return {
         f"{prefix}txn_state": int(metadata.state),
         f"{prefix}txn_producer_id": metadata.producer_id,
@@ -58,7 +63,12 @@ def known_columns(prefix: str, known: Known | None, partition: TopicPartition | 
         f"{prefix}txn_timeout_ms": metadata.timeout_ms,
         f"{prefix}txn_partitions": len(metadata.partitions),
         f"{prefix}txn_pending": ABSENT if pending is None else int(pending),
+        f"{prefix}txn_next_producer_id": metadata.next_producer_id,
+        f"{prefix}txn_client_version": metadata.client_version,
+        f"{prefix}txn_started_ms": metadata.started_ms,
+        f"{prefix}txn_updated_ms": metadata.updated_ms,
         f"{prefix}partition_registered": partition in metadata.partitions,
+        f"{prefix}txn_failed_fence": failed_fence,
     }
 
 

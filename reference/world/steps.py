@@ -5,7 +5,16 @@ from reference.broker.produce import PartitionAnswer
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.clock import Clock
-from reference.recorder import NOWHERE, Observed, Recorder, Row, batch_columns, observe, reply_columns
+from reference.recorder import (
+    NOWHERE,
+    Observed,
+    Recorder,
+    Row,
+    batch_columns,
+    observe,
+    reply_columns,
+    verification_columns,
+)
 from reference.replica_rows import node_name
 from reference.world.coordinator_rows import (
     API,
@@ -43,9 +52,15 @@ class Steps:
     # --- partitions -------------------------------------------------------------------------------------------
 
     def produced(
-        self, request: Request, asked: Produce, replica: Partition, before: Observed, answer: PartitionAnswer
+        self,
+        request: Request,
+        asked: Produce,
+        guard: int,
+        replica: Partition,
+        before: Observed,
+        answer: PartitionAnswer,
     ) -> None:
-        """A batch of a client was answered by a replica."""
+        """A batch of a client was answered by a replica, with the guard of its verification."""
         batch = asked.attempt.records
         columns: Row = {
             "topic": asked.partition.topic,
@@ -57,6 +72,7 @@ class Steps:
             "acks": -1,
             "batch_count": 1,
             **batch_columns(batch),
+            **verification_columns(before.verification, guard),
             **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
         }
         self._record("Produce", who(request) | columns, before, observe(replica, batch.producer_id))

@@ -5,8 +5,10 @@ happens next. A request may be lost, copied, delayed or overtaken, and so may it
 sender once at most, and the sender may give it up before.
 """
 
+from contextlib import suppress
+
 from reference.broker.transaction_log import AppendFault
-from reference.broker.transaction_metadata import TopicPartition
+from reference.broker.transaction_metadata import AT_REST, TopicPartition, increment_epoch
 from reference.broker.transaction_timeouts import abort_timed_out, expire_ids
 from reference.clock import Clock
 from reference.errors import Refusal
@@ -23,6 +25,7 @@ from reference.world.steps import Steps
 from reference.world.transaction_shape import TransactionShape
 from reference.world.wires import Wires
 from spec.versions import NEWEST, Profile
+from spec.vocabulary import MAX_EPOCH, Epoch
 
 
 class TransactionWorld(Applications):
@@ -103,7 +106,10 @@ class TransactionWorld(Applications):
             node: the new leader; it may be the old one.
             loads: whether it reads its log at once; else it answers "loading" until `coordinator_loads`.
         """
+        elected = self.brokers.nodes[node].transactions
+        before = memory_of(elected)
         self.brokers.elect_transactions(partition, node)
+        self._steps.changed("CoordinatorElection", node, before, elected)
         if loads:
             self.coordinator_loads(partition)
 
@@ -118,7 +124,10 @@ class TransactionWorld(Applications):
     def coordinator_resigns(self, partition: int, node: int) -> None:
         """A zombie learns that it does not lead a partition of `__transaction_state` any more."""
         if self.brokers.log_leaders.get(partition) != node:
-            self.brokers.nodes[node].transactions.resign(partition)
+            zombie = self.brokers.nodes[node].transactions
+            before = memory_of(zombie)
+            zombie.resign(partition)
+            self._steps.changed("CoordinatorResignation", node, before, zombie)
 
     def coordinator_sends_markers(self, node: int) -> None:
         """A coordinator sends every marker that it owes and has not in flight."""
@@ -150,6 +159,26 @@ class TransactionWorld(Applications):
     def coordinator_log_fails(self, node: int, refusal: Refusal, *, written: bool = False) -> None:
         """The next append of a coordinator to its log fails; with `written` the record is in the log all the same."""
         self.brokers.nodes[node].log.faults.append(AppendFault(refusal, written))
+
+    def idle_ids(self, node: int) -> list[str]:
+        """The ids at rest that a node coordinates, with epochs handed out and more to come."""
+        entries = self.brokers.nodes[node].transactions.states.entries()
+        return [
+            entry.transactional_id
+            for entry in entries
+            if entry.pending is None and entry.metadata.state in AT_REST and 0 <= entry.metadata.epoch < MAX_EPOCH // 2
+        ]
+
+    def sessions_come_and_go(self, node: int, transactional_id: str, epoch: Epoch) -> None:
+        """So many sessions initialize an idle id, one after another, that it is at this epoch; the last one leaves."""
+        coordinator = self.brokers.nodes[node].transactions
+        before = memory_of(coordinator)
+        entry = coordinator.states.known(transactional_id)
+        earlier = entry.metadata._replace(epoch=Epoch(epoch - 1))
+        change = entry.begin(increment_epoch(earlier, earlier.timeout_ms, None, self.clock.now))
+        with suppress(Refusal):
+            coordinator.states.write(entry, change, self.clock.now)
+        self._steps.changed("Sessions", node, before, coordinator)
 
     # --- partitions and nodes ---------------------------------------------------------------------------------
 
@@ -186,7 +215,9 @@ class TransactionWorld(Applications):
         for request in self.wires.waiting(Broker(node)):
             self.wires.give_up(request)
         befores = {name: Before.of(each.replicas) for name, each in self.brokers.partitions.items()}
+        remembered = memory_of(self.brokers.nodes[node].transactions)
         self.brokers.restart(node)
+        self._steps.changed("BrokerRestart", node, remembered, self.brokers.nodes[node].transactions)
         if node >= self.shape.replicas:
             return
         for partition, before in befores.items():
