@@ -12,6 +12,8 @@ from model_tests.stateful.disk_invariants import DISK_RULES
 from model_tests.stateful.disk_machine import DiskMachine
 from model_tests.stateful.idempotence import ForgetfulMachine, IdempotenceMachine
 from model_tests.stateful.ledger import Broken, Ledger, Violation
+from model_tests.stateful.transaction_machine import MACHINES, TRANSACTION_RULES, TransactionMachine
+from model_tests.verify.coverage import joined
 from model_tests.verify.effort import hypothesis_settings
 from model_tests.verify.results import Effort, Part, Result, Verdict
 from spec import rules
@@ -32,7 +34,7 @@ IDEMPOTENCE_RULES: Final = (
 )
 """The rules that the machine over producers and replicas has invariants for."""
 
-RULES: Final = (*IDEMPOTENCE_RULES, *DISK_RULES)
+RULES: Final = tuple(dict.fromkeys((*IDEMPOTENCE_RULES, *DISK_RULES, *TRANSACTION_RULES)))
 """The rules that the machines have invariants for."""
 
 EXAMPLES: Final = {Effort.QUICK: 240, Effort.DEFAULT: 400, Effort.DEEP: 5000}
@@ -43,6 +45,9 @@ FORGETFUL_SHARE: Final = 5
 
 DISK_EXAMPLES: Final = {Effort.QUICK: 120, Effort.DEFAULT: 400, Effort.DEEP: 5000}
 """Examples of the machine over the log on disk."""
+
+TRANSACTION_EXAMPLES: Final = {Effort.QUICK: 25, Effort.DEFAULT: 80, Effort.DEEP: 3000}
+"""Examples of each machine of transactions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +77,17 @@ class Account:
 
 def evidence(effort: Effort) -> Part:
     """Run the machines, and say of each rule what they found."""
-    accounts = (on_producers(effort), on_disk(effort))
+    accounts = (on_producers(effort), on_disk(effort), on_transactions(effort))
     ledgers = [ledger for account in accounts for ledger in (account.ledger, account.beside)]
     failures = [failure for account in accounts for failure in account.failures]
     return Part(
         name="stateful",
-        results=tuple(result for account in accounts for result in account.results()),
+        results=tuple(joined(result for account in accounts for result in account.results()).values()),
         extra={
             "examples": sum(ledger.runs for ledger in ledgers),
             "steps": sum(ledger.steps for ledger in ledgers),
             "known": sum(ledger.known.total() for ledger in ledgers),
-            "known_by_rule": {rule.id: account.known(rule) for account in accounts for rule in account.rules},
+            "known_by_rule": {rule.id: sum(a.known(rule) for a in accounts if rule in a.rules) for rule in RULES},
         },
         failures=tuple(failure for failure in failures if isinstance(failure, str)),
     )
@@ -109,8 +114,17 @@ def on_disk(effort: Effort) -> Account:
     return Account(DISK_RULES, ledger, tuple(failures), time.monotonic() - started)
 
 
+def on_transactions(effort: Effort) -> Account:
+    """Run the machines of transactions, one after the other."""
+    chosen = settings(hypothesis_settings(effort), max_examples=TRANSACTION_EXAMPLES[effort])
+    ledger, started, failures = Ledger(), time.monotonic(), list[Violation | str]()
+    for machine in MACHINES:
+        failures += failures_of(machine, ledger, chosen)
+    return Account(TRANSACTION_RULES, ledger, tuple(failures), time.monotonic() - started)
+
+
 def failures_of(
-    machine: type[IdempotenceMachine | DiskMachine], ledger: Ledger, chosen: settings
+    machine: type[IdempotenceMachine | DiskMachine | TransactionMachine], ledger: Ledger, chosen: settings
 ) -> list[Violation | str]:
     """Run a machine on an account of its own, and say what broke: rules, or the machine itself."""
     accounted = type(machine.__name__, (machine,), {"ledger": ledger})

@@ -10,6 +10,7 @@ from model_tests.stateful import part
 from model_tests.stateful.disk_invariants import DISK_RULES
 from model_tests.stateful.disk_machine import DiskMachine
 from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.transaction_machine import TRANSACTION_RULES
 from model_tests.verify.results import Effort, Verdict
 from spec import rules
 from spec.evidence import Layer
@@ -36,10 +37,21 @@ def test_the_disk_machine_brings_evidence_for_its_rules(monkeypatch: pytest.Monk
     assert [] == [str(result) for result in results if not result.passed or result.count < 2]
 
 
-def test_the_part_brings_the_rules_of_both_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_machines_of_transactions_bring_evidence_for_their_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every rule of transactions holds, and was at stake more than once."""
+    monkeypatch.setenv("CI", "1")
+
+    results = part.on_transactions(Effort.QUICK).results()
+
+    assert list(TRANSACTION_RULES) == [result.rule for result in results]
+    assert [] == [str(result) for result in results if not result.passed or result.count < 2]
+
+
+def test_the_part_brings_the_rules_of_all_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     """One result for each rule, and figures over all runs."""
     monkeypatch.setattr(part, "EXAMPLES", {Effort.QUICK: 5})
     monkeypatch.setattr(part, "DISK_EXAMPLES", {Effort.QUICK: 5})
+    monkeypatch.setattr(part, "TRANSACTION_EXAMPLES", {Effort.QUICK: 2})
 
     brought = part.evidence(Effort.QUICK)
 

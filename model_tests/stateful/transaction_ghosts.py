@@ -1,0 +1,114 @@
+"""What an onlooker knows and no broker does: which client transaction every request, record and marker belongs to."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from reference.broker.ids import ProducerIdentity
+from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
+from reference.log.batch import RecordBatch
+from reference.world.messages import Request
+
+
+class Owner(NamedTuple):
+    """One transaction of one instance, as its application counts them."""
+
+    instance: int
+    ordinal: int
+
+    def __str__(self) -> str:
+        """Short, for messages."""
+        return f"transaction {self.ordinal} of instance {self.instance}"
+
+
+class Cause(NamedTuple):
+    """What is happening: an event by name, the request that arrives in it, and the transaction that this belongs to."""
+
+    name: str
+    request: Request | None = None
+    owner: Owner | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Coordinated:
+    """One transaction as the coordinator's log has it, from the first partition to the last marker.
+
+    Attributes:
+        owner: of the request that began it.
+        registered: its partitions.
+        commits: the decision, None before.
+        identity: producer id and epoch of its markers.
+        epochs: of the coordinators that owed its markers.
+        marked: partitions that got a marker of it; `effective` counts those that ended something.
+    """
+
+    transactional_id: str
+    owner: Owner | None
+    registered: set[TopicPartition]
+    commits: bool | None = None
+    identity: ProducerIdentity | None = None
+    epochs: set[int] = field(default_factory=set)
+    completed: bool = False
+    marked: set[TopicPartition] = field(default_factory=set)
+    effective: dict[TopicPartition, set[int]] = field(default_factory=dict)
+
+    def loses_marker(self, partition: TopicPartition, offset: int) -> None:
+        """A new leader has not copied a marker."""
+        self.effective.get(partition, set()).discard(offset)
+        self.marked.discard(partition)
+
+    def __str__(self) -> str:
+        """What was decided, of whose transaction."""
+        said = {None: "open", True: "COMMIT", False: "ABORT"}[self.commits]
+        return f"{self.transactional_id} ({self.owner}): {said}"
+
+
+class Change(NamedTuple):
+    """One record of `__transaction_state`; no metadata is a tombstone."""
+
+    transactional_id: str
+    metadata: TransactionMetadata | None
+    cause: Cause
+    coordinator_epoch: int
+
+
+@dataclass(eq=False, slots=True)
+class Marker:
+    """One marker in a log.
+
+    Attributes:
+        decided: the transaction that it was sent for.
+        step: when it was appended.
+    """
+
+    partition: TopicPartition
+    batch: RecordBatch
+    commits: bool
+    coordinator_epoch: int
+    decided: Coordinated | None
+    step: int
+
+
+@dataclass(eq=False, slots=True)
+class Written:
+    """One transactional batch in a log, and the marker that ended it."""
+
+    partition: TopicPartition
+    batch: RecordBatch
+    owner: Owner | None
+    step: int
+    ended_by: Marker | None = None
+
+    @property
+    def identity(self) -> ProducerIdentity:
+        """Who wrote it."""
+        return ProducerIdentity(self.batch.producer_id, self.batch.producer_epoch)
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether a COMMIT marker ended it."""
+        return self.ended_by is not None and self.ended_by.commits
+
+    def __str__(self) -> str:
+        """Where it is, and whose."""
+        place = f"{self.partition.topic}-{self.partition.partition}@{self.batch.base_offset}"
+        return f"{place} (producer {self.batch.producer_id} epoch {self.batch.producer_epoch}, {self.owner})"
