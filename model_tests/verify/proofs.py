@@ -8,7 +8,13 @@ from rich.console import Console
 from rich.table import Table
 
 from model_tests.reports import HOLDS, VIOLATED, BadInput
-from model_tests.verify import idempotence_searches, ids_searches, partition_searches
+from model_tests.verify import (
+    idempotence_searches,
+    ids_searches,
+    offsets_searches,
+    partition_searches,
+    transactions_searches,
+)
 from model_tests.verify.results import Control, Effort, Part, Result
 from model_tests.verify.results import Verdict as Outcome
 from model_tests.verify.searched import Found
@@ -117,7 +123,14 @@ def _failure(obligation: Obligation) -> str:
             return f"{obligation}: {verdict}"
 
 
-SEARCHES: Final = (idempotence_searches.searched(), partition_searches.searched(), ids_searches.searched())
+SEARCHES: Final = (
+    idempotence_searches.searched(),
+    partition_searches.searched(),
+    ids_searches.searched(),
+    transactions_searches.searched(),
+    offsets_searches.of_transactions(),
+    offsets_searches.of_generations(),
+)
 """Every system that is searched within bounds."""
 
 
@@ -166,7 +179,10 @@ def evidence(effort: Effort) -> Part:
         "proofs",
         results=(*(proved.result(rule) for rule in PROVED_HERE), *results),
         controls=(*(control for each in SEARCHES for control in each.controls(effort)), *fact_controls()),
-        extra={"obligations": len(proved.system) + len(proved.facts), "assumptions": list(assumptions(proved))},
+        extra={
+            "obligations": len(proved.system) + len(proved.facts),
+            "assumptions": list(assumptions(rules.RULES.values())),
+        },
         failures=vacuous,
     )
 
@@ -189,9 +205,12 @@ def _fact_control(fact: Fact) -> Control:
     return Control(fact.name, fact.rule, "violated", got, str(verdict))
 
 
-def assumptions(proved: Proofs) -> tuple[str, ...]:
-    """What the systems take for granted, by their names."""
-    return tuple(f"{each.system.name} {line}" for each in proved.systems for line in each.system.assumptions)
+def assumptions(asked: Iterable[Rule]) -> tuple[str, ...]:
+    """What the systems with a theorem of these rules take for granted, by their names."""
+    rules_asked = frozenset(asked)
+    systems = (each.system for each in SEARCHES)
+    about = {each.name: each for each in systems if any(one.rule in rules_asked for one in each.theorems)}
+    return tuple(f"{name} {line}" for name, system in about.items() for line in system.assumptions)
 
 
 def check_quickly(rule: Rule) -> list[Result]:
@@ -262,14 +281,15 @@ def run(rule: Rule | None = None) -> ProofReport:
     asked = _asked(rule)
     proved = proofs()
     listed = proved.of(rule) if rule else (*proved.system, *proved.facts)
+    results = (proved.result(each) for each in asked if each in PROVED_HERE)
     found, vacuous = searched(Effort.QUICK, asked)
-    return ProofReport(listed, (*(proved.result(each) for each in asked), *found), assumptions(proved), vacuous)
+    return ProofReport(listed, (*results, *found), assumptions(asked), vacuous)
 
 
 def _asked(rule: Rule | None) -> tuple[Rule, ...]:
+    known = dict.fromkeys((*PROVED_HERE, *(each for one in SEARCHES for each in one.rules)))
     if rule is None:
-        return PROVED_HERE
-    if rule not in PROVED_HERE:
-        known = ", ".join(each.id for each in PROVED_HERE)
-        raise BadInput(f"{rule.id} has no proof yet; proved are {known}")
+        return tuple(known)
+    if rule not in known:
+        raise BadInput(f"{rule.id} has neither proof nor search yet; known are {', '.join(each.id for each in known)}")
     return (rule,)

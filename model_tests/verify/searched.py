@@ -8,6 +8,7 @@ from typing import TypeAlias
 from model_tests.verify.looking import Instanced, Looked, controlled, look, look_for_all, result, vacuous
 from model_tests.verify.results import Control, Effort, Result
 from spec.rules import Rule
+from spec.systems.language import System
 
 Build: TypeAlias = Callable[[], Instanced]
 """Makes the system, when it is to be searched and not before."""
@@ -71,7 +72,12 @@ class Searched:
 
     def has_theorem_of(self, rule: Rule) -> bool:
         """Whether the system claims something of a rule."""
-        return any(theorem.rule == rule for theorem in self.instances[0].built().system.theorems)
+        return any(theorem.rule == rule for theorem in self.system.theorems)
+
+    @property
+    def system(self) -> System:
+        """The system, in its first instance."""
+        return self.instances[0].built().system
 
     def explored(self, rule: Rule) -> Result:
         """Small instances explored for one rule until one violates it: seconds, not minutes."""

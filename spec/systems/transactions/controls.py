@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from spec.systems.transactions.world import BATCHES, ENDS, MARKERS, Bounds, Knobs, finite
-from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, KAFKA_4_1, NEWEST, Profile
+from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, KAFKA_4_1, KAFKA_4_2, NEWEST, Profile
 
 NOTHING: Final[frozenset[str]] = frozenset()
 NEAR_THE_END: Final = 3
@@ -146,6 +146,18 @@ OF_VERSIONS: Final = (
         ),
         behaviours={"rotation_persisted": True},
     ),
+    _broken(
+        "KAFKA-20090: a fence at the last epoch draws no producer id",
+        "open_can_be_ended",
+        quiet(
+            KAFKA_4_2,
+            NEAR_THE_END,
+            first_epoch=_LAST,
+            times_out=True,
+            bounds=_ROTATING,
+        ),
+        behaviours={"fence_rotates": True},
+    ),
 )
 """Bugs that a release has, or had, by the behaviours of its profile."""
 
@@ -198,19 +210,6 @@ OF_KNOBS: Final = (
         "markers_are_let_in",
         quiet(NEWEST, repeated_marker_accepted=False, bounds=_ONE),
         repeated_marker_accepted=True,
-    ),
-    _broken(
-        "KAFKA-20090: a fence at the last epoch draws no producer id",
-        "open_can_be_ended",
-        quiet(
-            replace(NEWEST, last_epoch_recovers=False),
-            NEAR_THE_END,
-            first_epoch=_LAST,
-            times_out=True,
-            fence_rotates=False,
-            bounds=_ROTATING,
-        ),
-        fence_rotates=True,
     ),
     _broken(
         "the coordinator does not wait for its log",

@@ -222,10 +222,7 @@ class View:
         request = completing.fencing_abort(entry, self.fresh(), 0, self.knobs.profile)
         if not self.knobs.timeout_bumps:
             request = replace(request, producer_epoch=entry.producer_epoch)
-        transition = self.taken.end(entry, request)
-        if self.knobs.fence_rotates:
-            return transition
-        return replace(transition, target=replace(transition.target, next_producer_id=ABSENT))
+        return self.taken.end(entry, request)
 
     def fenced(self, entry: TransactionEntry) -> TransactionEntry:
         """Memory when the open transaction is about to be aborted."""

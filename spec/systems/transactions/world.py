@@ -95,7 +95,6 @@ class Knobs:
         repeated_marker_accepted: under version 2 a marker may be repeated (KAFKA-19999).
         state_expires: a partition may forget a producer at once that has no open transaction (KAFKA-9144).
         failed_fence_remembered: a fencing epoch that could not be appended is not raised again (KAFKA-9666).
-        fence_rotates: the coordinator's own abort at the last epoch of a client draws a new producer id (KAFKA-20090).
         waits_for_log: the coordinator answers and sends markers only once its record is durable.
         completion_is_of_operation: completing an earlier coordinator's markers leaves those of the next one
             awaited (KAFKA-16352).
@@ -115,7 +114,6 @@ class Knobs:
     repeated_marker_accepted: bool = True
     state_expires: bool = False
     failed_fence_remembered: bool = True
-    fence_rotates: bool = True
     waits_for_log: bool = True
     completion_is_of_operation: bool = True
     first_epoch: int = 0

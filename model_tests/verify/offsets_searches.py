@@ -1,0 +1,56 @@
+"""Explicit and bounded search of a group's offsets in transactions, and of its generations."""
+
+from functools import partial
+from typing import Final
+
+from model_tests.verify.looking import Instanced
+from model_tests.verify.searched import Broken, Instance, Searched, depths
+from spec import rules
+from spec.engines.finite import instance_of
+from spec.evidence import Layer, evidences
+from spec.systems import membership, offsets
+from spec.versions import KAFKA_3_6, KAFKA_3_9
+
+
+def committing(name: str, knobs: offsets.Knobs) -> Instanced:
+    """The offsets that a producer commits in its transactions."""
+    system = offsets.committing(knobs)
+    return Instanced(name, system, system, instance_of(system, offsets.sizes(knobs)))
+
+
+def rebalancing(name: str, knobs: membership.Knobs) -> Instanced:
+    """The generations of a group, each with a transactional commit."""
+    system = membership.membership(knobs)
+    return Instanced(name, system, system, instance_of(system, membership.sizes(knobs)))
+
+
+_TRUE: Final = partial(committing, "two transactions", offsets.Knobs())
+_MORE: Final = partial(committing, "four transactions", offsets.Knobs(transactions=4))
+_LAGS: Final = partial(committing, "KAFKA-17507: a marker is answered before it is applied", offsets.Knobs(KAFKA_3_9))
+_GROUP: Final = partial(rebalancing, "two generations", membership.Knobs())
+_BEFORE: Final = partial(
+    rebalancing, "KAFKA-15784: the group is looked at before the coordinator", membership.Knobs(KAFKA_3_6)
+)
+
+
+@evidences(rules.OFFSETS_ATOMIC, Layer.BOUNDED)
+def of_transactions() -> Searched:
+    """Offsets become visible with their transaction."""
+    return Searched(
+        rules=(rules.OFFSETS_ATOMIC,),
+        instances=(
+            Instance("two transactions", _TRUE, depths(8, 10, 12), whole=True),
+            Instance("four transactions", _MORE, depths(default=12, deep=20)),
+        ),
+        broken=(Broken("visible_is_of_committed", _LAGS),),
+    )
+
+
+@evidences(rules.OFFSETS_GENERATION_FENCE, Layer.BOUNDED)
+def of_generations() -> Searched:
+    """A past generation writes nothing."""
+    return Searched(
+        rules=(rules.OFFSETS_GENERATION_FENCE,),
+        instances=(Instance("two generations", _GROUP, depths(8, 10, 12), whole=True),),
+        broken=(Broken("past_generations_write_nothing", _BEFORE),),
+    )

@@ -1,0 +1,83 @@
+"""Explicit and bounded search of transactions: the true systems within bounds, and everything that must break them."""
+
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Final
+
+from model_tests.verify.looking import Instanced
+from model_tests.verify.results import Effort
+from model_tests.verify.searched import Broken, Instance, Searched, depths
+from spec import rules
+from spec.engines.finite import instance_of
+from spec.evidence import Layer, evidences
+from spec.systems.transactions.controls import CONTROLS
+from spec.systems.transactions.instances import INSTANCES as TRUE
+from spec.systems.transactions.system import transactions
+from spec.systems.transactions.view import decisions, remembered
+from spec.systems.transactions.world import Knobs
+
+
+def built(name: str, knobs: Knobs) -> Instanced:
+    """The system with these knobs, in their instance."""
+    plain = transactions(knobs)
+    return Instanced(name, transactions(knobs, remembered(decisions(knobs))), plain, instance_of(plain, knobs.sizes()))
+
+
+BOUNDED: Final[Mapping[str, Mapping[Effort, int]]] = MappingProxyType(
+    {
+        "two transactions": depths(7, 12, 20),
+        "a successor": depths(default=0, deep=10),
+        "another coordinator": depths(default=0, deep=10),
+        "two batches": depths(deep=0),
+        "two transactions on two partitions": depths(deep=0),
+        "version 0, a successor, requests in order": depths(default=0, deep=10),
+    }
+)
+"""How deep the bounded search goes in these instances; all others are searched explicitly, as a whole."""
+
+WHOLE: Final = "version 0, a successor, requests in order"
+"""The instance in which everything happens, and every state of interest is reached."""
+
+INSTANCES: Final = tuple(
+    Instance(
+        each.name,
+        partial(built, each.name, each.knobs),
+        BOUNDED.get(each.name, depths(0, 0, 0)),
+        whole=each.name == WHOLE,
+    )
+    for each in TRUE
+)
+
+
+@evidences(rules.TXN_NO_CROSSTALK, Layer.BOUNDED)
+@evidences(rules.TXN_ATOMIC, Layer.BOUNDED)
+@evidences(rules.TXN_ONE_OUTCOME, Layer.BOUNDED)
+@evidences(rules.TXN_MARKER_ONCE, Layer.BOUNDED)
+@evidences(rules.TXN_REGISTERED_BEFORE_DATA, Layer.BOUNDED)
+@evidences(rules.TXN_CLIENT_VERDICT, Layer.BOUNDED)
+@evidences(rules.TXN_FAILOVER, Layer.BOUNDED)
+@evidences(rules.TXN_COMPLETES, Layer.BOUNDED)
+@evidences(rules.FENCE_ZOMBIE_CANNOT_COMMIT, Layer.BOUNDED)
+@evidences(rules.FENCE_EPOCH_EXHAUSTION, Layer.BOUNDED)
+@evidences(rules.IDS_IDENTITY_NEVER_REPEATS, Layer.BOUNDED)
+def searched() -> Searched:
+    """The rules with a theorem about the transactions of one transactional id."""
+    return Searched(
+        rules=(
+            rules.TXN_NO_CROSSTALK,
+            rules.TXN_ATOMIC,
+            rules.TXN_ONE_OUTCOME,
+            rules.TXN_MARKER_ONCE,
+            rules.TXN_REGISTERED_BEFORE_DATA,
+            rules.TXN_CLIENT_VERDICT,
+            rules.TXN_FAILOVER,
+            rules.TXN_COMPLETES,
+            rules.FENCE_ZOMBIE_CANNOT_COMMIT,
+            rules.FENCE_EPOCH_EXHAUSTION,
+            rules.IDS_IDENTITY_NEVER_REPEATS,
+        ),
+        instances=INSTANCES,
+        broken=tuple(Broken(each.violates, partial(built, each.name, each.knobs)) for each in CONTROLS),
+        deepest=MappingProxyType({Effort.QUICK: 6, Effort.DEFAULT: 9, Effort.DEEP: 99}),
+    )
