@@ -24,7 +24,7 @@ def rules_at_stake(step: Step, decided: tuple[Decision, ...], profile: Profile) 
 def rules_blamed(step: Step, decided: tuple[Decision, ...], profile: Profile) -> tuple[Rule, ...]:
     """The rules of a step that a side got wrong, each once.
 
-    First that of the earliest check which gives the recorded answer and was passed over: it should have decided.
+    First those of the checks that give the recorded answer and were passed over: one of them should have decided.
     """
     blamed = (rule for decision in decided if isinstance(decision, Ruled) for rule in _passed_over(step, decision))
     return tuple(dict.fromkeys((*blamed, *rules_at_stake(step, decided, profile))))
@@ -32,7 +32,7 @@ def rules_blamed(step: Step, decided: tuple[Decision, ...], profile: Profile) ->
 
 def _passed_over(step: Step, ruled: Ruled) -> tuple[Rule, ...]:
     recorded = step.response.get("error")
-    return tuple(guard.rule for guard in ruled.over if recorded in _words(guard.error))[:1]
+    return tuple(guard.rule for guard in ruled.over if recorded in _words(guard.error))
 
 
 def _words(error: int) -> tuple[str, str]:

@@ -1,17 +1,19 @@
 """The conformance part of `eos verify`: the bundled sessions, and what they are evidence of, rule by rule."""
 
-import random
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Final
+from functools import cache
+from itertools import chain
+from typing import Final, NamedTuple
 
-from model_tests.conformance.attribution import Attribution, rules_at_stake
+from model_tests.conformance.attribution import Attribution, rules_blamed
 from model_tests.conformance.broken_guards import broken_guards
+from model_tests.conformance.bundled import bundled, sample, sessions_in
 from model_tests.conformance.controls import controls
-from model_tests.conformance.files import Damage, Found, read
+from model_tests.conformance.files import Damage, Found, Line, parsed, settled
+from model_tests.conformance.processes import cores, in_order
 from model_tests.conformance.replay import replay
 from model_tests.conformance.report import ConformReport
 from model_tests.conformance.side_by_side import Outcome
@@ -20,12 +22,11 @@ from spec import rules
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
 
-RECORDINGS: Final = Path(__file__).parent / "recordings"
-SEED: Final = 20261121
-"""Of the sample that is taken."""
+ONE_IN: Final = {Effort.QUICK: 30, Effort.DEFAULT: 6, Effort.DEEP: 1}
+"""One of so many sessions is replayed, but some of every family."""
 
-SHARE: Final = {Effort.QUICK: 9, Effort.DEFAULT: 3, Effort.DEEP: 1}
-"""One of so many sessions is replayed."""
+SELDOM_MET_IN: Final = ("EC",)
+"""Where guards decide that decide too seldom to be in every sample."""
 
 RULES: Final = (
     rules.SEQ_FIRST,
@@ -35,10 +36,12 @@ RULES: Final = (
     rules.SEQ_REFUSAL_IS_PURE,
     rules.SEQ_WELL_FORMED,
     rules.FENCE_STALE_EPOCH,
+    rules.FENCE_COORDINATOR_EPOCH,
     rules.LSO_BOUNDS,
     rules.LSO_READ_COMMITTED,
     rules.LSO_ABORTED_INDEX,
     rules.TXN_LEGAL_TRANSITION,
+    rules.TXN_TIMEOUT,
     rules.OFFSETS_STABLE_FETCH,
     rules.OFFSETS_GENERATION_FENCE,
 )
@@ -59,26 +62,64 @@ class Evidence:
     against: Counter[Rule] = field(default_factory=Counter)
     first: dict[Rule, str] = field(default_factory=dict)
 
+    def join(self, other: "Evidence") -> None:
+        """Go on with what further steps say."""
+        self.about += other.about
+        self.against += other.against
+        self.first = {**other.first, **self.first}
+
+
+class Judged(NamedTuple):
+    """What the replay of one session found."""
+
+    report: ConformReport
+    evidence: Evidence
+
 
 def evidence(effort: Effort) -> Part:
-    """Replay the bundled sessions: a seeded third of them, a ninth in a quick run, all in a deep one."""
+    """Replay the bundled sessions: one of thirty in a quick run, one of six by default, all in a deep one."""
     started = time.monotonic()
-    report = ConformReport()
-    bundled = _bundled(report)
-    found = _sample(bundled, effort)
-    judged = judge_rules(found, report)
+    report, judged = ConformReport(), Evidence()
+    chosen = sample(ONE_IN[effort])
+    for item in settled(in_order(judged_line, lost_line, chosen.lines, cores())):
+        if not isinstance(item, Damage):
+            report.join(item.report)
+            judged.join(item.evidence)
+        elif not item.foreign:
+            report.damage.append(str(item))
     report.seconds = time.monotonic() - started
+    ran = report.sessions + report.unsupported.sessions
     return Part(
         name="conformance",
         results=tuple(_result(rule, judged, report.seconds) for rule in RULES),
         controls=(
-            *controls(item.session for item in found),
-            *broken_guards(item.session for item in bundled),
+            *controls(sessions_in(chosen.lines)),
+            *broken_guards(sessions_in(chain(chosen.lines, bundled(SELDOM_MET_IN)))),
         ),
         extra=report.to_json(),
         failures=(*report.damage, *_disagreed(report)),
-        sampled="" if len(found) == len(bundled) else f"ran {len(found):,} of {len(bundled):,} sessions",
+        sampled="" if ran == chosen.of else f"ran {ran:,} of {chosen.of:,} sessions",
     )
+
+
+def judged_line(line: Line) -> Judged | Damage | None:
+    """What the replay of the session in a line finds."""
+    found = parsed(line)
+    if not isinstance(found, Found):
+        return found
+    report = ConformReport()
+    return Judged(report, judge_rules([found], report, _attribution()))
+
+
+def lost_line(line: Line) -> Judged | Damage | None:
+    """What is said of a session at whose replay a process died."""
+    return Damage(line.path, line.number, "the process that replayed this session died")
+
+
+@cache
+def _attribution() -> Attribution:
+    """What this process has found out about like steps: no decision changes while the part runs."""
+    return Attribution()
 
 
 @evidences(rules.SEQ_FIRST, Layer.CONFORMANCE)
@@ -88,18 +129,26 @@ def evidence(effort: Effort) -> Part:
 @evidences(rules.SEQ_REFUSAL_IS_PURE, Layer.CONFORMANCE)
 @evidences(rules.SEQ_WELL_FORMED, Layer.CONFORMANCE)
 @evidences(rules.FENCE_STALE_EPOCH, Layer.CONFORMANCE)
+@evidences(rules.FENCE_COORDINATOR_EPOCH, Layer.CONFORMANCE)
 @evidences(rules.LSO_BOUNDS, Layer.CONFORMANCE)
 @evidences(rules.LSO_READ_COMMITTED, Layer.CONFORMANCE)
 @evidences(rules.LSO_ABORTED_INDEX, Layer.CONFORMANCE)
 @evidences(rules.TXN_LEGAL_TRANSITION, Layer.CONFORMANCE)
+@evidences(rules.TXN_TIMEOUT, Layer.CONFORMANCE)
 @evidences(rules.OFFSETS_STABLE_FETCH, Layer.CONFORMANCE)
 @evidences(rules.OFFSETS_GENERATION_FENCE, Layer.CONFORMANCE)
-def judge_rules(found: Sequence[Found], report: ConformReport) -> Evidence:
-    """Replay sessions into the report, and count each step for the rules that it is about."""
-    judged, attribution = Evidence(), Attribution()
+def judge_rules(found: Iterable[Found], report: ConformReport, known: Attribution | None = None) -> Evidence:
+    """Replay sessions into the report, and count each step for the rules that it is about.
+
+    Args:
+        found: the sessions.
+        report: goes on with them.
+        known: what is known already about like steps, as long as no decision was changed.
+    """
+    judged, attribution = Evidence(), known or Attribution()
     for item in found:
         for outcome in replay(item, report):
-            attribute = rules_at_stake if outcome.disagreed else attribution.rules_at_stake
+            attribute = rules_blamed if outcome.disagreed else attribution.rules_at_stake
             _count(outcome, attribute(outcome.step, outcome.decided, item.session.profile), judged, item)
     return judged
 
@@ -112,17 +161,6 @@ def _count(outcome: Outcome, at_stake: tuple[Rule, ...], judged: Evidence, item:
         judged.against.update(at_stake)
         for rule in at_stake:
             judged.first.setdefault(rule, f"{item.session.id} step {outcome.index} by {outcome.disagreed[0].by}")
-
-
-def _bundled(report: ConformReport) -> list[Found]:
-    read_items = list(read([RECORDINGS]))
-    report.damage.extend(str(item) for item in read_items if isinstance(item, Damage) and not item.foreign)
-    return [item for item in read_items if isinstance(item, Found)]
-
-
-def _sample(found: list[Found], effort: Effort) -> list[Found]:
-    chosen = sorted(random.Random(SEED).sample(range(len(found)), len(found) // SHARE[effort]))
-    return [found[index] for index in chosen]
 
 
 def _result(rule: Rule, judged: Evidence, seconds: float) -> Result:

@@ -1,31 +1,36 @@
+from itertools import chain
+from types import ModuleType
+
 import pytest
 
 from model_tests.conformance.broken_guards import GUARDS, broken_guards
-from model_tests.conformance.files import sessions
-from model_tests.conformance.part import RECORDINGS
-from model_tests.conformance.sessions import Session
+from model_tests.conformance.bundled import bundled, sample, sessions_in
+from model_tests.conformance.part import SELDOM_MET_IN
 from model_tests.verify.results import Control
+from spec.protocol import append, ending, ids, registering
 
 
 @pytest.fixture(scope="module")
-def recorded() -> list[Session]:
-    return list(sessions(RECORDINGS))
-
-
-@pytest.fixture(scope="module")
-def found(recorded: list[Session]) -> tuple[Control, ...]:
-    return broken_guards(recorded)
+def found() -> tuple[Control, ...]:
+    return broken_guards(sessions_in(chain(sample(60).lines, bundled(SELDOM_MET_IN))))
 
 
 def test_every_missing_guard_turns_a_recorded_step_red(found: tuple[Control, ...]) -> None:
     """And the first such step names the rule of the guard."""
-    assert [control.name for control in found] == [f"guard {guard} missing" for guard in GUARDS]
+    assert [control.name for control in found] == [guard.name for guard in GUARDS]
     assert [control.detail for control in found if not control.passed] == []
 
 
-def test_a_guard_that_nothing_meets_is_no_control(recorded: list[Session]) -> None:
-    """Sessions without groups decide nothing about them."""
-    without = broken_guards([session for session in recorded if session.family == "A"][:3])
+@pytest.mark.parametrize("decision", [ids, registering, ending, append], ids=lambda decision: str(decision.__name__))
+def test_a_guard_is_missing_for_the_time_of_its_control_only(decision: ModuleType, found: tuple[Control, ...]) -> None:
+    """Afterwards the decision is what it was."""
+    assert found
+    assert decision.guards.__module__ == decision.__name__
+
+
+def test_a_guard_that_nothing_meets_is_no_control() -> None:
+    """Sessions of appends decide nothing about groups and transactions."""
+    without = broken_guards(sessions_in(sample(600, ("A",)).lines))
 
     assert {control.got for control in without} == {"not run: no such step"}
     assert not any(control.passed for control in without)

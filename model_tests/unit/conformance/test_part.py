@@ -4,10 +4,10 @@ import pytest
 
 from model_tests.conformance.attribution import Attribution, rules_at_stake
 from model_tests.conformance.broken_guards import GUARDS
+from model_tests.conformance.bundled import sample, sessions_in
 from model_tests.conformance.controls import CORRUPTIONS
-from model_tests.conformance.files import sessions
 from model_tests.conformance.on_specification import OnSpecification
-from model_tests.conformance.part import RECORDINGS, RULES, evidence
+from model_tests.conformance.part import RULES, evidence
 from model_tests.conformance.side_by_side import SPECIFICATION, outcomes
 from model_tests.verify.results import Effort, Part
 from spec.evidence import Layer
@@ -25,17 +25,17 @@ def test_every_rule_holds_on_steps_that_are_about_it(quick: Part) -> None:
     assert quick.failures == ()
 
 
-def test_a_quick_run_takes_a_ninth(quick: Part) -> None:
+def test_a_quick_run_takes_a_thirtieth(quick: Part) -> None:
     """The sample is said, and the report's figures are of what ran; sessions that wait are counted apart."""
     waiting: Any = quick.extra["unsupported"]
 
-    assert quick.sampled == "ran 405 of 3,650 sessions"
-    assert quick.extra["sessions"] == 405 - waiting["sessions"]
+    assert quick.sampled == "ran 436 of 12,585 sessions"
+    assert quick.extra["sessions"] == 436 - waiting["sessions"]
 
 
 def test_every_corrupted_recording_is_disagreed_with(quick: Part) -> None:
     """Both sides name the corrupted step, and nothing else; then come the guards that are missing."""
-    missing = [f"guard {guard} missing" for guard in GUARDS]
+    missing = [guard.name for guard in GUARDS]
 
     assert [control.name for control in quick.controls] == [each.name for each in CORRUPTIONS] + missing
     assert [control.detail for control in quick.controls if not control.passed] == []
@@ -44,7 +44,7 @@ def test_every_corrupted_recording_is_disagreed_with(quick: Part) -> None:
 def test_like_steps_are_about_the_same_rules() -> None:
     """Asking once for what is alike gives what asking every time gives."""
     attribution = Attribution()
-    for recorded in [each for each in list(sessions(RECORDINGS))[::60] if not each.unsupported]:
+    for recorded in sessions_in(sample(200).lines):
         for outcome in outcomes(recorded, {SPECIFICATION: OnSpecification}):
             asked = (outcome.step, outcome.decided, recorded.profile)
 

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from model_tests.conformance.files import sessions
+from model_tests.conformance.bundled import sample, sessions_in
 from model_tests.conformance.on_reference import OnReference
 from model_tests.conformance.on_specification import OnSpecification
-from model_tests.conformance.part import RECORDINGS
 from model_tests.conformance.report import Disagreement
 from model_tests.conformance.sessions import Session, session_of
 from model_tests.conformance.side_by_side import (
@@ -39,8 +38,8 @@ def found_in(*steps: Written, **fields: Any) -> list[tuple[int, str]]:
 
 
 @cache
-def sample() -> list[Session]:
-    return [recorded for recorded in list(sessions(RECORDINGS))[::60] if not recorded.unsupported]
+def recordings() -> list[Session]:
+    return list(sessions_in(sample(200).lines))
 
 
 def on_specification(recorded: list[Session]) -> list[Disagreement]:
@@ -49,7 +48,7 @@ def on_specification(recorded: list[Session]) -> list[Disagreement]:
 
 def test_bundled_sessions_agree_on_both_sides() -> None:
     """Every step of a sample agrees; undecided is only what the recording marks."""
-    played = [outcome for recorded in sample() for outcome in outcomes(recorded)]
+    played = [outcome for recorded in recordings() for outcome in outcomes(recorded)]
 
     assert len(played) > 1000
     assert [outcome for outcome in played if outcome.disagreed] == []
@@ -159,7 +158,7 @@ def test_a_broken_decision_is_seen_at_once_and_by_its_rule(
     monkeypatch: pytest.MonkeyPatch, module: Any, decision: str, broken: Callable[..., Any], rule: str
 ) -> None:
     """A guard patched away in the specification makes recorded steps disagree, the first naming its rule."""
-    recorded = sample()
+    recorded = recordings()
 
     monkeypatch.setattr(module, decision, broken)
     found = on_specification(recorded)
