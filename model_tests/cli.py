@@ -84,6 +84,17 @@ def bugs_command(
     _judge(lambda: _provided("model_tests.bugs.command")(name, everything=everything, svg=svg), json_file)
 
 
+@app.command("scenarios")
+def scenarios_command(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="One run, as lost-acknowledgement.")] = "",
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it here too.")] = None,
+    json_file: Json = None,
+) -> None:
+    """List the runs that teach; play one on the reference and show it; or, with --json alone, play them all."""
+    everything = json_file is not None
+    _judge(lambda: _provided("model_tests.scenarios.command")(name, everything=everything, svg=svg), json_file)
+
+
 @app.command("audit")
 def audit_command(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Log directories, local or as URLs.")],

@@ -14,6 +14,10 @@ NOTHING_JUDGED: Final = 2
 """Exit code: there was nothing that could be judged."""
 
 
+WIDE: Final = 120
+"""Columns of text that the widest table needs."""
+
+
 class Report(Protocol):
     """The outcome of one command, for people, for programs and for the shell."""
 
@@ -30,3 +34,10 @@ class Report(Protocol):
 
 class BadInput(Exception):
     """Input that cannot be judged, told in one line: what it is, what is wrong with it, what to do instead."""
+
+
+def wide(console: Console) -> Console:
+    """The same console, wide enough for the tables when it is a file or a pipe."""
+    if not console.is_terminal and console.width < WIDE:
+        console.width = WIDE
+    return console

@@ -8,7 +8,7 @@ from rich.progress import track
 
 from model_tests.bugs.judged import Judged, judged
 from model_tests.bugs.report import BugReport, BugsReport, CatalogueReport
-from model_tests.diagrams.sequence_svg import svg_of
+from model_tests.diagrams.svg_file import draw
 from model_tests.reports import BadInput, Report
 from spec.bugs.bug import Bug
 from spec.bugs.catalogue import BUGS
@@ -65,10 +65,7 @@ def _draw(found: Judged, svg: Path) -> None:
     diagram = found.diagram
     if diagram is None:
         raise BadInput(f"{found.bug.name} has no counterexample to draw")
-    try:
-        svg.write_text(svg_of(diagram))
-    except OSError as error:
-        raise BadInput(f"{svg} cannot be written: {error.strerror}") from error
+    draw(diagram, svg)
 
 
 def _all() -> tuple[Judged, ...]:

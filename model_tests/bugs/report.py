@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
 
 from rich.console import Console
 from rich.table import Table
@@ -11,11 +10,8 @@ from rich.text import Text
 from model_tests.bugs.judged import Judged
 from model_tests.bugs.searching import Found
 from model_tests.diagrams.sequence import text_of
-from model_tests.reports import HOLDS, VIOLATED
+from model_tests.reports import HOLDS, VIOLATED, wide
 from spec.bugs.bug import Bug
-
-WIDE: Final = 120
-"""Columns of text that the widest table needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +32,7 @@ class CatalogueReport:
             table.add_column(column, overflow="fold", no_wrap=column in ("bug", "rule"))
         for bug in self.bugs:
             table.add_row(bug.name, bug.title, bug.rule.id, *_expectations(bug))
-        _wide(console).print(table)
+        wide(console).print(table)
         shown = sum(bool(bug.cases) for bug in self.bugs)
         console.print(f"{len(self.bugs)} known bugs, {shown} shown by search: eos bugs NAME", highlight=False)
 
@@ -64,7 +60,7 @@ class BugsReport:
 
     def print(self, console: Console) -> None:
         """The verdicts, then what is not as expected."""
-        _wide(console).print(_verdicts(self.judged, named=True))
+        wide(console).print(_verdicts(self.judged, named=True))
         for bug in self.unseen:
             console.print(f"{bug.name}: not shown: {bug.unseen}", highlight=False, markup=False)
         for failure in self.failures:
@@ -92,7 +88,7 @@ class BugReport:
         console.print(Text(f"{bug.name}: {bug.title}", "bold"))
         console.print(bug.mechanism, highlight=False, markup=False)
         console.print(f"Sources: {', '.join(bug.source)}. Breaks {bug.rule.id}.", highlight=False, markup=False)
-        _wide(console).print(_verdicts((self.judged,), named=False))
+        wide(console).print(_verdicts((self.judged,), named=False))
         if self.judged.unrolled is not None:
             unrolled = self.judged.unrolled
             told = f"Bounded search: {unrolled.got} at depth {unrolled.depth}, in {unrolled.seconds:.1f} s."
@@ -143,10 +139,3 @@ def _row(found: Found, again: bool, *, carried_out: bool) -> tuple[str | Text, .
     depth = f"{found.depth}{' (all)' if found.complete else ''}"
     reference = ("agrees" if again else Text("differs", "bold red")) if carried_out else "-"
     return case.profile, verdict, depth, f"{found.seconds:.2f}", reference
-
-
-def _wide(console: Console) -> Console:
-    """The same console, wide enough for the tables when it is a file or a pipe."""
-    if not console.is_terminal and console.width < WIDE:
-        console.width = WIDE
-    return console

@@ -1,0 +1,19 @@
+"""A sequence diagram drawn into a file that a command was asked for."""
+
+from pathlib import Path
+
+from model_tests.diagrams.events import Sequence
+from model_tests.diagrams.sequence_svg import svg_of
+from model_tests.reports import BadInput
+
+
+def draw(sequence: Sequence, svg: Path) -> None:
+    """Write a diagram as SVG.
+
+    Raises:
+        BadInput: the file cannot be written.
+    """
+    try:
+        svg.write_text(svg_of(sequence))
+    except OSError as error:
+        raise BadInput(f"{svg} cannot be written: {error.strerror}") from error

@@ -1,0 +1,45 @@
+"""All scenarios, in the order in which they are told."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any, Final
+
+from model_tests.reports import BadInput
+from model_tests.scenarios import (
+    comparison,
+    coordinators,
+    delivery,
+    fencing,
+    limits,
+    pipelines,
+    readers,
+    replication,
+)
+from model_tests.scenarios.scenario import REGISTERED, Scenario
+
+CHAPTERS: Final = (delivery, limits, replication, pipelines, fencing, coordinators, readers, comparison)
+
+SCENARIOS: Final[Mapping[str, Scenario[Any]]] = MappingProxyType(
+    {
+        name: told
+        for chapter in CHAPTERS
+        for name, told in REGISTERED.items()
+        if told.play.__module__ == chapter.__name__
+    }
+)
+"""Every scenario by name."""
+
+
+def scenario_called(name: str) -> Scenario[Any]:
+    """The scenario with this name, however it is capitalized.
+
+    Raises:
+        BadInput: there is none; says which are near.
+    """
+    asked = name.lower()
+    if asked in SCENARIOS:
+        return SCENARIOS[asked]
+    near = get_close_matches(asked, SCENARIOS, n=3, cutoff=0.5)
+    hint = f"near it are {', '.join(near)}" if near else "`eos scenarios` lists them"
+    raise BadInput(f"no scenario is called {name!r}; {hint}")

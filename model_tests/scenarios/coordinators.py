@@ -1,0 +1,185 @@
+"""A coordinator fails at each point of a commit; a partition is away while one goes on."""
+
+from typing import Final
+
+from model_tests.scenarios.scenario import Facts, scenario
+from model_tests.scenarios.transaction_stage import (
+    T0,
+    T1,
+    OfTransactions,
+    TransactionStage,
+    is_end,
+    is_marker_for,
+)
+from reference.broker.partition import READ_UNCOMMITTED
+from reference.world.instances import Instance
+from spec.vocabulary import ControlType
+
+ID: Final = "payments"
+SETTING: Final = OfTransactions()
+
+
+@scenario(
+    "coordinator-before-prepare",
+    "The coordinator fails before the commit is in its log",
+    items=(16, 11),
+    story="""The EndTxn is lost with the coordinator. The next one reads the log, in which the transaction is
+    ongoing, and does nothing about it. The producer finds the new coordinator, asks again, and the transaction is
+    committed.""",
+    setting=SETTING,
+    expected={
+        "state that the next coordinator reads": "ONGOING",
+        "visible": ["a", "b"],
+        "told as committed": True,
+        "markers": ["COMMIT", "COMMIT"],
+    },
+)
+def before_prepare(stage: TransactionStage) -> Facts:
+    """The request is lost."""
+    producer = opened(stage)
+    stage.ask_to_end(producer)
+    stage.producer_asks(producer)
+    (request,) = stage.wires.requests.in_transit
+    stage.request_is_lost(request)
+    stage.replace_coordinator()
+    read = stage.known(ID).state.name
+    stage.settle()
+    return {"state that the next coordinator reads": read, **outcome(stage, producer)}
+
+
+@scenario(
+    "coordinator-after-prepare",
+    "The coordinator fails when the commit is decided and one partition has its marker",
+    items=(16, 11, 12),
+    story="""The PREPARE_COMMIT record in the coordinator's log is the decision; everything after it is carried out
+    by whoever coordinates. The next coordinator reads the record and sends the markers to all partitions again. The one
+    that has its marker already gets a second one, which changes nothing.""",
+    setting=SETTING,
+    expected={
+        "visible before": ["a"],
+        "state that the next coordinator reads": "PREPARE_COMMIT",
+        "visible": ["a", "b"],
+        "told as committed": True,
+        "markers": ["COMMIT", "COMMIT", "COMMIT"],
+    },
+)
+def after_prepare(stage: TransactionStage) -> Facts:
+    """The marker of t-0 is written, that of t-1 is lost."""
+    producer = opened(stage)
+    stage.decide(producer)
+    stage.coordinator_sends_markers(0)
+    stage.deliver(is_marker_for(T0))
+    visible = stage.read(T0) + stage.read(T1)
+    for message in tuple(stage.wires.requests.in_transit):
+        stage.request_is_lost(message)
+    stage.lose_answers()
+    stage.replace_coordinator()
+    read = stage.known(ID).state.name
+    stage.settle()
+    return {"visible before": visible, "state that the next coordinator reads": read, **outcome(stage, producer)}
+
+
+@scenario(
+    "coordinator-after-complete",
+    "The coordinator fails when everything is done, and the answer is lost",
+    items=(16, 11),
+    story="""The markers are written and COMPLETE_COMMIT is in the log, but the producer has not heard. It finds the
+    next coordinator and asks again. The state and the epoch in the log show that this is a repetition, and the answer
+    is the outcome; no marker is written again.""",
+    setting=SETTING,
+    expected={
+        "state that the next coordinator reads": "COMPLETE_COMMIT",
+        "visible": ["a", "b"],
+        "told as committed": True,
+        "markers": ["COMMIT", "COMMIT"],
+    },
+)
+def after_complete(stage: TransactionStage) -> Facts:
+    """The answer to EndTxn is lost, and the markers are written meanwhile."""
+    producer = opened(stage)
+    stage.ask_to_end(producer)
+    stage.producer_asks(producer)
+    stage.deliver(is_end)
+    stage.lose_answers()
+    stage.write_markers()
+    stage.replace_coordinator()
+    read = stage.known(ID).state.name
+    stage.settle()
+    return {"state that the next coordinator reads": read, **outcome(stage, producer)}
+
+
+@scenario(
+    "partition-away",
+    "A partition is away during the commit, and delays only itself",
+    items=(18, 11),
+    story="""The commit is decided, and the leader of t-1 is gone. The application is told that it is committed, t-0
+    gets its marker and its records are visible, and others write there. What waits is t-1, and the producer's own next
+    transaction, until the leader is back and the coordinator's next attempt succeeds.""",
+    setting=SETTING,
+    expected={
+        "told as committed, meanwhile": True,
+        "visible on t-0, meanwhile": ["a"],
+        "visible on t-1, meanwhile": [],
+        "others write to t-0, meanwhile": ["a", "other"],
+        "its next record is in the log, meanwhile": False,
+        "state, meanwhile": "PREPARE_COMMIT",
+        "visible": ["a", "other", "next", "b"],
+        "told as committed": True,
+        "markers": ["COMMIT", "COMMIT", "COMMIT", "COMMIT"],
+    },
+)
+def partition_away(stage: TransactionStage) -> Facts:
+    """The leader of t-1 goes away before the marker comes, and returns."""
+    producer = opened(stage)
+    with stage.story.offstage():
+        other = stage.start("other")
+    stage.partition_goes_away(T1)
+    stage.decide(producer)
+    stage.settle(2)
+    meanwhile: Facts = {
+        "told as committed, meanwhile": producer.transaction.is_committed,
+        "visible on t-0, meanwhile": stage.shows(T0),
+        "visible on t-1, meanwhile": stage.shows(T1),
+    }
+    with stage.story.offstage():
+        stage.application_begins(other)
+        stage.send(other, T0, "other")
+        stage.ask_to_end(other)
+        stage.application_begins(producer)
+        stage.send(producer, T0, "next")
+        stage.settle(6)
+    stage.story.remark(stage.name_of(producer), "begins its next transaction, and is told CONCURRENT_TRANSACTIONS")
+    waiting: Facts = {
+        "others write to t-0, meanwhile": stage.shows(T0),
+        "its next record is in the log, meanwhile": "next" in stage.read(T0, READ_UNCOMMITTED),
+        "state, meanwhile": stage.known(ID).state.name,
+    }
+    stage.partition_comes_back(T1)
+    stage.settle()
+    stage.end(producer)
+    return {**meanwhile, **waiting, **outcome(stage, producer)}
+
+
+def opened(stage: TransactionStage) -> Instance:
+    """A producer with acknowledged records on two partitions."""
+    with stage.story.offstage():
+        producer = stage.start(ID)
+        stage.begin(producer, t0="a", t1="b")
+    stage.story.remark(stage.name_of(producer), "has written a to t-0 and b to t-1")
+    return producer
+
+
+def outcome(stage: TransactionStage, producer: Instance) -> Facts:
+    """What has become of the transaction."""
+    return {
+        "visible": stage.shows(T0) + stage.shows(T1),
+        "told as committed": producer.transaction.is_committed,
+        "markers": markers(stage),
+    }
+
+
+def markers(stage: TransactionStage) -> list[str]:
+    """The outcomes that stand in the logs of the data partitions."""
+    logs = (stage.brokers.partitions[partition].leader.log for partition in stage.partitions)
+    found = (batch.marker() for log in logs for batch in log if batch.is_control)
+    return [ControlType(marker.control_type).name for marker in found if marker is not None]

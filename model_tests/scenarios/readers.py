@@ -1,0 +1,136 @@
+"""Atomic writing is not atomic reading: what a consumer may miss of a committed transaction."""
+
+from typing import Final
+
+from model_tests.scenarios.log_stage import LOG, LogStage, OfLog
+from model_tests.scenarios.scenario import Facts, scenario
+from model_tests.scenarios.transaction_stage import T0, T1, OfTransactions, TransactionStage
+from reference.broker.partition import READ_UNCOMMITTED
+from reference.client.consumer import Consumer
+from reference.log.config import LogConfig
+from spec.vocabulary import Timestamp
+
+ID: Final = "payments"
+SETTING: Final = OfTransactions()
+RETENTION_MS: Final = 1_000
+
+
+@scenario(
+    "read-uncommitted",
+    "A read_uncommitted reader sees what is aborted, and what is still open",
+    items=(12, 14),
+    story="""isolation.level=read_uncommitted is the default of consumers. Such a reader gets every record below the
+    high watermark, whatever becomes of its transaction. A read_committed reader waits at the last stable offset, and
+    passes over aborted records.""",
+    setting=SETTING,
+    expected={
+        "while it is open, read_uncommitted": ["a"],
+        "while it is open, read_committed": [],
+        "aborted, read_uncommitted": ["a"],
+        "aborted, read_committed": [],
+    },
+)
+def read_uncommitted(stage: TransactionStage) -> Facts:
+    """One transaction, read while it is open and after its abort."""
+    with stage.story.offstage():
+        producer = stage.start(ID)
+    stage.begin(producer, t0="a")
+    seen: Facts = {
+        "while it is open, read_uncommitted": stage.shows(T0, READ_UNCOMMITTED),
+        "while it is open, read_committed": stage.shows(T0, reader="another reader"),
+    }
+    stage.end(producer, commit=False)
+    return {
+        **seen,
+        "aborted, read_uncommitted": stage.shows(T0, READ_UNCOMMITTED),
+        "aborted, read_committed": stage.shows(T0, reader="another reader"),
+    }
+
+
+@scenario(
+    "seek-into-the-middle",
+    "A reader that seeks into the middle of a transaction",
+    items=(14,),
+    story="""A consumer may begin wherever it likes. The broker gives it the committed records from there on; that
+    others of the same transaction come before, nobody tells it.""",
+    setting=SETTING,
+    expected={"from the beginning": ["a", "b", "c"], "from offset 1": ["b", "c"]},
+)
+def seek_into_the_middle(stage: TransactionStage) -> Facts:
+    """Three records are committed, and one reader begins at the second."""
+    committed(stage, t0="abc")
+    consumer = Consumer([T0])
+    consumer.seek(T0, 1)
+    return {
+        "from the beginning": stage.shows(T0),
+        "from offset 1": stage.told_read(consumer, T0, "another reader"),
+    }
+
+
+@scenario(
+    "partial-subscription",
+    "A reader of one of the transaction's two partitions",
+    items=(14,),
+    story="""A transaction may span partitions of which a consumer reads only some, because it subscribes to no
+    others or because they are assigned to other members of its group. It sees its part of the transaction.""",
+    setting=SETTING,
+    expected={"on t-0": ["a"], "on t-1": ["b"]},
+)
+def partial_subscription(stage: TransactionStage) -> Facts:
+    """Two readers, each of one partition."""
+    committed(stage, t0="a", t1="b")
+    return {"on t-0": stage.shows(T0), "on t-1": stage.shows(T1, reader="another reader")}
+
+
+@scenario(
+    "compaction",
+    "Compaction removes a part of a committed transaction",
+    items=(14,),
+    story="""In a compacted topic only the newest record of each key stays. The first transaction has written k1 and
+    k2, a later one k1 again. A reader that comes after the cleaner finds of the first transaction only k2.""",
+    setting=OfLog(LogConfig(compacts=True)),
+    expected={"before": ["a", "b", "c"], "after": ["b", "c"]},
+)
+def compaction(stage: LogStage) -> Facts:
+    """Two transactions, and a pass of the cleaner."""
+    with stage.on_disk() as log:
+        stage.write(log, k1="a", k2="b")
+        stage.commit(log)
+        stage.write(log, k1="c")
+        stage.commit(log)
+        before = stage.read(log)
+        stage.roll(log)
+        log.clean(stage.now)
+        stage.story.remark(LOG, "is compacted")
+        return {"before": before, "after": stage.read(log)}
+
+
+@scenario(
+    "deleted-segments",
+    "Retention removes the first half of a committed transaction",
+    items=(14, 24),
+    story="""Retention deletes whole segments, and does not care about transactions. The records of one transaction
+    are in two segments; when the first one goes, a reader that begins at the log start finds the second half only.""",
+    setting=OfLog(LogConfig(retention_ms=RETENTION_MS)),
+    expected={"before": ["a", "b"], "after": ["b"], "log start": 1},
+)
+def deleted_segments(stage: LogStage) -> Facts:
+    """A segment ends in the middle of a transaction, and gets too old."""
+    with stage.on_disk() as log:
+        stage.write(log, k1="a")
+        stage.roll(log)
+        stage.wait(RETENTION_MS)
+        stage.write(log, k2="b")
+        stage.commit(log)
+        before = stage.read(log)
+        log.retain(Timestamp(stage.now + 1))
+        stage.story.remark(LOG, "deletes the first segment (retention.ms)")
+        return {"before": before, "after": stage.read(log), "log start": int(log.log_start)}
+
+
+def committed(stage: TransactionStage, **values: str) -> None:
+    """A committed transaction."""
+    with stage.story.offstage():
+        producer = stage.start(ID)
+    stage.begin(producer, **values)
+    stage.end(producer)

@@ -1,0 +1,121 @@
+"""How requests and answers of transactions are told, and who they are from and to."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from reference.broker.markers import TxnMarker
+from reference.broker.transaction_api import OFFSETS_TOPIC
+from reference.broker.transaction_metadata import TopicPartition
+from reference.client.coordinator_channel import CoordinatorAnswer
+from reference.client.coordinator_requests import (
+    AddOffsets,
+    AddPartitions,
+    CoordinatorRequest,
+    EndTxn,
+    FindCoordinator,
+    InitProducerId,
+    TxnOffsetCommit,
+)
+from reference.client.producer import Reply
+from reference.log.record import Record
+from reference.world.messages import Answer, Asked, Body, Marked, Produce, Verified, Verify, WriteMarker
+from spec.vocabulary import NO_PRODUCER_ID, ErrorCode
+
+GROUPS: Final = "group coordinator"
+OUTCOMES: Final = {True: "commit", False: "abort"}
+
+Names = Mapping[bytes, str]
+"""What the story calls the values of records."""
+
+
+def coordinator(node: int) -> str:
+    """Name of a node's transaction coordinator."""
+    return f"coordinator {node}"
+
+
+def partition_name(partition: TopicPartition) -> str:
+    """Name of a partition; that of `__consumer_offsets` is its coordinator's."""
+    return GROUPS if partition.topic == OFFSETS_TOPIC else f"{partition.topic}-{partition.partition}"
+
+
+def receiver_of(body: Body, node: int) -> str:
+    """Who a request goes to."""
+    match body:
+        case Produce(partition=partition) | WriteMarker(partition=partition):
+            return partition_name(partition)
+        case Asked(request=TxnOffsetCommit()):
+            return GROUPS
+        case _:
+            return coordinator(node)
+
+
+def is_told(body: Body) -> bool:
+    """Whether a request belongs to the story: who coordinates and what brokers ask one another does not."""
+    return not isinstance(body, Verify) and not (isinstance(body, Asked) and isinstance(body.request, FindCoordinator))
+
+
+def request_words(body: Body, names: Names) -> str:
+    """A request."""
+    match body:
+        case Asked(request=request):
+            return coordinator_request_words(request)
+        case Produce(attempt=attempt):
+            batch = attempt.records
+            values = ", ".join(called(record, names) for record in batch.records())
+            return f"Produce {values}: epoch {batch.producer_epoch}, sequence {batch.base_sequence}"
+        case WriteMarker(marker=marker):
+            return marker_words(marker)
+        case Verify():
+            return "AddPartitionsToTxn"
+
+
+def coordinator_request_words(request: CoordinatorRequest) -> str:
+    """A client's request to a coordinator."""
+    match request:
+        case FindCoordinator(key=key):
+            return f"FindCoordinator {key}"
+        case InitProducerId():
+            return "InitProducerId"
+        case AddPartitions(partitions=partitions):
+            return f"AddPartitionsToTxn {', '.join(map(partition_name, partitions))}"
+        case AddOffsets(group=group):
+            return f"AddOffsetsToTxn {group}"
+        case TxnOffsetCommit(offsets=offsets):
+            told = (f"{partition_name(partition)} up to {each.offset}" for partition, each in offsets.items())
+            return f"TxnOffsetCommit {', '.join(told)}"
+        case EndTxn(producer=producer, commit=commit):
+            return f"EndTxn {OUTCOMES[commit]}: epoch {producer.epoch}"
+
+
+def marker_words(marker: TxnMarker) -> str:
+    """A marker."""
+    return f"{OUTCOMES[marker.committed].upper()} marker: epoch {marker.epoch}"
+
+
+def answer_words(answer: Answer) -> str:
+    """An answer."""
+    match answer:
+        case Reply(error=ErrorCode.NONE, offset=offset):
+            return f"offset {offset}"
+        case CoordinatorAnswer(identity=identity) if identity.producer_id != NO_PRODUCER_ID:
+            return f"producer id {identity.producer_id}, epoch {identity.epoch}"
+        case _:
+            error = error_of(answer)
+            return "done" if error is ErrorCode.NONE else error.name
+
+
+def error_of(answer: Answer) -> ErrorCode:
+    """The error that an answer tells, NONE if it tells none."""
+    match answer:
+        case CoordinatorAnswer(error=error, partitions=partitions):
+            return next((each for each in (error, *partitions.values()) if each is not ErrorCode.NONE), error)
+        case Reply(error=error) | Marked(error=error):
+            return error
+        case Verified(refusal=refusal):
+            return ErrorCode.NONE if refusal is None else refusal.code
+
+
+def called(record: Record, names: Names) -> str:
+    """What the story calls a record."""
+    value = record.value or b""
+    return names.get(value, value.decode())

@@ -1,0 +1,118 @@
+"""Every scenario ends as expected, shows what it says, and can fail."""
+
+from unittest.mock import patch
+
+import pytest
+
+from model_tests.diagrams.events import Message
+from model_tests.scenarios.catalogue import CHAPTERS, SCENARIOS
+from model_tests.scenarios.judged import judged
+from model_tests.scenarios.producer_stage import OfProducers
+from model_tests.scenarios.scenario import REGISTERED, scenario
+from reference.broker import end_txn
+from reference.broker.group_offsets import GroupOffsets
+from reference.broker.partition import Partition
+from reference.broker.producer_append import ProducerAppend
+from reference.broker.producer_entry import ProducerEntry
+from reference.broker.replicated import ReplicatedPartition
+from reference.broker.transaction_coordinator import TransactionCoordinator
+
+OWED = (1, 8, 9, 13, 14, 16, 17, 18, 19, 22)
+"""The subjects that are to be shown by runs."""
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_scenario_ends_as_expected(name: str) -> None:
+    """What was observed is what stands beside it, and something was seen to happen."""
+    outcome = judged(SCENARIOS[name])
+
+    assert dict(SCENARIOS[name].expected) == dict(outcome.observed)
+    assert any(isinstance(event, Message) for step in outcome.diagram.steps for event in step)
+
+
+@pytest.mark.parametrize("item", OWED)
+def test_a_subject_is_shown(item: int) -> None:
+    """By one scenario at least, and as what it is about first of all."""
+    assert any(item == told.items[0] for told in SCENARIOS.values())
+
+
+def test_every_chapter_is_told_in_the_order_in_which_it_is_written() -> None:
+    """No scenario is left out, and the variant without idempotence comes first."""
+    names = list(SCENARIOS)
+
+    assert set(REGISTERED) == set(SCENARIOS)
+    assert ["lost-acknowledgement", "lost-acknowledgement-idempotent", "lost-request"] == names[:3]
+    assert {chapter.__name__ for chapter in CHAPTERS} == {told.play.__module__ for told in SCENARIOS.values()}
+
+
+@pytest.mark.parametrize("name", ["lost-acknowledgement", "coordinator-after-prepare", "compaction"])
+def test_a_scenario_is_played_the_same_way_each_time(name: str) -> None:
+    """There is no chance in it."""
+    assert judged(SCENARIOS[name]).diagram == judged(SCENARIOS[name]).diagram
+
+
+def nothing(*_: object) -> None:
+    """What should decide does not."""
+
+
+def at_once(replicated: ReplicatedPartition) -> None:
+    """The high watermark does not wait for followers."""
+    replicated.leader.advance_high_watermark(replicated.leader.log_end)
+
+
+DEFECTS = [
+    pytest.param(ProducerEntry, "find_duplicate", nothing, "lost-acknowledgement-idempotent", id="window"),
+    pytest.param(ProducerAppend, "check_successor", nothing, "lost-request-idempotent", id="successor"),
+    pytest.param(ReplicatedPartition, "raise_high_watermark", at_once, "slow-follower", id="high-watermark"),
+    pytest.param(Partition, "last_stable", property(lambda self: self.high_watermark), "read-uncommitted", id="lso"),
+    pytest.param(end_txn, "check_identity", nothing, "zombie-fencing", id="fence-at-coordinator"),
+    pytest.param(GroupOffsets, "complete", nothing, "exactly-once-pipeline", id="offsets"),
+    pytest.param(Partition, "complete", nothing, "coordinator-after-prepare", id="marker"),
+]
+
+
+@pytest.mark.parametrize(("owner", "name", "instead", "told"), DEFECTS)
+def test_a_defect_of_the_reference_is_seen(owner: object, name: str, instead: object, told: str) -> None:
+    """The facts are those of the run: with a defect they are others."""
+    with patch.object(owner, name, instead):
+        outcome = judged(SCENARIOS[told])
+
+    assert not outcome.holds
+    assert "the run stops" not in outcome.observed
+
+
+def test_a_run_that_cannot_go_on_is_not_as_expected() -> None:
+    """A coordinator that never reads its log gives nobody a producer id."""
+    with patch.object(TransactionCoordinator, "load", nothing):
+        outcome = judged(SCENARIOS["coordinator-after-prepare"])
+
+    assert {"the run stops": "begin while the producer waits for Operation.INIT_TRANSACTIONS"} == outcome.observed
+    assert not outcome.holds
+
+
+def test_a_missing_fact_is_a_failure() -> None:
+    """As is one that nobody has asked for."""
+    told = SCENARIOS["lost-acknowledgement"]
+    outcome = judged(told)
+
+    silent = type(outcome)(told, {"log": ["a", "a"], "weather": "fine"}, outcome.diagram)
+
+    assert not silent.holds
+    assert (
+        "lost-acknowledgement: told as written: expected a, observed (nothing was said of it)",
+        "lost-acknowledgement: weather: expected (nothing was said of it), observed fine",
+    ) == silent.failures
+
+
+@pytest.mark.parametrize(
+    ("name", "items", "refused"),
+    [("lost-acknowledgement", (1,), "two scenarios are called"), ("another", (1, 99), "not all are subjects")],
+)
+def test_a_scenario_that_cannot_be_told(name: str, items: tuple[int, ...], refused: str) -> None:
+    """A name that is taken, and a subject that there is not."""
+    register = scenario(name, "title", items=items, story="", setting=OfProducers(), expected={})
+
+    with pytest.raises(ValueError, match=refused):
+        register(lambda _: {})
+
+    assert "another" not in REGISTERED
