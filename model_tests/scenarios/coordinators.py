@@ -13,7 +13,7 @@ from model_tests.scenarios.transaction_stage import (
 )
 from reference.broker.partition import READ_UNCOMMITTED
 from reference.world.instances import Instance
-from spec.vocabulary import ControlType
+from spec.vocabulary import ControlType, ErrorCode
 
 ID: Final = "payments"
 SETTING: Final = OfTransactions()
@@ -106,6 +106,37 @@ def after_complete(stage: TransactionStage) -> Facts:
     read = stage.known(ID).state.name
     stage.settle()
     return {"state that the next coordinator reads": read, **outcome(stage, producer)}
+
+
+@scenario(
+    "late-marker",
+    "A marker of the former coordinator arrives late",
+    items=(16, 15),
+    story="""The coordinator fails while its marker for t-1 is under way, and the next one sends its own. Each
+    election raises the coordinator epoch, which every marker carries. The late marker has the lower one, and the
+    partition answers TRANSACTION_COORDINATOR_FENCED. Its outcome would have been the same: both coordinators read one
+    log.""",
+    setting=SETTING,
+    expected={
+        "answer to the late marker": "TRANSACTION_COORDINATOR_FENCED",
+        "visible": ["a", "b"],
+        "told as committed": True,
+        "markers": ["COMMIT", "COMMIT", "COMMIT"],
+    },
+)
+def late_marker(stage: TransactionStage) -> Facts:
+    """The marker for t-1 is delayed until all is done."""
+    producer = opened(stage)
+    stage.decide(producer)
+    stage.coordinator_sends_markers(0)
+    stage.deliver(is_marker_for(T0))
+    with stage.delayed():
+        stage.replace_coordinator()
+        stage.settle()
+    stage.deliver(is_marker_for(T1))
+    answer = ErrorCode(int(stage.recorder.rows[-1]["error"])).name
+    stage.settle()
+    return {"answer to the late marker": answer, **outcome(stage, producer)}
 
 
 @scenario(

@@ -8,7 +8,7 @@ from model_tests.scenarios.transaction_stage import T0, OfTransactions, Transact
 from reference.broker.partition import READ_UNCOMMITTED
 from reference.world.instances import Instance
 from reference.world.transaction_shape import TransactionShape
-from spec.versions import NEWEST
+from spec.versions import KAFKA_2_4, KAFKA_2_5, NEWEST
 
 ID: Final = "payments"
 VERSION_0: Final = OfTransactions(NEWEST.under(0))
@@ -167,13 +167,20 @@ def transaction_timeout(stage: TransactionStage) -> Facts:
 
 @scenario(
     "commit-after-timeout",
-    "A commit that comes after the timeout is refused",
+    "Transaction version 2: a commit that comes after the timeout is refused",
     items=(17, 15),
-    story="""The outcome of a transaction is decided once. The coordinator has aborted it, the producer wants to
-    commit it: the answer is INVALID_TXN_STATE, also under version 2, the producer is told, and nothing becomes
-    visible.""",
+    story="""The outcome of a transaction is decided once. The coordinator has aborted it, and the producer wants to
+    commit it: under version 2 the answer is INVALID_TXN_STATE. The producer is told, and nothing becomes visible.""",
     setting=VERSION_2,
     expected={"visible": [], "the producer": "FATAL_ERROR: INVALID_TXN_STATE", "told as committed": False},
+)
+@scenario(
+    "commit-after-timeout-tv0",
+    "Transaction version 0: a commit that comes after the timeout is refused",
+    items=(17, 15, 25),
+    story="""The same run under version 0. The abort has raised the epoch, and that of the producer is too low.""",
+    setting=VERSION_0,
+    expected={"visible": [], "the producer": "FATAL_ERROR: PRODUCER_FENCED", "told as committed": False},
 )
 def commit_after_timeout(stage: TransactionStage) -> Facts:
     """The producer pauses, and commits."""
@@ -189,6 +196,38 @@ def commit_after_timeout(stage: TransactionStage) -> Facts:
         "the producer": standing(producer),
         "told as committed": producer.transaction.is_committed,
     }
+
+
+@scenario(
+    "idle-transactional-producer-before-2.5",
+    "Before 2.5: a transactional producer that was idle for long loses a transaction",
+    items=(9, 15, 25),
+    story="""The partition has forgotten the producer, which goes on at sequence 1. A broker before KIP-360 answers
+    UNKNOWN_PRODUCER_ID. Numbering again is not possible inside a transaction, so that it must be aborted, although
+    nothing was wrong.""",
+    setting=OfTransactions(KAFKA_2_4),
+    expected={"visible": ["a"], "the producer": "ABORTABLE_ERROR: UNKNOWN_PRODUCER_ID"},
+)
+@scenario(
+    "idle-transactional-producer-since-2.5",
+    "Since 2.5: a transactional producer that was idle for long goes on",
+    items=(9, 25),
+    story="""The same run since KIP-360: the partition takes the sequence that comes.""",
+    setting=OfTransactions(KAFKA_2_5),
+    expected={"visible": ["a", "b"], "the producer": "READY"},
+)
+def idle_transactional_producer(stage: TransactionStage) -> Facts:
+    """The partition forgets the producer between two transactions."""
+    with stage.story.offstage():
+        producer = stage.start(ID)
+    stage.begin(producer, t0="a")
+    stage.end(producer)
+    stage.pause(producer, stage.shape.producer_expiration_ms)
+    stage.producer_state_expires(0)
+    stage.begin(producer, t0="b")
+    if standing(producer) == "IN_TRANSACTION":
+        stage.end(producer)
+    return {"visible": stage.shows(T0), "the producer": standing(producer)}
 
 
 @scenario(

@@ -56,8 +56,8 @@ def two_producers(stage: ProducerStage) -> Facts:
     "An application sends a record again that timed out",
     items=(8, 5),
     story="""The answer does not come within delivery.timeout.ms, and the application is told of an error. That does
-    not say that the record is not in the log. If the application calls send() again, the record has a new sequence, and
-    there is nothing that could tell it from a new one.""",
+    not say that the record is not in the log. If the application calls send() again, the record gets another number,
+    and nothing tells it from a new one.""",
     setting=OfProducers(),
     expected={"log": ["a", "a"], "told as failed": ["a"], "told as written": ["a"]},
 )
@@ -137,6 +137,76 @@ def idle_producer(stage: ProducerStage) -> Facts:
         "answers": stage.answers,
         "sequences in the log": [int(batch.base_sequence) for batch in stage.partitions[0].leader.log],
     }
+
+
+@scenario(
+    "first-batch-overtaken",
+    "The very first batch is lost, and the broker takes the second one for the first",
+    items=(8, 6),
+    story="""Since 2.5 a broker takes whatever sequence it sees first of a producer that it does not know, for it
+    may have forgotten it. If that is the second batch, the first one comes too late: it is out of order, as often as it
+    is sent again, until delivery.timeout.ms has passed and the application is told of an error. Nothing is there twice,
+    but b is acknowledged although a, which was sent before it, is missing.""",
+    setting=OfProducers(),
+    expected={"log": ["b", "c"], "told as written": ["b", "c"], "told as failed": ["a"]},
+)
+@scenario(
+    "first-batch-overtaken-before-2.5",
+    "Before 2.5 the second batch must wait for the first",
+    items=(9, 8, 25),
+    story="""The same run before KIP-360. A producer that is not known must begin at sequence 0: the second batch is
+    refused with UNKNOWN_PRODUCER_ID, both are numbered again under a new epoch, and the order is kept.""",
+    setting=OfProducers(KAFKA_2_4),
+    expected={"log": ["a", "b", "c"], "told as written": ["a", "b", "c"], "told as failed": []},
+)
+def first_batch_overtaken(stage: ProducerStage) -> Facts:
+    """The first of two requests is lost, and the broker knows nothing of the producer."""
+    first, second = stage.send("a", "b")
+    stage.request_is_lost(first)
+    stage.broker_receives(second)
+    stage.answer_all()
+    stage.send_again()
+    stage.settle(rounds=2)
+    stage.clock.advance(stage.shape.delivery_timeout_ms)
+    stage.producer_ticks(0)
+    stage.settle(rounds=2)
+    stage.acknowledged("c")
+    return {"log": stage.log, "told as written": stage.promised, "told as failed": stage.failed}
+
+
+@scenario(
+    "delayed-batch-before-2.5",
+    "Before 2.5: a batch that is only delayed is numbered again, and is there twice",
+    items=(9, 8, 25),
+    story="""The first batch is not lost but late, and the producer does not wait for it any longer. The second one
+    was refused with UNKNOWN_PRODUCER_ID, so that both have new numbers when the first is sent again. The late request
+    has the old ones: the broker takes it, and then the other one too.""",
+    setting=OfProducers(KAFKA_2_4),
+    expected={"log": ["a", "a", "b"], "told as written": ["a", "b"]},
+)
+@scenario(
+    "delayed-batch-since-2.5",
+    "Since 2.5: a batch that is delayed keeps its number",
+    items=(9, 8, 25),
+    story="""The same run since KIP-360. The second batch was taken, and nothing is numbered again. Both copies of
+    the first one are out of order and refused, so that it is there at most once; here it is not there at all, and the
+    application is told so.""",
+    setting=OfProducers(KAFKA_2_5),
+    expected={"log": ["b"], "told as written": ["b"]},
+)
+def delayed_batch(stage: ProducerStage) -> Facts:
+    """The request of the first batch arrives after the second one, and before its own retry."""
+    first, second = stage.send("a", "b")
+    stage.broker_receives(second)
+    stage.answer_all()
+    stage.give_up(first)
+    stage.send_again()
+    stage.broker_receives(first)
+    stage.settle(rounds=3)
+    stage.clock.advance(stage.shape.delivery_timeout_ms)
+    stage.producer_ticks(0)
+    stage.settle(rounds=2)
+    return {"log": stage.log, "told as written": stage.promised}
 
 
 def forget(stage: ProducerStage) -> None:

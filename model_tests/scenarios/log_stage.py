@@ -17,8 +17,8 @@ from reference.log.batch import data_batch
 from reference.log.config import LogConfig
 from reference.log.disk_partition import DiskPartition
 from reference.log.record import Record
-from spec.versions import KAFKA_3_9_UNVERIFIED, Profile
-from spec.vocabulary import CoordinatorEpoch, Epoch, ProducerId, Timestamp
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import CoordinatorEpoch, Epoch, ProducerId, Sequence, Timestamp
 
 PRODUCER: Final = "producer"
 LOG: Final = "log of t-0"
@@ -30,10 +30,10 @@ EPOCH: Final = Epoch(0)
 
 @dataclass(frozen=True, slots=True)
 class OfLog:
-    """A setting of one log on disk, whose only producer is known to be in its transaction."""
+    """A setting of one log on disk, with one producer."""
 
     config: LogConfig
-    profile: Profile = KAFKA_3_9_UNVERIFIED
+    profile: Profile = NEWEST
 
     @property
     def words(self) -> str:
@@ -89,9 +89,14 @@ class LogStage:
                 timestamp=self.now,
                 transactional=True,
             )
-            partition.append(batch)
+            partition.append(batch, guard=self._verified(partition))
             self._sequence += 1
             self.story.tell(PRODUCER, LOG, f"{key} = {value}")
+
+    def _verified(self, partition: DiskPartition) -> int:
+        """The coordinator has agreed that the producer's transaction has the partition."""
+        sequence = Sequence(self._sequence)
+        return partition.state.start_verification(PRODUCER_ID, sequence, EPOCH, bumps=False, now=self.now)
 
     def commit(self, partition: DiskPartition) -> None:
         """The marker of the transaction."""

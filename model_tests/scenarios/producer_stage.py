@@ -97,6 +97,12 @@ class ProducerStage(Cluster):
             sent.append(self.producer_sends(producer, 0))
         return sent
 
+    def give_up(self, message: Message[Request]) -> None:
+        """A producer waits no longer for an answer (request.timeout.ms); the request is still under way."""
+        request = message.payload
+        self.story.remark(self.name_of(request.producer), f"waits no longer for the answer to: {asked(request)}")
+        self.producers[request.producer].lose(request.attempt)
+
     def answer_all(self) -> None:
         """Every answer that is under way arrives."""
         for message in tuple(self.replies.in_transit):
@@ -112,11 +118,12 @@ class ProducerStage(Cluster):
         self.send(*values, producer=producer)
         self.settle()
 
-    def settle(self) -> None:
-        """Without further faults, everything comes to its end."""
-        for _ in range(ROUNDS):
+    def settle(self, rounds: int = ROUNDS) -> None:
+        """Without further faults, everything comes to its end, if it does within the rounds."""
+        for _ in range(rounds):
             for message in tuple(self.requests.in_transit):
                 self.broker_receives(message)
+                self.answer_all()
             for node in self.partitions[0].behind():
                 self.follower_fetches(0, node)
             self.answer_all()
@@ -205,7 +212,7 @@ class ProducerStage(Cluster):
             said = ", ".join(values_of(batch))
             self.story.tell(broker(replicated.leader_node), broker(node), f"copies {said}", part_of=("copy", node))
         if not was_insync and node in replicated.insync:
-            self.story.note(broker(node), "is in sync again")
+            (self.story.remark if batch is None else self.story.note)(broker(node), "is in sync again")
 
     def follower_leaves_insync(self, partition: int, node: int) -> None:
         """A follower leaves the in-sync set."""
