@@ -31,6 +31,7 @@ app: Final = typer.Typer(
 Json: TypeAlias = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the report here too.")]
 Master: TypeAlias = Annotated[str, typer.Option(help="Where Spark runs.")]
 LOCAL: Final = "local[*]"
+SIDE_BY_SIDE: Final = min(4, os.cpu_count() or 1)
 
 
 @app.command("rules")
@@ -52,6 +53,9 @@ def verify_command(
         str, typer.Option(metavar="PART,...", help="Run these parts, and judge only what they bring.")
     ] = "",
     out: Annotated[Path, typer.Option(help="Where the reports go.")] = DIRECTORY,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Parts that run side by side; one for each core, up to four.")
+    ] = SIDE_BY_SIDE,
     json_file: Json = None,
 ) -> None:
     """Run everything: proofs, machines, mutants, traces, recorded sessions, logs of real brokers."""
@@ -59,7 +63,7 @@ def verify_command(
     def run() -> Report:
         parts = chosen(only)
         require_java()
-        return verify(profile, parts, out, Console())
+        return verify(profile, parts, out, Console(), jobs)
 
     _judge(run, json_file)
 

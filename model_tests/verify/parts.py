@@ -30,8 +30,13 @@ class PartOfRun:
 
     def run(self, effort: Effort) -> Part:
         """Import the part's function and run it."""
-        module, _, name = self.function.partition(":")
-        return cast(Evidence, getattr(import_module(module), name))(effort)
+        return run_function(self.function, effort)
+
+
+def run_function(function: str, effort: Effort) -> Part:
+    """Import a function given as `module:name`, and run it."""
+    module, _, name = function.partition(":")
+    return cast(Evidence, getattr(import_module(module), name))(effort)
 
 
 def _shares(quick: float, default: float) -> Mapping[Effort, float]:

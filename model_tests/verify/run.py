@@ -1,24 +1,34 @@
-"""Runs the parts one after another, and keeps what each found under `build/verify`."""
+"""Runs the parts, side by side where there are cores, and keeps what each found under `build/verify`."""
 
 import json
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from dataclasses import replace
 from io import StringIO
+from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from model_tests.reports import BadInput
-from model_tests.verify.parts import BY_NAME, PARTS, PartOfRun
+from model_tests.verify.parts import BY_NAME, PARTS, PartOfRun, run_function
 from model_tests.verify.report import Outcome, VerifyReport, part_json
 from model_tests.verify.results import Effort, Part
 from model_tests.verify.table import WIDE
 
 DIRECTORY: Final = Path("build/verify")
+
+
+class Timed(NamedTuple):
+    """What a part found, and how long it took."""
+
+    found: Part
+    seconds: float
 
 
 def chosen(names: str) -> tuple[PartOfRun, ...]:
@@ -30,11 +40,26 @@ def chosen(names: str) -> tuple[PartOfRun, ...]:
     return tuple(part for part in PARTS if not asked or part.name in asked)
 
 
-def verify(effort: Effort, parts: Iterable[PartOfRun], directory: Path, console: Console) -> VerifyReport:
-    """Run the parts, write `<part>.json` for each and `report.json` and `report.html` for all, and hand it back."""
+def verify(
+    effort: Effort, parts: Iterable[PartOfRun], directory: Path, console: Console, jobs: int = 1
+) -> VerifyReport:
+    """Run the parts, write `<part>.json` for each and `report.json` and `report.html` for all, and hand it back.
+
+    Args:
+        effort: how much of everything runs.
+        parts: what runs.
+        directory: where the reports go.
+        console: where it is said which part is done.
+        jobs: how many parts run side by side, each in a process of its own; 1 runs them here, one after another.
+    """
     _make(directory)
-    outcomes = tuple(_kept(part, effort, directory, console) for part in parts)
-    report = VerifyReport(effort, outcomes)
+    started, asked = perf_counter(), tuple(parts)
+    run = _one_by_one if jobs == 1 else _side_by_side(jobs)
+    with _progress(", ".join(part.name for part in asked), console):
+        done = {
+            part.name: _kept(part, timed, effort, directory, console) for part, timed in run(asked, effort, directory)
+        }
+    report = VerifyReport(effort, tuple(done[part.name] for part in asked), perf_counter() - started)
     _write(directory / "report.json", report.to_json())
     page = Console(record=True, width=WIDE, file=StringIO())
     report.print(page)
@@ -42,32 +67,62 @@ def verify(effort: Effort, parts: Iterable[PartOfRun], directory: Path, console:
     return report
 
 
-def _kept(part: PartOfRun, effort: Effort, directory: Path, console: Console) -> Outcome:
-    started = perf_counter()
-    with _progress(part.name, console):
-        found = _run(part, effort, directory)
-    outcome = Outcome(part, found, perf_counter() - started, part.shares.get(effort))
-    _write(directory / f"{part.name}.json", part_json(outcome))
-    console.print(f"{part.name:12} {outcome.seconds:6.1f} s  {'holds' if found.passed else 'fails'}", highlight=False)
-    return outcome
+Run = Callable[[tuple[PartOfRun, ...], Effort, Path], Iterator[tuple[PartOfRun, Timed]]]
+"""Runs parts, and hands each back when it is done."""
 
 
-def _run(part: PartOfRun, effort: Effort, directory: Path) -> Part:
-    log = directory / f"{part.name}.traceback.txt"
-    log.unlink(missing_ok=True)
+def _one_by_one(parts: tuple[PartOfRun, ...], effort: Effort, directory: Path) -> Iterator[tuple[PartOfRun, Timed]]:
+    for part in parts:
+        yield part, _run(part.name, part.function, effort, directory)
+
+
+def _side_by_side(jobs: int) -> Run:
+    """The longest first, so that the last ones are short; each in a fresh process."""
+
+    def run(parts: tuple[PartOfRun, ...], effort: Effort, directory: Path) -> Iterator[tuple[PartOfRun, Timed]]:
+        longest_first = sorted(parts, key=lambda part: -part.shares.get(effort, 0))
+        with ProcessPoolExecutor(jobs, get_context("spawn"), max_tasks_per_child=1) as pool:
+            under_way = {pool.submit(_run, part.name, part.function, effort, directory): part for part in longest_first}
+            for future in as_completed(under_way):
+                yield under_way[future], _outcome_of(future, under_way[future])
+
+    return run
+
+
+def _outcome_of(future: Future[Timed], part: PartOfRun) -> Timed:
     try:
-        return part.run(effort)
+        return future.result()
+    except Exception as broken:  # noqa: BLE001  # its process died, or what it found could not be handed over
+        return Timed(Part(part.name, failures=(f"the part's process broke: {type(broken).__name__}: {broken}",)), 0.0)
+
+
+def _run(name: str, function: str, effort: Effort, directory: Path) -> Timed:
+    log = directory / f"{name}.traceback.txt"
+    log.unlink(missing_ok=True)
+    started = perf_counter()
+    try:
+        found = run_function(function, effort)
+        found = replace(found, extra=json.loads(json.dumps(found.extra, default=_plain)))
     except Exception as broken:  # noqa: BLE001  # a part that breaks fails the run; the other parts still run
         log.write_text(traceback.format_exc())
         first_line = str(broken).partition("\n")[0]
-        return Part(part.name, failures=(f"the part broke: {type(broken).__name__}: {first_line} (see {log})",))
+        found = Part(name, failures=(f"the part broke: {type(broken).__name__}: {first_line} (see {log})",))
+    return Timed(found, perf_counter() - started)
+
+
+def _kept(part: PartOfRun, timed: Timed, effort: Effort, directory: Path, console: Console) -> Outcome:
+    outcome = Outcome(part, timed.found, timed.seconds, part.shares.get(effort))
+    _write(directory / f"{part.name}.json", part_json(outcome))
+    word = "holds" if timed.found.passed else "fails"
+    console.print(f"{part.name:12} {outcome.seconds:6.1f} s  {word}", highlight=False)
+    return outcome
 
 
 @contextmanager
-def _progress(name: str, console: Console) -> Iterator[None]:
+def _progress(names: str, console: Console) -> Iterator[None]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        progress.add_task(name, total=None)
+        progress.add_task(names, total=None)
         yield
 
 

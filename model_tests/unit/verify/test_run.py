@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
@@ -172,3 +173,27 @@ def test_an_unknown_part_is_bad_input() -> None:
 def test_every_kind_of_evidence_has_one_part_that_brings_it() -> None:
     """No kind is without a part, and none has two."""
     assert sorted(Layer) == sorted(layer for part in parts.PARTS for layer in part.layers)
+
+
+def importable(name: str) -> PartOfRun:
+    return PartOfRun(name, f"model_tests.unit.verify.made_up:{name}", (Layer.PROOF,), MappingProxyType({}))
+
+
+def test_parts_side_by_side_report_as_they_do_one_by_one(tmp_path: Path, console: Console) -> None:
+    """Each has a process of its own; what it found is the same, its rules are the registered ones."""
+    parts_asked = [importable("proves"), importable("breaks")]
+
+    report = verify(Effort.QUICK, parts_asked, tmp_path, console, jobs=2)
+
+    assert ["proves", "breaks"] == [outcome.part.name for outcome in report.outcomes]
+    assert os.getpid() != report.outcomes[0].found.extra["process"]
+    assert report.results[0].rule is rules.SEQ_ORDER
+    assert any("ValueError: no such thing" in line for line in report.failures)
+
+
+def test_a_process_that_dies_fails_its_part(tmp_path: Path, console: Console) -> None:
+    """What it would have found is missing, and said to be."""
+    report = verify(Effort.QUICK, [importable("dies")], tmp_path, console, jobs=2)
+
+    assert not report.ok
+    assert "the part's process broke" in report.failures[0]
