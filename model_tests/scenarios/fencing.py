@@ -203,8 +203,8 @@ def commit_after_timeout(stage: TransactionStage) -> Facts:
     "Before 2.5: a transactional producer that was idle for long loses a transaction",
     items=(9, 15, 25),
     story="""The partition has forgotten the producer, which goes on at sequence 1. A broker before KIP-360 answers
-    UNKNOWN_PRODUCER_ID. Numbering again is not possible inside a transaction, so that it must be aborted, although
-    nothing was wrong.""",
+    UNKNOWN_PRODUCER_ID. What the producer has written before is still in the log, so that it may not number again: the
+    transaction must be aborted, although nothing was wrong.""",
     setting=OfTransactions(KAFKA_2_4),
     expected={"visible": ["a"], "the producer": "ABORTABLE_ERROR: UNKNOWN_PRODUCER_ID"},
 )

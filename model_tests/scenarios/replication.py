@@ -31,6 +31,15 @@ def acks_0(stage: ProducerStage) -> Facts:
 
 
 @scenario(
+    "acks-0-leader-fails",
+    "acks=0: the leader fails before anybody has copied the record",
+    items=(22,),
+    story="""With acks=0 nobody waits for the leader, let alone for a follower. The record is in the log of a leader
+    that fails, and nowhere else.""",
+    setting=OfProducers(shape=replace(PLAIN, acks=0)),
+    expected={"told as written": ["a"], "log": []},
+)
+@scenario(
     "acks-1",
     "acks=1: the leader acknowledges and fails before anybody has copied the record",
     items=(22,),
