@@ -109,6 +109,7 @@ REQUEST: Final = (
         verification_pending="the partition holds a verification entry of this producer",
         verification_guarded="the append carries the guard of that entry",
         verification_bumps="that entry belongs to a client that bumps its epoch with each transaction",
+        verification_refused="the coordinator of its transaction did not agree to the batch, and the log was not asked",
     ),
     *_integers(verification_lowest="lowest sequence that waits for that verification"),
     *_texts(member="group member id"),
@@ -169,7 +170,7 @@ STATE: Final = (
         group_generation="generation of the touched group",
     ),
     *_booleans(
-        partition_registered="the touched partition is registered in the transaction",
+        partition_registered="the touched partitions are all registered in the transaction",
         txn_failed_fence="a fence raised the epoch, but its abort did not reach the log",
     ),
 )

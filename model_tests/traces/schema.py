@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import pyarrow as pa
@@ -10,6 +12,10 @@ from pyspark.sql import types as T
 
 from model_tests.reports import BadInput
 from reference.trace import COLUMNS, Column, Kind
+from spec.algebra import choose
+from spec.protocol.coordinator import TransactionEntry
+from spec.protocol.coordinator_steps import Asked, CoordinatorStep
+from spec.protocol.ending import Identity
 from spec.protocol.judge import Step
 from spec.protocol.records import AppendReply, AppendRequest, ProducerEntry, Verification, build, scalars
 
@@ -28,6 +34,24 @@ STEP_PARTS: Final = (
     ("after_", ProducerEntry),
 )
 """The records that an append step is made of, and the prefix of their columns."""
+
+OF_ID: Final = MappingProxyType(
+    {
+        "state": "txn_state",
+        "pending": "txn_pending",
+        "producer_id": "txn_producer_id",
+        "producer_epoch": "txn_epoch",
+        "last_epoch": "txn_last_epoch",
+        "previous_producer_id": "txn_previous_producer_id",
+        "next_producer_id": "txn_next_producer_id",
+        "timeout": "txn_timeout_ms",
+        "start_time": "txn_started_ms",
+        "update_time": "txn_updated_ms",
+        "client_version": "txn_client_version",
+        "fence_failed": "txn_failed_fence",
+    }
+)
+"""The state column of each scalar of a transactional id; the id is known where its state is not absent."""
 
 
 def arrow_schema() -> pa.Schema:
@@ -60,6 +84,40 @@ def step_of(scalar: Callable[[str], Any]) -> Step:
         reply=build(AppendReply, scalar),
         after=build(ProducerEntry, lambda name: scalar(f"after_{name}")),
         verification=build(Verification, scalar),
+    )
+
+
+def coordinator_step_of(scalar: Callable[[str], Any]) -> CoordinatorStep:
+    """The coordinator's step whose scalars are what `scalar` says for the names of their columns."""
+    return CoordinatorStep(
+        before=transaction_entry_of("before_", scalar),
+        asked=Asked(
+            version=scalar("api_version"),
+            now=scalar("time_ms"),
+            producer=Identity(scalar("producer_id"), scalar("producer_epoch")),
+            expected=Identity(scalar("expected_producer_id"), scalar("expected_epoch")),
+            timeout=scalar("timeout_ms"),
+            commits=scalar("committed"),
+            registered=scalar("before_partition_registered"),
+        ),
+        error=scalar("error"),
+        answered=Identity(scalar("reply_producer_id"), scalar("reply_epoch")),
+        after=transaction_entry_of("after_", scalar),
+        partitions=scalar("before_txn_partitions"),
+        partitions_after=scalar("after_txn_partitions"),
+        registered_after=scalar("after_partition_registered"),
+    )
+
+
+def transaction_entry_of(prefix: str, scalar: Callable[[str], Any]) -> TransactionEntry:
+    """What a coordinator knows of an id, from the state columns with this prefix."""
+    known = scalar(f"{prefix}txn_state") >= 0
+    values = {name: scalar(f"{prefix}{column}") for name, column in OF_ID.items()}
+    absent = TransactionEntry()
+    return replace(
+        TransactionEntry(known=known, **values),
+        state=choose(known, values["state"], absent.state),
+        client_version=choose(known, values["client_version"], absent.client_version),
     )
 
 

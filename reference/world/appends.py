@@ -56,7 +56,7 @@ class Appends:
         replica = replicated.replicas[request.node]
         before = observe(replica, asked.attempt.records.producer_id)
         answer = refused(refusal) if refusal is not None else self._produce(request, asked, guard)
-        self.steps.produced(request, asked, guard, replica, before, answer)
+        self.steps.produced(request, asked, guard, replica, before, answer, refusal is not None)
         reply = Reply(answer.error, answer.base_offset, answer.log_start)
         self._answer_replicated(asked.partition, request, reply, answer.last_offset)
 

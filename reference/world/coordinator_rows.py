@@ -1,11 +1,14 @@
 """Steps of transaction coordinators as rows: what was asked, the answer, the transactional id before and after."""
 
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from reference.broker.ids import ProducerIdentity
+from reference.broker.transaction_api import offsets_partition_of
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import TopicPartition, TransactionEntry, TransactionMetadata
 from reference.client.coordinator_channel import CoordinatorAnswer
+from reference.client.coordinator_requests import AddOffsets, AddPartitions
 from reference.recorder import Row
 from reference.world.messages import Verify
 from reference.world.node import TransactionRequest
@@ -49,7 +52,7 @@ def changed(before: Memory, after: Memory) -> list[str]:
     return sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
 
 
-def known_columns(prefix: str, known: Known | None, partition: TopicPartition | None = None) -> Row:
+def known_columns(prefix: str, known: Known | None, touched: Collection[TopicPartition] = ()) -> Row:
     """The state columns of a transactional id, named with `prefix`; absent where it is unknown."""
     if known is None:
         return {}
@@ -67,13 +70,13 @@ def known_columns(prefix: str, known: Known | None, partition: TopicPartition | 
         f"{prefix}txn_client_version": metadata.client_version,
         f"{prefix}txn_started_ms": metadata.started_ms,
         f"{prefix}txn_updated_ms": metadata.updated_ms,
-        f"{prefix}partition_registered": partition in metadata.partitions,
+        f"{prefix}partition_registered": bool(touched) and metadata.partitions.issuperset(touched),
         f"{prefix}txn_failed_fence": failed_fence,
     }
 
 
-def request_columns(asked: TransactionRequest) -> Row:
-    """The columns of REQUEST that a client's request fills; of several partitions the first one is named."""
+def request_columns(asked: TransactionRequest, touched: Sequence[TopicPartition]) -> Row:
+    """The columns of REQUEST that a client's request fills; of the partitions touched the first one is named."""
     columns: Row = {"api_version": asked.version, "transactional_id": asked.transactional_id}
     for name in ("producer", "expected"):
         identity = getattr(asked, name, None)
@@ -82,8 +85,7 @@ def request_columns(asked: TransactionRequest) -> Row:
     columns["timeout_ms"] = getattr(asked, "timeout_ms", ABSENT)
     columns["committed"] = getattr(asked, "commit", False)
     columns["group"] = getattr(asked, "group", "")
-    partition = partition_of(asked)
-    return columns if partition is None else columns | {"topic": partition.topic, "partition": partition.partition}
+    return columns | {"topic": touched[0].topic, "partition": touched[0].partition} if touched else columns
 
 
 def identity_columns(prefix: str, identity: ProducerIdentity) -> Row:
@@ -92,10 +94,15 @@ def identity_columns(prefix: str, identity: ProducerIdentity) -> Row:
     return {f"{prefix}producer_id": identity.producer_id, epoch: identity.epoch}
 
 
-def partition_of(asked: TransactionRequest) -> TopicPartition | None:
-    """The first partition that a request names."""
-    partitions: tuple[TopicPartition, ...] = getattr(asked, "partitions", ())
-    return partitions[0] if partitions else None
+def touched_by(asked: TransactionRequest, offsets_partitions: int) -> tuple[TopicPartition, ...]:
+    """The partitions that a request is to add: those it names, or that of its group's offsets."""
+    match asked:
+        case AddPartitions(partitions=partitions):
+            return partitions
+        case AddOffsets(group=group):
+            return (offsets_partition_of(group, offsets_partitions),)
+        case _:
+            return ()
 
 
 def verify_columns(asked: Verify) -> Row:

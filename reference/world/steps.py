@@ -23,8 +23,8 @@ from reference.world.coordinator_rows import (
     changed,
     known_columns,
     memory_of,
-    partition_of,
     request_columns,
+    touched_by,
     verify_columns,
 )
 from reference.world.messages import Broker, Produce, Request, Sender, Verify, WriteMarker
@@ -39,12 +39,13 @@ class Steps:
         recorder: the steps so far.
     """
 
-    __slots__ = ("_clock", "recorder")
+    __slots__ = ("_clock", "_offsets_partitions", "recorder")
 
-    def __init__(self, recorder: Recorder, clock: Clock) -> None:
-        """Steps at the time of `clock`."""
+    def __init__(self, recorder: Recorder, clock: Clock, offsets_partitions: int) -> None:
+        """Steps at the time of `clock`, in a world with so many partitions of `__consumer_offsets`."""
         self.recorder = recorder
         self._clock = clock
+        self._offsets_partitions = offsets_partitions
 
     def _record(self, api: str, columns: Row, before: Observed = NOWHERE, after: Observed = NOWHERE) -> None:
         self.recorder.record(api, self._clock.now, before, after, **columns)
@@ -59,8 +60,9 @@ class Steps:
         replica: Partition,
         before: Observed,
         answer: PartitionAnswer,
+        refused: bool,
     ) -> None:
-        """A batch of a client was answered by a replica, with the guard of its verification."""
+        """A batch of a client was answered: with a guard, or `refused` by its transaction's coordinator."""
         batch = asked.attempt.records
         columns: Row = {
             "topic": asked.partition.topic,
@@ -73,6 +75,7 @@ class Steps:
             "batch_count": 1,
             **batch_columns(batch),
             **verification_columns(before.verification, guard),
+            "verification_refused": refused,
             **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
         }
         self._record("Produce", who(request) | columns, before, observe(replica, batch.producer_id))
@@ -104,10 +107,10 @@ class Steps:
         answer: CoordinatorAnswer,
     ) -> None:
         """A client's request was answered by a coordinator."""
-        columns = request_columns(asked) | answer_columns(answer)
-        key, partition = asked.transactional_id, partition_of(asked)
-        columns |= known_columns("before_", before.get(key), partition)
-        columns |= known_columns("after_", memory_of(coordinator).get(key), partition)
+        key, touched = asked.transactional_id, touched_by(asked, self._offsets_partitions)
+        columns = request_columns(asked, touched) | answer_columns(answer)
+        columns |= known_columns("before_", before.get(key), touched)
+        columns |= known_columns("after_", memory_of(coordinator).get(key), touched)
         self._record(API[type(asked).__name__], who(request) | columns)
 
     def verified(
@@ -116,8 +119,8 @@ class Steps:
         """A broker's question was answered by a coordinator."""
         key = asked.transactional_id
         columns = verify_columns(asked) | {"error": int(error)}
-        columns |= known_columns("before_", before.get(key), asked.partition)
-        columns |= known_columns("after_", memory_of(coordinator).get(key), asked.partition)
+        columns |= known_columns("before_", before.get(key), (asked.partition,))
+        columns |= known_columns("after_", memory_of(coordinator).get(key), (asked.partition,))
         api = "AddPartitionsToTxn" if asked.adds else "VerifyPartitions"
         self._record(api, who(request) | columns)
 

@@ -43,7 +43,7 @@ class TransactionWorld(Applications):
         clock, wires = Clock(), Wires(shape.ordered)
         super().__init__(profile, shape, clock, wires, Brokers(profile, shape, clock, wires.send))
         self.recorder = Recorder(trace, profile)
-        self._steps = Steps(self.recorder, self.clock)
+        self._steps = Steps(self.recorder, self.clock, shape.offsets_partitions)
         self.handling = Handling(self.brokers, self._steps, self._principal, self.wires.reply)
         self.readers = Readers(self.brokers)
         for partition in range(self.shape.log_partitions):

@@ -145,9 +145,12 @@ def append_failed(before: TransactionEntry, transition: Transition, profile: Pro
 
     A fencing epoch stays and is not raised again by the next attempt, except where the abort itself raises it.
     """
-    fenced = all_of(is_fencing(before), negate(profile.transaction_version >= BUMPING))
+    once = all_of(profile.fence_bumps_once, profile.transaction_version >= BUMPING)
+    fenced = all_of(is_fencing(before), negate(once))
     rolled_back = replace(before, pending=ABSENT)
-    kept = replace(rolled_back, producer_epoch=transition.target.producer_epoch, last_epoch=ABSENT, fence_failed=True)
+    target = transition.target
+    raised = choose(profile.transaction_version >= BUMPING, target.last_epoch, target.producer_epoch)
+    kept = replace(rolled_back, producer_epoch=raised, last_epoch=ABSENT, fence_failed=True)
     return choose_entry(fenced, kept, rolled_back)
 
 

@@ -151,11 +151,12 @@ def guards(entry: TransactionEntry, request: EndRequest, profile: Profile) -> tu
         negate(entry.producer_id == request.producer_id), negate(is_retry_of_rotation(entry, request, profile))
     )
     waits = is_in_transition(entry)
+    at_once = all_of(profile.pending_checked_first, request.bumps)
     outcome = cell(entry, request, profile)
     return (
         Guard("id_empty", rules.TXN_LEGAL_TRANSITION, request.id_empty, ErrorCode.INVALID_REQUEST.value),
         Guard("id_unknown", rules.TXN_LEGAL_TRANSITION, negate(entry.known), mapping),
-        Guard("pending_first", rules.TXN_ONE_OUTCOME, all_of(profile.pending_checked_first, waits), _WAIT),
+        Guard("pending_first", rules.TXN_ONE_OUTCOME, all_of(at_once, waits), _WAIT),
         Guard("producer_other", rules.FENCE_STALE_EPOCH, other, mapping),
         Guard("epoch_other", rules.FENCE_STALE_EPOCH, negate(is_valid_epoch(entry, request, profile)), _FENCED),
         Guard("pending", rules.TXN_ONE_OUTCOME, waits, _WAIT),

@@ -51,7 +51,9 @@ class InitRequest:
 
 def created(entry: TransactionEntry, request: InitRequest) -> TransactionEntry:
     """The id's metadata: what is known, or, in memory alone, a fresh producer id that has no epoch yet."""
-    fresh = TransactionEntry(known=True, producer_id=request.fresh_producer_id, timeout=request.timeout)
+    fresh = TransactionEntry(
+        known=True, producer_id=request.fresh_producer_id, timeout=request.timeout, update_time=request.now
+    )
     return choose_entry(entry.known, entry, fresh)
 
 
@@ -177,4 +179,5 @@ def _empty(entry: TransactionEntry, request: InitRequest, decided: Term, checks:
         timeout=request.timeout,
         start_time=ABSENT,
         update_time=request.now,
+        client_version=0,
     )

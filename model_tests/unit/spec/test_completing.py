@@ -90,6 +90,18 @@ def test_a_failed_append_forgets_the_transition() -> None:
     assert not fenced(failed, VERSION_0).fence_failed
 
 
+def test_a_fence_that_bumps_twice_keeps_its_own_epoch_when_the_append_fails() -> None:
+    """Before 4.0 the fence raises the epoch in memory, under version 2 too; the abort's bump is in the record alone."""
+    fencing = fence(entry(ONGOING))
+    abort = end(fencing, fencing_abort(fencing, FRESH, 500, SNAPSHOT_4_0), SNAPSHOT_4_0)
+
+    failed = append_failed(fencing, abort, SNAPSHOT_4_0)
+
+    assert abort.target.producer_epoch == EPOCH + 2
+    assert (failed.producer_epoch, failed.fence_failed) == (EPOCH + 1, True)
+    assert append_failed(fence(entry(ONGOING)), abort, NEWEST).producer_epoch == EPOCH
+
+
 def test_a_transaction_times_out_after_its_timeout() -> None:
     """Not while a transition is pending, nor without limit."""
     before = entry(ONGOING)

@@ -87,6 +87,14 @@ def test_every_cell_of_version_2(state: str, result: str, which: str, newest: st
         assert expected == outcome(before, commits=result == "COMMIT", epoch=epoch, bumps=True, version=version)
 
 
+@pytest.mark.parametrize(("bumps", "expected"), [(True, "CONCURRENT_TRANSACTIONS"), (False, "PRODUCER_FENCED")])
+def test_only_under_version_2_a_transition_under_way_is_checked_first(bumps: bool, expected: str) -> None:
+    """EndTxn up to version 4 keeps the order of old: producer id, epoch, and then what is pending."""
+    before = entry(STATES["PrepareAbort"], pending=TransactionState.COMPLETE_ABORT.value, client_version=0)
+
+    assert expected == outcome(before, commits=False, epoch=EPOCH - 1, bumps=bumps, version="newest")
+
+
 def test_the_tables_are_complete() -> None:
     """Six states, two outcomes, and with bumps two epochs."""
     assert len(WITHOUT_BUMP) == len(rows(VERSIONS_0_AND_1)) == 12

@@ -87,7 +87,14 @@ def test_a_new_id_gets_a_fresh_producer_id_at_epoch_0() -> None:
 
     assert (after.producer_id, after.producer_epoch, after.state) == (FRESH, 0, EMPTY)
     assert after.timeout == 60_000
-    assert transition.entry.producer_epoch == -1
+    assert (transition.entry.producer_epoch, transition.entry.update_time) == (-1, 500)
+
+
+def test_an_id_at_rest_is_of_no_clients_version() -> None:
+    """The recorded records of Empty say version 0, also after a transaction of version 2."""
+    transition = initialize(entry(COMMITTED, client_version=2), request(), NEWEST)
+
+    assert transition.target.client_version == 0
 
 
 def test_a_refused_request_creates_nothing() -> None:

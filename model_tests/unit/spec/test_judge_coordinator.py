@@ -1,0 +1,140 @@
+"""Blame among a coordinator's decisions: which rule a wrong step is held to break."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, PRODUCER, entry
+from spec.protocol.coordinator import TransactionEntry
+from spec.protocol.coordinator_steps import DECISIONS, NOBODY, Asked, CoordinatorStep
+from spec.protocol.ending import Identity
+from spec.protocol.judge_coordinator import judge
+from spec.versions import NEWEST, SNAPSHOT_4_0, Profile
+from spec.vocabulary import ErrorCode, TransactionState
+
+EMPTY, ONGOING = entry(TransactionState.EMPTY, start_time=-1), entry(TransactionState.ONGOING)
+COMMITTED = entry(TransactionState.COMPLETE_COMMIT)
+COMMITTING = entry(TransactionState.PREPARE_COMMIT, pending=TransactionState.COMPLETE_COMMIT.value)
+EXHAUSTED = replace(EMPTY, producer_epoch=LAST - 1)
+ASKED = Asked(5, 200, Identity(PRODUCER, EPOCH), NOBODY, 1000, commits=True, registered=False)
+ADDED = replace(ASKED, version=4)
+LATE = replace(ASKED, now=2000)
+
+
+def step(before: TransactionEntry, asked: Asked, **fields: Any) -> CoordinatorStep:
+    """A step of one partition, answered NONE to nobody, after which the id is as before."""
+    plain = CoordinatorStep(before, asked, 0, NOBODY, before, 1, 1, registered_after=True)
+    return replace(plain, **fields)
+
+
+def decided(api: str, found: CoordinatorStep, profile: Profile = NEWEST) -> CoordinatorStep:
+    """The step with the answer and the state that the decision gives it."""
+    drawn = replace(found.before, producer_id=FRESH, next_producer_id=FRESH, update_time=150)
+    rest = {"MarkerAnswered": TransactionState.COMPLETE_COMMIT, "TransactionTimeout": TransactionState.PREPARE_ABORT}
+    guess = replace(drawn, state=rest.get(api, TransactionState.EMPTY).value)
+    outcome = DECISIONS[api](replace(found, after=guess, partitions_after=0), profile)
+    return replace(found, error=outcome.error, answered=outcome.answered, after=outcome.entry)
+
+
+def broken(api: str, found: CoordinatorStep, profile: Profile = NEWEST) -> set[str]:
+    _, checks = judge(api, found, profile)
+    return {check.rule.id for check in checks if check.at_stake and not check.holds}
+
+
+TRUE = [
+    ("InitProducerId", TransactionEntry(), ASKED, 0),
+    ("InitProducerId", COMMITTED, ASKED, 0),
+    ("InitProducerId", EXHAUSTED, ASKED, 0),
+    ("InitProducerId", ONGOING, ASKED, 1),
+    ("AddPartitionsToTxn", EMPTY, ADDED, 1),
+    ("VerifyPartitions", ONGOING, ADDED, 1),
+    ("AddOffsetsToTxn", EMPTY, replace(ADDED, version=3), 1),
+    ("EndTxn", ONGOING, ASKED, 1),
+    ("EndTxn", COMMITTED, replace(ASKED, producer=Identity(PRODUCER, EPOCH - 1)), 1),
+    ("TransactionTimeout", ONGOING, LATE, 1),
+    ("MarkerAnswered", COMMITTING, ASKED, 0),
+    ("TransactionalIdExpiry", EMPTY, LATE, 1),
+]
+
+
+@pytest.mark.parametrize("profile", [NEWEST, NEWEST.under(0), SNAPSHOT_4_0], ids=["newest", "version-0", "snapshot"])
+@pytest.mark.parametrize(("api", "before", "asked", "left"), TRUE)
+def test_the_decisions_own_outcome_breaks_nothing(
+    api: str, before: TransactionEntry, asked: Asked, left: int, profile: Profile
+) -> None:
+    """A step that shows the decision holds, and a rule is at stake in it."""
+    found = replace(decided(api, step(before, asked), profile), partitions_after=left)
+
+    assert broken(api, found, profile) == set()
+    assert any(check.at_stake for check in judge(api, found, profile)[1])
+
+
+STALE = replace(ASKED, producer=Identity(PRODUCER, EPOCH - 1))
+STALE_ADDED = replace(ADDED, producer=STALE.producer)
+FENCED = ErrorCode.PRODUCER_FENCED.value
+WRONG = [
+    ("a stale epoch ends", "EndTxn", step(ONGOING, STALE), "fence.stale_epoch"),
+    ("the current epoch is fenced", "EndTxn", step(ONGOING, ASKED, error=FENCED), "fence.stale_epoch"),
+    ("a stale epoch registers", "AddPartitionsToTxn", step(ONGOING, STALE_ADDED), "fence.stale_epoch"),
+    ("a commit becomes an abort", "EndTxn", step(ONGOING, ASKED, after=COMMITTED), "txn.legal_transition"),
+    (
+        "an outcome is turned",
+        "MarkerAnswered",
+        step(COMMITTING, ASKED, after=entry(TransactionState.COMPLETE_ABORT), partitions_after=0),
+        "txn.one_outcome",
+    ),
+    (
+        "a transaction is complete without a marker",
+        "MarkerAnswered",
+        step(COMMITTING, ASKED, after=replace(COMMITTED, update_time=150), partitions=2, partitions_after=0),
+        "txn.legal_transition",
+    ),
+    (
+        "the last epoch is counted on",
+        "InitProducerId",
+        step(EXHAUSTED, ASKED, answered=Identity(PRODUCER, LAST), after=replace(EXHAUSTED, producer_epoch=LAST)),
+        "fence.epoch_exhaustion",
+    ),
+    (
+        "an identity is handed out again",
+        "InitProducerId",
+        step(COMMITTED, ASKED, answered=Identity(PRODUCER, EPOCH)),
+        "ids.identity_never_repeats",
+    ),
+    (
+        "a transaction within its timeout is aborted",
+        "TransactionTimeout",
+        step(ONGOING, ASKED, after=entry(TransactionState.PREPARE_ABORT)),
+        "txn.timeout",
+    ),
+    ("an open id expires", "TransactionalIdExpiry", step(ONGOING, LATE, after=TransactionEntry()), "txn.expiry"),
+    (
+        "a failover remembers the epoch before",
+        "CoordinatorLoad",
+        step(TransactionEntry(), ASKED, after=replace(COMMITTED, last_epoch=4)),
+        "txn.failover",
+    ),
+]
+
+
+@pytest.mark.parametrize(("api", "found", "rule"), [w[1:] for w in WRONG], ids=[w[0] for w in WRONG])
+def test_a_wrong_step_breaks_the_rule_of_the_earliest_check(api: str, found: CoordinatorStep, rule: str) -> None:
+    """Whatever else is wrong with the step, the rule of the check that comes first is named."""
+    assert rule in broken(api, found)
+
+
+def test_a_record_that_the_log_does_not_take_leaves_the_id_as_it_was() -> None:
+    """The append failed: told so, with memory unchanged, is right; with the transition in memory it is not."""
+    error = ErrorCode.COORDINATOR_NOT_AVAILABLE.value
+    kept = step(ONGOING, ASKED, error=error)
+
+    assert set() == broken("EndTxn", kept)
+    assert broken("EndTxn", replace(kept, after=decided("EndTxn", step(ONGOING, ASKED)).after))
+
+
+def test_a_node_that_does_not_coordinate_an_id_is_held_to_nothing() -> None:
+    """NOT_COORDINATOR of a node that does not know the id: no rule is at stake."""
+    elsewhere = step(TransactionEntry(), ASKED, error=ErrorCode.NOT_COORDINATOR.value)
+
+    assert not any(check.at_stake for check in judge("EndTxn", elsewhere, NEWEST)[1])

@@ -1,0 +1,306 @@
+"""What a coordinator makes of each kind of step that a trace records, composed of its decisions.
+
+A step is whole: the coordinator's own abort is part of the InitProducerId that fences, and a record that the log does
+not take leaves memory as it was, or with the fencing epoch.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, choose, implies, negate
+from spec.protocol import completing, ending, ids, registering
+from spec.protocol.coordinator import (
+    TransactionEntry,
+    Transition,
+    append_failed,
+    choose_entry,
+    completed,
+    is_at_rest,
+    is_preparing,
+    loaded,
+    names_of,
+    worded,
+)
+from spec.protocol.ending import EndRequest, Identity
+from spec.protocol.guards import Guard, number
+from spec.protocol.ids import InitRequest
+from spec.protocol.registering import AddRequest
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, ErrorCode
+
+NOBODY: Final = Identity(ABSENT, ABSENT)
+
+NOT_LOGGED: Final = (
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.UNKNOWN_SERVER_ERROR,
+)
+"""What is answered when the coordinator's log does not take the record."""
+
+ELSEWHERE: Final = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+"""What a node answers that does not coordinate the id, or has not read its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a step asks, or when a coordinator acts by itself.
+
+    Attributes:
+        version: of the request.
+        expected: the identity that InitProducerId expects.
+        registered: every partition of the request is in the transaction.
+    """
+
+    version: Term
+    now: Term
+    producer: Identity
+    expected: Identity
+    timeout: Term
+    commits: Term
+    registered: Term
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorStep:
+    """One recorded step: the id before and after, how many partitions its transaction has, and what was answered."""
+
+    before: TransactionEntry
+    asked: Asked
+    error: Term
+    answered: Identity
+    after: TransactionEntry
+    partitions: Term
+    partitions_after: Term
+    registered_after: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the decision makes of a step.
+
+    Attributes:
+        branch: number of the guard that decides, 0 where none applies.
+        checks: those guards.
+        partitions: whether the partitions are what they should be.
+    """
+
+    branch: Term
+    checks: tuple[Guard, ...]
+    error: Term
+    answered: Identity
+    entry: TransactionEntry
+    partitions: Term = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of every branch by its number."""
+        return names_of(self.checks)
+
+
+Decide: TypeAlias = Callable[[CoordinatorStep, Profile], Outcome]
+
+
+# --- requests of clients and brokers --------------------------------------------------------------------------
+
+
+def initialize(step: CoordinatorStep, profile: Profile) -> Outcome:
+    """InitProducerId, with the abort of what it finds open."""
+    asked, before = step.asked, step.before
+    request = InitRequest(
+        timeout=asked.timeout,
+        fresh_producer_id=step.after.producer_id,
+        now=asked.now,
+        producer_id=asked.expected.producer_id,
+        producer_epoch=asked.expected.producer_epoch,
+    )
+    transition = ids.initialize(before, request, profile)
+    checks = ids.guards(ids.created(before, request), request, profile)
+    fences = transition.branch == number(checks, "fences")
+    aborted = abort(step, transition.entry, profile)
+    handed = choose(aborted.error == ErrorCode.NONE.value, transition.error, aborted.error)
+    plain = Outcome(
+        transition.branch,
+        checks,
+        choose(fences, handed, worded(transition.error, asked.version, ids.FENCED_SINCE)),
+        handed_out(transition),
+        choose_entry(fences, decided(aborted, asked.now, profile), durable(transition)),
+        implies(transition.appends, step.partitions_after == 0),
+    )
+    rolled_back = choose_entry(
+        fences,
+        append_failed(transition.entry, aborted, profile),
+        append_failed(transition.entry, transition, profile),
+    )
+    return unless_failed(step, plain, any_of(transition.appends, all_of(fences, aborted.appends)), rolled_back)
+
+
+def register(step: CoordinatorStep, profile: Profile, *, verifies: bool = False) -> Outcome:
+    """AddPartitionsToTxn and AddOffsetsToTxn: partitions join, or are asked about."""
+    asked = step.asked
+    request = AddRequest(
+        producer_id=asked.producer.producer_id,
+        producer_epoch=asked.producer.producer_epoch,
+        all_registered=asked.registered,
+        now=asked.now,
+        client_version=registering.client_version(asked.version),
+        verify_only=verifies,
+    )
+    transition = registering.register(step.before, request, profile)
+    error = registering.verified(transition, asked.registered) if verifies else transition.error
+    plain = Outcome(
+        transition.branch,
+        registering.guards(step.before, request, profile),
+        worded(error, asked.version, registering.FENCED_SINCE),
+        NOBODY,
+        durable(transition),
+        implies(transition.appends, step.registered_after),
+    )
+    return unless_failed(step, plain, transition.appends, append_failed(step.before, transition, profile))
+
+
+def verify(step: CoordinatorStep, profile: Profile) -> Outcome:
+    """A broker asks whether a partition is in the transaction."""
+    return register(step, profile, verifies=True)
+
+
+def add_offsets(step: CoordinatorStep, profile: Profile) -> Outcome:
+    """AddOffsetsToTxn, which only clients without version 2 send, whatever the number of its version."""
+    of_client = replace(step, asked=replace(step.asked, version=choose(step.asked.version >= 2, 2, step.asked.version)))
+    return register(of_client, profile)
+
+
+def end(step: CoordinatorStep, profile: Profile) -> Outcome:
+    """EndTxn of a client."""
+    asked = step.asked
+    request = EndRequest(
+        producer_id=asked.producer.producer_id,
+        producer_epoch=asked.producer.producer_epoch,
+        commits=asked.commits,
+        bumps=asked.version >= ending.BUMPS_SINCE,
+        fresh_producer_id=step.after.next_producer_id,
+        now=asked.now,
+    )
+    transition = ending.end(step.before, request, profile)
+    plain = Outcome(
+        transition.branch,
+        ending.guards(step.before, request, profile),
+        worded(transition.error, asked.version, ending.FENCED_SINCE),
+        ending.answered(transition, request, profile),
+        decided(transition, asked.now, profile),
+        step.partitions_after == step.partitions,
+    )
+    return unless_failed(step, plain, transition.appends, append_failed(step.before, transition, profile))
+
+
+# --- what coordinators do by themselves -----------------------------------------------------------------------
+
+
+def time_out(step: CoordinatorStep, profile: Profile) -> Outcome:
+    """The abort of a transaction past its timeout; one that is within it stays as it is."""
+    now, fencing = step.asked.now, completing.fence(step.before)
+    due = all_of(completing.is_timed_out(step.before, now), negate(ids.cannot_fence(step.before, profile)))
+    aborted = abort(step, fencing, profile)
+    logged = all_of(aborted.appends, is_preparing(step.after))
+    unlogged = choose_entry(aborted.appends, append_failed(fencing, aborted, profile), aborted.entry)
+    after = choose_entry(logged, decided(aborted, now, profile), unlogged)
+    due_guard = Guard("timed_out", rules.TXN_TIMEOUT, True, ErrorCode.NONE.value)
+    entry = choose_entry(due, after, step.before)
+    return Outcome(1, (due_guard,), ErrorCode.NONE.value, NOBODY, entry, step.partitions_after == step.partitions)
+
+
+def marked(step: CoordinatorStep, profile: Profile) -> Outcome:
+    """Partitions have their markers; with the last one the transaction is complete, at a time between the two."""
+    entry, after = step.before, step.after
+    target = completing.prepare_complete(entry, after.update_time, profile).target
+    is_owed = all_of(is_preparing(entry), entry.pending == target.state)
+    timely = all_of(entry.update_time <= after.update_time, after.update_time <= step.asked.now)
+    done = all_of(is_owed, timely, is_at_rest(after), step.partitions <= 1)
+    ended = choose_entry(done, completed(entry, target), entry)
+    partitions = choose(done, step.partitions_after == 0, step.partitions_after < step.partitions)
+    return Outcome(0, (), ErrorCode.NONE.value, NOBODY, ended, partitions)
+
+
+def expire(step: CoordinatorStep, profile: Profile) -> Outcome:
+    """An id at rest is forgotten; any other stays."""
+    idle = completing.is_expired(step.before, step.asked.now, expiration=0)
+    guard = Guard("expired", rules.TXN_EXPIRY, True, ErrorCode.NONE.value)
+    entry = choose_entry(idle, TransactionEntry(), step.before)
+    return Outcome(1, (guard,), ErrorCode.NONE.value, NOBODY, entry)
+
+
+def load(step: CoordinatorStep, profile: Profile) -> Outcome:
+    """A new coordinator knows what a record tells, and goes on with what is decided."""
+    record = loaded(replace(step.after, pending=ABSENT), profile)
+    owing = completing.prepare_complete(record, step.asked.now, profile).entry
+    guard = Guard("loaded", rules.TXN_FAILOVER, True, ErrorCode.NONE.value)
+    entry = choose_entry(is_preparing(record), owing, record)
+    return Outcome(1, (guard,), ErrorCode.NONE.value, NOBODY, entry)
+
+
+# --- parts of them --------------------------------------------------------------------------------------------
+
+
+def abort(step: CoordinatorStep, fencing: TransactionEntry, profile: Profile) -> Transition:
+    """The coordinator's own abort of the transaction that the step found open."""
+    now, fresh = step.asked.now, step.after.next_producer_id
+    return ending.end(fencing, completing.fencing_abort(step.before, fresh, now, profile), profile)
+
+
+def durable(transition: Transition) -> TransactionEntry:
+    """Memory after a transition whose record is in the log."""
+    return choose_entry(transition.appends, completed(transition.entry, transition.target), transition.entry)
+
+
+def decided(transition: Transition, now: Term, profile: Profile) -> TransactionEntry:
+    """Memory after a decision: its completion is pending from now on."""
+    owing = completing.prepare_complete(durable(transition), now, profile).entry
+    return choose_entry(transition.appends, owing, transition.entry)
+
+
+def handed_out(transition: Transition) -> Identity:
+    """The identity that InitProducerId answers with."""
+    target = transition.target
+    return Identity(
+        choose(transition.appends, target.producer_id, ABSENT),
+        choose(transition.appends, target.producer_epoch, ABSENT),
+    )
+
+
+def unless_failed(step: CoordinatorStep, outcome: Outcome, appends: Term, rolled_back: TransactionEntry) -> Outcome:
+    """The outcome, unless the log did not take its record, or the node does not coordinate the id."""
+    failed = all_of(appends, is_one_of(step.error, NOT_LOGGED))
+    elsewhere = all_of(negate(any_of(step.before.known, step.after.known)), is_one_of(step.error, ELSEWHERE))
+    untold = any_of(failed, elsewhere)
+    return Outcome(
+        outcome.branch,
+        outcome.checks,
+        choose(untold, step.error, outcome.error),
+        Identity(
+            choose(untold, ABSENT, outcome.answered.producer_id),
+            choose(untold, ABSENT, outcome.answered.producer_epoch),
+        ),
+        choose_entry(elsewhere, step.before, choose_entry(failed, rolled_back, outcome.entry)),
+        any_of(failed, elsewhere, outcome.partitions),
+    )
+
+
+def is_one_of(error: Term, errors: tuple[ErrorCode, ...]) -> Term:
+    """The error is one of these."""
+    return any_of(*(error == code.value for code in errors))
+
+
+DECISIONS: Final[dict[str, Decide]] = {
+    "InitProducerId": initialize,
+    "AddPartitionsToTxn": register,
+    "AddOffsetsToTxn": add_offsets,
+    "VerifyPartitions": verify,
+    "EndTxn": end,
+    "TransactionTimeout": time_out,
+    "MarkersSent": marked,
+    "MarkerAnswered": marked,
+    "TransactionalIdExpiry": expire,
+    "CoordinatorLoad": load,
+}
+"""The decision of every kind of step."""

@@ -1,0 +1,77 @@
+"""What one recorded step of a transaction coordinator is held against: rules at stake, and whether each holds.
+
+Where answer or state differ from the decision's, the rule is that of the earliest check involved: the one that should
+have decided, or the one that did.
+"""
+
+from typing import Final
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
+from spec.protocol import ending
+from spec.protocol.coordinator import BUMPING, TransactionEntry, is_in, is_preparing
+from spec.protocol.coordinator_steps import DECISIONS, ELSEWHERE, CoordinatorStep, Outcome, is_one_of
+from spec.protocol.guards import PASSED
+from spec.protocol.judge import Check
+from spec.protocol.records import flatten
+from spec.rules import Rule
+from spec.versions import Profile
+from spec.vocabulary import ErrorCode, TransactionState
+
+NOT_ALWAYS_OF_EFFECT: Final = ("known", "client_version", "fence_failed", "previous_producer_id")
+"""Scalars of an id that are compared in a way of their own."""
+
+
+def judge(api: str, step: CoordinatorStep, profile: Profile) -> tuple[Outcome, tuple[Check, ...]]:
+    """The outcome that a step of this kind should have, and every rule that it is held against."""
+    expected = DECISIONS[api](step, profile)
+    agrees = all_of(
+        expected.error == step.error,
+        expected.answered.producer_id == step.answered.producer_id,
+        expected.answered.producer_epoch == step.answered.producer_epoch,
+        expected.partitions,
+        known_alike(expected.entry, step.after),
+    )
+    deciding = tuple(Check(rule, fact, agrees) for rule, fact in _responsible(step, expected).items())
+    decided = all_of(is_preparing(step.before), step.after.known)
+    return expected, (*deciding, Check(rules.TXN_ONE_OUTCOME, decided, ending.keeps_outcome(step.before, step.after)))
+
+
+def known_alike(expected: TransactionEntry, got: TransactionEntry) -> Term:
+    """The same in every scalar that anything depends on.
+
+    A failed fence counts while the transaction is open, the producer id before only where it may just have been
+    rotated away, and versions 0 and 1 of a client are one.
+    """
+    facts = {name: left == right for (name, left), (_, right) in zip(flatten(expected), flatten(got), strict=True)}
+    ongoing = is_in(expected, TransactionState.ONGOING)
+    return all_of(
+        *(fact for name, fact in facts.items() if name not in NOT_ALWAYS_OF_EFFECT),
+        same(expected.known, got.known),
+        same(expected.client_version >= BUMPING, got.client_version >= BUMPING),
+        implies(ongoing, same(expected.fence_failed, got.fence_failed)),
+        implies(expected.producer_epoch == 0, facts["previous_producer_id"]),
+    )
+
+
+def _responsible(step: CoordinatorStep, expected: Outcome) -> dict[Rule, Term]:
+    """For each rule, whether it is the one that answers for this step; none does where no coordinator was asked."""
+    accepted = len(expected.checks) + 1
+    should = choose(expected.branch == PASSED, accepted, expected.branch)
+    did = _branch_seen(step, expected, accepted)
+    first = choose(did < should, did, should)
+    reached = negate(is_one_of(step.error, ELSEWHERE))
+    by_rule: dict[Rule, list[Term]] = {rules.TXN_LEGAL_TRANSITION: [first == accepted]}
+    for position, guard in enumerate(expected.checks, start=1):
+        by_rule.setdefault(guard.rule, []).append(first == position)
+    return {rule: all_of(reached, any_of(*facts)) for rule, facts in by_rule.items()}
+
+
+def _branch_seen(step: CoordinatorStep, expected: Outcome, accepted: int) -> Term:
+    """Number of the earliest check that gives the recorded answer, where the answer tells; else `accepted`."""
+    seen: Term = accepted
+    for position in range(len(expected.checks), 0, -1):
+        error = expected.checks[position - 1].error
+        if error != ErrorCode.NONE.value:
+            seen = choose(step.error == error, position, seen)
+    return seen
