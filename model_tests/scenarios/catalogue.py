@@ -15,10 +15,11 @@ from model_tests.scenarios import (
     pipelines,
     readers,
     replication,
+    timeouts,
 )
 from model_tests.scenarios.scenario import REGISTERED, Scenario
 
-CHAPTERS: Final = (delivery, limits, replication, pipelines, fencing, coordinators, readers, comparison)
+CHAPTERS: Final = (delivery, limits, replication, pipelines, fencing, timeouts, coordinators, readers, comparison)
 
 SCENARIOS: Final[Mapping[str, Scenario[Any]]] = MappingProxyType(
     {
