@@ -68,8 +68,10 @@ def implies(fact: Term, then: Term) -> Term:
 
 def choose(fact: Term, then: Term, otherwise: Term) -> Term:
     """`then` where the fact holds, `otherwise` where it does not."""
-    if isinstance(fact, bool):
-        return then if fact else otherwise
+    if fact is True:
+        return then
+    if fact is False:
+        return otherwise
     return _reading_of(fact).choice(fact, then, otherwise)
 
 

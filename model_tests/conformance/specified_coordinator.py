@@ -32,6 +32,7 @@ Registered: TypeAlias = frozenset[str]
 """The partitions of a transaction."""
 
 NO_PARTITIONS: Registered = frozenset()
+NOTHING_KNOWN: Final = (TransactionEntry(), NO_PARTITIONS)
 
 
 class Owed(NamedTuple):
@@ -187,7 +188,7 @@ class Coordinator:
         return {name: _described(entry, registered) for name, (entry, registered) in self._memory.items()}
 
     def _known(self, name: str) -> tuple[TransactionEntry, Registered]:
-        return self._memory.get(name, (TransactionEntry(), NO_PARTITIONS))
+        return self._memory.get(name, NOTHING_KNOWN)
 
     def _remember(self, name: str, entry: TransactionEntry, registered: Registered) -> None:
         if entry.known:
@@ -230,7 +231,7 @@ class Coordinator:
     def settle(self, most: int | None = None) -> None:
         """Send the markers that are owed, or the first so many; what is refused as stale is never sent again."""
         left = self.owed() if most is None else most
-        if left == 0:
+        if not left:
             return
         for name, owed in list(self._owed.items()):
             entry, registered = self._known(name)

@@ -23,6 +23,7 @@ LOG_START = 0
 """Nothing is ever deleted from the log of a session."""
 
 ADMITTED = Admission(0, 0)
+NOTHING_KNOWN = ProducerEntry()
 
 
 class Partition:
@@ -43,7 +44,7 @@ class Partition:
     def must_ask(self, request: AppendRequest, version: int) -> bool:
         """Whether the coordinator has to be asked about a batch; then the question is remembered."""
         producer = request.producer_id
-        entry = self._entries.get(producer, ProducerEntry())
+        entry = self._entries.get(producer, NOTHING_KNOWN)
         if not verification.is_asked(entry, request, version, self._profile):
             return False
         known = self._asked.get(producer, NOTHING_ASKED)
@@ -52,7 +53,7 @@ class Partition:
 
     def refuses_unasked(self, request: AppendRequest, version: int) -> bool:
         """Whether a batch that the coordinator would be asked about is refused before that."""
-        entry = self._entries.get(request.producer_id, ProducerEntry())
+        entry = self._entries.get(request.producer_id, NOTHING_KNOWN)
         would_ask = verification.is_asked(entry, request, version, self._profile)
         return bool(would_ask and verification.is_refused_unasked(entry, request, self._profile))
 
@@ -62,7 +63,7 @@ class Partition:
 
     def take(self, name: str, request: AppendRequest, values: tuple[str, ...], *, guarded: bool) -> Decided:
         """Ask for a batch of these values to be appended, and make true what is decided."""
-        before = self._entries.get(request.producer_id, ProducerEntry())
+        before = self._entries.get(request.producer_id, NOTHING_KNOWN)
         met = verification.met(self._asked.get(request.producer_id, NOTHING_ASKED), guarded)
         outcome = appending.append(before, request, self._profile, met)
         size = size_of(values)
@@ -74,7 +75,7 @@ class Partition:
     def mark(self, name: str, marker: MarkerRequest, *, commits: bool) -> Decided:
         """Ask for a marker to be appended, and make true what is decided."""
         request = to_append(marker, self.log.end)
-        before = self._entries.get(request.producer_id, ProducerEntry())
+        before = self._entries.get(request.producer_id, NOTHING_KNOWN)
         outcome = appending.append(before, request, self._profile)
         self.log.make_room(MARKER_SIZE)
         aborts = outcome.reply.appended and before.in_transaction and not commits

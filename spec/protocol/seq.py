@@ -5,6 +5,9 @@ from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, ProducerEn
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, MAX_SEQUENCE, ErrorCode
 
+NO_BATCH = CachedBatch()
+"""A place in the window with nothing in it."""
+
 
 def next_sequence(sequence: Term, records: Term, largest: int | None = MAX_SEQUENCE) -> Term:
     """The sequence number `records` after this one; after the largest, 2^31-1, comes 0."""
@@ -162,13 +165,15 @@ def forget_other_epochs(entry: ProducerEntry, request: AppendRequest) -> tuple[C
 def _of_epoch(entry: ProducerEntry, request: AppendRequest, room: int) -> tuple[CachedBatch, ...]:
     same_epoch = entry.epoch == request.producer_epoch
     return tuple(
-        choose_cached(all_of(position < room, same_epoch), cached, CachedBatch())
+        choose_cached(all_of(position < room, same_epoch), cached, NO_BATCH)
         for position, cached in enumerate(entry.cached)
     )
 
 
 def choose_cached(fact: Term, then: CachedBatch, otherwise: CachedBatch) -> CachedBatch:
     """One of two cached batches."""
+    if isinstance(fact, bool):
+        return then if fact else otherwise
     return CachedBatch(
         choose(fact, then.last_sequence, otherwise.last_sequence),
         choose(fact, then.last_offset, otherwise.last_offset),
