@@ -1,18 +1,31 @@
 """Configuration of the published specification. Nothing is fetched: the site builds and reads offline."""
 
 import sys
-from importlib.metadata import version as installed
+import tomllib
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "docs" / "_ext"), str(ROOT)]
 
 project = "Kafka's exactly-once"
 author = "the contributors"
 project_copyright = "the contributors, Apache License 2.0"
-release = installed("kafka-exactly-once")
+release = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 version = release
 
-extensions = ["myst_parser", "rule_pages", "schema_tables", "provenance"]
+extensions = [
+    "myst_parser",
+    "references",
+    "rule_pages",
+    "drawings",
+    "bug_pages",
+    "decision_tables",
+    "state_graph",
+    "version_tables",
+    "schema_tables",
+    "report_schemas",
+    "provenance",
+]
 exclude_patterns = ["_ext"]
 source_suffix = {".md": "markdown"}
 root_doc = "index"

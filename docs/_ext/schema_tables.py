@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from docutils import nodes
-from rule_pages import table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from tables import table
 
 from reference.trace import AFTER, BEFORE, COLUMNS, REPLY, REQUEST, STATE, WHERE, Column
 

@@ -104,8 +104,12 @@ OF_COORDINATOR: Final = (
         rule=rules.FENCE_EPOCH_EXHAUSTION,
         cases=(
             _DOUBLE_BUMP,
-            holds_in(_DOUBLE_BUMP, "4.0", instance("4.0", _PLAIN), why="the fence leaves the bump to the abort"),
-            holds_in(_DOUBLE_BUMP, "4.3", instance("4.3", _LOSSY), why="the fence leaves the bump to the abort"),
+            holds_in(
+                _DOUBLE_BUMP,
+                "4.3",
+                instance("4.3", _LOSSY),
+                why="the fence leaves the bump to the abort (since 4.0), which draws a new producer id (KAFKA-20090)",
+            ),
         ),
     ),
     Bug(

@@ -1,0 +1,92 @@
+"""What the searches say of every known bug, found when the docs are built and kept until a source changes.
+
+Each bug is searched in a process of its own, so that a first build uses every core; what is kept has no times in it,
+so that two builds of the same sources are the same.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from model_tests.bugs.judged import Judged, judged
+from model_tests.diagrams.sequence import text_of
+from model_tests.diagrams.sequence_svg import svg_of
+from spec.bugs.catalogue import BUGS
+
+ROOT: Final = Path(__file__).parents[2]
+KEPT: Final = ROOT / "build" / "known_bugs.json"
+SOURCES: Final = ("spec", "reference", "model_tests/bugs", "model_tests/diagrams", "docs/_ext/bug_facts.py")
+"""On what the facts depend."""
+
+Facts = Mapping[str, Any]
+
+
+@lru_cache(maxsize=1)
+def facts() -> Mapping[str, Facts]:
+    """What was found of each bug that a search shows, by its name."""
+    digest = digest_of_sources()
+    if KEPT.is_file():
+        kept = json.loads(KEPT.read_text(encoding="utf-8"))
+        if kept["digest"] == digest:
+            return dict(kept["bugs"])
+    found = searched_all()
+    KEPT.parent.mkdir(parents=True, exist_ok=True)
+    KEPT.write_text(json.dumps({"digest": digest, "bugs": found}, indent=1), encoding="utf-8")
+    return found
+
+
+def digest_of_sources() -> str:
+    """The content of every source that the facts depend on, as one number."""
+    digest = sha256()
+    for path in sorted(_sources()):
+        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _sources() -> Iterator[Path]:
+    for name in SOURCES:
+        path = ROOT / name
+        yield from [path] if path.is_file() else path.rglob("*.py")
+
+
+def searched_all() -> dict[str, Facts]:
+    """Search every bug that has cases, the long ones first."""
+    names = [name for name, bug in BUGS.items() if bug.cases]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(names, pool.map(facts_of, names), strict=True))
+
+
+def facts_of(name: str) -> Facts:
+    """What is found of one bug, as plain JSON values."""
+    found = judged(BUGS[name])
+    return {
+        "cases": list(_cases(found)),
+        "svg": svg_of(found.diagram) if found.diagram else "",
+        "text": text_of(found.diagram) if found.diagram else "",
+        "replay": _replay(found),
+        "failures": list(found.failures),
+    }
+
+
+def _cases(found: Judged) -> Iterator[Facts]:
+    for one, again in zip(found.found, found.replayed, strict=True):
+        yield {
+            "profile": one.case.profile,
+            "expected": str(one.case.expected),
+            "got": str(one.got),
+            "depth": one.depth,
+            "complete": one.complete,
+            "reference": again if found.replay else None,
+        }
+
+
+def _replay(found: Judged) -> Facts | None:
+    if found.replay is None:
+        return None
+    told = {"with": found.replay.defective, "without": found.replay.true}
+    return {where: str(run.broken or run.refused) for where, run in told.items()}

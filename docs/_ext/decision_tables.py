@@ -1,0 +1,335 @@
+"""Decisions on the page: `guards` shows the checks of one in order, `cells` a table of finite behaviour.
+
+Each formula is what the decision itself says when it is asked about symbols. A check that no release has, or whose
+answer differs between releases, says so.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, Final
+
+from docutils import nodes
+from formulas import Formula, symbols, worded
+from references import reference
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+from tables import Cell, listed, table
+
+from spec.protocol import (
+    append,
+    blocks,
+    committing,
+    ending,
+    groups,
+    ids,
+    lso,
+    offsets,
+    produce,
+    registering,
+    verification,
+)
+from spec.protocol.coordinator import TransactionEntry
+from spec.protocol.guards import Guard
+from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, ProducerEntry, Verification
+from spec.versions import NEWEST, PROFILES, SPLIT_OUT_OF_ORDER, Profile
+from spec.vocabulary import ErrorCode, TransactionState
+
+Checks = Callable[[Profile], tuple[Guard, ...]]
+
+CACHED: Final = symbols(CachedBatch, "cached")
+ENTRY: Final = symbols(TransactionEntry, "entry")
+COMMITTED, PENDING = symbols(offsets.OffsetEntry, "committed"), symbols(offsets.OffsetEntry, "pending")
+GROUP: Final = symbols(groups.GroupEntry, "group")
+CLAIM: Final = symbols(groups.Claim, "claim")
+COMMIT: Final = symbols(committing.CommitRequest, "request", claim=CLAIM)
+
+SIZE: Final[Any] = Formula("size")
+
+RELEASES: Final = tuple(PROFILES.values())[::-1]
+"""The newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A decision that may refuse.
+
+    Attributes:
+        checks: its guards on symbols, under a profile.
+        passed: what happens where no guard applies.
+        instead: what is said of a guard whose formula is a whole table, or longer than a line.
+    """
+
+    checks: Checks
+    passed: str
+    instead: Mapping[str, str] = field(default_factory=dict)
+
+
+def first_sentence(of: object) -> str:
+    """The first line of a docstring."""
+    return (of.__doc__ or "").partition("\n")[0]
+
+
+def _appended(profile: Profile) -> tuple[Guard, ...]:
+    plain = replace(profile, max_sequence=None, cached_batches=1)
+    entry = symbols(ProducerEntry, "entry", cached=(CACHED,) * WINDOW)
+    return append.guards(entry, symbols(AppendRequest, "batch"), plain, symbols(Verification, "asked"))
+
+
+DECISIONS: Final[Mapping[str, Decision]] = {
+    "append": Decision(_appended, "the batch is appended"),
+    "produce": Decision(
+        lambda _: produce.guards(symbols(produce.ProduceRequest, "request")), "the partition's log is asked"
+    ),
+    "init-producer-id": Decision(
+        lambda profile: ids.guards(ENTRY, symbols(ids.InitRequest, "request"), profile), "nothing: one row applies"
+    ),
+    "add-partitions": Decision(
+        lambda profile: registering.guards(ENTRY, symbols(registering.AddRequest, "request"), profile),
+        "the partitions join; the transaction is open",
+    ),
+    "end-txn": Decision(
+        lambda profile: ending.guards(ENTRY, symbols(ending.EndRequest, "request"), profile),
+        "the outcome is decided: Prepare is appended",
+        {
+            "epoch_other": f"not so: {first_sentence(ending.is_valid_epoch)[:-1]}",
+            **dict.fromkeys(("repeated", "outcome_fixed", "completing", "fenced"), "the table says so"),
+        },
+    ),
+    "txn-offset-commit": Decision(
+        lambda profile: committing.transactional_guards(GROUP, COMMIT, profile), "the offsets partition is asked"
+    ),
+    "offset-commit": Decision(
+        lambda profile: committing.plain_guards(GROUP, COMMIT, profile), "the offsets partition is asked"
+    ),
+    "join-group": Decision(
+        lambda _: groups.join_guards(GROUP, CLAIM, Formula("request.version")), "a new generation begins"
+    ),
+    "sync-group": Decision(lambda _: groups.sync_guards(GROUP, CLAIM), "the member gets its assignment"),
+    "marker-on-offsets": Decision(
+        lambda _: offsets.application_guards(COMMITTED, PENDING, Formula("marker.commits")),
+        "the pending offset becomes the group's",
+    ),
+    "offset-fetch": Decision(
+        lambda _: offsets.fetch_guards(Formula("any transaction has one pending"), Formula("request asks for stable")),
+        "the group's offset is told",
+    ),
+    "fetch": Decision(
+        lambda _: lso.fetch_guards(symbols(lso.LogOffsets, "log"), Formula("fetch_offset")),
+        "data up to the last stable offset, or the high watermark",
+    ),
+    "claim-block": Decision(
+        lambda _: blocks.guards(
+            symbols(blocks.BlockRecord, "record"), symbols(blocks.BlockRecord, "read"), SIZE, blocks.LARGEST
+        ),
+        "the block is granted",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One guard as it is shown."""
+
+    guard: Guard
+    formula: str
+    answers: str
+    releases: str
+
+
+def rows(decision: Decision) -> list[Row]:
+    """The guards in the newest release's order, with what each release makes of them; without those of no release."""
+    by_profile = {profile.name: {g.name: g for g in decision.checks(profile)} for profile in RELEASES}
+    shown = (_row(decision, guard.name, by_profile) for guard in decision.checks(NEWEST))
+    return [row for row in shown if row is not None]
+
+
+def other_orders(decision: Decision) -> dict[str, str]:
+    """The order of the guards in the releases that have another one than the newest."""
+    orders: dict[tuple[str, ...], set[str]] = {}
+    for profile in RELEASES:
+        names = tuple(guard.name for guard in decision.checks(profile) if guard.applies is not False)
+        orders.setdefault(names, set()).add(profile.name)
+    newest = [guard.name for guard in decision.checks(NEWEST)]
+    return {
+        spans(releases): ", ".join(order)
+        for order, releases in orders.items()
+        if list(order) != sorted(order, key=newest.index)
+    }
+
+
+def _row(decision: Decision, name: str, by_profile: Mapping[str, Mapping[str, Guard]]) -> Row | None:
+    having = {release: checks[name] for release, checks in by_profile.items() if checks[name].applies is not False}
+    if not having:
+        return None
+    newest = next(iter(having.values()))
+    formula = decision.instead.get(name, worded(newest.applies))
+    return Row(newest, formula, _answers(having), "" if len(having) == len(PROFILES) else spans(set(having)))
+
+
+def _answers(having: Mapping[str, Guard]) -> str:
+    by_answer: dict[str, set[str]] = {}
+    for release, guard in having.items():
+        by_answer.setdefault(error_text(guard.error), set()).add(release)
+    newest, *others = by_answer
+    return "; ".join((newest, *(f"{other} ({spans(by_answer[other])})" for other in others)))
+
+
+def error_text(error: object) -> str:
+    """What is answered, by the names of the errors; NONE is the answer to a repetition, or to what may go on."""
+    leaves = error.parts or (error,) if isinstance(error, Formula) else (error,)
+    names = list(dict.fromkeys(ErrorCode(leaf).name for leaf in leaves if isinstance(leaf, int)))
+    return "the coordinator's error, as told below" if len(names) > 2 else " or ".join(names)
+
+
+def spans(releases: set[str]) -> str:
+    """Releases as stretches of their order, as `2.0 to 2.4`."""
+    ordered = [name for name in PROFILES if name != SPLIT_OUT_OF_ORDER.name]
+    told = []
+    for inside, stretch in groupby(ordered, releases.__contains__):
+        names = list(stretch)
+        if inside:
+            told.append(names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}")
+    if SPLIT_OUT_OF_ORDER.name in releases and NEWEST.name not in releases:
+        told.append(SPLIT_OUT_OF_ORDER.name)
+    return ", ".join(told)
+
+
+class GuardsOfDecision(SphinxDirective):
+    """The guards of one decision in order: name, when it applies, answer, rule, releases."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Render the decision that the argument names."""
+        name = self.arguments[0]
+        if name not in DECISIONS:
+            raise self.error(f"no decision is called {name!r}: there are {', '.join(DECISIONS)}")
+        decision = DECISIONS[name]
+        shown = [self._shown(number, row) for number, row in enumerate(rows(decision), start=1)]
+        last: tuple[Cell, ...] = ("", "otherwise", "", decision.passed, "")
+        head: tuple[Cell, ...] = ("", "check", "applies when", "answer", "rule")
+        orders = [_paragraph(f"Another order in {where}: {order}.") for where, order in other_orders(decision).items()]
+        return [table([head, *shown, last], (4, 18, 44, 18, 16), kind="guards"), *orders]
+
+    def _shown(self, number: int, row: Row) -> tuple[Cell, ...]:
+        name = listed((nodes.literal("", row.guard.name), *_only_in(row.releases)), between=" ")
+        rule = reference(self.env, "rule", row.guard.rule.id)
+        return str(number), name, nodes.inline("", row.formula, classes=["formula"]), row.answers, rule
+
+
+def _paragraph(text: str) -> nodes.paragraph:
+    return nodes.paragraph("", text)
+
+
+def _only_in(releases: str) -> tuple[nodes.Node, ...]:
+    return (nodes.inline("", f"({releases})", classes=["only-in"]),) if releases else ()
+
+
+# --- tables of finite behaviour
+
+CURRENT, RETRY = "current epoch", "epoch before the bump"
+OUTCOMES: Final = ("ABORT", "COMMIT")
+TABLES: Final[Mapping[str, tuple[Mapping[tuple[int, ...], int], tuple[str, ...]]]] = {
+    "end-txn-without-bump": (ending.WITHOUT_BUMP, ()),
+    "end-txn-with-bump": (ending.WITH_BUMP, (RETRY, CURRENT)),
+    "end-txn-with-bump-before-4.0": (ending.EMPTY_ABORT_REFUSED, (RETRY, CURRENT)),
+}
+"""The tables of EndTxn by state and outcome; those with a bump tell by the epoch whether it is a repetition."""
+
+
+def cell_text(value: int) -> str:
+    """One cell of a table of EndTxn."""
+    if value == ending.PREPARES:
+        return "prepares"
+    return "answered again" if value == ErrorCode.NONE.value else ErrorCode(value).name
+
+
+class CellsOfTable(SphinxDirective):
+    """One table of EndTxn: a row for each state; cells that another release decides otherwise are marked."""
+
+    required_arguments = 1
+    option_spec = {"against": str}  # noqa: RUF012  # so it is declared in Sphinx
+
+    def run(self) -> list[nodes.Node]:
+        """Render the table that the argument names."""
+        for name in (self.arguments[0], self.options.get("against", self.arguments[0])):
+            if name not in TABLES:
+                raise self.error(f"no table is called {name!r}: there are {', '.join(TABLES)}")
+        cells, epochs = TABLES[self.arguments[0]]
+        other = TABLES[self.options["against"]][0] if "against" in self.options else cells
+        columns = _columns(epochs)
+        head = ("state", *(title for title, _ in columns))
+        body = [self._row(state, columns, cells, other) for state in dict.fromkeys(key[0] for key in sorted(cells))]
+        return [table([head, *body], (20, *(80 // len(columns),) * len(columns)), code=0, kind="cells")]
+
+    def _row(
+        self,
+        state: int,
+        columns: list[tuple[str, tuple[int, ...]]],
+        cells: Mapping[tuple[int, ...], int],
+        other: Mapping[tuple[int, ...], int],
+    ) -> tuple[Cell, ...]:
+        keys = [(state, *key) for _, key in columns]
+        return TransactionState(state).name, *(_marked(cells[key], other[key]) for key in keys)
+
+
+def _columns(epochs: tuple[str, ...]) -> list[tuple[str, tuple[int, ...]]]:
+    if not epochs:
+        return [(outcome, (at,)) for at, outcome in enumerate(OUTCOMES)]
+    numbers = {CURRENT: 0, RETRY: 1}
+    return [(f"{outcome}, {epoch}", (at, numbers[epoch])) for epoch in epochs for at, outcome in enumerate(OUTCOMES)]
+
+
+def _marked(value: int, other: int) -> Cell:
+    kind = "prepares" if value == ending.PREPARES else "again" if value == ErrorCode.NONE.value else "refused"
+    return nodes.inline("", cell_text(value), classes=[f"cell-{kind}", *(["cell-differs"] if value != other else [])])
+
+
+# --- how errors are told
+
+TELLINGS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "produce": verification.told,
+    "txn-offset-commit": committing.told,
+}
+NEWEST_VERSION: Final = 99
+"""Later than every version of a request at which something changes."""
+
+
+class ToldErrors(SphinxDirective):
+    """What a client is told instead of the error of the transaction's coordinator, by version of its request."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Render the errors of the request that the argument names."""
+        if self.arguments[0] not in TELLINGS:
+            raise self.error(f"errors are told to {', '.join(TELLINGS)}, not to {self.arguments[0]!r}")
+        renamed = told_otherwise(TELLINGS[self.arguments[0]])
+        return [table([("met", "told", "in versions"), *renamed], (40, 40, 20), code=0)]
+
+
+def told_otherwise(telling: Callable[[Any, Any], Any]) -> list[tuple[str, str, str]]:
+    """Every error that is told as another one, and in which versions of the request."""
+    found = []
+    for met in ErrorCode:
+        by_version = [(version, ErrorCode(telling(met.value, version))) for version in range(NEWEST_VERSION)]
+        for told, stretch in groupby(by_version, lambda pair: pair[1]):
+            versions = [version for version, _ in stretch]
+            if told is not met:
+                found.append((met.name, told.name, _versions(versions[0], versions[-1])))
+    return found
+
+
+def _versions(first: int, last: int) -> str:
+    if last == NEWEST_VERSION - 1:
+        return "all" if first == 0 else f"{first} and later"
+    return f"up to {last}"
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directives."""
+    app.add_directive("guards", GuardsOfDecision)
+    app.add_directive("cells", CellsOfTable)
+    app.add_directive("told-errors", ToldErrors)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

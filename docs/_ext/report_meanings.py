@@ -1,0 +1,212 @@
+"""What each field of a report means, by its place; `*` stands for a key that is a name or a number."""
+
+from collections.abc import Mapping
+from typing import Final
+
+PLACE: Final = {"topic": "topic", "partition": "number of the partition"}
+IDENTITY: Final = {"producer_id": "producer id", "producer_epoch": "its epoch"}
+SECONDS: Final = "seconds that it took"
+
+
+def _under(place: str, meanings: Mapping[str, str]) -> dict[str, str]:
+    return {f"{place}.{name}": meaning for name, meaning in meanings.items()}
+
+
+MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
+    "bugs": _under(
+        "[]",
+        {
+            "name": "the bug: its ticket, or what it is called",
+            "rule": "the rule that it breaks",
+            "profile": "the release that was searched",
+            "expected": "`violated` or `holds`, as the catalogue says",
+            "got": "what the search says: `violated`, `holds`, or `unknown` with the reason",
+            "depth": "actions of the shortest counterexample, or how deep was searched",
+            "seconds": SECONDS,
+            "replayed": "the reference did what the search says",
+        },
+    ),
+    "conform": {
+        "sessions": "sessions that were judged",
+        "steps": "their steps; each is agreed, undecided or disagreed",
+        "agreed": "steps on which specification and reference agree with the broker",
+        "undecided": "steps that differ where the recording says that they may",
+        "disagreed_steps": "steps on which one side differs",
+        **_under(
+            "unsupported",
+            {
+                "sessions": "sessions that were not judged",
+                "steps": "their steps",
+                "apis.*": "sessions by what they need",
+                "families.*": "sessions by family",
+            },
+        ),
+        **_under(
+            "families[]",
+            {
+                "kafka": "build",
+                "txn_version": "its transaction version",
+                "family": "family of sessions",
+                "sessions": "sessions of it that were judged",
+                "steps": "their steps",
+            },
+        ),
+        "seconds": SECONDS,
+        **_under(
+            "undecided_steps[]", {"session": "id of the session", "step": "number of the step", "reason": "why it may"}
+        ),
+        **_under(
+            "disagreed[]",
+            {
+                "session": "id of the session",
+                "step": "number of the step",
+                "by": "`specification` or `reference`",
+                "expected.*": "recorded fields that differ, by where they are",
+                "got.*": "the same on this side",
+                "path": "file of the session",
+                "api": "name of the request",
+                "request.*": "the request as it was recorded",
+                "guard": "which check of the specification decided, and on which values",
+                "rules[]": "rules at stake in the step",
+            },
+        ),
+        "damage[]": "a file or line that could not be read",
+        "notes[]": "what else is worth saying",
+    },
+    "audit": {
+        **_under(
+            "partitions[]",
+            PLACE
+            | {
+                "log_start": "first offset of the log",
+                "lso": "last stable offset",
+                "high_watermark": "high watermark: the log end of a log at rest",
+                "log_end": "offset after the last record",
+                "batches": "batches",
+                "records": "records",
+                "visible_records": "records that a read_committed consumer sees",
+                "producers": "producer ids that wrote",
+                "open_transactions[].producer_id": "producer id of a transaction without a marker",
+                "open_transactions[].producer_epoch": "its epoch",
+                "open_transactions[].first_offset": "where it begins",
+                "cleaned": "the log cleaner has been here",
+                "unjudged_beside_damage": "batches of whose sequence unreadable bytes hide the predecessor",
+                "path": "its folder",
+            },
+        ),
+        **_under(
+            "findings[]",
+            PLACE
+            | IDENTITY
+            | {
+                "rule": "the rule",
+                "severity": "`violation`, `known`, `suspicious` or `undecided`",
+                "offset": "base offset of the first offending batch",
+                "message": "what was found, and what was expected",
+                "guard": "the check of the append decision that refuses the batch; empty if none does",
+                "transactional_id": "whose transaction it is; empty if not known",
+                "step": "the step of the protocol that failed; empty if not known",
+                "remedy": "what can be done: a command, or what to look at; empty if nothing",
+                "path": "folder of the partition",
+            },
+        ),
+        "transactions.counts.*": "transactions by verdict",
+        "transactions.without_coordinator_log.markers": "markers of producers without their coordinator's log",
+        "transactions.without_coordinator_log.open": "open transactions of such producers",
+        "transactions.undecided[].missing": "what would decide more",
+        "transactions.undecided[].times": "how often it was missed",
+        **_under(
+            "transactions.listed[]",
+            IDENTITY
+            | {
+                "transactional_id": "transactional id",
+                "marker_epoch": "epoch of its markers",
+                "verdict": "what became of it",
+                "coordinator_state": "its last state in the coordinator's log",
+                "coordinator_epoch": "of the coordinator that decided; -1 if not known",
+                "started_ms": "when its first partition was registered, by the coordinator's clock",
+                "duration_ms": "from then to its Complete; -1 if it is not there",
+                "timeout_ms": "its timeout",
+                "coordinator_offsets[]": "of its first record, of Prepare and of Complete; -1 for none",
+                **_under(
+                    "partitions[]",
+                    PLACE
+                    | {
+                        "first_offset": "of its data; -1 for none",
+                        "last_offset": "of its data; -1 for none",
+                        "marker_offset": "of its marker; -1 for none",
+                        "records": "records",
+                        "outcome": "`COMMIT`, `ABORT`, or empty without a marker",
+                    },
+                ),
+                "undecided[]": "what would be needed to say more",
+            },
+        ),
+        **_under(
+            "transactions.open_without_coordinator_log[]",
+            PLACE | IDENTITY | {"first_offset": "of its data", "last_offset": "of its data"},
+        ),
+        "history.attempts.*": "transactions by what the client was told",
+        "history.acknowledged.*": "acknowledged records by what the client was told and what became of them",
+        "history.not_given": "acknowledged records of partitions whose logs are not here",
+        **_under("damage[]", {"path": "file", "position": "byte in it", "message": "what is wrong"}),
+        "judged.*": "by rule, on how much it was held: batches, transactions, acknowledged records",
+        "ignored[]": "a file or folder that is no part of a log",
+        "assumed[]": "what the logs do not say and the verdicts take for granted",
+        "seconds": SECONDS,
+    },
+    "verify": {
+        "profile": "`quick`, `default` or `deep`",
+        "seconds": SECONDS,
+        "ok": "everything holds that was to be judged",
+        "failures[]": "what is wrong, a line each",
+        **_under(
+            "rules[]",
+            {
+                "id": "the rule",
+                "statement": "its statement",
+                "domain": "where it is claimed",
+                "evidence.*.verdict": "by kind: `proved`, `holds`, `violated`, `unknown`, `missing`, `not run`",
+                "evidence.*.count": "what was judged, in the unit of its kind",
+                "evidence.*.*": "further figures",
+                "evidence.*.seconds": SECONDS,
+                "evidence.*.detail": "of a violation, the first; of a proof, its assumptions",
+                "owed[].evidence": "a kind of evidence that is still to come",
+                "owed[].issue": "the issue that brings it",
+                "waived[]": "a kind of evidence that is waived, with the reason",
+            },
+        ),
+        **_under(
+            "controls[]",
+            {
+                "name": "what was changed",
+                "rule": "the rule that this must break",
+                "expected": "what must be found",
+                "got": "what was found",
+                "detail": "more, where there is more",
+            },
+        ),
+        **_under(
+            "mutants[]",
+            {
+                "name": "the planted defect",
+                "rule": "the rule that it breaks",
+                "killed_by[]": "a check that saw it, with the rule it named",
+                "killed": "the rule that it breaks is among them",
+                "seconds": SECONDS,
+            },
+        ),
+        **_under(
+            "parts[]",
+            {
+                "name": "the part",
+                "seconds": SECONDS,
+                "share": "seconds that it may take",
+                "overran": "it took longer",
+                "sampled": "`ran n of N` where it took a sample",
+                "failures[]": "what went wrong beyond single results",
+            },
+        ),
+        "*.*": "figures of one part, under its name",
+    },
+}

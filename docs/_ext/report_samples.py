@@ -1,0 +1,82 @@
+"""One report of each command with something in every place, made from the types of the code: what has which fields."""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from types import UnionType
+from typing import Any, Final, NewType, Union, get_args, get_origin, get_type_hints
+
+from model_tests.bugs.judged import judged
+from model_tests.bugs.report import BugsReport
+from model_tests.conformance.report import ConformReport
+from model_tests.reports import Report
+from model_tests.traces.audit_findings import Verdict
+from model_tests.traces.audit_report import AuditReport
+from model_tests.traces.audit_transactions_report import Shown
+from model_tests.verify.parts import PARTS
+from model_tests.verify.report import Outcome, VerifyReport
+from model_tests.verify.results import Effort, Part
+from spec.bugs.catalogue import BUGS
+from spec.rules import SEQ_SUCCESSOR, Rule
+
+QUICK: Final = "KAFKA-17507"
+"""A bug that is found in a moment."""
+
+GIVEN: Final[Mapping[object, object]] = {int: 1, float: 0.5, bool: False, str: "text", object: 1, Rule: SEQ_SUCCESSOR}
+NOT_REPORTED: Final[Mapping[str, object]] = {"Told": object, "Tally": object}
+"""Types that only a type checker imports, of fields that no report has."""
+
+SPECIAL: Final[Mapping[object, Mapping[str, Any]]] = {
+    Verdict: {"told": None, "tallies": ()},
+    AuditReport: {"shown": Shown(all_of_them=True)},
+}
+"""Fields that are no part of a report, or say what it lists."""
+
+
+def sample(kind: Any) -> Any:
+    """A value of a type, with one element in every collection."""
+    if kind is Any or kind in GIVEN:
+        return GIVEN.get(kind, 1)
+    if isinstance(kind, NewType):
+        return sample(kind.__supertype__)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return next(iter(kind))
+    if is_dataclass(kind):
+        return filled(kind, **SPECIAL.get(kind, {}))
+    return _collection(get_origin(kind), get_args(kind))
+
+
+def filled(kind: Any, **given: Any) -> Any:
+    """A record with these fields, and a sample in every other."""
+    hints = get_type_hints(kind, localns=dict(NOT_REPORTED))
+    missing = {part.name: sample(hints[part.name]) for part in fields(kind) if part.name not in given}
+    return kind(**given, **missing)
+
+
+def _collection(origin: Any, inside: tuple[Any, ...]) -> Any:
+    if origin in (Union, UnionType):
+        return sample(inside[0])
+    if origin is tuple:
+        return (sample(inside[0]),) if inside[-1] is Ellipsis else tuple(sample(part) for part in inside)
+    if origin in (list, frozenset):
+        return origin([sample(inside[0])])
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return {sample(inside[0]): sample(inside[1])}
+    raise TypeError(f"no sample of {origin} of {inside}")
+
+
+def _verify_report() -> VerifyReport:
+    part = filled(Part, name=PARTS[0].name, extra={"figure": 1})
+    outcome = filled(Outcome, part=PARTS[0], found=part, share=60.0)
+    report: VerifyReport = filled(VerifyReport, effort=Effort.DEFAULT, outcomes=(outcome,))
+    return report
+
+
+def samples() -> Mapping[str, Report]:
+    """A full report of each command that judges."""
+    return {
+        "bugs": BugsReport((judged(BUGS[QUICK]),)),
+        "conform": sample(ConformReport),
+        "audit": sample(AuditReport),
+        "verify": _verify_report(),
+    }
