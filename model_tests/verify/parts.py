@@ -51,6 +51,7 @@ PARTS: Final = (
         _shares(quick=50, default=90),
     ),
     PartOfRun("bugs", "model_tests.bugs.part:evidence", (), _shares(quick=5, default=40)),
+    PartOfRun("scenarios", "model_tests.scenarios.part:evidence", (), _shares(quick=5, default=5)),
     PartOfRun("stateful", "model_tests.stateful.part:evidence", (Layer.STATEFUL,), _shares(quick=15, default=45)),
     PartOfRun("mutants", "model_tests.mutants.part:evidence", (), _shares(quick=20, default=40)),
     PartOfRun("traces", "model_tests.traces.part:evidence", (Layer.TRACE,), _shares(quick=30, default=45)),
