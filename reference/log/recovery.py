@@ -14,6 +14,7 @@ from reference.broker.producer_state import PRODUCER_EXPIRATION_MS, ProducerStat
 from reference.broker.txn_index import AbortedTxn
 from reference.errors import UnsupportedCodec
 from reference.log import checkpoint_file, file_names, offset_index, time_index, txnindex_file
+from reference.log.batch import RecordBatch
 from reference.log.config import DEFAULT, LogConfig
 from reference.log.damaged_file import DamagedFile
 from reference.log.disk_log import DiskLog
@@ -114,14 +115,14 @@ class _Recovery:
             flushed = following is not None and following <= recovery_point
             segment = Segment(self.directory, base, self.config)
             segments.append(segment)
-            if (clean or flushed) and self.adopt_indexes(segment):
+            if (clean or flushed) and self.adopt_indexes(segment, _limit_of(segment, following)):
                 continue
             if self.check(segments, max(log_start, bases[0]), following):
                 self.remove_all([Segment(self.directory, later, self.config) for later in bases[number + 1 :]], "a cut")
                 break
         return segments
 
-    def adopt_indexes(self, segment: Segment) -> bool:
+    def adopt_indexes(self, segment: Segment, limit: int) -> bool:
         """Take over the segment's indexes as they are; False if they or the batches behind them do not check."""
         positions = self.derived(segment, file_names.INDEX, offset_index.decode)
         times = self.derived(segment, file_names.TIME_INDEX, time_index.decode)
@@ -134,7 +135,7 @@ class _Recovery:
             return False
         segment.index.load(positions.entries, times.entries, segment.size)
         segment.aborted = list(aborted)
-        return self.read_tail(segment)
+        return self.read_tail(segment, limit)
 
     def derived(self, segment: Segment, suffix: str, decode: Callable[[bytes], T]) -> T | None:
         """What a file beside the segment says; None, and a repair by its name, if it is missing or damaged."""
@@ -146,12 +147,16 @@ class _Recovery:
             self.repairs.append(Repair(RepairKind.REBUILT_INDEX, path.name, str(detail)))
             return None
 
-    def read_tail(self, segment: Segment) -> bool:
-        """Read the batches behind the last index entry; False if they are not what the entry says, or damaged."""
+    def read_tail(self, segment: Segment, limit: int) -> bool:
+        """Read the batches behind the last index entry; False if they are damaged, or their offsets do not fit."""
         last = segment.index.positions[-1] if segment.index.positions else offset_index.OffsetPosition(0, 0)
         name = segment.path(file_names.INDEX).name
         for found in segment.found_from(last.position):
-            if not isinstance(found, Placed) or found.batch.last_offset < segment.base_offset + last.relative_offset:
+            if (
+                not isinstance(found, Placed)
+                or not _is_between(found.batch, segment.next_offset, limit)
+                or found.batch.last_offset < segment.base_offset + last.relative_offset
+            ):
                 detail = f"{last} does not fit what is at {found.position}"
                 self.repairs.append(Repair(RepairKind.REBUILT_INDEX, name, detail))
                 return False
@@ -230,9 +235,8 @@ class _Check:
     """One pass over a segment: the batches that stand, and what they mean for producers and epochs."""
 
     def __init__(self, segment: Segment, loader: StateLoader, epochs: LeaderEpochs, following: Offset | None) -> None:
-        limit = segment.base_offset + FIELD_LIMIT
         self.segment = segment
-        self.limit = limit if following is None else min(limit, following)
+        self.limit = _limit_of(segment, following)
         self.loader = loader
         self.epochs = epochs
         self.aborted: list[AbortedTxn] = []
@@ -246,7 +250,7 @@ class _Check:
                 self.damage = f"{found.kind}, {found.detail}"
                 return
             batch = found.batch
-            if not (expected <= batch.base_offset <= batch.last_offset < self.limit):
+            if not _is_between(batch, expected, self.limit):
                 self.damage = f"offsets {batch.base_offset} to {batch.last_offset} where {expected} is next"
                 return
             if not self.follow(found):
@@ -271,3 +275,13 @@ class _Check:
                 stable = state.last_stable_after(txn)
                 self.aborted.append(AbortedTxn(txn.producer_id, txn.first_offset, txn.marker_offset, stable))
         return True
+
+
+def _limit_of(segment: Segment, following: Offset | None) -> int:
+    """The offset that no batch of the segment reaches: the base of the segment that follows, if there is one."""
+    limit = segment.base_offset + FIELD_LIMIT
+    return limit if following is None else min(limit, following)
+
+
+def _is_between(batch: RecordBatch, expected: Offset, limit: int) -> bool:
+    return expected <= batch.base_offset <= batch.last_offset < limit

@@ -7,7 +7,7 @@ from typing import Final
 
 from reference.broker.txn_index import AbortedTxn
 from reference.log import file_names, offset_index, time_index, txnindex_file
-from reference.log.batch import HEADER_SIZE, MAGIC, RecordBatch, decode_header
+from reference.log.batch import RecordBatch
 from reference.log.config import LogConfig
 from reference.log.offset_index import OffsetPosition
 from reference.log.reader import Damage, Placed
@@ -128,12 +128,12 @@ class Segment:
         return entry.position if entry is not None and self._holds(entry) else 0
 
     def _holds(self, entry: OffsetPosition) -> bool:
-        """Whether a batch of the entry's offset begins at its position."""
-        head = os.pread(self._descriptor, HEADER_SIZE, entry.position)
-        if len(head) < HEADER_SIZE:
+        """Whether a batch at or below the entry's offset begins at its position; then a scan from there meets all."""
+        found = next(self.found_from(entry.position, LOOKUP_CHUNK), None)
+        if not isinstance(found, Placed):
             return False
-        header, _, magic, _ = decode_header(head, 0)
-        return magic == MAGIC and header.last_offset == self.base_offset + entry.relative_offset
+        batch = found.batch
+        return self.base_offset <= batch.base_offset and batch.last_offset - self.base_offset <= entry.relative_offset
 
     def position_of(self, offset: int) -> int:
         """Position of the first batch that reaches `offset`, the segment's size if none does."""
