@@ -69,6 +69,20 @@ class Profile:
             coordinator of 4.0).
         split_out_of_order: a proposed variant, in no release: a sequence below the expected one is answered
             DUPLICATE_SEQUENCE_NUMBER, one above it OUT_OF_ORDER_SEQUENCE_NUMBER.
+        truncates_by_leader_epoch: a replica that returns cuts its log where the leader's epoch ends (0.11, KIP-101);
+            before, at its own high watermark.
+        truncation_names_epoch: the leader says which epoch ends there (2.0, KIP-279), so that a replica that does not
+            have it goes further back; before, it says where alone.
+        fetch_names_leader_epoch: a Fetch says which leader epoch its sender knows (2.1, KIP-320).
+        returns_at_epoch_start: a replica returns to the in-sync set only when it also has what its leader began its
+            epoch with (2.1, KAFKA-7128); before, at the high watermark, which lags on a new leader.
+        shrink_raises_leader_epoch: the controller raises the leader epoch when it takes a replica out of the in-sync
+            set (before 3.6, KAFKA-15021).
+        incarnations_compared: a replica returns to the in-sync set only in the incarnation whose fetches were counted
+            (3.5, KIP-903).
+        high_watermark_needs_min_isr: below min.insync.replicas the high watermark stays (3.7, KAFKA-15583).
+        eligible_leader_replicas: who leaves an in-sync set that is too small stays electable, and who lost the tail of
+            its log leaves even as the last one (4.1, KIP-966; 4.0 has it switched off).
         max_sequence: the sequence number after which the next one is 0; smaller in finite models, and None
             where sequences are never to wrap. Every release has 2^31-1.
         max_epoch: the epoch that only a coordinator uses, the one before being the last of a client; smaller in
@@ -109,6 +123,14 @@ class Profile:
     read_offsets_create_group: bool = True
     tombstone_drops_pending: bool = True
     split_out_of_order: bool = False
+    truncates_by_leader_epoch: bool = True
+    truncation_names_epoch: bool = True
+    fetch_names_leader_epoch: bool = True
+    returns_at_epoch_start: bool = True
+    shrink_raises_leader_epoch: bool = False
+    incarnations_compared: bool = True
+    high_watermark_needs_min_isr: bool = True
+    eligible_leader_replicas: bool = True
     max_sequence: int | None = MAX_SEQUENCE
     max_epoch: int = MAX_EPOCH
 
@@ -121,7 +143,13 @@ NEWEST: Final = Profile("4.3")
 SPLIT_OUT_OF_ORDER: Final = replace(NEWEST, name="split-out-of-order", split_out_of_order=True)
 KAFKA_4_2: Final = replace(NEWEST, name="4.2", fence_rotates=False, last_epoch_recovers=False, rotation_persisted=False)
 KAFKA_4_1: Final = replace(KAFKA_4_2, name="4.1", marker_epoch_strict=False)
-KAFKA_4_0: Final = replace(KAFKA_4_1, name="4.0", stale_epoch_before_verification=False, first_after_bump_is_zero=False)
+KAFKA_4_0: Final = replace(
+    KAFKA_4_1,
+    name="4.0",
+    stale_epoch_before_verification=False,
+    first_after_bump_is_zero=False,
+    eligible_leader_replicas=False,
+)
 SNAPSHOT_4_0: Final = replace(
     KAFKA_4_0,
     name="4.0-SNAPSHOT",
@@ -145,9 +173,15 @@ KAFKA_3_9: Final = replace(
     read_offsets_create_group=False,
     tombstone_drops_pending=False,
 )
-KAFKA_3_6: Final = replace(KAFKA_3_9, name="3.6", offsets_verified_first=False)
+KAFKA_3_6: Final = replace(KAFKA_3_9, name="3.6", offsets_verified_first=False, high_watermark_needs_min_isr=False)
 KAFKA_3_9_UNVERIFIED: Final = replace(KAFKA_3_9, name="3.9.0-nover", partition_verification=False)
-KAFKA_2_7: Final = replace(KAFKA_3_6, name="2.7", partition_verification=False)
+KAFKA_2_7: Final = replace(
+    KAFKA_3_6,
+    name="2.7",
+    partition_verification=False,
+    shrink_raises_leader_epoch=True,
+    incarnations_compared=False,
+)
 KAFKA_2_5: Final = replace(KAFKA_2_7, name="2.5", produce_error_is_fenced=True)
 KAFKA_2_4: Final = replace(
     KAFKA_2_5,
@@ -157,8 +191,14 @@ KAFKA_2_4: Final = replace(
     unknown_after_marker=True,
     commits_fenced_by_generation=False,
 )
-KAFKA_2_0: Final = replace(KAFKA_2_4, name="2.0", replica_tolerates_stale_epoch=False)
-KAFKA_1_0: Final = replace(KAFKA_2_0, name="1.0", unknown_after_marker=False)
+KAFKA_2_0: Final = replace(
+    KAFKA_2_4,
+    name="2.0",
+    replica_tolerates_stale_epoch=False,
+    fetch_names_leader_epoch=False,
+    returns_at_epoch_start=False,
+)
+KAFKA_1_0: Final = replace(KAFKA_2_0, name="1.0", unknown_after_marker=False, truncation_names_epoch=False)
 KAFKA_0_11: Final = replace(
     KAFKA_1_0, name="0.11", cached_batches=1, unknown_producer_error=False, cached_first_wraps=False
 )

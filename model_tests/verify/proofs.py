@@ -13,6 +13,7 @@ from model_tests.verify import (
     ids_searches,
     offsets_searches,
     partition_searches,
+    replication_searches,
     transactions_searches,
 )
 from model_tests.verify.results import Control, Effort, Part, Result
@@ -130,6 +131,7 @@ SEARCHES: Final = (
     transactions_searches.searched(),
     offsets_searches.of_transactions(),
     offsets_searches.of_generations(),
+    replication_searches.searched(),
 )
 """Every system that is searched within bounds."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, is_dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
-from spec.algebra import Term, all_of, choose
+from spec.algebra import Term, all_of, choose, implies
 from spec.protocol.records import build, flatten
 from spec.rules import Rule
 
@@ -150,6 +150,11 @@ def pick(fact: Term, then: Term, otherwise: Term) -> Term:
         return choose(fact, then, otherwise)
     left, right = dict(flatten(then)), dict(flatten(otherwise))
     return build(type(then), lambda name: choose(fact, left[name], right[name]))
+
+
+def given(premise: Term, conclusion: Callable[[], Term]) -> Term:
+    """The premise implies the conclusion, which is looked at only where the premise may hold."""
+    return True if premise is False else implies(premise, conclusion())
 
 
 Thing = TypeVar("Thing")

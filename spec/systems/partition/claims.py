@@ -9,16 +9,11 @@ from spec.algebra import Term, all_of, any_of, implies
 from spec.protocol import lso
 from spec.rules import Rule
 from spec.systems.deciding import Decide
-from spec.systems.language import Claim, Sort, State
+from spec.systems.language import Claim, Sort, State, given
 from spec.systems.partition.log import OFFSET, PARTITION, POSITION, PRODUCER, Knobs, Partition
 from spec.vocabulary import ABSENT
 
 Sentence: TypeAlias = Callable[..., Term]
-
-
-def _given(premise: Term, conclusion: Callable[[], Term]) -> Term:
-    """The premise implies the conclusion, which is looked at only where the premise may hold."""
-    return True if premise is False else implies(premise, conclusion())
 
 
 def _up_to(length: Term, *positions: Term) -> Term:
@@ -41,7 +36,7 @@ def below_stable_is_decided(log: Partition, producer: Term, position: Term, offs
         log.data(producer, position), log.holds(position, offset), log.log_start() <= offset, position < log.length()
     )
     decided = log.is_decided(producer, position, log.visible())
-    return _given(there, lambda: lso.is_decided_below(offset, log.stable(), decided))
+    return given(there, lambda: lso.is_decided_below(offset, log.stable(), decided))
 
 
 def what_was_read_stays_decided(log: Partition, producer: Term, position: Term, offset: Term) -> Term:
@@ -60,20 +55,20 @@ def open_is_undecided(log: Partition, producer: Term) -> Term:
     first, opened = log.known(producer).txn_first_offset, log.opened(producer, log.length())
     begins = all_of(opened >= 0, opened < log.length(), log.end(opened) == first)
     undecided = all_of(log.data(producer, opened), log.decided_by(producer, opened) == ABSENT)
-    return _given(first >= 0, lambda: all_of(begins, undecided))
+    return given(first >= 0, lambda: all_of(begins, undecided))
 
 
 def epochs_never_fall(log: Partition, producer: Term, i: Term, j: Term) -> Term:
     """Along the log a producer's epoch never falls, and a new leader knows no lower one than was safe."""
     safe = log.safe_epoch(producer) <= log.known(producer).epoch
-    rising = _given(_up_to(log.length(), i, j), lambda: log.entry(producer, i).epoch <= log.entry(producer, j).epoch)
+    rising = given(_up_to(log.length(), i, j), lambda: log.entry(producer, i).epoch <= log.entry(producer, j).epoch)
     return all_of(safe, rising)
 
 
 def coordinator_epochs_never_fall(log: Partition, producer: Term, i: Term, j: Term) -> Term:
     """Along the log a producer's coordinator epoch never falls, and a new leader knows no lower one than was safe."""
     safe = log.safe_coordinator_epoch(producer) <= log.known(producer).coordinator_epoch
-    rising = _given(
+    rising = given(
         _up_to(log.length(), i, j),
         lambda: log.entry(producer, i).coordinator_epoch <= log.entry(producer, j).coordinator_epoch,
     )

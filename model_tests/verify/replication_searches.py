@@ -1,0 +1,57 @@
+"""Explicit and bounded search of the replicas of a partition: the true system within bounds, and every control."""
+
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final
+
+from model_tests.verify.looking import Instanced
+from model_tests.verify.results import Effort
+from model_tests.verify.searched import Broken, Build, Instance, Searched, depths
+from spec import rules
+from spec.engines.finite import instance_of
+from spec.evidence import Layer, evidences
+from spec.systems.replication.controls import CONTROLS
+from spec.systems.replication.system import replication
+from spec.systems.replication.world import Knobs
+
+
+def built(name: str, knobs: Knobs) -> Instanced:
+    """The system with these knobs."""
+    system = replication(knobs)
+    return Instanced(name, system, system, instance_of(system, knobs.sizes()))
+
+
+def _instance(name: str, **knobs: Any) -> tuple[str, Build]:
+    return name, partial(built, name, Knobs(**knobs))
+
+
+INSTANCES: Final = (
+    Instance(*_instance("two batches", elections=1), depths(3, 5, 8), whole=True),
+    Instance(
+        *_instance("a broker loses records", appends=1, elections=1, min_in_sync=2, losses=1),
+        depths(default=4, deep=7),
+        whole=True,
+    ),
+    Instance(*_instance("three leader epochs"), depths(default=0, deep=7)),
+    Instance(
+        *_instance("brokers restart", appends=1, min_in_sync=2, losses=1, restarts=True),
+        depths(deep=6),
+    ),
+    Instance(*_instance("three replicas", replicas=3, appends=1, elections=1), depths(deep=0)),
+)
+
+DEEPEST: Final = MappingProxyType({Effort.QUICK: 2, Effort.DEFAULT: 6, Effort.DEEP: 13})
+"""Deeper violations are left to explicit search alone."""
+
+
+@evidences(rules.REPL_HW_BOUNDS, Layer.BOUNDED)
+@evidences(rules.REPL_COMMITTED_SURVIVES, Layer.BOUNDED)
+@evidences(rules.REPL_PREFIX_AGREEMENT, Layer.BOUNDED)
+def searched() -> Searched:
+    """One of these rules owes a bounded search; all have one."""
+    return Searched(
+        rules=(rules.REPL_HW_BOUNDS, rules.REPL_COMMITTED_SURVIVES, rules.REPL_PREFIX_AGREEMENT),
+        instances=INSTANCES,
+        broken=tuple(Broken(each.violates, partial(built, each.name, each.knobs)) for each in CONTROLS),
+        deepest=DEEPEST,
+    )

@@ -1,0 +1,206 @@
+"""The in-sync set and the leader: who leaves the set, who returns, who may lead, and which leader epoch begins.
+
+Sources: Partition.isFollowerOutOfSync and isFollowerInSync, Replica.updateFetchState, ReplicationControlManager
+(AlterPartition), PartitionChangeBuilder and ZkPartitionStateMachine (elections); KIP-497 (the leader proposes, the
+controller decides), KIP-903 (incarnations), KIP-966 (eligible leader replicas), KAFKA-7128, KAFKA-15021.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.protocol.guards import PASSED, Guard, branch, error_of
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import ABSENT, ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A follower's progress, as its leader knows it.
+
+    Attributes:
+        end: its log end at its last Fetch.
+        last_fetch: when that was, in milliseconds.
+        leader_end_then: the leader's log end at that time.
+        caught_up: the last time at which it had everything, in milliseconds.
+    """
+
+    end: Term
+    last_fetch: Term
+    leader_end_then: Term
+    caught_up: Term
+
+
+def progressed(before: Progress, offset: Term, leader_end: Term, now: Term) -> Progress:
+    """A Fetch from an offset says what the follower has; it has caught up as of now, or of its last Fetch.
+
+    A busy leader is always a little ahead: who now has what the leader had at the last Fetch was caught up then.
+    """
+    then = choose(before.last_fetch > before.caught_up, before.last_fetch, before.caught_up)
+    earlier = choose(offset >= before.leader_end_then, then, before.caught_up)
+    return Progress(offset, now, leader_end, choose(offset >= leader_end, now, earlier))
+
+
+def lags(progress: Progress, leader_end: Term, now: Term, lag_max: Term) -> Term:
+    """A follower leaves the in-sync set: it has not had everything for replica.lag.time.max.ms."""
+    return all_of(negate(progress.end == leader_end), now - progress.caught_up > lag_max)
+
+
+def may_return(end: Term, high_watermark: Term, epoch_start: Term, profile: Profile = NEWEST) -> Term:
+    """A follower has caught up: with the high watermark, and with what the leader had when its epoch began.
+
+    A new leader's high watermark lags; what it began its epoch with is what may have been committed before.
+    """
+    reached = any_of(negate(profile.returns_at_epoch_start), end >= epoch_start)
+    return all_of(end >= high_watermark, reached)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """AlterPartition: a leader asks for another in-sync set.
+
+    Attributes:
+        leads: the sender is the leader that the controller knows.
+        leader_epoch: that the sender knows.
+        partition_epoch: of the in-sync set that the sender knows.
+        ineligible: a proposed member is fenced, shuts down, or is not the incarnation whose fetches were counted.
+    """
+
+    leads: Term
+    leader_epoch: Term
+    partition_epoch: Term
+    ineligible: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The controller's decision on a proposal."""
+
+    branch: Term
+    error: Term
+
+    @property
+    def granted(self) -> Term:
+        """The in-sync set is as proposed."""
+        return self.branch == PASSED
+
+
+def proposal_guards(asked: Proposal, leader_epoch: Term, partition_epoch: Term) -> tuple[Guard, ...]:
+    """What the controller refuses: an older leader, an older in-sync set, a member that may not come in.
+
+    A ZooKeeper controller is not asked: the leader writes on condition of the version that it knows, with one effect.
+    """
+    survives = rules.REPL_COMMITTED_SURVIVES
+    stale = ErrorCode.FENCED_LEADER_EPOCH.value
+    return (
+        Guard("stale_leader_epoch", survives, asked.leader_epoch < leader_epoch, stale),
+        Guard("not_the_leader", survives, negate(asked.leads), ErrorCode.INVALID_REQUEST.value),
+        Guard(
+            "stale_in_sync_set",
+            survives,
+            negate(asked.partition_epoch == partition_epoch),
+            ErrorCode.INVALID_UPDATE_VERSION.value,
+        ),
+        Guard("ineligible", survives, asked.ineligible, ErrorCode.INELIGIBLE_REPLICA.value),
+    )
+
+
+def altered(asked: Proposal, leader_epoch: Term, partition_epoch: Term) -> Decided:
+    """The in-sync set changes only on behalf of the present leader that knows the present set."""
+    checks = proposal_guards(asked, leader_epoch, partition_epoch)
+    decided = branch(checks)
+    return Decided(decided, error_of(checks, decided))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A replica in an election.
+
+    Attributes:
+        broker: its broker.
+        alive: the broker is registered, neither fenced nor shutting down.
+        in_sync: it is in the in-sync set.
+        eligible: it is an eligible leader replica (KIP-966).
+        last_known: it led last, and since then nobody is in sync or eligible (KIP-966).
+    """
+
+    broker: Term
+    alive: Term
+    in_sync: Term
+    eligible: Term = False
+    last_known: Term = False
+
+
+@dataclass(frozen=True, slots=True)
+class Election:
+    """The outcome of an election.
+
+    Attributes:
+        leader: its broker; -1 where nobody may lead.
+        stays_in_sync: the in-sync set is as before; otherwise it is the leader alone.
+        unclean: the leader may lack what is committed.
+    """
+
+    leader: Term
+    stays_in_sync: Term
+    unclean: Term
+
+
+def elected(candidates: Sequence[Candidate], unclean_allowed: Term, profile: Profile = NEWEST) -> Election:
+    """The first live replica of the assignment that is in sync leads; else the first eligible, else the last leader.
+
+    The last leader may lack what is committed, and is elected all the same; anyone else only where that is allowed.
+
+    Args:
+        candidates: the replicas in the order of the assignment.
+        unclean_allowed: unclean.leader.election.enable.
+        profile: the release.
+    """
+    in_sync = _first([(each.broker, all_of(each.alive, each.in_sync)) for each in candidates])
+    eligible = _first([(each.broker, _is_eligible(each, profile)) for each in candidates])
+    last = _first([(each.broker, _is_last_known(each, profile)) for each in candidates])
+    anyone = _first([(each.broker, all_of(unclean_allowed, each.alive)) for each in candidates])
+    clean = choose(negate(in_sync == ABSENT), in_sync, eligible)
+    other = choose(negate(last == ABSENT), last, anyone)
+    unclean = all_of(clean == ABSENT, negate(other == ABSENT))
+    leader = choose(unclean, other, clean)
+    return Election(leader, any_of(leader == ABSENT, leader == in_sync), unclean)
+
+
+def is_electable(candidate: Candidate, unclean_allowed: Term, profile: Profile = NEWEST) -> Term:
+    """The replica is elected in some election in which no other is before it."""
+    last = _is_last_known(candidate, profile)
+    return all_of(candidate.alive, any_of(candidate.in_sync, _is_eligible(candidate, profile), last, unclean_allowed))
+
+
+def stays_electable(in_sync_after: Term, min_in_sync: Term, profile: Profile = NEWEST) -> Term:
+    """Who leaves an in-sync set that is then too small has all that is committed: the high watermark stays."""
+    return all_of(profile.eligible_leader_replicas, in_sync_after < min_in_sync)
+
+
+def may_leave(in_sync_before: Term, profile: Profile = NEWEST) -> Term:
+    """The controller takes a broker that lost records out of the in-sync set; the last one only under KIP-966."""
+    return any_of(profile.eligible_leader_replicas, in_sync_before > 1)
+
+
+def leader_epoch_after(epoch: Term, *, elects: Term, shrinks: Term, profile: Profile = NEWEST) -> Term:
+    """Every election begins a leader epoch; before 3.6 so does a set that the controller makes smaller."""
+    begins = any_of(elects, all_of(profile.shrink_raises_leader_epoch, shrinks))
+    return choose(begins, epoch + 1, epoch)
+
+
+def _is_eligible(candidate: Candidate, profile: Profile) -> Term:
+    return all_of(profile.eligible_leader_replicas, candidate.alive, candidate.eligible)
+
+
+def _is_last_known(candidate: Candidate, profile: Profile) -> Term:
+    return all_of(profile.eligible_leader_replicas, candidate.alive, candidate.last_known)
+
+
+def _first(brokers: Sequence[tuple[Term, Term]]) -> Term:
+    """The first broker of which the fact holds, -1 where there is none."""
+    first: Term = ABSENT
+    for broker, fact in reversed(brokers):
+        first = choose(fact, broker, first)
+    return first

@@ -1,0 +1,277 @@
+"""Replication of a log: who may append, what followers fetch and cut off, and how far the high watermark goes.
+
+Sources: Partition, ReplicaManager, AbstractFetcherThread.getOffsetTruncationState, LeaderEpochFileCache, UnifiedLog;
+KIP-101, KIP-279 (truncation by leader epoch), KIP-320, KIP-595 (epochs in Fetch), KAFKA-15583 (min.insync.replicas
+and the high watermark). Who is in the in-sync set, and who leads, is in `electing`.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.protocol.guards import PASSED, Guard, branch, error_of
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import ABSENT, ErrorCode
+
+OUT_OF_RANGE: Final = ErrorCode.OFFSET_OUT_OF_RANGE.value
+ACKS_ALL: Final = -1
+ACKS_LEADER: Final = 1
+ACKS_NONE: Final = 0
+"""What a producer waits for: every in-sync replica, the leader, nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEnd:
+    """The largest leader epoch that is not above one that was asked for, and the offset after its last record.
+
+    Both are -1 where a replica knows of none.
+    """
+
+    epoch: Term = ABSENT
+    end: Term = ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class Leading:
+    """What a broker knows of a partition when it is asked as its leader.
+
+    Attributes:
+        leads: it takes itself for the leader.
+        epoch: the leader epoch that it knows.
+    """
+
+    leads: Term
+    epoch: Term
+    log_start: Term
+    log_end: Term
+
+
+@dataclass(frozen=True, slots=True)
+class FollowerFetch:
+    """A follower's Fetch.
+
+    Attributes:
+        epoch: the leader epoch that the follower knows; -1 where the request names none.
+        offset: its log end.
+        last_epoch: leader epoch of its last record; -1 where it has none, or names none.
+    """
+
+    epoch: Term
+    offset: Term
+    last_epoch: Term = ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class FetchReply:
+    """The decision on a follower's Fetch: an error, what to cut off first, or records from its offset on."""
+
+    branch: Term
+    error: Term
+    diverges: Term
+
+    @property
+    def gives_records(self) -> Term:
+        """The follower's log goes on where it ends, and the leader takes note of where that is."""
+        return all_of(self.branch == PASSED, negate(self.diverges))
+
+
+def fetch_guards(leading: Leading, asked: FollowerFetch) -> tuple[Guard, ...]:
+    """What a Fetch is refused for before the log is looked at: another leader epoch, or no leader at all."""
+    names_epoch = negate(asked.epoch == ABSENT)
+    agreement = rules.REPL_PREFIX_AGREEMENT
+    return (
+        Guard(
+            "fenced_leader_epoch",
+            agreement,
+            all_of(names_epoch, asked.epoch < leading.epoch),
+            ErrorCode.FENCED_LEADER_EPOCH.value,
+        ),
+        Guard(
+            "unknown_leader_epoch",
+            agreement,
+            all_of(names_epoch, asked.epoch > leading.epoch),
+            ErrorCode.UNKNOWN_LEADER_EPOCH.value,
+        ),
+        Guard("not_leader", agreement, negate(leading.leads), ErrorCode.NOT_LEADER_OR_FOLLOWER.value),
+    )
+
+
+def range_guards(leading: Leading, asked: FollowerFetch, diverging: Term) -> tuple[Guard, ...]:
+    """A follower fetches within the leader's log; one that diverges is told so first."""
+    outside = any_of(asked.offset < leading.log_start, asked.offset > leading.log_end)
+    return (
+        Guard(
+            "out_of_range",
+            rules.REPL_PREFIX_AGREEMENT,
+            all_of(negate(diverging), outside),
+            OUT_OF_RANGE,
+        ),
+    )
+
+
+def fetched(leading: Leading, asked: FollowerFetch, end: EpochEnd) -> FetchReply:
+    """The leader's decision on a follower's Fetch.
+
+    Args:
+        leading: the broker that is asked.
+        asked: the request.
+        end: where the leader's log has the end of the follower's last epoch.
+    """
+    diverging = diverges(asked, end)
+    checks = (*fetch_guards(leading, asked), *range_guards(leading, asked, diverging))
+    decided = branch(checks)
+    return FetchReply(decided, error_of(checks, decided), all_of(decided == PASSED, diverging))
+
+
+def diverges(asked: FollowerFetch, end: EpochEnd) -> Term:
+    """The follower has records of its last epoch that the leader does not have (KIP-595)."""
+    names = negate(asked.last_epoch == ABSENT)
+    return all_of(names, any_of(end.epoch < asked.last_epoch, end.end < asked.offset))
+
+
+@dataclass(frozen=True, slots=True)
+class Returning:
+    """What a replica has that becomes a follower."""
+
+    log_end: Term
+    high_watermark: Term
+
+
+def truncated_to(replica: Returning, leader: EpochEnd, own: EpochEnd, profile: Profile = NEWEST) -> Term:
+    """The log end of a returning replica after one round of truncation; rounds end when it no longer changes.
+
+    Args:
+        replica: the replica.
+        leader: the leader's answer for the epoch of the replica's last record.
+        own: the replica's own answer for the epoch that the leader named.
+        profile: the release.
+    """
+    if not profile.truncates_by_leader_epoch:
+        return replica.high_watermark
+    told = _smaller(leader.end, replica.log_end)
+    if profile.truncation_names_epoch:
+        told = choose(own.epoch == ABSENT, told, _smaller(own.end, told))
+    return choose(leader.end == ABSENT, _smaller(replica.high_watermark, replica.log_end), told)
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """What decides how far the leader's high watermark goes.
+
+    Attributes:
+        current: the high watermark as it is.
+        least_end: the least log end, as far as the leader knows, of the replicas that hold it back.
+        in_sync: members of the in-sync set that the controller has confirmed.
+        min_in_sync: min.insync.replicas, at most the number of replicas.
+    """
+
+    current: Term
+    least_end: Term
+    in_sync: Term
+    min_in_sync: Term
+
+
+def leader_high_watermark(watermark: Watermark, profile: Profile = NEWEST) -> Term:
+    """The high watermark rises to the least log end, and never falls on a leader."""
+    enough = any_of(negate(profile.high_watermark_needs_min_isr), watermark.in_sync >= watermark.min_in_sync)
+    rises = all_of(enough, watermark.least_end > watermark.current)
+    return choose(rises, watermark.least_end, watermark.current)
+
+
+def holds_back(*, in_sync: Term, proposed: Term, caught_up: Term) -> Term:
+    """A replica whose log end bounds the high watermark.
+
+    Args:
+        in_sync: it is in the in-sync set that the leader knows.
+        proposed: the leader has asked the controller to let it in, and has no answer (the maximal set of KIP-497).
+        caught_up: it is electable and not behind, so that the high watermark waits for it to come in.
+    """
+    return any_of(in_sync, proposed, caught_up)
+
+
+def follower_high_watermark(told: Term, log_end: Term) -> Term:
+    """A follower takes over the leader's high watermark, as far as its own log goes; so it may fall on a follower."""
+    return _smaller(told, log_end)
+
+
+@dataclass(frozen=True, slots=True)
+class Produce:
+    """A Produce as the leader's partition sees it.
+
+    Attributes:
+        acks: what the producer waits for: -1, 1 or 0.
+        in_sync: members of the in-sync set, the leader among them.
+        min_in_sync: min.insync.replicas, at most the number of replicas.
+    """
+
+    acks: Term
+    in_sync: Term
+    min_in_sync: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Whether records are appended, or acknowledged, and what the producer is told."""
+
+    branch: Term
+    error: Term
+
+    @property
+    def granted(self) -> Term:
+        """No guard applies."""
+        return self.branch == PASSED
+
+
+def append_guards(asked: Produce) -> tuple[Guard, ...]:
+    """What records are refused for before they are appended."""
+    known = any_of(*(asked.acks == acks for acks in (ACKS_ALL, ACKS_LEADER, ACKS_NONE)))
+    survives = rules.REPL_COMMITTED_SURVIVES
+    return (
+        Guard("invalid_acks", survives, negate(known), ErrorCode.INVALID_REQUIRED_ACKS.value),
+        Guard("not_enough_replicas", survives, _too_few(asked), ErrorCode.NOT_ENOUGH_REPLICAS.value),
+    )
+
+
+def admitted(asked: Produce) -> Admission:
+    """Records are appended unless every in-sync replica is to have them, and too few are in sync."""
+    return _admission(append_guards(asked))
+
+
+def acknowledge_guards(asked: Produce, high_watermark: Term, required: Term) -> tuple[Guard, ...]:
+    """What keeps back the acknowledgement of appended records: replication, then a set that has shrunk meanwhile.
+
+    Args:
+        asked: the request, with the in-sync set as it is now.
+        high_watermark: of the leader.
+        required: the offset after the last record.
+    """
+    waits = all_of(asked.acks == ACKS_ALL, high_watermark < required)
+    survives = rules.REPL_COMMITTED_SURVIVES
+    return (
+        Guard("not_yet_replicated", survives, waits, ErrorCode.REQUEST_TIMED_OUT.value),
+        Guard(
+            "not_enough_replicas_after_append",
+            survives,
+            _too_few(asked),
+            ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND.value,
+        ),
+    )
+
+
+def acknowledged(asked: Produce, high_watermark: Term, required: Term) -> Admission:
+    """With acks=all records are acknowledged below the high watermark; its error where the request's time runs out."""
+    return _admission(acknowledge_guards(asked, high_watermark, required))
+
+
+def _admission(checks: tuple[Guard, ...]) -> Admission:
+    decided = branch(checks)
+    return Admission(decided, error_of(checks, decided))
+
+
+def _too_few(asked: Produce) -> Term:
+    return all_of(asked.acks == ACKS_ALL, asked.in_sync < asked.min_in_sync)
+
+
+def _smaller(left: Term, right: Term) -> Term:
+    return choose(left < right, left, right)

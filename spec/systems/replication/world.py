@@ -1,0 +1,271 @@
+"""The state of one partition's replicas: their logs, what each knows of its leader, and what the controller decided.
+
+A log is a sequence of batches, position by position, each with its leader epoch. A replica acts on what it last heard
+of the controller: one that takes itself for the leader may be a zombie. What is called a ghost is read by no decision.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from spec.algebra import Term, all_of, choose
+from spec.protocol import electing, repl
+from spec.protocol.electing import Candidate
+from spec.protocol.repl import ACKS_ALL, EpochEnd, FetchReply, FollowerFetch, Leading, Produce, Returning, Watermark
+from spec.systems.language import Least, Sort, State, Variable
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import ABSENT
+
+REPLICA: Final = Sort("replica")
+POSITION: Final = Sort("position")
+LENGTH: Final = Sort("length")
+EPOCH: Final = Sort("leader_epoch")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A batch in a log, by its number (a ghost), and the epoch of the leader that appended it; -1 where none is."""
+
+    batch: Term = ABSENT
+    epoch: Term = ABSENT
+
+
+NOTHING: Final = Entry()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a replica last heard of the controller.
+
+    Attributes:
+        epoch: the leader epoch; -1 where it has heard nothing since it started.
+        leader: the leader.
+        start: its log end when it became the leader.
+        in_sync: how many members the in-sync set has that it knows as the leader.
+        proposed: whom it has asked the controller to let in; -1 nobody.
+        outdated: the controller has decided something since, so that it refuses what this leader asks.
+    """
+
+    epoch: Term
+    leader: Term
+    start: Term
+    in_sync: Term
+    proposed: Term
+    outdated: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A follower's log end at its last Fetch, and whether it has fetched in this epoch and incarnation."""
+
+    end: Term = 0
+    heard: Term = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The leader's answer to a Fetch, on its way: its high watermark, -1 where there is none, and a batch or none."""
+
+    high_watermark: Term = ABSENT
+    batch: Term = ABSENT
+    epoch: Term = ABSENT
+
+
+NO_REPLY: Final = Reply()
+
+
+@dataclass(frozen=True, slots=True)
+class Knobs:
+    """What is in the system; the defaults are the true system, in its smallest instance.
+
+    Attributes:
+        profile: the release whose decisions are taken.
+        replicas: of the partition.
+        appends: most batches.
+        elections: most elections.
+        losses: how often a broker may lose the end of its log when it restarts.
+        restarts: brokers may restart without losing records.
+        acks: what producers wait for; with less than all, what the leader has appended counts as committed.
+        min_in_sync: min.insync.replicas.
+        unclean: unclean.leader.election.enable.
+        epoch_rises: an election begins a leader epoch.
+        of_majority: the high watermark is what two of three replicas have, in sync or not.
+        falls: the high watermark is the least log end, even where that is lower than it was.
+        waits_for_proposed: who is about to come in holds the high watermark back.
+        returns_caught_up: a follower returns only when it has caught up.
+    """
+
+    profile: Profile = NEWEST
+    replicas: int = 2
+    appends: int = 2
+    elections: int = 2
+    losses: int = 0
+    restarts: bool = False
+    acks: int = ACKS_ALL
+    min_in_sync: int = 1
+    unclean: bool = False
+    epoch_rises: bool = True
+    of_majority: bool = False
+    falls: bool = False
+    waits_for_proposed: bool = True
+    returns_caught_up: bool = True
+
+    def sizes(self) -> dict[str, int]:
+        """How many values each sort of the instance has."""
+        return {
+            REPLICA.name: self.replicas,
+            POSITION.name: self.appends,
+            LENGTH.name: self.appends + 1,
+            EPOCH.name: self.elections + 1,
+        }
+
+
+def following(knobs: Knobs, epoch: Term, leader: Term) -> View:
+    """The view of a replica that does not lead."""
+    return View(epoch, leader, 0, knobs.replicas, ABSENT, outdated=False)
+
+
+def variables(knobs: Knobs) -> tuple[Variable, ...]:
+    """The functions of the state: at the start replica 0 leads, all are in sync, and all know it."""
+    return (
+        # each replica's log, and its high watermark
+        Variable("log", (REPLICA, POSITION), NOTHING),
+        Variable("length", (REPLICA,), 0),
+        Variable("high_watermark", (REPLICA,), 0),
+        # what it knows of the controller's decisions, and as a leader of its followers
+        Variable("view", (REPLICA,), following(knobs, 0, 0)),
+        Variable("in_sync_seen", (REPLICA, REPLICA), initial=True),
+        Variable("known", (REPLICA, REPLICA), Position()),
+        # the answer on its way to a follower
+        Variable("reply", (REPLICA,), NO_REPLY),
+        # the controller
+        Variable("leader", (), 0),
+        Variable("epoch", (), 0),
+        Variable("in_sync", (REPLICA,), initial=True),
+        Variable("eligible", (REPLICA,), initial=False),
+        Variable("members", (), knobs.replicas),
+        Variable("last_known", (), ABSENT),  # the leader that left an in-sync set of which it was the last one
+        # how much has happened
+        Variable("sent", (), 0),
+        Variable("lost", (), 0),
+        # ghosts: the batch that was committed at a position; the highest watermark that a leader told in its epoch
+        Variable("committed", (POSITION,), ABSENT),
+        Variable("told", (REPLICA,), 0),
+    )
+
+
+class World:
+    """The words of the protocol about one state."""
+
+    def __init__(self, knobs: Knobs, state: State) -> None:
+        self.knobs = knobs
+        self.state = state
+
+    def leads(self, replica: Term) -> Term:
+        """It takes itself for the leader."""
+        return self.state.view(replica).leader == replica
+
+    def follows(self, follower: Term, leader: Term) -> Term:
+        """It takes this replica for the leader, which does so itself, in the same epoch."""
+        theirs, its = self.state.view(leader), self.state.view(follower)
+        return all_of(its.leader == leader, theirs.leader == leader, its.epoch == theirs.epoch)
+
+    def epoch_end(self, replica: Term, epoch: Term) -> EpochEnd:
+        """Where a replica's log has the end of the largest epoch that is not above this one."""
+        later = self.state.first_later(replica, epoch)
+        end = choose(later < 0, self.state.length(replica), later)
+        return EpochEnd(self.state.log(replica, end - 1).epoch, end)
+
+    def last_epoch(self, replica: Term) -> Term:
+        """Leader epoch of a replica's last batch; -1 where it has none."""
+        return self.state.log(replica, self.state.length(replica) - 1).epoch
+
+    def end_for(self, leader: Term, follower: Term) -> EpochEnd:
+        """What a leader says of the epoch of a follower's last batch."""
+        asked = self.last_epoch(follower)
+        answer = self.epoch_end(leader, asked)
+        return answer if self.knobs.profile.truncation_names_epoch else replace(answer, epoch=asked)
+
+    def fetched(self, leader: Term, follower: Term) -> FetchReply:
+        """The leader's decision on a Fetch of the follower."""
+        state, profile = self.state, self.knobs.profile
+        epoch = state.view(follower).epoch if profile.fetch_names_leader_epoch else ABSENT
+        last = self.last_epoch(follower) if profile.truncates_by_leader_epoch else ABSENT
+        asked = FollowerFetch(epoch, state.length(follower), last)
+        leading = Leading(self.leads(leader), state.view(leader).epoch, 0, state.length(leader))
+        return repl.fetched(leading, asked, self.end_for(leader, follower))
+
+    def truncated(self, leader: Term, follower: Term) -> Term:
+        """The follower's log end after a round of truncation."""
+        told = self.end_for(leader, follower)
+        own = self.epoch_end(follower, told.epoch)
+        if not self.knobs.profile.truncates_by_leader_epoch:
+            return self.state.length(leader)  # its end was cut when it became a follower; what is out of range goes too
+        return repl.truncated_to(self.returning(follower), told, own, self.knobs.profile)
+
+    def returning(self, replica: Term) -> Returning:
+        """What a replica has that becomes a follower."""
+        return Returning(self.state.length(replica), self.state.high_watermark(replica))
+
+    def produce(self, leader: Term) -> Produce:
+        """A Produce at a leader."""
+        return Produce(self.knobs.acks, self.state.view(leader).in_sync, self.knobs.min_in_sync)
+
+    def raised(self, leader: Term) -> Term:
+        """The high watermark that a leader's knowledge allows."""
+        state = self.state
+        least = state.least_end(leader)
+        if self.knobs.falls:
+            return least
+        view = state.view(leader)
+        known = Watermark(state.high_watermark(leader), least, view.in_sync, self.knobs.min_in_sync)
+        return repl.leader_high_watermark(known, self.knobs.profile)
+
+    def counted_end(self, leader: Term, replica: Term) -> Term:
+        """A replica's log end, as a leader knows it, where it holds the high watermark back; -1 where it does not."""
+        proposed = all_of(self.knobs.waits_for_proposed, self.state.view(leader).proposed == replica)
+        counts = repl.holds_back(in_sync=self.state.in_sync_seen(leader, replica), proposed=proposed, caught_up=False)
+        return choose(counts, self.known_end(leader, replica), ABSENT)
+
+    def known_end(self, leader: Term, replica: Term) -> Term:
+        """A replica's log end, as a leader knows it."""
+        return choose(leader == replica, self.state.length(leader), self.state.known(leader, replica).end)
+
+    def may_return(self, leader: Term, follower: Term) -> Term:
+        """A follower has caught up, as far as a leader knows."""
+        known = self.state.known(leader, follower)
+        if not self.knobs.returns_caught_up:
+            return known.heard
+        high_watermark, start = self.state.high_watermark(leader), self.state.view(leader).start
+        return all_of(known.heard, electing.may_return(known.end, high_watermark, start, self.knobs.profile))
+
+    def is_electable(self, replica: Term) -> Term:
+        """It may lead; which of those who may does lead is left open, since assignments may be reordered."""
+        state = self.state
+        last = all_of(state.members() == 0, state.first_eligible() < 0, state.last_known() == replica)
+        candidate = Candidate(replica, True, state.in_sync(replica), state.eligible(replica), last)
+        return electing.is_electable(candidate, self.knobs.unclean, self.knobs.profile)
+
+
+def derived(knobs: Knobs) -> tuple[Least, ...]:
+    """Where a later epoch begins in a log, who is eligible, and how far those are that hold the high watermark back."""
+
+    def first_later(state: State, replica: Term, epoch: Term, position: Term) -> Term:
+        entry = state.log(replica, position)
+        return choose(all_of(entry.batch >= 0, entry.epoch > epoch), position, ABSENT)
+
+    def least_end(state: State, leader: Term, replica: Term) -> Term:
+        return World(knobs, state).counted_end(leader, replica)
+
+    def majority_end(state: State, leader: Term, one: Term, other: Term) -> Term:
+        left, right = World(knobs, state).known_end(leader, one), World(knobs, state).known_end(leader, other)
+        return choose(one == other, ABSENT, choose(left < right, right, left))
+
+    def first_eligible(state: State, replica: Term) -> Term:
+        return choose(state.eligible(replica), replica, ABSENT)
+
+    high_watermark = Least("least_end", (REPLICA,), (REPLICA,), least_end)
+    return (
+        Least("first_later", (REPLICA, EPOCH), (POSITION,), first_later),
+        Least("first_eligible", (), (REPLICA,), first_eligible),
+        Least("least_end", (REPLICA,), (REPLICA, REPLICA), majority_end) if knobs.of_majority else high_watermark,
+    )
