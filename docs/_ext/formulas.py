@@ -150,7 +150,7 @@ def _choice(fact: Formula, then: object, otherwise: object) -> object:
         return then
     if isinstance(then, bool) or isinstance(otherwise, bool) or _is_fact(then) or _is_fact(otherwise):
         return _chosen_fact(fact, then, otherwise)
-    text = f"{_inside(then, ATOM)} if {fact.within(AND)} else {_inside(otherwise, SUM)}"
+    text = f"{_inside(then, SUM)} if {fact.within(AND)} else {_inside(otherwise, SUM)}"
     return Formula(text, OR, parts=(*_values(then), *_values(otherwise)))
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from docutils import nodes
 from report_meanings import MEANINGS
-from report_samples import samples
+from report_samples import ANYTHING, samples
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from tables import prose, table
@@ -37,7 +37,15 @@ FIXED: Final = {
 }
 """Keys that mean something of their own among such names."""
 
-TYPES: Final = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
+ANY: Final = "any"
+TYPES: Final = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    type(None): "null",
+    type(ANYTHING): ANY,
+}
 
 
 def places(value: object, named: tuple[str, ...], at: str = "") -> Iterator[tuple[str, str]]:
@@ -109,7 +117,8 @@ def _put(place: dict[str, Any], path: list[str], kind: str, meaning: str) -> Non
             place["type"] = "object"
             place = place.setdefault("properties", {}).setdefault(key, {})
     kinds = kind.split(" or ")
-    place |= {"type": kinds if len(kinds) > 1 else kind, "description": meaning}
+    typed = {} if ANY in kinds else {"type": kinds if len(kinds) > 1 else kind}
+    place |= {**typed, "description": meaning}
 
 
 class ReportSchema(SphinxDirective):

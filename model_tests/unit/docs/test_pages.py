@@ -1,0 +1,182 @@
+"""What the pages take from the code: behaviours, reports, known bugs; and the commands that they show."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from model_tests.bugs.judged import judged
+from model_tests.bugs.report import BugsReport
+from model_tests.cli import app
+from model_tests.unit.docs.extensions import DOCS, extension
+from model_tests.unit.source_files import ROOT
+from model_tests.verify.parts import PARTS
+from spec.bugs.catalogue import BUGS
+from spec.versions import PROFILES, Profile
+
+versions = extension("version_tables")
+schemas = extension("report_schemas")
+facts = extension("bug_facts")
+drawings = extension("drawings")
+
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+COMMAND = re.compile(r"^\$ (?:\.venv/bin/)?(?P<words>(?:eos|make)\b[^#\n]*)", re.MULTILINE)
+CONSOLE = re.compile(r"^```console\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """Every call of `eos` and `make` that a page shows, as words."""
+    for block in CONSOLE.findall(page.read_text(encoding="utf-8")):
+        yield from (shlex.split(words) for words in COMMAND.findall(block))
+
+
+def eos_commands() -> list[list[str]]:
+    return [words for page in PAGES for words in commands(page) if words[0] == "eos"]
+
+
+def test_every_behaviour_has_its_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A field of a profile without a sentence is refused by name."""
+    documented = Profile.__doc__ or ""
+    silent = documented.replace("        cached_batches: ", "        ")
+
+    assert set(versions.BEHAVIOURS) <= set(versions.sentences())
+    versions.sentences.cache_clear()
+    monkeypatch.setattr(Profile, "__doc__", silent)
+    with pytest.raises(ValueError, match="cached_batches"):
+        versions.sentences()
+
+
+def test_what_differs_is_marked_against_the_release_before() -> None:
+    """A variant is compared with what it varies, and is nobody's predecessor."""
+    assert PROFILES["3.9.0"] is versions.before(PROFILES["3.9.0-nover"])
+    assert PROFILES["3.9.0"] is versions.before(PROFILES["4.0-SNAPSHOT"])
+    assert PROFILES["4.3"] is versions.before(PROFILES["split-out-of-order"])
+    assert versions.before(PROFILES["0.11"]) is None
+
+
+def test_the_decisions_that_read_a_behaviour_are_found() -> None:
+    """The page names them by module and function."""
+    assert ("fence.is_marker_not_bumped",) == versions.readers()["marker_epoch_strict"]
+
+
+@pytest.mark.parametrize("name", ["bugs", "conform", "audit", "verify"])
+def test_every_field_of_a_report_has_a_meaning(name: str) -> None:
+    """And every meaning has a field."""
+    assert set(schemas.MEANINGS[name]) == set(schemas.fields_of_reports()[name])
+
+
+def test_a_field_without_a_meaning_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report that grows without its page growing stops the build, by the field's name."""
+    fewer = {place: text for place, text in schemas.MEANINGS["bugs"].items() if place != "[].depth"}
+    schemas.fields_of_reports.cache_clear()
+
+    monkeypatch.setitem(schemas.MEANINGS, "bugs", fewer)
+    with pytest.raises(ValueError, match=re.escape("[].depth")):
+        schemas.fields_of_reports()
+
+
+def test_a_real_report_is_of_its_schema() -> None:
+    """Every entry of a report of bugs has the properties, of the types, that its schema says."""
+    report = json.loads(json.dumps(BugsReport((judged(BUGS["KAFKA-15784"]),)).to_json()))
+    entry: dict[str, Any] = schemas.schema("bugs")["items"]
+
+    assert report
+    types = {"string": str, "integer": int, "number": float, "boolean": bool}
+    for case in report:
+        assert set(entry["properties"]) == set(case)
+        assert all(isinstance(case[key], types[of["type"]]) for key, of in entry["properties"].items())
+
+
+def test_what_is_found_of_a_bug_is_the_same_each_time() -> None:
+    """Nothing of time or chance is kept."""
+    assert facts.facts_of("KAFKA-17507") == facts.facts_of("KAFKA-17507")
+
+
+def test_what_was_found_is_forgotten_when_a_source_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The facts are kept under the content of everything that they depend on."""
+    (tmp_path / "spec").mkdir()
+    source = tmp_path / "spec" / "rule.py"
+    monkeypatch.setattr(facts, "ROOT", tmp_path)
+    source.write_text("bound = 5\n")
+    before = facts.digest_of_sources()
+
+    source.write_text("bound = 6\n")
+
+    assert before != facts.digest_of_sources()
+
+
+def test_drawings_of_one_page_share_no_id() -> None:
+    """A drawing on a page has ids of its own, and no style that would be the whole page's."""
+    svg = facts.facts_of("KAFKA-17507")["svg"]
+
+    drawn = drawings.inline(svg, "first")
+    assert "<style>" not in drawn
+    assert {"first-title", "first-description"} == set(re.findall(r'id="([^"]+)"', drawn))
+    assert 'aria-labelledby="first-title first-description"' in drawn
+
+
+def test_drawings_are_light_and_dark_as_the_page_is() -> None:
+    """The site's style has both sets of colours, and says nothing of anything but drawings."""
+    sheet = drawings.sheet()
+
+    assert 'body[data-theme="dark"] .drawing svg {' in sheet
+    assert [] == [line for line in sheet.splitlines() if ".drawing svg" not in line]
+
+
+@pytest.mark.parametrize("words", eos_commands(), ids=" ".join)
+def test_commands_on_the_pages_exist(words: list[str]) -> None:
+    """Every `eos` on a page names a command, with options that it has."""
+    command = typer.main.get_command(app)
+    if words == ["eos", "--help"]:
+        return
+
+    _, found, rest = command.resolve_command(typer.Context(command), words[1:])  # type: ignore[attr-defined]
+    assert found.make_context(words[1], rest)
+
+
+def test_there_are_commands_on_the_front_page() -> None:
+    """The test above has something to look at."""
+    shown = {words[1] for words in commands(ROOT / "README.md") if words[0] == "eos"}
+
+    assert {"rules", "bugs", "audit", "conform"} <= shown
+
+
+def test_targets_on_the_pages_are_in_the_makefile() -> None:
+    """Every `make` on a page names a target."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+    shown = {word for page in PAGES for words in commands(page) if words[0] == "make" for word in words[1:2]}
+    assert shown
+    assert shown <= targets
+
+
+def test_the_front_page_shows_what_is_printed() -> None:
+    """The output of `eos bugs` on the front page is that of the command; `...` stands for lines left out."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = next(block for block in CONSOLE.findall(text) if "eos bugs KAFKA-15784" in block)
+
+    printed = CliRunner().invoke(app, ["bugs", "KAFKA-15784"]).stdout
+    shown = [line for line in block.splitlines()[1:] if line.strip() not in ("", "...")]
+    assert shown
+    assert [] == [line for line in shown if line not in printed.splitlines()]
+
+
+def test_the_front_page_counts_the_bugs_that_are_found() -> None:
+    """The number on the front page is that of the catalogue, without those that no search shows."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert f"**{sum(bool(bug.cases) for bug in BUGS.values())} known bugs" in text
+
+
+def test_the_parts_of_a_run_are_on_their_page() -> None:
+    """The page names every part of `eos verify`, in order."""
+    rows = re.findall(r"^\| (\w+) \| ", (DOCS / "run.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+    names = [part.name for part in PARTS]
+    assert names == [name for name in rows if name in names]
