@@ -6,6 +6,7 @@ from typing import Final
 
 from model_tests.mutants import crossreading
 from model_tests.mutants.in_sessions import hunt_in_sessions
+from model_tests.mutants.in_transactions import OF_TRANSACTIONS, hunt_in_transactions, true_transactions
 from model_tests.mutants.of_disk import OF_DISK
 from model_tests.mutants.of_groups import OF_GROUPS
 from model_tests.mutants.on_disk import hunt_on_disk, true_disk
@@ -24,6 +25,9 @@ MACHINE_RUNS: Final = 60
 SAMPLE: Final = {Effort.QUICK: 0, Effort.DEFAULT: 1}
 """Broken guards of the specification that are shown to the slower layers too; a deep run shows all of them."""
 
+TRANSACTIONS_SAMPLE: Final = {Effort.QUICK: 6, Effort.DEFAULT: 24}
+"""Mutants of transactions that are hunted; a deep run hunts all of them."""
+
 WITHOUT_SPARK: Final = ("conformance", "proof")
 """The slower layers that a default run asks; the test of `crossreading` asks all of them."""
 
@@ -33,13 +37,16 @@ SEED: Final = 20261121
 def evidence(effort: Effort) -> Part:
     """Catch the mutants of the reference and of the specification, and run the true reference as they were."""
     started = time.monotonic()
+    of_transactions = sampled_of_transactions(effort)
     mutants = (
+        *(hunt_in_transactions(planted) for planted in of_transactions),
         *(hunt(planted) for planted in PLANTED),
         *(hunt_on_disk(planted) for planted in OF_DISK),
         *(hunt_in_sessions(planted) for planted in OF_GROUPS),
     )
     runs, failures = true_reference(CONTROL[effort])
     failures += true_disk(CONTROL[effort])
+    failures += true_transactions(CONTROL[effort])
     sample = sampled(effort)
     crossed = tuple(cross(planted, layers_of(effort) if planted in sample else {}) for planted in crossreading.BROKEN)
     return Part(
@@ -48,11 +55,12 @@ def evidence(effort: Effort) -> Part:
         extra={
             "of_the_reference": len(mutants),
             "of_the_specification": len(crossed),
-            "control_runs": runs + CONTROL[effort],
+            "control_runs": runs + 2 * CONTROL[effort],
             "seconds": round(time.monotonic() - started, 1),
         },
         failures=(*(survival(mutant) for mutant in mutants if not caught(mutant)), *failures),
-        sampled=f"slow layers ran {len(sample)} of {len(crossed)} broken guards",
+        sampled=f"slow layers ran {len(sample)} of {len(crossed)} broken guards; "
+        f"ran {len(of_transactions)} of {len(OF_TRANSACTIONS)} mutants of transactions",
     )
 
 
@@ -69,6 +77,14 @@ def survival(mutant: Mutant) -> str:
     """A line about a mutant that its rule has not seen."""
     others = ", ".join(mutant.killed_by) or "nothing"
     return f"mutant survives: {mutant.name} breaks {mutant.rule.id}, which did not see it; seen by {others}"
+
+
+def sampled_of_transactions(effort: Effort) -> list[Planted]:
+    """The mutants of transactions that this effort hunts, in their order."""
+    if effort is Effort.DEEP:
+        return list(OF_TRANSACTIONS)
+    chosen = random.Random(SEED).sample(range(len(OF_TRANSACTIONS)), TRANSACTIONS_SAMPLE[effort])
+    return [OF_TRANSACTIONS[number] for number in sorted(chosen)]
 
 
 def true_reference(runs: int) -> tuple[int, tuple[str, ...]]:

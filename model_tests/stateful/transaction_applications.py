@@ -114,7 +114,7 @@ class Applications(WatchedWorld):
             case ClientState.READY:
                 self.happens(f"instance {instance.number} begins transaction {len(instance.transactions)}")
                 self.application_begins(instance)
-                for _ in range(1 + choose.below(2)):
+                for _ in range(choose.below(3)):
                     self._writes(instance, choose)
             case ClientState.IN_TRANSACTION:
                 self._goes_on_in_transaction(instance, choose)
@@ -131,9 +131,9 @@ class Applications(WatchedWorld):
         chosen = choose.below(8)
         if chosen < 2 and not self._works(instance):
             self._writes(instance, choose)
-        elif chosen == 2 and not self.setting.workers:
+        elif chosen in (2, 3) and not self.setting.workers:
             self._sends_offsets(instance, choose)
-        elif chosen == 3:
+        elif chosen == 4:
             self.happens(f"instance {instance.number} aborts transaction {instance.transaction.ordinal}")
             self.application_aborts(instance)
         else:
@@ -169,7 +169,7 @@ class Applications(WatchedWorld):
         fetched = answer.partitions.get(INPUT)
         if answer.error is not ErrorCode.NONE or fetched is None or fetched.error is not ErrorCode.NONE:
             return
-        start = max(fetched.offset, 0)
+        start = consumer.positions.get(INPUT, 0)
         received = self.readers.consumer_fetches(consumer, INPUT)
         if not received:
             return

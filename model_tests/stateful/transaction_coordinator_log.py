@@ -24,7 +24,7 @@ DECIDED: Final = frozenset({_COMMITTING, _ABORTING})
 
 AFTER: Final[Mapping[TransactionState | None, frozenset[TransactionState]]] = MappingProxyType(
     {
-        None: frozenset({_EMPTY}),
+        None: frozenset({_EMPTY, _DEAD}),  # an id whose first record was refused is forgotten like any other
         _EMPTY: frozenset({_EMPTY, _ONGOING, _DEAD}),
         _ONGOING: frozenset({_ONGOING, _COMMITTING, _ABORTING}),
         _COMMITTING: frozenset({_COMMITTED}),
@@ -205,7 +205,7 @@ class CoordinatorLog:
         """Only an id at rest is forgotten, and what comes after it has a new producer id."""
         if change.metadata is None:
             said = f"{change.transactional_id} is forgotten in {history.state}"
-            self.watch.expect(rules.TXN_EXPIRY, history.state in AT_REST, said)
+            self.watch.expect(rules.TXN_EXPIRY, history.state is None or history.state in AT_REST, said)
         elif history.buried:
             said = f"{change.transactional_id} was forgotten, and has producer id {change.metadata.producer_id} again"
             tried = None if history.ahead is None else history.ahead.metadata

@@ -98,6 +98,30 @@ class TransactionMachine(RuleBasedStateMachine):
         """One request reaches its node; a copy may come later."""
         self.world.request_arrives(number)
 
+    @when()
+    @rule(number=NUMBER)
+    def network_holds_up(self, number: int) -> None:
+        """A message, often the answer to a broker, is held up while others pass; or all that is held up goes on."""
+        self.world.network_holds_up(number)
+
+    @when(runs.requests_are_under_way)
+    @rule(number=NUMBER)
+    def request_arrives_twice(self, number: int) -> None:
+        """A request arrives, a marker if there is one, and its copy will come at any later time."""
+        self.world.request_arrives_twice(number)
+
+    @when(runs.batches_are_under_way)
+    @rule(number=NUMBER)
+    def batch_outlives_its_transaction(self, number: int) -> None:
+        """A producer gives up a batch that is under way or waits for its verification, and its transaction with it."""
+        self.world.batch_outlives_its_transaction(number)
+
+    @when(runs.requests_are_late)
+    @rule(number=NUMBER)
+    def late_request_arrives(self, number: int) -> None:
+        """A request arrives that its sender does not wait for any more, or for the second time."""
+        self.world.late_request_arrives(number)
+
     @when(runs.replies_are_under_way)
     @rule(number=NUMBER)
     def reply_arrives(self, number: int) -> None:

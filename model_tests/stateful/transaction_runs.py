@@ -9,6 +9,7 @@ from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.transaction_ending import TransactionRun
 from model_tests.stateful.transaction_setting import NUMBERS, STORIES, Story
 from reference.tape import Tape
+from reference.world.messages import Produce
 
 STEPS: Final = 60
 
@@ -32,6 +33,12 @@ def requests_are_under_way(world: TransactionRun) -> bool:
     return bool(world.wires.requests.in_transit)
 
 
+def requests_are_late(world: TransactionRun) -> bool:
+    """A request is under way that nobody waits for."""
+    waiting = world.wires.open
+    return any(message.copy or message.payload.number not in waiting for message in world.wires.requests.in_transit)
+
+
 def replies_are_under_way(world: TransactionRun) -> bool:
     """An answer may arrive."""
     return bool(world.wires.replies.in_transit)
@@ -40,6 +47,11 @@ def replies_are_under_way(world: TransactionRun) -> bool:
 def somebody_waits(world: TransactionRun) -> bool:
     """A sender waits for an answer."""
     return bool(world.wires.open)
+
+
+def batches_are_under_way(world: TransactionRun) -> bool:
+    """A producer waits for the answer about a batch."""
+    return any(isinstance(request.body, Produce) for request in world.wires.open.values())
 
 
 def markers_are_owed(world: TransactionRun) -> bool:
@@ -80,6 +92,10 @@ ACTIONS: Final = (
     TransactionAction("producer_starts_without_id", 1),
     TransactionAction("instance_starts", 3, fault=True),
     TransactionAction("instance_crashes", 3, anybody_lives, fault=True),
+    TransactionAction("late_request_arrives", 6, requests_are_late, fault=True),
+    TransactionAction("network_holds_up", 3, fault=True),
+    TransactionAction("request_arrives_twice", 4, requests_are_under_way, fault=True),
+    TransactionAction("batch_outlives_its_transaction", 3, batches_are_under_way, fault=True),
     TransactionAction("network_loses", 4, fault=True),
     TransactionAction("sender_loses_patience", 4, somebody_waits, fault=True),
     TransactionAction("delivery_times_out", 1, fault=True),

@@ -113,10 +113,12 @@ COORDINATOR: Final = frozenset(
     {"coordinator_is_replaced", "coordinators_load", "zombie_resigns", "coordinator_log_refuses", "coordinator_goes_on"}
 )
 
+LATE: Final = frozenset({"request_arrives_twice", "batch_outlives_its_transaction", "late_request_arrives"})
+
 INSTANCES: Final = Story(
     "one transactional id, several instances",
     near_the_end=True,
-    often=frozenset({"instance_starts", "transactions_time_out"}),
+    often=frozenset({"instance_starts", "transactions_time_out", "network_holds_up", *LATE}),
     never=frozenset({"worker_takes_over"}),
 )
 SHARED: Final = Story(
@@ -137,7 +139,7 @@ WORKERS: Final = Story(
 FAILOVER: Final = Story(
     "coordinators fail",
     most_ids=2,
-    often=COORDINATOR,
+    often=COORDINATOR | LATE,
     never=frozenset({"worker_takes_over", *EXPIRY}),
 )
 STORIES: Final = (INSTANCES, SHARED, WORKERS, FAILOVER)

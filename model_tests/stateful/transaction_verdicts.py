@@ -142,8 +142,9 @@ class Verdicts:
         return any(sent.is_acknowledged and sent.batch.values[0] in values for sent in told.batches)
 
     def at_rest(self, placed: Sequence[Written]) -> None:
-        """When nothing is under way: all that was acknowledged and committed is there, committed, once."""
+        """When nothing is under way: all that was to be committed is there, committed, once, offsets too."""
         committed: dict[bytes, int] = {}
+        with_offsets = {w.owner for w in placed if w.is_committed and w.partition.topic == OFFSETS_TOPIC}
         for written in placed:
             if written.is_committed and written.partition.topic != OFFSETS_TOPIC:
                 for record in written.batch.records():
@@ -151,7 +152,10 @@ class Verdicts:
         for instance in self.instances:
             for told in instance.transactions:
                 if told.is_committed:
-                    wanted = [value for sent in told.batches if sent.is_acknowledged for value in sent.batch.values]
-                    lacking = [value for value in wanted if committed.get(value) != 1]
+                    lacking = [value for value in told.values() if committed.get(value) != 1]
                     said = f"transaction {told.ordinal} of instance {instance.number} is committed without {lacking}"
                     self.watch.expect(rules.TXN_CLIENT_VERDICT, not lacking, said)
+                    if told.offsets:
+                        there = Owner(instance.number, told.ordinal) in with_offsets
+                        said = f"transaction {told.ordinal} of instance {instance.number} is committed without offsets"
+                        self.watch.expect(rules.OFFSETS_ATOMIC, there, said)

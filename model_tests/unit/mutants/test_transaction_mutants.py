@@ -1,0 +1,48 @@
+"""Defects planted in transactions are caught by the rule that they break, and the true reference is not."""
+
+from collections import Counter
+from typing import Final
+
+import pytest
+
+from model_tests.mutants.in_transactions import OF_TRANSACTIONS, hunt_in_transactions, true_transactions
+from model_tests.mutants.part import caught, sampled_of_transactions, survival
+from model_tests.mutants.planted import Planted
+from model_tests.stateful.transaction_machine import TRANSACTION_RULES
+from model_tests.verify.results import Effort
+
+ONE_OF_EACH: Final = tuple({planted.rule: planted for planted in reversed(OF_TRANSACTIONS)}.values())
+"""One defect for each rule; `eos verify` hunts a sample of all, and a deep run all of them."""
+
+
+@pytest.mark.parametrize("planted", ONE_OF_EACH, ids=lambda planted: planted.name)
+def test_a_defect_of_transactions_is_caught_by_its_rule(planted: Planted) -> None:
+    """An invariant of the rule that the defect breaks sees it."""
+    found = hunt_in_transactions(planted)
+
+    assert caught(found), survival(found)
+
+
+def test_the_true_transactions_survive() -> None:
+    """Where the defects are caught, nothing is wrong without them."""
+    assert () == true_transactions(runs=150)
+
+
+def test_every_rule_of_transactions_has_a_defect_that_breaks_it() -> None:
+    """An invariant that no defect can break shows nothing."""
+    assert set() == set(TRANSACTION_RULES) - {planted.rule for planted in OF_TRANSACTIONS}
+    assert len(OF_TRANSACTIONS) >= 40
+
+
+def test_names_of_defects_of_transactions_are_unique() -> None:
+    """A survivor is found by its name."""
+    names = Counter(planted.name for planted in OF_TRANSACTIONS)
+
+    assert [] == [name for name, times in names.items() if times > 1]
+
+
+def test_a_quick_run_hunts_a_sample_and_a_deep_one_hunts_all() -> None:
+    """The sample is the same every time."""
+    assert 0 < len(sampled_of_transactions(Effort.QUICK)) < len(sampled_of_transactions(Effort.DEFAULT))
+    assert list(OF_TRANSACTIONS) == sampled_of_transactions(Effort.DEEP)
+    assert sampled_of_transactions(Effort.QUICK) == sampled_of_transactions(Effort.QUICK)
