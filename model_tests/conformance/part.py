@@ -14,7 +14,7 @@ from model_tests.conformance.bundled import bundled, sample, sessions_in
 from model_tests.conformance.controls import controls
 from model_tests.conformance.files import Damage, Found, Line, parsed, settled
 from model_tests.conformance.processes import cores, in_order
-from model_tests.conformance.replay import replay
+from model_tests.conformance.replay import lost, replay
 from model_tests.conformance.report import ConformReport
 from model_tests.conformance.side_by_side import Outcome
 from model_tests.verify.results import Effort, Part, Result, Verdict
@@ -113,7 +113,8 @@ def judged_line(line: Line) -> Judged | Damage | None:
 
 def lost_line(line: Line) -> Judged | Damage | None:
     """What is said of a session at whose replay a process died."""
-    return Damage(line.path, line.number, "the process that replayed this session died")
+    said = lost(line)
+    return Judged(said, Evidence()) if isinstance(said, ConformReport) else said
 
 
 @cache

@@ -43,7 +43,7 @@ def in_order(work: Work[Made], lost: Work[Made], lines: Iterable[Line], jobs: in
         work: what is done, without memory of other lines.
         lost: what is made instead, here, of a line on which a process died.
         lines: on which.
-        jobs: number of processes; with one, and with few lines, this process does it all.
+        jobs: number of processes; with one, with few lines, and where no other can start, this one does it all.
     """
     remaining = iter(lines)
     first = list(islice(remaining, FEW))
@@ -55,6 +55,9 @@ def in_order(work: Work[Made], lost: Work[Made], lines: Iterable[Line], jobs: in
 
 def _spread(work: Work[Made], lost: Work[Made], lines: Iterator[Line], jobs: int) -> Iterator[tuple[int, Made]]:
     workers = _Workers(jobs)
+    if not workers.can_start():
+        yield from ((line.file, work(line)) for line in lines)
+        return
     begun: deque[tuple[list[Line], Future[list[Made]]]] = deque()
     try:
         while together := list(islice(lines, TOGETHER)):
@@ -74,6 +77,13 @@ class _Workers:
         """So many processes, as soon as there is work."""
         self._jobs = jobs
         self._pool = _pool(jobs)
+
+    def can_start(self) -> bool:
+        """Whether a process comes to work at all: not where the program cannot be imported, as from standard input."""
+        try:
+            return self._pool.submit(os.getpid).result() > 0
+        except BrokenProcessPool:
+            return False
 
     def begin(self, work: Work[Made], lines: list[Line]) -> Future[list[Made]]:
         """Have one of them work on lines."""
@@ -103,14 +113,18 @@ def _finished(
     try:
         yield from zip((line.file for line in lines), future.result(), strict=True)
     except BrokenProcessPool:
+        yield from _one_by_one(work, lost, lines)
+
+
+def _one_by_one(work: Work[Made], lost: Work[Made], lines: list[Line]) -> Iterator[tuple[int, Made]]:
+    """The same by a process that has nothing else to do; it may have been another line that killed one."""
+    worker = _Workers(1)
+    try:
         for line in lines:
-            yield line.file, _alone(work, lost, line)
-
-
-def _alone(work: Work[Made], lost: Work[Made], line: Line) -> Made:
-    """What a process makes of one line that has nothing else to do; it may have been another line that killed one."""
-    with _pool(1) as pool:
-        try:
-            return pool.submit(work, line).result()
-        except BrokenProcessPool:
-            return lost(line)
+            try:
+                made = worker.begin(work, [line]).result()[0]
+            except BrokenProcessPool:
+                made = lost(line)
+            yield line.file, made
+    finally:
+        worker.close()

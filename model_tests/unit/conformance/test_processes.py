@@ -7,7 +7,7 @@ import pytest
 
 from model_tests.conformance import replay
 from model_tests.conformance.files import Line, lines
-from model_tests.conformance.processes import FEW, TOGETHER, in_order
+from model_tests.conformance.processes import FEW, TOGETHER, _Workers, in_order
 from model_tests.conformance.replay import run
 from model_tests.conformance.report import ConformReport
 from model_tests.unit.conformance.written import accepted, init, produce, session
@@ -83,6 +83,15 @@ def test_few_lines_need_no_other_process() -> None:
 
     assert [item for _, item in made] == [(os.getpid(), number) for number in asked]
     assert asked == [1, 2, 3]
+
+
+def test_where_no_process_can_start_this_one_does_it_all(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that came from standard input cannot be imported again."""
+    monkeypatch.setattr(_Workers, "can_start", lambda _: False)
+
+    made = [item for _, item in in_order(lambda line: (os.getpid(), line.number), never, lines([many]), jobs=2)]
+
+    assert made == [(os.getpid(), number) for number in range(1, FEW + TOGETHER + 1)]
 
 
 def test_what_breaks_in_a_session_is_damage(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
