@@ -32,9 +32,9 @@ INSTANCES: Final = (
         depths(default=4, deep=7),
         whole=True,
     ),
-    Instance(*_instance("three leader epochs"), depths(default=0, deep=7)),
+    Instance(*_instance("three leader epochs", hears_late=True), depths(default=0, deep=7)),
     Instance(
-        *_instance("brokers restart", appends=1, min_in_sync=2, losses=1, restarts=True),
+        *_instance("brokers restart", appends=1, min_in_sync=2, losses=1, restarts=True, hears_late=True),
         depths(deep=6),
     ),
     Instance(*_instance("three replicas", replicas=3, appends=1, elections=1), depths(deep=0)),

@@ -6,14 +6,16 @@ from typing import Final
 from spec.algebra import Term, all_of, negate
 from spec.rules import Rule
 from spec.systems.language import Claim, Goal, Sort, State, System
-from spec.systems.replication.actions import Actions
+from spec.systems.replication.brokers import Brokers
 from spec.systems.replication.claims import LEMMAS, THEOREMS, same_batch
+from spec.systems.replication.decisions import Decisions
+from spec.systems.replication.logs import Logs
 from spec.systems.replication.world import POSITION, REPLICA, Knobs, World, derived, variables
 from spec.vocabulary import ABSENT
 
 ASSUMPTIONS: Final = (
     "A1 the controller is one: its decisions are durable and ordered (a quorum, or ZooKeeper)",
-    "A2 a broker that hears of the controller hears the latest decision; it may hear late, and misses any before",
+    "A2 a broker hears of elections in order, late or not at all; of other changes of the in-sync set, of the last one",
     "A3 of min.insync.replicas brokers one at least keeps its log, and before KIP-966 so does the last one in sync",
     "A4 whoever restarts without records that it had is taken out of the in-sync set before it may lead or return",
     "A5 a follower has one Fetch under way; what it asked before its epoch or incarnation ended is not answered to it",
@@ -66,7 +68,7 @@ def replication(knobs: Knobs = TRUE_SYSTEM) -> System:
     return System(
         name="replication",
         variables=variables(knobs),
-        actions=Actions(knobs).all(),
+        actions=(*Logs(knobs).all(), *Decisions(knobs).all(), *Brokers(knobs).all()),
         theorems=tuple(claim(*each) for each in THEOREMS),
         lemmas=tuple(claim(*each) for each in LEMMAS),
         goals=tuple(Goal(reached.__name__, str(reached.__doc__), over, of(reached)) for reached, over in GOALS),

@@ -54,6 +54,14 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class Election:
+    """What an election decided: the leader, and how many members the in-sync set had."""
+
+    leader: Term
+    in_sync: Term
+
+
+@dataclass(frozen=True, slots=True)
 class Position:
     """A follower's log end at its last Fetch, and whether it has fetched in this epoch and incarnation."""
 
@@ -84,6 +92,7 @@ class Knobs:
         elections: most elections.
         losses: how often a broker may lose the end of its log when it restarts.
         restarts: brokers may restart without losing records.
+        hears_late: a replica may hear of an election when it is past; otherwise it hears of the last one.
         acks: what producers wait for; with less than all, what the leader has appended counts as committed.
         min_in_sync: min.insync.replicas.
         unclean: unclean.leader.election.enable.
@@ -100,6 +109,7 @@ class Knobs:
     elections: int = 2
     losses: int = 0
     restarts: bool = False
+    hears_late: bool = False
     acks: int = ACKS_ALL
     min_in_sync: int = 1
     unclean: bool = False
@@ -144,6 +154,9 @@ def variables(knobs: Knobs) -> tuple[Variable, ...]:
         Variable("eligible", (REPLICA,), initial=False),
         Variable("members", (), knobs.replicas),
         Variable("last_known", (), ABSENT),  # the leader that left an in-sync set of which it was the last one
+        # elections that replicas may hear of late
+        Variable("elected", (EPOCH,), Election(0, knobs.replicas)),
+        Variable("in_sync_then", (EPOCH, REPLICA), initial=True),
         # how much has happened
         Variable("sent", (), 0),
         Variable("lost", (), 0),
