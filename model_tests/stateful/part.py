@@ -12,6 +12,7 @@ from model_tests.stateful.disk_invariants import DISK_RULES
 from model_tests.stateful.disk_machine import DiskMachine
 from model_tests.stateful.idempotence import ForgetfulMachine, IdempotenceMachine
 from model_tests.stateful.ledger import Broken, Ledger, Violation
+from model_tests.stateful.transaction_ids import PRODUCER_ID_RULES, use_up_producer_ids
 from model_tests.stateful.transaction_machine import MACHINES, TRANSACTION_RULES, TransactionMachine
 from model_tests.verify.coverage import joined
 from model_tests.verify.effort import hypothesis_settings
@@ -34,7 +35,7 @@ IDEMPOTENCE_RULES: Final = (
 )
 """The rules that the machine over producers and replicas has invariants for."""
 
-RULES: Final = tuple(dict.fromkeys((*IDEMPOTENCE_RULES, *DISK_RULES, *TRANSACTION_RULES)))
+RULES: Final = tuple(dict.fromkeys((*IDEMPOTENCE_RULES, *DISK_RULES, *TRANSACTION_RULES, *PRODUCER_ID_RULES)))
 """The rules that the machines have invariants for."""
 
 EXAMPLES: Final = {Effort.QUICK: 240, Effort.DEFAULT: 400, Effort.DEEP: 5000}
@@ -48,6 +49,9 @@ DISK_EXAMPLES: Final = {Effort.QUICK: 120, Effort.DEFAULT: 400, Effort.DEEP: 500
 
 TRANSACTION_EXAMPLES: Final = {Effort.QUICK: 25, Effort.DEFAULT: 80, Effort.DEEP: 3000}
 """Examples of each machine of transactions."""
+
+PRODUCER_ID_RUNS: Final = {Effort.QUICK: 10, Effort.DEFAULT: 40, Effort.DEEP: 1000}
+"""Runs in which the producer ids are used up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ class Account:
 
 def evidence(effort: Effort) -> Part:
     """Run the machines, and say of each rule what they found."""
-    accounts = (on_producers(effort), on_disk(effort), on_transactions(effort))
+    accounts = (on_producers(effort), on_disk(effort), on_transactions(effort), on_producer_ids(effort))
     ledgers = [ledger for account in accounts for ledger in (account.ledger, account.beside)]
     failures = [failure for account in accounts for failure in account.failures]
     return Part(
@@ -121,6 +125,14 @@ def on_transactions(effort: Effort) -> Account:
     for machine in MACHINES:
         failures += failures_of(machine, ledger, chosen)
     return Account(TRANSACTION_RULES, ledger, tuple(failures), time.monotonic() - started)
+
+
+def on_producer_ids(effort: Effort) -> Account:
+    """Have brokers use up the last producer ids."""
+    ledger, started = Ledger(), time.monotonic()
+    for seed in range(PRODUCER_ID_RUNS[effort]):
+        use_up_producer_ids(seed, ledger)
+    return Account(PRODUCER_ID_RULES, ledger, tuple(ledger.broken), time.monotonic() - started)
 
 
 def failures_of(

@@ -2,10 +2,13 @@
 
 from typing import Final, NamedTuple
 
-from reference.errors import Impossible
+from reference.broker.coordinator_errors import UnknownServerError
+from spec import rules
 from spec.vocabulary import PRODUCER_ID_BLOCK, Epoch, ProducerId
 
 FIRST_EPOCH: Final = Epoch(0)
+
+LAST_PRODUCER_ID: Final = 2**63 - 1
 
 
 class ProducerIdentity(NamedTuple):
@@ -25,10 +28,16 @@ class BlockAllocator:
         self._next = first
 
     def claim(self) -> range:
-        """The next block of producer ids."""
+        """The next block of producer ids.
+
+        Raises:
+            UnknownServerError: no whole block is left (ProducerIdControlManager).
+        """
         block = range(self._next, self._next + PRODUCER_ID_BLOCK)
-        if block.stop > 2**63 - 1:
-            raise Impossible("all producer ids are used up")
+
+        # [ids.exhaustion]
+        if block.stop > LAST_PRODUCER_ID:
+            raise UnknownServerError(rules.IDS_EXHAUSTION, first=block.start, last=LAST_PRODUCER_ID)
         self._next = block.stop
         return block
 
@@ -44,7 +53,7 @@ class ProducerIdManager:
         self._block = range(0)
 
     def generate(self) -> ProducerId:
-        """A producer id that nobody has had."""
+        """A producer id that nobody has had; raises as `claim`."""
         if not self._block:
             self._block = self._allocator.claim()
         producer_id, self._block = self._block[0], self._block[1:]

@@ -5,11 +5,14 @@ import inspect
 import pytest
 
 from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.transaction_ids import use_up_producer_ids
 from model_tests.stateful.transaction_machine import MACHINES, TRANSACTION_RULES, TransactionMachine
 from model_tests.stateful.transaction_runs import ACTIONS, run_transactions
 from model_tests.stateful.transaction_setting import STORIES, Story
+from reference.broker.ids import BlockAllocator
 from spec import rules
 from spec.rules import Rule
+from spec.vocabulary import PRODUCER_ID_BLOCK
 
 OF_STORY = {
     "one transactional id, several instances": (rules.FENCE_ZOMBIE_CANNOT_COMMIT, rules.FENCE_EPOCH_EXHAUSTION),
@@ -74,3 +77,42 @@ def test_transaction_invariants_carry_the_names_of_rules(rule: Rule) -> None:
 
 def takes_a_number(method: object) -> bool:
     return inspect.isfunction(method) and list(inspect.signature(method).parameters) == ["self", "number"]
+
+
+def start_over(allocator: BlockAllocator) -> range:
+    """Past the last block the first ones are given out again."""
+    if allocator._next + PRODUCER_ID_BLOCK > 2**63 - 1:
+        allocator._next = 0
+    return _claim(allocator)
+
+
+def go_beyond(allocator: BlockAllocator) -> range:
+    """Ids go on past the last one."""
+    first, allocator._next = allocator._next, allocator._next + PRODUCER_ID_BLOCK
+    return range(first, first + PRODUCER_ID_BLOCK)
+
+
+_claim = BlockAllocator.claim
+
+
+def test_producer_ids_come_to_an_end() -> None:
+    """Every id is given once, then there is an error; both happen in every run."""
+    ledger = Ledger()
+
+    for seed in range(5):
+        use_up_producer_ids(seed, ledger)
+
+    assert [] == ledger.broken
+    assert ledger.at_stake[rules.IDS_EXHAUSTION] >= 5 * 20
+    assert ledger.at_stake[rules.IDS_UNIQUE] > 300
+
+
+@pytest.mark.parametrize("instead", [start_over, go_beyond], ids=lambda function: function.__name__)
+def test_ids_past_the_last_one_are_noticed(instead: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids that start over, or go on, break the rule of exhaustion."""
+    ledger = Ledger()
+    monkeypatch.setattr(BlockAllocator, "claim", instead)
+
+    use_up_producer_ids(0, ledger)
+
+    assert rules.IDS_EXHAUSTION in {broken.rule for broken in ledger.broken}

@@ -1,7 +1,11 @@
 import pytest
 
+from model_tests.unit.reference.broker.coordinated import World
+from reference.broker.coordinator_errors import UnknownServerError
 from reference.broker.ids import BlockAllocator, ProducerIdManager
-from reference.errors import Impossible
+from reference.broker.transaction_api import NOBODY, IdentityAnswer, handle_init_producer_id
+from spec import rules
+from spec.vocabulary import ErrorCode
 
 
 def test_no_producer_id_is_given_twice() -> None:
@@ -17,6 +21,18 @@ def test_no_producer_id_is_given_twice() -> None:
 
 
 def test_past_the_last_block_nothing_is_reused() -> None:
-    """An exhausted controller fails instead of starting over."""
-    with pytest.raises(Impossible):
+    """An exhausted controller refuses, for the rule, instead of starting over."""
+    with pytest.raises(UnknownServerError) as refused:
         BlockAllocator(2**63 - 1000).claim()
+
+    assert refused.value.rule is rules.IDS_EXHAUSTION
+
+
+@pytest.mark.parametrize("transactional_id", [None, "payments"])
+def test_a_producer_is_told_that_there_are_no_ids(transactional_id: str | None) -> None:
+    """The broker of an exhausted controller answers with an error, and goes on."""
+    world = World(producer_ids=ProducerIdManager(BlockAllocator(2**63 - 1000)))
+
+    answer = handle_init_producer_id(world.coordinator, 5, transactional_id, 60_000)
+
+    assert IdentityAnswer(ErrorCode.UNKNOWN_SERVER_ERROR, NOBODY) == answer
