@@ -19,6 +19,7 @@ extensions = [
     "rule_pages",
     "drawings",
     "bug_pages",
+    "scenario_pages",
     "decision_tables",
     "state_graph",
     "version_tables",

@@ -4,6 +4,7 @@ Each bug is searched in a process of its own, so that a first build uses every c
 so that two builds of the same sources are the same.
 """
 
+import ast
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -20,8 +21,9 @@ from spec.bugs.catalogue import BUGS
 
 ROOT: Final = Path(__file__).parents[2]
 KEPT: Final = ROOT / "build" / "known_bugs.json"
-SOURCES: Final = ("spec", "reference", "model_tests/bugs", "model_tests/diagrams", "docs/_ext/bug_facts.py")
-"""On what the facts depend."""
+PACKAGES: Final = ("spec", "reference", "model_tests")
+MAKER: Final = Path("docs/_ext/bug_facts.py")
+"""What makes the facts; they depend on it and on all that it imports of ours, directly or not."""
 
 Facts = Mapping[str, Any]
 
@@ -43,15 +45,32 @@ def facts() -> Mapping[str, Facts]:
 def digest_of_sources() -> str:
     """The content of every source that the facts depend on, as one number."""
     digest = sha256()
-    for path in sorted(_sources()):
+    for path in sorted(sources(ROOT / MAKER)):
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 
-def _sources() -> Iterator[Path]:
-    for name in SOURCES:
-        path = ROOT / name
-        yield from [path] if path.is_file() else path.rglob("*.py")
+def sources(first: Path) -> set[Path]:
+    """A source and all that it imports of ours, directly or not."""
+    known, waiting = {first}, [first]
+    while waiting:
+        imported = set(_imported(waiting.pop())) - known
+        known |= imported
+        waiting += imported
+    return known
+
+
+def _imported(source: Path) -> Iterator[Path]:
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [str(node.module), *(f"{node.module}.{name}" for name in names)]
+        yield from (path for name in names if name.partition(".")[0] in PACKAGES for path in _files(name))
+
+
+def _files(module: str) -> Iterator[Path]:
+    stem = ROOT / module.replace(".", "/")
+    yield from (path for path in (stem.with_name(f"{stem.name}.py"), stem / "__init__.py") if path.is_file())
 
 
 def searched_all() -> dict[str, Facts]:

@@ -1,6 +1,6 @@
-"""Names of rules and bugs in sentences: `{rule}` and `{bug}` link to the one place where each is stated.
+"""Names in sentences: `{rule}`, `{bug}` and `{scenario}` link to the one place where each is stated.
 
-The build warns when a rule or a bug is stated twice or never.
+The build warns when one is stated twice or never.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,11 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 from sphinx.util.nodes import make_refnode
 
+from model_tests.scenarios.catalogue import SCENARIOS
 from spec.bugs.catalogue import BUGS
 from spec.rules import RULES
 
-KINDS: Final[Mapping[str, Mapping[str, object]]] = {"rule": RULES, "bug": BUGS}
+KINDS: Final[Mapping[str, Mapping[str, object]]] = {"rule": RULES, "bug": BUGS, "scenario": SCENARIOS}
 
 
 class awaited_reference(nodes.literal):  # noqa: N801  # docutils' nodes are written small
@@ -34,7 +35,7 @@ def anchor(kind: str, name: str) -> str:
 
 
 def section(env: BuildEnvironment, kind: str, name: str) -> nodes.section:
-    """The section that states a rule or a bug, remembered as its place."""
+    """The section that states it, remembered as its place."""
     _places(env, kind).setdefault(name, []).append(env.docname)
     return nodes.section(ids=[anchor(kind, name)], names=[name], classes=[kind])
 
@@ -70,7 +71,7 @@ def link(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    """A page that is read again states its rules and bugs anew."""
+    """A page that is read again states what it has anew."""
     for kind in KINDS:
         for places in _places(env, kind).values():
             places[:] = [place for place in places if place != docname]

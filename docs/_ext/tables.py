@@ -1,11 +1,15 @@
 """Tables of text: a head, rows, one column that is code, and a class on each cell with a verdict in it."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
 from docutils import nodes
 
-VERDICTS: Final = frozenset({"proved", "holds", "violated", "unknown", "missing", "owed", "not"})
+VERDICT: Final = re.compile(
+    r"(proved|holds|violated|missing|waived)|(unknown)(:.*)?|(owed) by issue \d+|(not) (run|shown)"
+)
+"""A cell that is a verdict, and the word that it goes by."""
 
 Cell: TypeAlias = str | nodes.Node
 """Text, or a node of one line."""
@@ -41,9 +45,9 @@ def entry(cell: Cell, is_code: bool) -> nodes.entry:
 
 
 def style_of(cell: str) -> list[str]:
-    """The class of a cell with a verdict in it."""
-    word = cell.partition(" ")[0].rstrip(",")
-    return [f"verdict-{word}"] if word in VERDICTS else []
+    """The class of a cell that is a verdict."""
+    found = VERDICT.fullmatch(cell)
+    return [f"verdict-{next(filter(None, found.groups()))}"] if found else []
 
 
 def listed(parts: Iterable[nodes.Node], between: str = ", ") -> nodes.inline:

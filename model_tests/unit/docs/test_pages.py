@@ -24,6 +24,7 @@ versions = extension("version_tables")
 schemas = extension("report_schemas")
 facts = extension("bug_facts")
 drawings = extension("drawings")
+tables = extension("tables")
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 COMMAND = re.compile(r"^\$ (?:\.venv/bin/)?(?P<words>(?:eos|make)\b[^#\n]*)", re.MULTILINE)
@@ -99,16 +100,27 @@ def test_what_is_found_of_a_bug_is_the_same_each_time() -> None:
 
 
 def test_what_was_found_is_forgotten_when_a_source_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The facts are kept under the content of everything that they depend on."""
-    (tmp_path / "spec").mkdir()
-    source = tmp_path / "spec" / "rule.py"
+    """The facts are kept under the content of everything that they depend on, directly or not, and of nothing else."""
+    for name, text in {"facts.py": "import spec.near\n", "spec/near.py": "from spec import far\n"}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
     monkeypatch.setattr(facts, "ROOT", tmp_path)
-    source.write_text("bound = 5\n")
-    before = facts.digest_of_sources()
+    monkeypatch.setattr(facts, "MAKER", Path("facts.py"))
 
-    source.write_text("bound = 6\n")
+    digests: list[str] = []
+    for written in ("spec/far.py", "spec/stranger.py", "spec/far.py"):
+        (tmp_path / written).write_text(f"bound = {len(digests)}\n")
+        digests.append(facts.digest_of_sources())
 
-    assert before != facts.digest_of_sources()
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_the_facts_depend_on_both_texts() -> None:
+    """A change of a decision, of the reference or of a drawing makes them anew."""
+    known = {str(path.relative_to(ROOT)) for path in facts.sources(ROOT / facts.MAKER)}
+
+    names = ("spec/protocol/ending.py", "reference/broker/end_txn.py", "model_tests/diagrams/sequence_svg.py")
+    assert set(names) <= known
 
 
 def test_drawings_of_one_page_share_no_id() -> None:
@@ -180,3 +192,19 @@ def test_the_parts_of_a_run_are_on_their_page() -> None:
 
     names = [part.name for part in PARTS]
     assert names == [name for name in rows if name in names]
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        ("holds", "holds"),
+        ("unknown: the solver gave up", "unknown"),
+        ("owed by issue 6", "owed"),
+        ("not run", "not"),
+        ("unknown producers, before and since KIP-360", ""),
+        ("holds in", ""),
+    ],
+)
+def test_only_verdicts_are_coloured(cell: str, kind: str) -> None:
+    """A sentence that begins like a verdict is none."""
+    assert ([f"verdict-{kind}"] if kind else []) == tables.style_of(cell)
