@@ -7,6 +7,7 @@ from typing import Final
 from model_tests.traces.audit_transactions_join import Place
 from model_tests.traces.audit_transactions_summary import PartitionTransactions
 from model_tests.traces.coordinator_log_history import CoordinatorHistory
+from spec.protocol import finding
 
 _META: Final = "meta.properties"
 _CLUSTER: Final = "cluster.id="
@@ -78,10 +79,5 @@ def _agrees(at: Mapping[str, int], count: int) -> bool:
 
 
 def coordinator_partition(transactional_id: str, count: int) -> int:
-    """The partition of `__transaction_state` that has an id: Java's hash of the string, modulo their number."""
-    content = transactional_id.encode("utf-16-be")
-    value = 0
-    for place in range(0, len(content), 2):
-        value = (31 * value + int.from_bytes(content[place : place + 2], "big")) & 0xFFFFFFFF
-    signed = value - (1 << 32) if value >= 1 << 31 else value
-    return (0 if signed == -(1 << 31) else abs(signed)) % count
+    """The partition of `__transaction_state` that has an id."""
+    return int(finding.partition_of(finding.hash_of(transactional_id), count))
