@@ -1,20 +1,44 @@
 """Transactions in runs from a tape: every rule holds and is at stake; the machines have the same events."""
 
 import inspect
+from collections import Counter
+from typing import Final
 
 import pytest
+from hypothesis import HealthCheck, Phase, settings
 
+from model_tests.mutants.in_transactions import OF_TRANSACTIONS
+from model_tests.stateful import part
 from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.transaction_coordinator_log import DECIDED, IdHistory
 from model_tests.stateful.transaction_ids import use_up_producer_ids
-from model_tests.stateful.transaction_machine import MACHINES, TRANSACTION_RULES, TransactionMachine
+from model_tests.stateful.transaction_machine import (
+    MACHINES,
+    TRANSACTION_RULES,
+    FailoverMachine,
+    SharedPartitionsMachine,
+    TransactionMachine,
+    WorkersMachine,
+)
 from model_tests.stateful.transaction_runs import ACTIONS, run_transactions
-from model_tests.stateful.transaction_setting import STORIES, Story
+from model_tests.stateful.transaction_setting import FAILOVER, STORIES, Story
+from model_tests.verify.results import Verdict
 from reference.broker.ids import BlockAllocator
 from spec import rules
 from spec.rules import Rule
 from spec.vocabulary import PRODUCER_ID_BLOCK
 
-OF_STORY = {
+SMALL: Final = settings(
+    max_examples=120,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+OF_STORY: Final = {
     "one transactional id, several instances": (rules.FENCE_ZOMBIE_CANNOT_COMMIT, rules.FENCE_EPOCH_EXHAUSTION),
     "several ids over shared partitions": (rules.IDS_UNIQUE, rules.TXN_EXPIRY, rules.TXN_ATOMIC),
     "consume, transform, produce": (rules.OFFSETS_GENERATION_FENCE, rules.OFFSETS_STABLE_FETCH, rules.OFFSETS_ATOMIC),
@@ -116,3 +140,56 @@ def test_ids_past_the_last_one_are_noticed(instead: object, monkeypatch: pytest.
     use_up_producer_ids(0, ledger)
 
     assert rules.IDS_EXHAUSTION in {broken.rule for broken in ledger.broken}
+
+
+def test_coordinators_fail_at_every_durable_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before Prepare, between Prepare and Complete with no, some and all markers, after it, and with a log ahead."""
+    reached: Counter[str] = Counter()
+    loads = IdHistory.loads
+
+    def noted(history: IdHistory, coordinator_epoch: int) -> None:
+        if history.state is not None:
+            reached[history.state.name] += 1
+        if history.ahead is not None:
+            reached["the log is ahead"] += 1
+        if history.state in DECIDED and history.current is not None:
+            marked = len(history.current.marked & history.current.registered)
+            reached[f"{'all' if marked == len(history.current.registered) else min(marked, 1)} markers"] += 1
+        loads(history, coordinator_epoch)
+
+    monkeypatch.setattr(IdHistory, "loads", noted)
+    for seed in range(120):
+        run_transactions(seed, Ledger(), (FAILOVER,))
+
+    states = ("EMPTY", "ONGOING", "PREPARE_COMMIT", "PREPARE_ABORT", "COMPLETE_COMMIT", "COMPLETE_ABORT")
+    assert [] == [
+        p for p in (*states, "the log is ahead", "0 markers", "1 markers", "all markers") if not reached[p]
+    ], reached
+
+
+@pytest.mark.parametrize(
+    ("name", "machine"),
+    [
+        ("blocks of producer ids overlap", SharedPartitionsMachine),
+        ("no id is ever forgotten", SharedPartitionsMachine),
+        ("open transactions do not bound readers", SharedPartitionsMachine),
+        ("pending offsets count", SharedPartitionsMachine),
+        ("past members commit in transactions", WorkersMachine),
+        ("partitions are not loaded", FailoverMachine),
+        ("a new instance gets the epoch of the one before", TransactionMachine),
+        ("a commit is decided as an abort", TransactionMachine),
+        ("a timeout fences nobody (KAFKA-6119)", TransactionMachine),
+    ],
+)
+def test_a_defect_of_transactions_turns_its_rule_red(name: str, machine: type[TransactionMachine]) -> None:
+    """Hypothesis finds it, and the result of the rule that it breaks says so."""
+    planted = next(planted for planted in OF_TRANSACTIONS if planted.name == name)
+    ledger = Ledger(asks_decision=False)
+
+    with planted.in_place():
+        failures = part.failures_of(machine, ledger, SMALL)
+
+    results = part.Account(TRANSACTION_RULES, ledger, tuple(failures), 1.0).results()
+    red = {result.rule.id: result.detail for result in results if result.verdict is Verdict.VIOLATED}
+    assert planted.rule.id in red
+    assert red[planted.rule.id].startswith(f"[{planted.rule.id}] by invariant: ")
