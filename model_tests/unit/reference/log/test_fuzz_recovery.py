@@ -124,11 +124,11 @@ def test_after_a_clean_stop_damage_beside_the_log_costs_no_batch(wrong: dict[str
     with directory_of(files) as directory:
         recovered = recover(directory, PROFILE, SMALL, clean=True)
         batches = list(recovered.log.batches)
-        each = [recovered.log.read(batch.last_offset, batch.last_offset + 1) for batch in before]
+        each = [recovered.log.read(batch.last_offset, batch.last_offset + 1)[0] for batch in before]
         recovered.log.release()
 
     assert batches[: len(before)] == before
-    assert each == [(batch,) for batch in before]
+    assert each == before
     assert all(checked_part(batch) in CHECKED_PARTS for batch in batches)
     changed = {name for name in files if files[name] != STOPPED[name]}
     repaired = {repair.file for repair in recovered.repairs if repair.kind is not RepairKind.NO_STATE}
@@ -149,7 +149,8 @@ def test_damage_that_every_checksum_vouches_for_is_followed_or_cut(wrong: dict[s
         again, still = opened(directory, clean=False)
 
     assert all(one.last_offset < two.base_offset for one, two in pairwise(batches))
-    assert (still, newest(again.state)) == (batches, newest(recovered.state))
+    assert still == batches
+    assert newest(again.state).items() <= newest(recovered.state).items()  # a time before all others has expired
     assert not named(again)
 
 
