@@ -26,6 +26,7 @@ extensions = [
     "schema_tables",
     "report_schemas",
     "provenance",
+    "internal_links",
 ]
 exclude_patterns = ["_ext"]
 source_suffix = {".md": "markdown"}

@@ -25,6 +25,7 @@ schemas = extension("report_schemas")
 facts = extension("bug_facts")
 drawings = extension("drawings")
 tables = extension("tables")
+links = extension("internal_links")
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 COMMAND = re.compile(r"^\$ (?:\.venv/bin/)?(?P<words>(?:eos|make)\b[^#\n]*)", re.MULTILINE)
@@ -208,3 +209,17 @@ def test_the_parts_of_a_run_are_on_their_page() -> None:
 def test_only_verdicts_are_coloured(cell: str, kind: str) -> None:
     """A sentence that begins like a verdict is none."""
     assert ([f"verdict-{kind}"] if kind else []) == tables.style_of(cell)
+
+
+def test_a_link_that_leads_nowhere_is_named(tmp_path: Path) -> None:
+    """A file that is not there, a place that a page has not, and an id that a page has twice are told; others pass."""
+    (tmp_path / "a.html").write_text(
+        '<p id="here"><a href="b.html#there">b</a><a href="https://kafka.apache.org">k</a>'
+    )
+    (tmp_path / "b.html").write_text('<p id="there"><p id="there"><a href="a.html#gone">a</a><a href="c.html">c</a>')
+
+    assert [
+        "b.html has the id there 2 times",
+        "b.html links to a.html#gone, which is not there",
+        "b.html links to c.html, which is not there",
+    ] == links.broken(tmp_path)
