@@ -124,25 +124,30 @@ class Prover:
     def _for_all(self, claim: Claim) -> Term:
         bound = _arguments(claim.over, "all")
         body = claim.holds(self._before, *bound)
+        if not bound:
+            return body
         return z3.ForAll(bound, body, patterns=_patterns(bound, body))
 
 
 def _patterns(bound: Sequence[Term], body: Term) -> list[Term]:
     """The terms at whose sight a hypothesis is used: for each number it speaks of, any function at that number.
 
-    Without them the solver chooses, and not always the same.
+    A function of everything it speaks of is enough by itself. Without them the solver chooses, and not always the
+    same.
     """
     seen: dict[Term, list[Term]] = {}
+    alone: list[Term] = []
     for term in _subterms(body):
         about = _variables(bound, term)
         if _is_function(term) and len(about) == term.num_args():
-            seen.setdefault(about[-1], []).append(term)
+            whole = len(about) == len(bound)
+            (alone if whole else seen.setdefault(about[-1], [])).append(term)
     numbers = [variable for variable in bound if variable.sort() == INTEGERS.sort] or list(bound)
     for about in (numbers, list(bound)):
         together = product(*(seen.get(variable, []) for variable in about))
-        whole = [chosen for chosen in together if len(_variables(bound, *chosen)) == len(bound)]
-        if whole:
-            return [z3.MultiPattern(*chosen) for chosen in whole]
+        parts = [chosen for chosen in together if len(_variables(bound, *chosen)) == len(bound)]
+        if parts or alone:
+            return [z3.MultiPattern(*chosen) for chosen in (*((term,) for term in alone), *parts)]
     return []
 
 

@@ -55,7 +55,7 @@ def joins_its_own(view: View, partition: Term) -> Term:
 
 def decided_with_its_own(view: View, txn: Term, partition: Term, batch: Term, decision: Term) -> Term:
     """The marker that decides a batch is that of the batch's own transaction."""
-    here = view.data(txn, partition, batch) == DECIDED + decision
+    here = all_of(decision >= 0, view.data(txn, partition, batch) == DECIDED + decision)
     return implies(here, view.opened_by(decision) == txn)
 
 

@@ -8,6 +8,7 @@ from spec.systems.transactions.world import (
     ABORT,
     BATCH,
     BATCHES,
+    COMMIT,
     INSTANCE,
     NOT_SENT,
     OUTCOME,
@@ -61,6 +62,7 @@ class Clients(Acting):
     def client_ends_if(self, state: State, txn: Term, outcome: Term) -> Guard:
         """A commit waits until all that was sent is acknowledged; an abort gives it up."""
         view = self.of(state)
+        yield any_of(outcome == ABORT, outcome == COMMIT)
         yield view.is_open(txn)
         if not self.knobs.bumps:
             yield view.joined(txn) >= 0

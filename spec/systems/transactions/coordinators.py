@@ -206,7 +206,7 @@ class Coordinators(Recording):
     def coordinator_fails_over_if(self, state: State) -> Guard:
         """There may be a further coordinator, and a further decision, should the log have one that nobody knows."""
         view = self.of(state)
-        yield view.coordinator_epoch() < self.knobs.bounds.coordinators - 1
+        yield any_of(not self.knobs.limited, view.coordinator_epoch() < self.knobs.bounds.coordinators - 1)
         yield any_of(negate(is_preparing(view.record())), view.record_decision() >= 0, self._may_decide(view))
 
     def coordinator_fails_over(self, state: State) -> State:

@@ -82,10 +82,10 @@ class Recording(Acting):
     def _has_producer_id(self, transition: Transition) -> Term:
         """The instance has every producer id that the record needs."""
         ids, target = self.knobs.bounds.producer_ids, self.knobs.settled(transition.target)
-        return all_of(target.producer_id < ids, target.next_producer_id < ids)
+        return any_of(not self.knobs.limited, all_of(target.producer_id < ids, target.next_producer_id < ids))
 
     def _may_decide(self, view: View) -> Term:
-        return view.decisions() < self.knobs.bounds.decisions
+        return any_of(not self.knobs.limited, view.decisions() < self.knobs.bounds.decisions)
 
     def _decided(self, view: View, transition: Transition, fate: Term, opened_by: Term, ended_by: Term) -> State:
         """After a Prepare record with this fate: where it is durable its markers are sent, and Complete is pending."""

@@ -100,6 +100,7 @@ class Knobs:
             awaited (KAFKA-16352).
         first_epoch: the first epoch that the transactional id hands out.
         bounds: of the finite instance.
+        limited: the bounds are limits; otherwise they only say of what there may be several.
     """
 
     profile: Profile = SMALL
@@ -118,6 +119,7 @@ class Knobs:
     completion_is_of_operation: bool = True
     first_epoch: int = 0
     bounds: Bounds = Bounds()
+    limited: bool = True
 
     @property
     def bumps(self) -> bool:

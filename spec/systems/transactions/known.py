@@ -1,0 +1,112 @@
+"""One state of the transactions in the words of the lemmas: identities in their order, and what is to come.
+
+A later producer id is larger, and one producer id's epochs rise. Everything that anyone was told lies at or below
+the newest identity that the coordinator knows; the end of a transaction uses one identity up and names the next.
+"""
+
+from typing import Final
+
+from spec.algebra import Term, all_of, any_of
+from spec.protocol.completing import MarkerRequest
+from spec.protocol.coordinator import TransactionEntry, is_in, is_preparing
+from spec.protocol.ending import Identity
+from spec.systems.language import pick
+from spec.systems.transactions.view import View
+from spec.vocabulary import ABSENT, TransactionState
+
+COMPLETE: Final = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+"""States after all markers."""
+
+
+def same(one: Identity, other: Identity) -> Term:
+    """The two identities are one."""
+    return all_of(one.producer_id == other.producer_id, one.producer_epoch == other.producer_epoch)
+
+
+def earlier(one: Identity, other: Identity) -> Term:
+    """The first identity comes before the second: a lower producer id, or the same with a lower epoch."""
+    lower = all_of(one.producer_id == other.producer_id, one.producer_epoch < other.producer_epoch)
+    return any_of(one.producer_id < other.producer_id, lower)
+
+
+def not_later(one: Identity, other: Identity) -> Term:
+    """The first identity comes before the second, or is the same."""
+    lower = all_of(one.producer_id == other.producer_id, one.producer_epoch <= other.producer_epoch)
+    return any_of(one.producer_id < other.producer_id, lower)
+
+
+class Known(View):
+    """A state in the words of the lemmas."""
+
+    def one_id(self, identity: Identity | MarkerRequest) -> Identity:
+        """The identity, its producer id being the only one where epochs do not run out."""
+        return self._one_id(identity)
+
+    def told(self, txn: Term) -> Identity:
+        """The identity that the end of a transaction told its client."""
+        return self.one_id(self.next_identity(txn))
+
+    def handed(self, instance: Term) -> Identity:
+        """The identity that an instance was given."""
+        return self.one_id(self.given(instance))
+
+    def is_given(self, instance: Term) -> Term:
+        """The instance has one."""
+        return self.given(instance).producer_epoch >= 0
+
+    def is_told(self, txn: Term) -> Term:
+        """The client was told one."""
+        return self.next_identity(txn).producer_epoch >= 0
+
+    def ends(self) -> Term:
+        """The last thing that the coordinator did was to end a transaction."""
+        memory = self.remembers()
+        return any_of(is_preparing(memory), is_in(memory, *COMPLETE))
+
+    def held(self) -> Identity:
+        """The identity in the coordinator's memory."""
+        memory = self.remembers()
+        return self.one_id(Identity(memory.producer_id, memory.producer_epoch))
+
+    def recorded_entry(self) -> TransactionEntry:
+        """The last record of the coordinator's log."""
+        return self.knobs.settled(self.record())
+
+    def logged(self) -> Identity:
+        """The identity in it."""
+        record = self.recorded_entry()
+        return self.one_id(Identity(record.producer_id, record.producer_epoch))
+
+    def frontier(self) -> Identity:
+        """The newest identity of all; while an exhausted id completes, that of the next producer id."""
+        memory = self.remembers()
+        rotates = all_of(is_preparing(memory), memory.next_producer_id >= 0)
+        found: Identity = pick(rotates, Identity(memory.next_producer_id, 0), self.held())
+        return found
+
+    def used_up(self) -> Identity:
+        """Where a transaction was ended: the identity that it had."""
+        memory, last = self.remembers(), self.knobs.profile.max_epoch - 1
+        rotated = memory.producer_epoch == 0
+        before = Identity(memory.producer_id, memory.producer_epoch - 1)
+        found: Identity = pick(rotated, Identity(memory.previous_producer_id, last), before)
+        return found
+
+    def mark(self, decision: Term) -> Identity:
+        """The identity of a decision's markers."""
+        return self.one_id(self.marker(decision))
+
+    def is_made(self, decision: Term) -> Term:
+        """There is such a decision."""
+        return all_of(decision >= 0, decision < self.decisions())
+
+    def is_due(self, producer: Term, epoch: Term, partition: Term) -> Term:
+        """The open transaction has this identity and partition, or a decision on it has its marker to come."""
+        memory, decision = self.remembers(), self.decision()
+        mine = memory.producer_id == producer
+        ongoing = all_of(
+            is_in(memory, TransactionState.ONGOING), memory.producer_epoch == epoch, self.registered(partition) >= 0
+        )
+        to_come = all_of(self.to_mark(decision, partition), self.marked(decision, partition) == ABSENT)
+        decided = all_of(is_preparing(memory), memory.producer_epoch == epoch + 1, to_come)
+        return all_of(mine, any_of(ongoing, decided))

@@ -1,0 +1,73 @@
+"""Lemmas about the partitions, and about what clients are told of them."""
+
+from spec.algebra import Term, all_of, any_of, implies
+from spec.systems.transactions.known import Known
+from spec.systems.transactions.world import ABORT, COMMIT, CONFIRMED, DECIDED, IDLE, OPEN
+from spec.vocabulary import ABSENT
+
+# --- the partitions -------------------------------------------------------------------------------------------
+
+
+def sent_is_of_a_transaction(view: Known, txn: Term, partition: Term, batch: Term) -> Term:
+    """Batches are sent, verified and in the log only of transactions that have begun."""
+    sent = view.produced(txn, partition, batch) >= 0
+    at_leader = any_of(view.phase(txn, partition, batch) > IDLE, view.data(txn, partition, batch) >= OPEN)
+    return all_of(implies(sent, view.owner(txn) >= 0), implies(at_leader, sent))
+
+
+def open_is_due(view: Known, producer: Term, partition: Term) -> Term:
+    """A transaction open on a partition is the coordinator's, or has its marker to come."""
+    entry = view.entry(producer, partition)
+    epoch = entry.epoch
+    bounded = all_of(epoch >= 0, epoch < view.knobs.profile.max_epoch)
+    return implies(entry.in_transaction, all_of(bounded, view.is_due(producer, epoch, partition)))
+
+
+def open_data_is_of_entry(view: Known, txn: Term, partition: Term, batch: Term) -> Term:
+    """Open data has its transaction open on the partition."""
+    identity = view.who(txn)
+    entry = view.known(identity, partition)
+    there = all_of(entry.in_transaction, entry.epoch == identity.producer_epoch)
+    return implies(view.data(txn, partition, batch) == OPEN, there)
+
+
+def consent_is_current(view: Known, txn: Term, partition: Term, batch: Term) -> Term:
+    """While the guard stands, a batch that was let in belongs to the open transaction, or is stale by now."""
+    identity = view.who(txn)
+    consent = all_of(view.phase(txn, partition, batch) == CONFIRMED, view.guarded(txn, partition, batch))
+    due = view.is_due(identity.producer_id, identity.producer_epoch, partition)
+    stale = view.known(identity, partition).epoch > identity.producer_epoch
+    return implies(consent, any_of(due, stale))
+
+
+def decided_by_its_own(view: Known, txn: Term, partition: Term, batch: Term) -> Term:
+    """What is decided was decided by a decision on its own transaction."""
+    decision = view.data(txn, partition, batch) - DECIDED
+    return implies(decision >= 0, all_of(view.is_made(decision), view.opened_by(decision) == txn))
+
+
+# --- clients --------------------------------------------------------------------------------------------------
+
+
+def answered_as_decided(view: Known, txn: Term, decision: Term) -> Term:
+    """A client whose end was answered was told the outcome of every decision on its transaction."""
+    mine = all_of(view.ended(txn), view.is_made(decision), view.opened_by(decision) == txn)
+    return implies(mine, view.outcome(decision) == view.end_sent(txn))
+
+
+def end_is_an_outcome(view: Known, txn: Term) -> Term:
+    """A client asks for commit or for abort, or for nothing yet."""
+    sent = view.end_sent(txn)
+    return any_of(sent == ABSENT, sent == ABORT, sent == COMMIT)
+
+
+def ended_by_its_own(view: Known, decision: Term) -> Term:
+    """A decision that a client asked for is on its own transaction."""
+    by_client = all_of(view.is_made(decision), view.ended_by(decision) >= 0)
+    return implies(by_client, view.ended_by(decision) == view.opened_by(decision))
+
+
+def commits_before_the_next(view: Known, decision: Term, instance: Term) -> Term:
+    """No transaction of an earlier instance is committed once a later one has its identity."""
+    earlier = all_of(view.is_made(decision), view.owner(view.opened_by(decision)) < instance, view.is_given(instance))
+    return implies(all_of(earlier, view.commits(decision)), decision < view.decided_before(instance))

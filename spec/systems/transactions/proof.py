@@ -1,0 +1,135 @@
+"""Transactions as they are proved without bounds, under transaction version 2: theorems, lemmas, what is assumed."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from spec import rules
+from spec.algebra import Term
+from spec.rules import Rule
+from spec.systems.language import Claim, Sort, State, System
+from spec.systems.transactions import coordinator_lemmas as of_coordinator
+from spec.systems.transactions import identity_lemmas as of_identities
+from spec.systems.transactions import partition_lemmas as of_partitions
+from spec.systems.transactions.claims import Sentence
+from spec.systems.transactions.known import Known
+from spec.systems.transactions.system import ASSUMPTIONS, transactions
+from spec.systems.transactions.view import Decisions, decisions
+from spec.systems.transactions.world import (
+    BATCH,
+    COORDINATOR,
+    DECISION,
+    INSTANCE,
+    PARTITION,
+    PRODUCER,
+    TRANSACTION,
+    Bounds,
+    Knobs,
+)
+from spec.versions import NEWEST
+
+UNBOUNDED: Final = Knobs(
+    profile=replace(NEWEST, max_sequence=None),
+    bounds=Bounds(instances=2, coordinators=2, producer_ids=2),
+    limited=False,
+)
+"""The newest release with every fault, and any number of everything."""
+
+PROVED: Final = (
+    "ends_its_own",
+    "joins_its_own",
+    "decided_with_its_own",
+    "same_outcome_everywhere",
+    "outcome_is_kept",
+    "marker_has_effect_once",
+    "open_data_will_be_decided",
+    "client_was_told_the_truth",
+    "zombie_does_not_commit",
+    "log_knows_the_decision",
+    "identities_differ",
+    "complete_is_awaited",
+    "open_can_be_ended",
+    "last_epoch_is_the_coordinators",
+    "one_fence_takes_one_epoch",
+)
+"""Names of the theorems that the lemmas carry; the others are searched within bounds."""
+
+PROOF_ASSUMPTIONS: Final = (
+    *(line for line in ASSUMPTIONS if not line.startswith("A6")),
+    "A9 the newest release, under transaction version 2; no sequence wraps (shown apart: wrapping changes no decision)",
+    "A10 a producer id that is drawn is larger than every one drawn for the transactional id before",
+)
+"""What the proof takes for granted; requests and markers of any transaction may be late here."""
+
+_IDENTITIES, _CROSSTALK = rules.IDS_IDENTITY_NEVER_REPEATS, rules.TXN_NO_CROSSTALK
+_MESSAGE = (TRANSACTION, PARTITION, BATCH)
+
+LEMMAS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
+    (of_coordinator.memory_is_of_a_state, rules.TXN_ONE_OUTCOME, ()),
+    (of_coordinator.identity_is_in_range, rules.FENCE_EPOCH_EXHAUSTION, ()),
+    (of_coordinator.carries_out_its_decision, rules.TXN_ONE_OUTCOME, ()),
+    (of_coordinator.last_decision_is_remembered, rules.TXN_ONE_OUTCOME, ()),
+    (of_coordinator.log_is_memory_or_ahead, rules.TXN_FAILOVER, ()),
+    (of_coordinator.log_has_the_partitions, rules.TXN_FAILOVER, (PARTITION,)),
+    (of_coordinator.complete_is_always_awaited, rules.TXN_COMPLETES, ()),
+    (of_coordinator.coordinators_are_numbered, rules.FENCE_COORDINATOR_EPOCH, ()),
+    (of_coordinator.senders_are_coordinators, rules.FENCE_COORDINATOR_EPOCH, (DECISION, COORDINATOR)),
+    (of_coordinator.open_has_its_identity, _CROSSTALK, ()),
+    (of_coordinator.registered_is_of_open, _CROSSTALK, (PARTITION,)),
+    (of_coordinator.decisions_are_numbered, rules.TXN_ONE_OUTCOME, (DECISION,)),
+    (of_coordinator.unmade_is_unmarked, rules.TXN_MARKER_ONCE, (DECISION, PARTITION)),
+    (of_coordinator.decision_is_of_its_opener, _CROSSTALK, (DECISION,)),
+    (of_coordinator.markers_rise, rules.TXN_MARKER_ONCE, (DECISION, DECISION)),
+    (of_coordinator.markers_are_known, rules.TXN_MARKER_ONCE, (DECISION,)),
+    (of_coordinator.marker_has_effect_only_first, rules.TXN_MARKER_ONCE, (DECISION, PARTITION)),
+    (of_identities.given_is_known, _IDENTITIES, (INSTANCE,)),
+    (of_identities.instances_are_in_order, _IDENTITIES, (INSTANCE, INSTANCE)),
+    (of_identities.instance_has_its_transaction, _IDENTITIES, (INSTANCE,)),
+    (of_identities.transaction_has_identity, _IDENTITIES, (TRANSACTION,)),
+    (of_identities.ended_was_told, _IDENTITIES, (TRANSACTION,)),
+    (of_identities.told_follows, _IDENTITIES, (TRANSACTION,)),
+    (of_identities.newest_was_told_to_the_last, _IDENTITIES, (TRANSACTION,)),
+    (of_identities.newest_is_used_once_told, _IDENTITIES, (TRANSACTION,)),
+    (of_identities.told_is_nobodys_else, _IDENTITIES, (TRANSACTION, TRANSACTION)),
+    (of_identities.told_was_not_given, _IDENTITIES, (TRANSACTION, INSTANCE)),
+    (of_identities.given_is_used_by_its_first, _IDENTITIES, (TRANSACTION, INSTANCE)),
+    (of_identities.told_is_used_by_the_next, _IDENTITIES, (TRANSACTION, TRANSACTION)),
+    (of_identities.identities_are_apart, _IDENTITIES, (TRANSACTION, TRANSACTION)),
+    (of_identities.earlier_instance_is_lower, rules.FENCE_ZOMBIE_CANNOT_COMMIT, (TRANSACTION, INSTANCE)),
+    (of_partitions.sent_is_of_a_transaction, _CROSSTALK, _MESSAGE),
+    (of_partitions.open_is_due, rules.TXN_ATOMIC, (PRODUCER, PARTITION)),
+    (of_partitions.open_data_is_of_entry, rules.TXN_ATOMIC, _MESSAGE),
+    (of_partitions.consent_is_current, rules.TXN_REGISTERED_BEFORE_DATA, _MESSAGE),
+    (of_partitions.decided_by_its_own, _CROSSTALK, _MESSAGE),
+    (of_partitions.answered_as_decided, rules.TXN_CLIENT_VERDICT, (TRANSACTION, DECISION)),
+    (of_partitions.end_is_an_outcome, rules.TXN_CLIENT_VERDICT, (TRANSACTION,)),
+    (of_partitions.ended_by_its_own, _CROSSTALK, (DECISION,)),
+    (of_partitions.commits_before_the_next, rules.FENCE_ZOMBIE_CANNOT_COMMIT, (DECISION, INSTANCE)),
+)
+"""Each lemma, the rule that it serves most, and what it speaks of."""
+
+
+def proved(knobs: Knobs = UNBOUNDED, taken: Decisions | None = None) -> System:
+    """The transactions with the lemmas, and the theorems that follow from them.
+
+    Args:
+        knobs: what is in it; by default the true system, without bounds.
+        taken: the decisions, where they are to be remembered; by default those of the knobs.
+    """
+    of = taken or decisions(knobs)
+    system = transactions(knobs, of)
+    theorems = tuple(system.claim(name) for name in PROVED)
+    return replace(system, theorems=theorems, lemmas=lemmas(knobs, of), assumptions=PROOF_ASSUMPTIONS)
+
+
+def lemmas(knobs: Knobs, taken: Decisions) -> tuple[Claim, ...]:
+    """What makes the theorems inductive in a system with these knobs."""
+    of = partial(Known, knobs, taken)
+
+    def claim(sentence: Sentence, rule: Rule, over: tuple[Sort, ...]) -> Claim:
+        def holds(state: State, *at: Term) -> Term:
+            return sentence(of(state), *at)
+
+        return Claim(sentence.__name__, rule, str(sentence.__doc__), over, holds)
+
+    return tuple(claim(*lemma) for lemma in LEMMAS)
