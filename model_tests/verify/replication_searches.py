@@ -28,11 +28,11 @@ def _instance(name: str, **knobs: Any) -> tuple[str, Build]:
 INSTANCES: Final = (
     Instance(*_instance("two batches", elections=1), depths(3, 5, 8), whole=True),
     Instance(
-        *_instance("a broker loses records", appends=1, elections=1, min_in_sync=2, losses=1),
-        depths(default=4, deep=7),
-        whole=True,
+        *_instance("a broker loses records", appends=1, min_in_sync=2, losses=1),
+        depths(default=0, deep=7),
     ),
     Instance(*_instance("three leader epochs", hears_late=True), depths(default=0, deep=7)),
+    Instance(*_instance("three batches", appends=3, elections=1), depths(deep=7)),
     Instance(
         *_instance("brokers restart", appends=1, min_in_sync=2, losses=1, restarts=True, hears_late=True),
         depths(deep=6),

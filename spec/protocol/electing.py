@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, negate
-from spec.protocol.guards import PASSED, Guard, branch, error_of
+from spec.protocol.guards import PASSED, Guard, branch, dropped, error_of
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode
 
@@ -106,9 +106,18 @@ def proposal_guards(asked: Proposal, leader_epoch: Term, partition_epoch: Term) 
     )
 
 
-def altered(asked: Proposal, leader_epoch: Term, partition_epoch: Term) -> Decided:
-    """The in-sync set changes only on behalf of the present leader that knows the present set."""
-    checks = proposal_guards(asked, leader_epoch, partition_epoch)
+def altered(
+    asked: Proposal, leader_epoch: Term, partition_epoch: Term, without: frozenset[str] = frozenset()
+) -> Decided:
+    """The in-sync set changes only on behalf of the present leader that knows the present set.
+
+    Args:
+        asked: the proposal.
+        leader_epoch: the present one.
+        partition_epoch: of the present in-sync set.
+        without: names of guards that never apply.
+    """
+    checks = dropped(proposal_guards(asked, leader_epoch, partition_epoch), without)
     decided = branch(checks)
     return Decided(decided, error_of(checks, decided))
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, negate
-from spec.protocol.guards import PASSED, Guard, branch, error_of
+from spec.protocol.guards import PASSED, Guard, branch, dropped, error_of
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode
 
@@ -110,16 +110,17 @@ def range_guards(leading: Leading, asked: FollowerFetch, diverging: Term) -> tup
     )
 
 
-def fetched(leading: Leading, asked: FollowerFetch, end: EpochEnd) -> FetchReply:
+def fetched(leading: Leading, asked: FollowerFetch, end: EpochEnd, without: frozenset[str] = frozenset()) -> FetchReply:
     """The leader's decision on a follower's Fetch.
 
     Args:
         leading: the broker that is asked.
         asked: the request.
         end: where the leader's log has the end of the follower's last epoch.
+        without: names of guards that never apply.
     """
     diverging = diverges(asked, end)
-    checks = (*fetch_guards(leading, asked), *range_guards(leading, asked, diverging))
+    checks = dropped((*fetch_guards(leading, asked), *range_guards(leading, asked, diverging)), without)
     decided = branch(checks)
     return FetchReply(decided, error_of(checks, decided), all_of(decided == PASSED, diverging))
 

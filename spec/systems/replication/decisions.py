@@ -48,7 +48,7 @@ class Decisions(Acting):
         yield view.proposed >= 0
         known = choose(view.outdated, 0, 1)
         asked = Proposal(state.leader() == leader, view.epoch, known, ineligible=False)
-        yield electing.altered(asked, state.epoch(), 1).granted
+        yield electing.altered(asked, state.epoch(), 1, self.knobs.without).granted
 
     def controller_lets_return(self, state: State, leader: Term) -> State:
         """The follower is in sync; the leader has not heard of it yet."""

@@ -87,6 +87,7 @@ class Knobs:
 
     Attributes:
         profile: the release whose decisions are taken.
+        without: guards of a Fetch or of a proposal that never apply.
         replicas: of the partition.
         appends: most batches.
         elections: most elections.
@@ -104,6 +105,7 @@ class Knobs:
     """
 
     profile: Profile = NEWEST
+    without: frozenset[str] = frozenset()
     replicas: int = 2
     appends: int = 2
     elections: int = 2
@@ -205,7 +207,7 @@ class World:
         last = self.last_epoch(follower) if profile.truncates_by_leader_epoch else ABSENT
         asked = FollowerFetch(epoch, state.length(follower), last)
         leading = Leading(self.leads(leader), state.view(leader).epoch, 0, state.length(leader))
-        return repl.fetched(leading, asked, self.end_for(leader, follower))
+        return repl.fetched(leading, asked, self.end_for(leader, follower), self.knobs.without)
 
     def truncated(self, leader: Term, follower: Term) -> Term:
         """The follower's log end after a round of truncation."""
