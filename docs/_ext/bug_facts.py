@@ -7,6 +7,8 @@ so that two builds of the same sources are the same.
 import ast
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
@@ -36,7 +38,7 @@ def facts() -> Mapping[str, Facts]:
         kept = json.loads(KEPT.read_text(encoding="utf-8"))
         if kept["digest"] == digest:
             return dict(kept["bugs"])
-    found = searched_all()
+    found = searched_apart()
     KEPT.parent.mkdir(parents=True, exist_ok=True)
     KEPT.write_text(json.dumps({"digest": digest, "bugs": found}, indent=1), encoding="utf-8")
     return found
@@ -71,6 +73,15 @@ def _imported(source: Path) -> Iterator[Path]:
 def _files(module: str) -> Iterator[Path]:
     stem = ROOT / module.replace(".", "/")
     yield from (path for path in (stem.with_name(f"{stem.name}.py"), stem / "__init__.py") if path.is_file())
+
+
+def searched_apart() -> dict[str, Facts]:
+    """Search all of them in an interpreter of its own: what runs Sphinx cannot be imported by workers."""
+    paths = os.pathsep.join((str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])))
+    done = subprocess.run(
+        [sys.executable, str(ROOT / MAKER)], env=os.environ | {"PYTHONPATH": paths}, stdout=subprocess.PIPE, check=True
+    )
+    return dict(json.loads(done.stdout))
 
 
 def searched_all() -> dict[str, Facts]:
@@ -109,3 +120,7 @@ def _replay(found: Judged) -> Facts | None:
         return None
     told = {"with": found.replay.defective, "without": found.replay.true}
     return {where: str(run.broken or run.refused) for where, run in told.items()}
+
+
+if __name__ == "__main__":
+    json.dump(searched_all(), sys.stdout)
