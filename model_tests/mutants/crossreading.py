@@ -29,7 +29,7 @@ from model_tests.verify.results import Effort
 from spec import rules
 from spec.algebra import Term, all_of, negate
 from spec.engines.verdict import Proved, Refuted
-from spec.protocol import fence, seq
+from spec.protocol import completing, ending, fence, seq
 from spec.vocabulary import MAX_SEQUENCE, Origin
 
 Layer: TypeAlias = Callable[[Planted], frozenset[str]]
@@ -42,14 +42,24 @@ ONE_SESSION_IN: Final = 7
 FAMILIES: Final = ("A", "Ax", "D", "ED", "FA", "FD")
 """Families of sessions that are about appends and what is read of them."""
 
+COORDINATED: Final = ("B", "Bh", "EB", "EBh", "T", "ET")
+ONE_COORDINATED_IN: Final = 20
+"""Families of sessions that are about coordinators, and how much of them is judged."""
+
 AUDITED: Final = (DEFECTS, RECORDED[-1])
 """The logs that are audited for one broken guard: those with known defects, and the smaller of the clean ones."""
 
-_CANDIDATES: Final = tuple(seed for seed in range(400) if simulate.profile_of(seed) in ("4.3", "2.4"))
+_OF_PROFILES: Final = tuple(seed for seed in range(600) if simulate.profile_of(seed) in ("4.3", "2.4"))
+_CANDIDATES: Final = tuple(seed for seed in _OF_PROFILES if simulate.workload_of(seed) != "transactions")
+_TRANSACTIONS: Final = tuple(seed for seed in _OF_PROFILES if simulate.workload_of(seed) == "transactions")
 
 
 def _never(*_: object) -> Term:
     return False
+
+
+def _always(*_: object) -> Term:
+    return True
 
 
 def _two_later(last: Term, sequence: Term, *_: object) -> Term:
@@ -79,6 +89,12 @@ def _well_formed(request: Any) -> Mapping[str, Term]:
 _is_malformed: Final = seq.is_malformed
 
 
+OF_COORDINATOR: Final = (
+    Planted("any epoch ends", rules.FENCE_STALE_EPOCH, (Patch(ending, "is_valid_epoch", _always),)),
+    Planted("nothing times out", rules.TXN_TIMEOUT, (Patch(completing, "is_timed_out", _never),)),
+)
+"""Broken guards of the coordinator, which other traces and sessions see."""
+
 BROKEN: Final = (
     Planted("a batch follows two after the last", rules.SEQ_SUCCESSOR, (Patch(seq, "is_successor", _two_later),)),
     Planted("sequences do not wrap", rules.SEQ_SUCCESSOR, (Patch(seq, "is_successor", _without_wrap),)),
@@ -90,10 +106,12 @@ BROKEN: Final = (
     Planted("an epoch starts at 1", rules.SEQ_EPOCH_RESET, (Patch(seq, "resets_wrongly", _starts_at_one),)),
     Planted("a producer starts at 1", rules.SEQ_FIRST, (Patch(seq, "starts_wrongly", _starts_at_one_if_demanded),)),
     Planted("any form will do", rules.SEQ_WELL_FORMED, (Patch(seq, "is_malformed", _well_formed),)),
+    *OF_COORDINATOR,
 )
 """Broken guards, each with the rule that must be named."""
 
 _NEWEST_ONLY: Final = "the system has the newest profile, in which the first sequence is free"
+_ONE_PARTITION: Final = "the system of this layer is one partition, without a coordinator"
 _LEGAL_FORM: Final = "the producer of the system sends only batches of a legal form"
 
 BLIND: Final[Mapping[str, Mapping[str, str]]] = {
@@ -108,6 +126,16 @@ BLIND: Final[Mapping[str, Mapping[str, str]]] = {
         "search": _LEGAL_FORM,
         "audit": "a log has no malformed batches: what was refused was not appended",
     },
+    "any epoch ends": {
+        "proof": _ONE_PARTITION,
+        "search": _ONE_PARTITION,
+        "audit": "a log has no requests: an EndTxn that was refused left no record",
+    },
+    "nothing times out": {
+        "proof": _ONE_PARTITION,
+        "search": _ONE_PARTITION,
+        "audit": "a log does not say why a transaction was aborted",
+    },
 }
 """Layers that cannot see a broken guard, each with the reason."""
 
@@ -118,7 +146,7 @@ NAMES_THEOREM: Final = frozenset({"proof", "search"})
 def reds(mutant: Planted, layers: Mapping[str, Layer] | None = None) -> dict[str, frozenset[str]]:
     """Each layer with the ids of the rules that it finds violated under the broken guard."""
     asked = LAYERS if layers is None else layers
-    _true_traces()  # made by the reference, and read before anything is broken
+    _true_traces(mutant in OF_COORDINATOR)  # made by the reference, and read before anything is broken
     _true_findings()
     with mutant.in_place():
         return {name: layer(mutant) for name, layer in asked.items()}
@@ -126,13 +154,16 @@ def reds(mutant: Planted, layers: Mapping[str, Layer] | None = None) -> dict[str
 
 def on_traces(mutant: Planted) -> frozenset[str]:
     """The trace check on Spark, its columns compiled from the broken decision."""
-    report = check.run(str(_true_traces()))
+    report = check.run(str(_true_traces(mutant in OF_COORDINATOR)))
     return frozenset(count.rule for count in report.rules if count.violations or count.known)
 
 
 def on_recordings(mutant: Planted) -> frozenset[str]:
     """The conformance replay of recorded sessions."""
-    lines = sample(ONE_SESSION_IN, FAMILIES).lines
+    coordinated = mutant in OF_COORDINATOR
+    lines = sample(
+        ONE_COORDINATED_IN if coordinated else ONE_SESSION_IN, COORDINATED if coordinated else FAMILIES
+    ).lines
     found = (item for item in map(parsed, lines) if isinstance(item, Found))
     against = judge_rules(found, ConformReport()).against
     return frozenset(rule.id for rule, count in against.items() if count)
@@ -201,15 +232,20 @@ LAYERS: Final[Mapping[str, Layer]] = {
 
 
 @cache
-def _true_traces() -> Path:
+def _true_traces(coordinated: bool) -> Path:
     directory = Path(tempfile.mkdtemp(prefix="eos-crossreading-"))
+    traces = [simulate.trace_of(seed) for seed in _TRANSACTIONS[:TRACES]] if coordinated else _traces_of_logs()
+    rows = [row for trace in traces for row in trace]
+    pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema()), directory / "true.parquet")
+    return directory
+
+
+def _traces_of_logs() -> list[list[Row]]:
     traces = [simulate.trace_of(seed) for seed in _CANDIDATES[:TRACES]]
     wrapping = next(trace for trace in map(simulate.trace_of, _CANDIDATES) if any(map(_follows_the_wrap, trace)))
     if wrapping not in traces:  # wraps are rare, and no other step tells whether they are allowed
         traces.append(wrapping)
-    rows = [row for trace in traces for row in trace]
-    pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema()), directory / "true.parquet")
-    return directory
+    return traces
 
 
 def _follows_the_wrap(row: Row) -> bool:

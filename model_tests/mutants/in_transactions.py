@@ -5,14 +5,22 @@ from collections.abc import Iterable
 from typing import Final
 
 from model_tests.mutants.of_coordinator import OF_COORDINATOR
+from model_tests.mutants.of_identities import OF_IDENTITIES
 from model_tests.mutants.of_markers import OF_MARKERS
 from model_tests.mutants.of_transactional_client import OF_TRANSACTIONAL_CLIENT
+from model_tests.mutants.of_verification import OF_VERIFICATION
 from model_tests.mutants.planted import Planted
 from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.transaction_runs import run_transactions
 from model_tests.verify.results import Mutant
 
-OF_TRANSACTIONS: Final = (*OF_COORDINATOR, *OF_MARKERS, *OF_TRANSACTIONAL_CLIENT)
+OF_TRANSACTIONS: Final = (
+    *OF_IDENTITIES,
+    *OF_COORDINATOR,
+    *OF_MARKERS,
+    *OF_VERIFICATION,
+    *OF_TRANSACTIONAL_CLIENT,
+)
 """Every mutant of transactions that runs from a tape catch."""
 
 SEEDS: Final = range(600)

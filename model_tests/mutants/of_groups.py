@@ -1,7 +1,7 @@
 """Defects of the group coordinator: who may commit, what a marker makes of offsets, what a fetch tells, what is loaded.
 
-Recorded sessions of real brokers see them, since no machine has groups. Left out, because no session has two members
-of one group: whatever is wrong in a rebalance.
+Recorded sessions of real brokers see them; what the machines of transactions see is in `of_verification`. Left out,
+because no session has two members of one group: whatever is wrong in a rebalance.
 """
 
 from typing import Final

@@ -13,7 +13,8 @@ from model_tests.stateful.disk_machine import DiskMachine
 from model_tests.stateful.idempotence import ForgetfulMachine, IdempotenceMachine
 from model_tests.stateful.ledger import Broken, Ledger, Violation
 from model_tests.stateful.transaction_ids import PRODUCER_ID_RULES, use_up_producer_ids
-from model_tests.stateful.transaction_machine import MACHINES, TRANSACTION_RULES, TransactionMachine
+from model_tests.stateful.transaction_invariants import TRANSACTION_RULES
+from model_tests.stateful.transaction_machine import MACHINES, TransactionMachine
 from model_tests.verify.coverage import joined
 from model_tests.verify.effort import hypothesis_settings
 from model_tests.verify.results import Effort, Part, Result, Verdict

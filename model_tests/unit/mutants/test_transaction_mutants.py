@@ -8,7 +8,7 @@ import pytest
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS, hunt_in_transactions, true_transactions
 from model_tests.mutants.part import caught, sampled_of_transactions, survival
 from model_tests.mutants.planted import Planted
-from model_tests.stateful.transaction_machine import TRANSACTION_RULES
+from model_tests.stateful.transaction_invariants import TRANSACTION_RULES
 from model_tests.verify.results import Effort
 
 ONE_OF_EACH: Final = tuple({planted.rule: planted for planted in reversed(OF_TRANSACTIONS)}.values())

@@ -10,7 +10,7 @@ from model_tests.stateful import part
 from model_tests.stateful.disk_invariants import DISK_RULES
 from model_tests.stateful.disk_machine import DiskMachine
 from model_tests.stateful.ledger import Ledger
-from model_tests.stateful.transaction_machine import TRANSACTION_RULES
+from model_tests.stateful.transaction_invariants import TRANSACTION_RULES
 from model_tests.verify.results import Effort, Verdict
 from spec import rules
 from spec.evidence import Layer

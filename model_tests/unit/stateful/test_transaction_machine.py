@@ -12,9 +12,9 @@ from model_tests.stateful import part
 from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.transaction_coordinator_log import DECIDED, IdHistory
 from model_tests.stateful.transaction_ids import use_up_producer_ids
+from model_tests.stateful.transaction_invariants import TRANSACTION_RULES
 from model_tests.stateful.transaction_machine import (
     MACHINES,
-    TRANSACTION_RULES,
     FailoverMachine,
     SharedPartitionsMachine,
     TransactionMachine,
