@@ -21,6 +21,7 @@ extensions = [
     "bug_pages",
     "scenario_pages",
     "decision_tables",
+    "outcome_tables",
     "state_graph",
     "version_tables",
     "schema_tables",

@@ -13,6 +13,7 @@ from spec.vocabulary import ErrorCode
 
 formulas = extension("formulas")
 tables = extension("decision_tables")
+outcomes = extension("outcome_tables")
 
 STATE = formulas.symbol("entry", "state")
 EPOCH = formulas.symbol("entry", "epoch")
@@ -94,23 +95,23 @@ def test_a_broken_check_changes_its_row(monkeypatch: pytest.MonkeyPatch) -> None
     assert "stale_epoch" not in {row.guard.name for row in tables.rows(tables.DECISIONS["append"])}
 
 
-@pytest.mark.parametrize("name", tables.TABLES)
+@pytest.mark.parametrize("name", outcomes.TABLES)
 def test_a_table_shows_every_cell(name: str) -> None:
     """Every state has a row, every other part of the key a column, and every cell a word."""
-    cells, epochs = tables.TABLES[name]
-    columns = tables._columns(epochs)
+    cells, epochs = outcomes.TABLES[name]
+    columns = outcomes._columns(epochs)
 
     keys = {(state, *key) for state in {cell[0] for cell in cells} for _, key in columns}
     assert set(cells) == keys
-    assert {"prepares", "answered again"} <= {tables.cell_text(value) for value in cells.values()}
+    assert {"prepares", "answered again"} <= {outcomes.cell_text(value) for value in cells.values()}
 
 
-@pytest.mark.parametrize("request_name", tables.TELLINGS)
+@pytest.mark.parametrize("request_name", outcomes.TELLINGS)
 def test_errors_that_are_told_otherwise_are_listed_by_version(request_name: str) -> None:
     """A row holds in every version that it names, and in no other."""
-    telling = tables.TELLINGS[request_name]
+    telling = outcomes.TELLINGS[request_name]
 
-    for met, told, versions in tables.told_otherwise(telling):
+    for met, told, versions in outcomes.told_otherwise(telling):
         oldest = telling(ErrorCode[met].value, 0)
         assert (oldest == ErrorCode[told].value) == (versions == "all" or versions.startswith("up to"))
 
