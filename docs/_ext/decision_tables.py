@@ -91,7 +91,7 @@ DECISIONS: Final[Mapping[str, Decision]] = {
         lambda profile: ending.guards(ENTRY, symbols(ending.EndRequest, "request"), profile),
         "the outcome is decided: Prepare is appended",
         {
-            "epoch_other": f"not so: {first_sentence(ending.is_valid_epoch)[:-1]}",
+            "epoch_other": f"not so: “{first_sentence(ending.is_valid_epoch)}”",
             **dict.fromkeys(("repeated", "outcome_fixed", "completing", "fenced"), "the table says so"),
         },
     ),
