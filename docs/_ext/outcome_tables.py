@@ -1,4 +1,4 @@
-"""Finite behaviour on the page: `cells` shows a table of EndTxn, `told-errors` errors that clients are told as others."""
+"""Finite behaviour on the page: `cells` shows a table of EndTxn, `told-errors` what clients are told for an error."""
 
 from collections.abc import Callable, Mapping
 from itertools import groupby
