@@ -22,7 +22,7 @@ class Brokers(Acting):
         """All of the log is kept, or a loss is still allowed."""
         whole = kept == state.length(replica)
         yield any_of(whole, all_of(kept < state.length(replica), state.lost() < self.knobs.losses))
-        yield any_of(negate(whole), all_of(self.knobs.restarts, state.view(replica).epoch >= 0))
+        yield any_of(negate(whole), all_of(self.knobs.restarts, state.view(replica).leader >= 0))
 
     def broker_restarts(self, state: State, replica: Term, kept: Term) -> State:
         """It knows only its log; who lost records is in sync no more, but where it is the last and must not leave."""
@@ -42,9 +42,12 @@ class Brokers(Acting):
         )
 
     def _forgotten(self, state: State, replica: Term) -> State:
-        """What was in memory is gone, and what leaders know of the incarnation before counts no more."""
+        """What was in memory is gone, and what leaders know of the incarnation before counts no more.
+
+        Elections that were past when the broker registered are not told to it again (KIP-380, and KRaft's catching up).
+        """
         after = state.but(
-            view=update(state.view, replica, to=following(self.knobs, ABSENT, ABSENT)),
+            view=update(state.view, replica, to=following(self.knobs, state.epoch(), ABSENT)),
             in_sync_seen=row(state.in_sync_seen, replica, lambda _: True),
             known=row(state.known, replica, lambda _: Position()),
             told=update(state.told, replica, to=0),

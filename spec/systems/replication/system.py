@@ -15,7 +15,8 @@ from spec.vocabulary import ABSENT
 
 ASSUMPTIONS: Final = (
     "A1 the controller is one: its decisions are durable and ordered (a quorum, or ZooKeeper)",
-    "A2 a broker hears of elections in order, late or not at all; of other changes of the in-sync set, of the last one",
+    "A2 a broker hears of elections in order, late or not at all, and of none from before its last restart (KIP-380); "
+    "of other changes of the in-sync set it hears the last one",
     "A3 of min.insync.replicas brokers one at least keeps its log, and before KIP-966 so does the last one in sync",
     "A4 whoever restarts without records that it had is taken out of the in-sync set before it may lead or return",
     "A5 a follower has one Fetch under way; what it asked before its epoch or incarnation ended is not answered to it",

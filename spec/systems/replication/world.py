@@ -37,8 +37,8 @@ class View:
     """What a replica last heard of the controller.
 
     Attributes:
-        epoch: the leader epoch; -1 where it has heard nothing since it started.
-        leader: the leader.
+        epoch: the leader epoch; after a restart that of the time, of which it has yet to hear.
+        leader: the leader; -1 where it has heard nothing since it restarted.
         start: its log end when it became the leader.
         in_sync: how many members the in-sync set has that it knows as the leader.
         proposed: whom it has asked the controller to let in; -1 nobody.

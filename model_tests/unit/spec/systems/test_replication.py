@@ -18,7 +18,7 @@ from spec.versions import NEWEST
 
 COUNTS = {
     "two batches": (1889, 6075, 20),
-    "a broker loses records": (3429, 11434, 25),
+    "a broker loses records": (3476, 11535, 25),
     "three leader epochs": (6313, 21537, 23),
 }
 """States and edges of the whole instance, and the actions to its deepest state."""
