@@ -170,11 +170,14 @@ def simulate_command(
     traces: Annotated[int, typer.Option(min=1, help="How many traces.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="The first trace's seed; the others count up from it.")] = 0,
     steps: Annotated[int, typer.Option(min=1, help="Steps of one trace.")] = 200,
+    workload: Annotated[
+        str | None, typer.Option(help="Only one of `raw`, `producers`, `transactions`; without it they take turns.")
+    ] = None,
     master: Master = LOCAL,
     json_file: Json = None,
 ) -> None:
     """Make randomized traces of the reference on Spark; the same seed gives the same traces."""
-    arguments = {"traces": traces, "seed": seed, "out": out, "steps": steps, "master": master}
+    arguments = {"traces": traces, "seed": seed, "out": out, "steps": steps, "master": master, "workload": workload}
     _judge(lambda: _on_spark("model_tests.traces.simulate")(**arguments), json_file)
 
 

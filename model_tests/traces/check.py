@@ -1,4 +1,4 @@
-"""The trace check on Spark: every append step against the decision, and against the step before it."""
+"""The trace check on Spark: every step of logs and coordinators against its decision and the steps before it."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,12 +10,14 @@ import pyspark.sql.functions as F
 from pyspark.sql import DataFrame, Row
 
 from model_tests.reports import BadInput
-from model_tests.traces import links, trace_files, verdicts
+from model_tests.traces import coordinator_links, coordinator_verdicts, links, trace_files, verdicts
 from model_tests.traces.check_report import BranchCount, CheckReport, RuleCount, Violation
-from model_tests.traces.explain import explain_link, explain_step
+from model_tests.traces.coordinator_links import ID_LINK
+from model_tests.traces.explain import explain_coordinator, explain_link, explain_step
 from model_tests.traces.session import LOCAL, session
 from model_tests.traces.trace_files import REASON, Quarantined
 from spec.protocol.append import names
+from spec.protocol.coordinator_steps import DECISIONS
 from spec.rules import RULES, Circumstances, Rule
 from spec.versions import NEWEST, PROFILES, Profile
 
@@ -28,6 +30,7 @@ class _Survey:
     traces: int
     steps: int
     profiles: Mapping[str, Profile]
+    coordinated: Mapping[str, Profile]
     quarantined: tuple[Quarantined, ...]
 
 
@@ -51,7 +54,7 @@ def check(steps: DataFrame, path: str = "traces") -> CheckReport:
         raise BadInput(f"{path}: the trace files hold no step")
     good = trace_files.judgeable(steps)
     chains = trace_files.of_whole_traces(good) if survey.quarantined else good
-    judged = judge_steps(good, chains, survey.profiles).persist()  # few bytes a step; and no filter is pushed below
+    judged = judge_steps(good, chains, survey).persist()  # few bytes a step; and no filter is pushed below
     try:
         return _report(survey, good, judged, started)
     finally:
@@ -71,23 +74,37 @@ def _report(survey: _Survey, steps: DataFrame, judged: DataFrame, started: float
     )
 
 
-def judge_steps(steps: DataFrame, chains: DataFrame, profiles: Mapping[str, Profile]) -> DataFrame:
-    """Row verdicts on the append steps, and link verdicts on those steps whose traces are whole."""
-    linked = links.link_verdicts(chains)
-    return linked.union(verdicts.row_verdicts(steps.where(verdicts.APPEND), profiles)) if profiles else linked
+def judge_steps(steps: DataFrame, chains: DataFrame, survey: _Survey) -> DataFrame:
+    """Row verdicts on the steps of logs and of coordinators, and link verdicts on steps of traces that are whole."""
+    judged = links.link_verdicts(chains)
+    if survey.profiles:
+        judged = judged.union(verdicts.row_verdicts(steps.where(verdicts.APPEND), survey.profiles))
+    if survey.coordinated:
+        judged = judged.union(coordinator_verdicts.all_coordinator_verdicts(steps, survey.coordinated))
+        judged = judged.union(coordinator_links.id_link_verdicts(chains))
+    return judged
 
 
 def _survey(steps: DataFrame) -> _Survey:
     """What there is: how many traces and steps, of which profiles, and what must be set aside."""
-    groups = steps.groupBy(trace_files.is_judgeable().alias("fit"), F.expr(verdicts.APPEND).alias("append"), "profile")
-    rows = groups.count().collect()
-    present = {row["profile"] for row in rows if row["fit"] and row["append"]}
+    kinds = [
+        trace_files.is_judgeable().alias("fit"),
+        F.expr(verdicts.APPEND).alias("append"),
+        F.expr(coordinator_verdicts.IS_COORDINATORS).alias("coordinators"),
+    ]
+    rows = steps.groupBy(*kinds, "profile").count().collect()
     return _Survey(
         traces=steps.select("trace").distinct().count(),
         steps=sum(row["count"] for row in rows),
-        profiles={name: profile for name, profile in PROFILES.items() if name in present},
+        profiles=_present(rows, "append"),
+        coordinated=_present(rows, "coordinators"),
         quarantined=() if all(row["fit"] for row in rows) else tuple(_set_aside(steps)),
     )
+
+
+def _present(rows: Iterable[Row], kind: str) -> Mapping[str, Profile]:
+    present = {row["profile"] for row in rows if row["fit"] and row[kind]}
+    return {name: profile for name, profile in PROFILES.items() if name in present}
 
 
 def _set_aside(steps: DataFrame) -> Iterator[Quarantined]:
@@ -99,13 +116,13 @@ def _set_aside(steps: DataFrame) -> Iterator[Quarantined]:
 
 
 def _counted(judged: DataFrame) -> list[Row]:
-    return judged.groupBy("kind", "profile", "branch", "judged", "violated").count().collect()
+    return judged.groupBy("kind", "profile", "transaction_version", "branch", "judged", "violated").count().collect()
 
 
 def _rule_counts(counts: Iterable[Row]) -> Iterator[RuleCount]:
     judged, violated, known = Counter[Rule](), Counter[Rule](), Counter[Rule]()
     for row in counts:
-        circumstances = circumstances_of(PROFILES[row["profile"]])
+        circumstances = circumstances_of(PROFILES[row["profile"]].under(row["transaction_version"]))
         for rule in verdicts.rules_in(row["judged"]):
             judged[rule] += row["count"]
         for rule in verdicts.rules_in(row["violated"]):
@@ -123,11 +140,14 @@ def circumstances_of(profile: Profile) -> Circumstances:
 
 
 def _branch_counts(counts: Iterable[Row]) -> Iterator[BranchCount]:
-    hits = Counter[int]()
+    hits = Counter[tuple[str, int]]()
     for row in counts:
-        if row["kind"] == verdicts.ROW:
-            hits[row["branch"]] += row["count"]
-    return (BranchCount("append", name, hits[number]) for number, name in enumerate(names(NEWEST)))
+        hits[row["kind"], row["branch"]] += row["count"]
+    yield from (BranchCount("append", name, hits[verdicts.ROW, at]) for at, name in enumerate(names(NEWEST)))
+    met = {kind for kind, _ in hits}
+    for api in (api for api in DECISIONS if api in met):
+        branches = enumerate(coordinator_verdicts.branch_names(api))
+        yield from (BranchCount(api, name, hits[api, at]) for at, name in branches)
 
 
 def _explained(steps: DataFrame, judged: DataFrame) -> Iterator[Violation]:
@@ -137,17 +157,36 @@ def _explained(steps: DataFrame, judged: DataFrame) -> Iterator[Violation]:
     places = bad.select("kind", "violated", F.struct("trace", "step").alias("first"))
     some = places.orderBy("first").limit(LISTED)
     rows = firsts.union(some).distinct().orderBy("first", "kind").collect()
-    at_row = _rows_at(steps, [row["first"] for row in rows if row["kind"] == verdicts.ROW])
-    in_traces = F.col("trace").isin([row["first"]["trace"] for row in rows if row["kind"] == verdicts.LINK])
-    chained = links.with_previous(steps.where(in_traces))
-    at_link = _rows_at(chained, [row["first"] for row in rows if row["kind"] == verdicts.LINK])
+    places_of = {kind: [row["first"] for row in rows if row["kind"] in kinds] for kind, kinds in _TABLES.items()}
+    at_row = _rows_at(steps, places_of["steps"])
+    at_link = _rows_at(links.with_previous(_traces_of(steps, places_of["links"])), places_of["links"])
+    of_ids = _traces_of(steps, places_of["id links"])
+    at_id_link = _rows_at(coordinator_links.with_previous(of_ids), places_of["id links"])
     for row in rows:
         for rule in verdicts.rules_in(row["violated"]):
-            if row["kind"] == verdicts.ROW:
-                yield explain_step(at_row[row["first"]].asDict(), rule)
-            else:
-                link = next(link for link in links.LINKS if link.rule is rule)
-                yield explain_link(at_link[row["first"]].asDict(), link)
+            match row["kind"]:
+                case verdicts.ROW:
+                    yield explain_step(at_row[row["first"]].asDict(), rule)
+                case verdicts.LINK:
+                    link = next(link for link in links.LINKS if link.rule is rule)
+                    yield explain_link(at_link[row["first"]].asDict(), link)
+                case coordinator_links.ID_LINK:
+                    id_link = next(link for link in coordinator_links.ID_LINKS if link.rule is rule)
+                    yield explain_link(at_id_link[row["first"]].asDict(), id_link)
+                case _:
+                    yield explain_coordinator(at_row[row["first"]].asDict(), rule)
+
+
+_TABLES: Final = {
+    "steps": (verdicts.ROW, *DECISIONS),
+    "links": (verdicts.LINK,),
+    "id links": (ID_LINK,),
+}
+"""The kinds of verdicts on steps alone, and on steps with what came before them."""
+
+
+def _traces_of(steps: DataFrame, places: list[Row]) -> DataFrame:
+    return steps.where(F.col("trace").isin([place["trace"] for place in places]))
 
 
 def _rows_at(steps: DataFrame, places: list[Row]) -> dict[Row, Row]:

@@ -4,34 +4,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from model_tests.traces.schema import Row, columns_of, step_of
-from model_tests.traces.verdicts import judged
+from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
+from model_tests.traces.corrupt_coordinators import OF_COORDINATORS
+from model_tests.traces.corruption import Corruption
+from model_tests.traces.schema import Row, columns_of, coordinator_step_of, step_of
+from model_tests.traces.verdicts import REFUSED, judged
 from spec import rules
 from spec.protocol.append import names
+from spec.protocol.judge import Check
+from spec.protocol.judge_coordinator import judge as judge_coordinator
 from spec.protocol.records import ProducerEntry
-from spec.rules import Rule
 from spec.versions import PROFILES
 from spec.vocabulary import ErrorCode, Origin
 
 _STATE: Final = columns_of(("", ProducerEntry))
 _BEFORE_AND_AFTER: Final = [(f"before_{name}", f"after_{name}") for name in _STATE]
-
-
-@dataclass(frozen=True, slots=True)
-class Corruption:
-    """One way to make a step false.
-
-    Attributes:
-        fits: whether a true step with this deciding branch can be made false this way.
-        change: the columns that the false step has instead.
-        drops: the step is left out, and the next one on its key is the false one.
-    """
-
-    name: str
-    rule: Rule
-    fits: Callable[[Row, str], bool]
-    change: Callable[[Row], dict[str, Any]]
-    drops: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +35,7 @@ def corrupted(corruption: Corruption, traces: Iterable[Sequence[Row]], number: i
     """The first of the traces that fits, made false and numbered anew."""
     for rows in traces:
         for row in rows:
-            if row["origin"] >= 0 and _fits(corruption, row):
+            if _fits(corruption, row):
                 changed = [_renumbered(other, number, corruption, row) for other in rows]
                 if not corruption.drops:
                     return Corrupted(corruption, changed, number, row["step"])
@@ -60,10 +47,25 @@ def corrupted(corruption: Corruption, traces: Iterable[Sequence[Row]], number: i
 
 
 def _fits(corruption: Corruption, row: Row) -> bool:
-    profile = PROFILES[row["profile"]]
-    expected, checks = judged(step_of(row.__getitem__), profile)
+    found = _judged(row)
+    if found is None:
+        return False
+    branch, checks = found
     about = any(check.rule is corruption.rule and check.at_stake and check.holds for check in checks)
-    return about and corruption.fits(row, names(profile)[expected.branch])
+    return about and corruption.fits(row, branch)
+
+
+def _judged(row: Row) -> tuple[str, Iterable[Check]] | None:
+    """Name of the deciding branch, and what the step is held against; None where it is held against nothing."""
+    profile = PROFILES[row["profile"]]
+    if row["origin"] >= 0:
+        expected, checks = judged(step_of(row.__getitem__), profile, row[REFUSED])
+        return names(profile)[expected.branch], checks
+    if is_coordinators(row):
+        as_run = as_recorded(profile, row["transaction_version"])
+        outcome, checks = judge_coordinator(row["api"], coordinator_step_of(row.__getitem__), as_run)
+        return outcome.names[outcome.branch], checks
+    return None
 
 
 def _renumbered(row: Row, number: int, corruption: Corruption, false: Row) -> dict[str, Any]:
@@ -134,4 +136,5 @@ CORRUPTIONS: Final = (
     Corruption("a malformed batch is appended", rules.SEQ_WELL_FORMED, _is_malformed, _accepted),
     Corruption("a stale epoch is appended", rules.FENCE_STALE_EPOCH, _branch("stale_epoch"), _accepted),
     Corruption("an accepted batch lowers the epoch", rules.FENCE_EPOCH_MONOTONE, _when_appended, _with_epoch(-1)),
+    *OF_COORDINATORS,
 )

@@ -4,12 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from model_tests.traces.check_report import Violation
+from model_tests.traces.coordinator_links import IdLink
+from model_tests.traces.coordinator_verdicts import as_recorded
 from model_tests.traces.links import Link
 from model_tests.traces.lower import Sheet, columns_read
-from model_tests.traces.schema import BY_NAME, step_of
+from model_tests.traces.schema import BY_NAME, OF_ID, coordinator_step_of, step_of
 from spec.algebra import Term
 from spec.protocol.append import Append, guards, names
+from spec.protocol.coordinator_steps import DECISIONS, Outcome
 from spec.protocol.judge import judge
+from spec.protocol.judge_coordinator import judge as judge_coordinator
 from spec.protocol.records import flatten
 from spec.rules import Rule
 from spec.versions import PROFILES, Profile
@@ -35,7 +39,49 @@ def explain_step(row: Mapping[str, Any], rule: Rule) -> Violation:
     )
 
 
-def explain_link(row: Mapping[str, Any], link: Link) -> Violation:
+def explain_coordinator(row: Mapping[str, Any], rule: Rule) -> Violation:
+    """The violation of a row rule in one step of a transaction coordinator."""
+    profile = as_recorded(PROFILES[row["profile"]], row["transaction_version"])
+    expected, _ = judge_coordinator(row["api"], coordinator_step_of(row.__getitem__), profile)
+    allowed = _allowed(expected)
+    wrong = [name for name, value in allowed.items() if row[name] != value]
+    read = _columns_of_coordinators_guard(row, expected, profile)
+    read |= {name.replace("after_", "before_") for name in wrong if name.startswith("after_")}
+    return Violation(
+        trace=row["trace"],
+        step=row["step"],
+        rule=rule.id,
+        guard=expected.names[expected.branch],
+        values={name: row[name] for name in BY_NAME if name in read - allowed.keys()},
+        got={name: _said(name, row[name]) for name in wrong},
+        allowed={name: _said(name, allowed[name]) for name in wrong},
+        replay=replay_command(row),
+    )
+
+
+def _allowed(expected: Outcome) -> dict[str, Any]:
+    """Answer and state after, by the names of their columns."""
+    known = bool(expected.entry.known)
+    after = {f"after_{column}": getattr(expected.entry, name) for name, column in OF_ID.items()}
+    unknown = {name: BY_NAME[name].absent for name in after}
+    return {
+        "error": expected.error,
+        "reply_producer_id": expected.answered.producer_id,
+        "reply_epoch": expected.answered.producer_epoch,
+        **(after if known else unknown),
+    }
+
+
+def _columns_of_coordinators_guard(row: Mapping[str, Any], expected: Outcome, profile: Profile) -> set[str]:
+    """What the deciding guard reads; where all are passed, the state that the step found."""
+    if not expected.branch:
+        return {"before_txn_state", "before_txn_pending", "before_txn_partitions"}
+    step = coordinator_step_of(Sheet().column)
+    checks = DECISIONS[row["api"]](step, profile).checks
+    return set(columns_read(checks[expected.branch - 1].applies)) | {"before_txn_state"}
+
+
+def explain_link(row: Mapping[str, Any], link: Link | IdLink) -> Violation:
     """The violation of a link rule between one step and what came before it on its key."""
     return Violation(
         trace=row["trace"],

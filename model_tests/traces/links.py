@@ -114,7 +114,7 @@ def with_previous(steps: DataFrame) -> DataFrame:
     """The steps on a key, with the columns of what came before each on its key; where nothing did, absent."""
     on_key = Window.partitionBy(*KEY).orderBy("step")
     earlier = on_key.rowsBetween(Window.unboundedPreceding, -1)
-    on_keys = steps.where("producer_id >= 0 and topic != ''").select(*NEEDED)
+    on_keys = steps.where("producer_id >= 0 and topic != '' and after_log_end >= 0").select(*NEEDED)
     appends = on_keys.withColumn(_FAULTS, F.sum(F.when(F.expr(APPEND), 0).otherwise(1)).over(on_key))
     accepted = F.expr("appended and not control")
     found = {

@@ -20,8 +20,8 @@ from spec.evidence import Layer
 from spec.rules import BROUGHT, RULES, Rule
 from spec.versions import PROFILES
 
-TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 600, Effort.DEFAULT: 900, Effort.DEEP: 30_000}
-"""Traces of `simulate.STEPS` steps each; a multiple of the workloads times the profiles."""
+TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 540, Effort.DEFAULT: 945, Effort.DEEP: 30_240}
+"""Traces of `simulate.STEPS` steps each; a multiple of the workloads times the profiles times transaction versions."""
 
 SOLVED: Final[Mapping[Effort, int]] = {Effort.QUICK: 300, Effort.DEFAULT: 1_000, Effort.DEEP: 100_000}
 """Random steps that are put to the solver, over integers and over bit-vectors."""
@@ -91,7 +91,8 @@ def _controls(directory: Path) -> Iterator[Control]:
 
 def false_traces() -> list[Corrupted]:
     """A false trace for each corruption, made of the first true traces."""
-    true: list[list[Row]] = [simulate.trace_of(seed) for seed in range(2 * len(PROFILES))]
+    turns = len(simulate.WORKLOADS) * len(PROFILES)
+    true: list[list[Row]] = [simulate.trace_of(seed) for seed in range(turns)]
     return [corrupted(corruption, true, FALSE + number) for number, corruption in enumerate(CORRUPTIONS)]
 
 

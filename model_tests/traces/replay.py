@@ -9,13 +9,15 @@ from rich.table import Table
 
 from model_tests.reports import HOLDS, VIOLATED, BadInput
 from model_tests.traces.check_report import Violation
-from model_tests.traces.explain import explain_step
-from model_tests.traces.schema import Row, step_of
+from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
+from model_tests.traces.explain import explain_coordinator, explain_step
+from model_tests.traces.schema import Row, coordinator_step_of, step_of
 from model_tests.traces.simulate import STEPS, profile_of, trace_of, workload_of
-from model_tests.traces.verdicts import judged
+from model_tests.traces.verdicts import REFUSED, judged
 from spec.protocol.append import names
+from spec.protocol.judge_coordinator import judge as judge_coordinator
 from spec.versions import PROFILES
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import ErrorCode, TransactionState
 
 AROUND: Final = 8
 """Steps shown before and after the one that is asked for."""
@@ -29,6 +31,7 @@ class ReplayReport:
     rows: tuple[Row, ...]
     step: int | None
     appends: int
+    coordinated: int
     violations: tuple[Violation, ...]
 
     @property
@@ -44,6 +47,7 @@ class ReplayReport:
             "workload": workload_of(self.seed),
             "steps": len(self.rows),
             "appends": self.appends,
+            "coordinated": self.coordinated,
             "violations": [str(violation) for violation in self.violations],
             "rows": [dict(row) for row in self.shown],
         }
@@ -63,7 +67,8 @@ class ReplayReport:
             table.add_row(f"{mark}{row['step']}", row["node"], row["client"], row["api"], *_columns(row))
         console.print(table)
         told = f"seed {self.seed}: {workload_of(self.seed)} on {profile_of(self.seed)}, {len(self.rows)} steps"
-        console.print(f"{told}, {self.appends} appends judged, {len(self.violations)} violations", highlight=False)
+        counted = f"{self.appends} appends and {self.coordinated} steps of coordinators judged"
+        console.print(f"{told}, {counted}, {len(self.violations)} violations", highlight=False)
         for violation in self.violations:
             console.print(str(violation), markup=False, highlight=False)
 
@@ -83,19 +88,31 @@ def run(seed: int, step: int | None = None, steps: int = STEPS) -> ReplayReport:
     if step is not None and step >= len(rows):
         raise BadInput(f"trace {seed} has {len(rows)} steps, and none numbered {step}")
     appends = [row for row in rows if row["origin"] >= 0]
-    return ReplayReport(seed, rows, step, len(appends), tuple(v for row in appends for v in _violations(row)))
+    coordinated = [row for row in rows if is_coordinators(row)]
+    violations = [v for row in appends for v in _violations(row)]
+    violations += [v for row in coordinated for v in _violations_of_coordinator(row)]
+    return ReplayReport(seed, rows, step, len(appends), len(coordinated), tuple(violations))
 
 
 def _violations(row: Row) -> Iterator[Violation]:
-    _, checks = judged(step_of(row.__getitem__), PROFILES[row["profile"]])
+    _, checks = judged(step_of(row.__getitem__), PROFILES[row["profile"]], row[REFUSED])
     broken = dict.fromkeys(check.rule for check in checks if check.at_stake and not check.holds)
     yield from (explain_step(row, rule) for rule in broken)
 
 
+def _violations_of_coordinator(row: Row) -> Iterator[Violation]:
+    profile = as_recorded(PROFILES[row["profile"]], row["transaction_version"])
+    _, checks = judge_coordinator(row["api"], coordinator_step_of(row.__getitem__), profile)
+    broken = dict.fromkeys(check.rule for check in checks if check.at_stake and not check.holds)
+    yield from (explain_coordinator(row, rule) for rule in broken)
+
+
 def _columns(row: Row) -> tuple[str, str, str]:
+    if row["transactional_id"] and row["origin"] < 0:
+        return _asked_of_coordinator(row), _error(row), _transaction(row)
     if row["origin"] < 0:
         return "", _error(row), _entry(row)
-    expected, _ = judged(step_of(row.__getitem__), PROFILES[row["profile"]])
+    expected, _ = judged(step_of(row.__getitem__), PROFILES[row["profile"]], row[REFUSED])
     branch = names(PROFILES[row["profile"]])[expected.branch]
     return _asked(row), f"{_error(row)} ({branch})", _entry(row)
 
@@ -105,6 +122,24 @@ def _asked(row: Row) -> str:
     last = row["base_sequence"] + row["last_offset_delta"]
     identity = f"{row['producer_id']}/{row['producer_epoch']}"
     return f"p{row['partition']} {kind} {identity} seq {row['base_sequence']}..{last}"
+
+
+def _asked_of_coordinator(row: Row) -> str:
+    outcome = (" commit" if row["committed"] else " abort") if row["api"] == "EndTxn" else ""
+    partition = f" {row['topic']}-{row['partition']}" if row["topic"] else ""
+    identity = f" {row['producer_id']}/{row['producer_epoch']}" if row["producer_id"] >= 0 else ""
+    return f"{row['transactional_id']}{identity}{partition}{outcome}"
+
+
+def _transaction(row: Row) -> str:
+    if row["after_txn_state"] < 0:
+        return "unknown"
+    pending = f" -> {_state(row['after_txn_pending'])}" if row["after_txn_pending"] >= 0 else ""
+    return f"{row['after_txn_producer_id']}/{row['after_txn_epoch']} {_state(row['after_txn_state'])}{pending}"
+
+
+def _state(number: int) -> str:
+    return TransactionState(number).name
 
 
 def _error(row: Row) -> str:

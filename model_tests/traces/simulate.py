@@ -17,8 +17,8 @@ from reference.simulate import simulate
 from spec.versions import PROFILES
 
 STEPS: Final = 200
-RAW_EVERY: Final = 2
-"""One trace in so many asks anything of a partition; the others are idempotent producers over a network."""
+WORKLOADS: Final = ("raw", "producers", "transactions")
+"""The workloads, which take turns: anything at one partition, idempotent producers, transactional producers."""
 
 _BATCH: Final = 20
 """Traces in one Arrow batch."""
@@ -48,21 +48,51 @@ class SimulationReport:
         console.print(f"eos check {self.out}", markup=False, highlight=False)
 
 
-def run(traces: int, seed: int, out: Path, steps: int = STEPS, master: str = LOCAL) -> SimulationReport:
-    """Make traces from the seeds `seed`, `seed + 1`, ... and write them as Parquet; what lies there is replaced."""
+def run(
+    traces: int, seed: int, out: Path, steps: int = STEPS, master: str = LOCAL, workload: str | None = None
+) -> SimulationReport:
+    """Make traces from the seeds `seed`, `seed + 1`, ... and write them as Parquet; what lies there is replaced.
+
+    Args:
+        traces: how many.
+        seed: the first; of a given workload, the first that chooses it.
+        out: directory for them.
+        steps: length of each.
+        master: of Spark.
+        workload: only traces of this workload; all take turns without it.
+
+    Raises:
+        BadInput: there is no such workload, or a file where the traces are to go.
+    """
     started = perf_counter()
     if out.exists() and not out.is_dir():
         raise BadInput(f"{out} is a file: the traces need a directory of their own")
+    seeds = seeds_of(traces, seed, workload)
     spark = session(master)
-    simulated(spark, traces, seed, steps).write.mode("overwrite").parquet(str(out))
+    simulated(spark, seeds, steps).write.mode("overwrite").parquet(str(out))
     written = spark.read.parquet(str(out)).count()
     return SimulationReport(traces, written, perf_counter() - started, str(out))
 
 
-def simulated(spark: SparkSession, traces: int, seed: int, steps: int) -> DataFrame:
+def seeds_of(traces: int, seed: int, workload: str | None = None) -> range:
+    """So many seeds from `seed` on, of one workload or of all.
+
+    Raises:
+        BadInput: there is no such workload.
+    """
+    if workload is None:
+        return range(seed, seed + traces)
+    if workload not in WORKLOADS:
+        raise BadInput(f"there is no workload {workload!r}; there are {', '.join(WORKLOADS)}")
+    turns = len(WORKLOADS)
+    first = seed + (WORKLOADS.index(workload) - seed) % turns
+    return range(first, first + traces * turns, turns)
+
+
+def simulated(spark: SparkSession, chosen: range, steps: int) -> DataFrame:
     """The steps of the traces of these seeds, in as many partitions as there are cores for."""
-    slices = min(traces, spark.sparkContext.defaultParallelism * 2)
-    seeds = spark.range(seed, seed + traces, numPartitions=slices)
+    slices = min(len(chosen), spark.sparkContext.defaultParallelism * 2)
+    seeds = spark.range(chosen.start, chosen.stop, chosen.step, numPartitions=slices)
 
     def of_seeds(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _simulated(batches, steps)
@@ -71,18 +101,27 @@ def simulated(spark: SparkSession, traces: int, seed: int, steps: int) -> DataFr
 
 
 def trace_of(seed: int, steps: int = STEPS) -> list[Row]:
-    """The trace of a seed, with the workload and the profile that the seed chooses."""
-    return list(simulate(seed, PROFILES[profile_of(seed)], steps, workload=workload_of(seed)))
+    """The trace of a seed, with the workload, the profile and the transaction version that the seed chooses."""
+    profile = PROFILES[profile_of(seed)].under(version_of(seed))
+    return list(simulate(seed, profile, steps, workload=workload_of(seed)))
 
 
 def profile_of(seed: int) -> str:
     """The profile of a seed's trace: all take turns."""
-    return list(PROFILES)[seed // RAW_EVERY % len(PROFILES)]
+    return list(PROFILES)[seed // len(WORKLOADS) % len(PROFILES)]
+
+
+def version_of(seed: int) -> int:
+    """The transaction version of a seed's trace: among transactions, those that its profile has take turns."""
+    newest = PROFILES[profile_of(seed)].transaction_version
+    if workload_of(seed) != "transactions":
+        return newest
+    return newest - seed // (len(WORKLOADS) * len(PROFILES)) % (newest + 1)
 
 
 def workload_of(seed: int) -> str:
     """The workload of a seed's trace."""
-    return "raw" if seed % RAW_EVERY == 0 else "producers"
+    return WORKLOADS[seed % len(WORKLOADS)]
 
 
 def _simulated(batches: Iterable[pa.RecordBatch], steps: int) -> Iterator[pa.RecordBatch]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
-from operator import and_
+from operator import and_, or_
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from model_tests.reports import BadInput
-from model_tests.traces import links, verdicts
+from model_tests.traces import coordinator_verdicts, links, verdicts
 from model_tests.traces.schema import BY_NAME, spark_schema
 from reference.trace import SCHEMA_VERSION, Kind
 from spec.versions import PROFILES
@@ -26,6 +26,7 @@ PARQUET: Final = (".parquet",)
 REASON: Final = "reason"
 _CORRUPT: Final = "_corrupt_record"
 _NEEDED: Final = tuple(dict.fromkeys(("trace", "step", "schema", "api", *verdicts.NEEDED, *links.NEEDED)))
+_NEEDED_OF_COORDINATORS: Final = tuple(name for name in coordinator_verdicts.NEEDED if name not in _NEEDED)
 _WIDEST: Final = 2**62
 """Beyond this an integer could overflow where a decision adds to it; no offset of a log is that large."""
 
@@ -76,7 +77,8 @@ def judgeable(steps: DataFrame) -> DataFrame:
 def is_judgeable() -> Column:
     """Whether a step can be judged: never null."""
     present = reduce(and_, (F.col(name).isNotNull() for name in _NEEDED))
-    return present & (F.col("schema") <= SCHEMA_VERSION) & F.col("profile").isin(*PROFILES) & ~_is_too_wide()
+    known = (F.col("schema") <= SCHEMA_VERSION) & F.col("profile").isin(*PROFILES)
+    return present & ~_lacks_of_coordinators() & known & ~_is_too_wide()
 
 
 def of_whole_traces(steps: DataFrame) -> DataFrame:
@@ -89,6 +91,8 @@ def _reasons() -> Iterator[Column]:
     yield F.when(F.col(_CORRUPT).isNotNull(), "not a JSON object with the columns of a step")
     for name in _NEEDED:
         yield F.when(F.col(name).isNull(), f"{name} is null")
+    for name in _NEEDED_OF_COORDINATORS:
+        yield F.when(F.expr(coordinator_verdicts.IS_COORDINATORS) & F.col(name).isNull(), f"{name} is null")
     newer = F.col("schema") > SCHEMA_VERSION
     yield F.when(newer, f"a newer schema than {SCHEMA_VERSION}, which this version reads")
     unknown = ~F.col("profile").isin(*PROFILES)
@@ -96,8 +100,13 @@ def _reasons() -> Iterator[Column]:
     yield F.when(_is_too_wide(), "an integer beyond 2^62, which no log has")
 
 
+def _lacks_of_coordinators() -> Column:
+    absent = reduce(or_, (F.col(name).isNull() for name in _NEEDED_OF_COORDINATORS))
+    return F.expr(coordinator_verdicts.IS_COORDINATORS) & absent
+
+
 def _is_too_wide() -> Column:
-    integers = [F.col(name) for name in _NEEDED if BY_NAME[name].kind is Kind.INTEGER]
+    integers = [F.col(name) for name in (*_NEEDED, *_NEEDED_OF_COORDINATORS) if BY_NAME[name].kind is Kind.INTEGER]
     return (F.greatest(*integers) > _WIDEST) | (F.least(*integers) < -_WIDEST)
 
 

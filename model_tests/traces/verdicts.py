@@ -26,7 +26,7 @@ from spec.vocabulary import ErrorCode
 
 BITS: Final[Mapping[Rule, int]] = {rule: 1 << position for position, rule in enumerate(RULES.values())}
 
-KEPT: Final = ("trace", "step", "profile")
+KEPT: Final = ("trace", "step", "profile", "transaction_version")
 """Columns that every verdict carries on."""
 
 ROW: Final = "row"
@@ -37,6 +37,9 @@ NEEDED: Final = tuple(dict.fromkeys((*KEPT, *columns_of(*STEP_PARTS))))
 
 BEFORE_THE_LOG: Final = (*ONLY_BEFORE_THE_LOG, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS)
 """Errors with which a broker refuses a request without asking its log."""
+
+REFUSED: Final = "verification_refused"
+"""The column that says of an append that the coordinator of its transaction did not agree to it."""
 
 APPEND: Final = "origin >= 0"
 """Steps that asked the log to append; of all others the origin is absent."""
@@ -55,7 +58,7 @@ def row_verdicts(appends: DataFrame, profiles: Mapping[str, Profile]) -> DataFra
     sheet, behaviours = Sheet(), dict(by_behaviour(profiles))
     verdicts = []
     for profile in behaviours:
-        expected, checks = judged(step_of(sheet.column), profile)
+        expected, checks = judged(step_of(sheet.column), profile, sheet.column(REFUSED))
         verdicts.append(verdict_columns(expected.branch, checks, sheet, ROW))
     return evaluate(appends, KEPT, Merge(sheet, tuple(behaviours.values())).results(verdicts))
 
@@ -68,10 +71,16 @@ def by_behaviour(profiles: Mapping[str, Profile]) -> Iterator[tuple[Profile, lis
     return iter(behaviours.items())
 
 
-def judged(step: Step, profile: Profile) -> tuple[Append, tuple[Check, ...]]:
-    """The decision and its checks; of a request that was refused before the log, only that nothing changed."""
+def judged(step: Step, profile: Profile, refused: Term = False) -> tuple[Append, tuple[Check, ...]]:
+    """The decision and its checks; of a request that was refused before the log, only that nothing changed.
+
+    Args:
+        step: the append.
+        profile: of its node.
+        refused: whether the coordinator of its transaction did not agree to it.
+    """
     expected, checks = judge(step, profile)
-    reached = negate(any_of(*(step.reply.error == error.value for error in BEFORE_THE_LOG)))
+    reached = negate(any_of(refused, *(step.reply.error == error.value for error in BEFORE_THE_LOG)))
     pure = rules.SEQ_REFUSAL_IS_PURE
     return expected, tuple(
         check if check.rule is pure else replace(check, at_stake=all_of(reached, check.at_stake)) for check in checks

@@ -58,7 +58,7 @@ def _responsible(step: CoordinatorStep, expected: Outcome) -> dict[Rule, Term]:
     """For each rule, whether it is the one that answers for this step; none does where no coordinator was asked."""
     accepted = len(expected.checks) + 1
     should = choose(expected.branch == PASSED, accepted, expected.branch)
-    did = _branch_seen(step, expected, accepted)
+    did = choose(step.error == expected.error, should, _branch_seen(step, expected, accepted))
     first = choose(did < should, did, should)
     reached = negate(is_one_of(step.error, ELSEWHERE))
     by_rule: dict[Rule, list[Term]] = {rules.TXN_LEGAL_TRANSITION: [first == accepted]}

@@ -19,4 +19,4 @@ def written(rows: Sequence[dict[str, Any]], directory: Path) -> Path:
 @pytest.fixture
 def true_rows() -> list[dict[str, Any]]:
     """A trace of idempotent producers on the newest release."""
-    return [dict(row) for row in simulate.trace_of(27, steps=120)]
+    return [dict(row) for row in simulate.trace_of(40, steps=120)]

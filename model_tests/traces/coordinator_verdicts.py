@@ -1,0 +1,84 @@
+"""Row rules of transaction coordinators on Spark: each step against its decision, compiled once per behaviour."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache, reduce
+from typing import Final
+
+from pyspark.sql import DataFrame
+
+from model_tests.traces.lower import Sheet, evaluate
+from model_tests.traces.merge import Merge
+from model_tests.traces.schema import OF_ID, Row, coordinator_step_of
+from model_tests.traces.verdicts import KEPT, by_behaviour, verdict_columns
+from spec import rules
+from spec.algebra import Term
+from spec.evidence import Layer, evidences
+from spec.protocol.coordinator_steps import DECISIONS
+from spec.protocol.judge_coordinator import judge
+from spec.versions import NEWEST, Profile
+
+IS_COORDINATORS: Final = f"coalesce(transactional_id, '?') != '' and api in ({', '.join(map(repr, DECISIONS))})"
+"""Steps of transaction coordinators; an InitProducerId without transactional id is answered by any broker."""
+
+NEEDED: Final = (
+    "time_ms",
+    "transactional_id",
+    "node",
+    "api_version",
+    "producer_id",
+    "producer_epoch",
+    "expected_producer_id",
+    "expected_epoch",
+    "timeout_ms",
+    "committed",
+    "error",
+    "reply_producer_id",
+    "reply_epoch",
+    *(f"{moment}_{name}" for moment in ("before", "after") for name in OF_ID.values()),
+    *(f"{moment}_{name}" for moment in ("before", "after") for name in ("txn_partitions", "partition_registered")),
+)
+"""Columns without which a coordinator's step cannot be judged."""
+
+
+@evidences(rules.IDS_IDENTITY_NEVER_REPEATS, Layer.TRACE)
+@evidences(rules.FENCE_STALE_EPOCH, Layer.TRACE)
+@evidences(rules.FENCE_EPOCH_EXHAUSTION, Layer.TRACE)
+@evidences(rules.FENCE_ZOMBIE_CANNOT_COMMIT, Layer.TRACE)
+@evidences(rules.TXN_LEGAL_TRANSITION, Layer.TRACE)
+@evidences(rules.TXN_ONE_OUTCOME, Layer.TRACE)
+@evidences(rules.TXN_REGISTERED_BEFORE_DATA, Layer.TRACE)
+@evidences(rules.TXN_TIMEOUT, Layer.TRACE)
+@evidences(rules.TXN_FAILOVER, Layer.TRACE)
+@evidences(rules.TXN_EXPIRY, Layer.TRACE)
+def coordinator_verdicts(steps: DataFrame, api: str, profiles: Mapping[str, Profile]) -> DataFrame:
+    """Verdicts on the steps of one kind, each under the profile and the transaction version that it names."""
+    sheet, behaviours = Sheet(), dict(by_behaviour(profiles))
+    step, version = coordinator_step_of(sheet.column), sheet.column("transaction_version")
+    verdicts = []
+    for profile in behaviours:
+        expected, checks = judge(api, step, as_recorded(profile, version))
+        verdicts.append(verdict_columns(expected.branch, checks, sheet, api))
+    of_api = steps.where(f"api = '{api}' and {IS_COORDINATORS}")
+    return evaluate(of_api, KEPT, Merge(sheet, tuple(behaviours.values())).results(verdicts))
+
+
+def all_coordinator_verdicts(steps: DataFrame, profiles: Mapping[str, Profile]) -> DataFrame:
+    """Verdicts on the steps of every kind."""
+    return reduce(DataFrame.union, (coordinator_verdicts(steps, api, profiles) for api in DECISIONS))
+
+
+def as_recorded(profile: Profile, transaction_version: Term) -> Profile:
+    """The release under the transaction version that a step says, which may be a column."""
+    return replace(profile, transaction_version=transaction_version)
+
+
+def is_coordinators(row: Row) -> bool:
+    """Whether a step is one of a transaction coordinator."""
+    return bool(row["transactional_id"]) and row["api"] in DECISIONS
+
+
+@cache
+def branch_names(api: str) -> tuple[str, ...]:
+    """Name of every branch of the decision about steps of this kind; releases differ in what applies, not in these."""
+    return DECISIONS[api](coordinator_step_of(Sheet().column), NEWEST).names
