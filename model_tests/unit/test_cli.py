@@ -133,8 +133,18 @@ def test_bad_input_is_one_line(provide: Callable[[Callable[..., Report]], None])
         ),
         (["check", "t", "--master", "local[1]"], (("t",), {"master": "local[1]"})),
         (
-            ["simulate", "--traces", "5", "--seed", "9", "--out", "d"],
-            ((), {"traces": 5, "seed": 9, "out": Path("d"), "steps": 200, "master": "local[*]"}),
+            ["simulate", "--traces", "5", "--seed", "9", "--out", "d", "--workload", "raw"],
+            (
+                (),
+                {
+                    "traces": 5,
+                    "seed": 9,
+                    "out": Path("d"),
+                    "steps": 200,
+                    "master": "local[*]",
+                    "workload": "raw",
+                },
+            ),
         ),
     ],
     ids=["audit", "conform", "check", "simulate"],

@@ -3,6 +3,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from model_tests.reports import BadInput
 from model_tests.traces import simulate
 from model_tests.traces.corrupt import CORRUPTIONS
 from model_tests.traces.part import JUDGED
@@ -28,6 +29,27 @@ def test_the_seeds_of_one_turn_reach_every_profile_with_every_workload() -> None
     turn = range(100, 100 + len(simulate.WORKLOADS) * len(PROFILES))
 
     assert len(turn) == len({(simulate.profile_of(seed), simulate.workload_of(seed)) for seed in turn})
+
+
+def test_the_transaction_versions_of_a_release_take_turns() -> None:
+    """The newest release is simulated under each version, an old one under none but its own."""
+    turns = range(3 * len(simulate.WORKLOADS) * len(PROFILES))
+    transactions = [seed for seed in turns if simulate.workload_of(seed) == "transactions"]
+
+    versions = {(simulate.profile_of(seed), simulate.version_of(seed)) for seed in transactions}
+
+    assert {0, 1, 2} == {version for profile, version in versions if profile == "4.3"}
+    assert {0} == {version for profile, version in versions if profile == "3.9.0"}
+
+
+def test_seeds_of_one_workload() -> None:
+    """From the first seed on, those that choose it; a workload that there is not is one clear line."""
+    seeds = simulate.seeds_of(4, 100, "transactions")
+
+    assert [101, 104, 107, 110] == list(seeds)
+    assert {"transactions"} == {simulate.workload_of(seed) for seed in seeds}
+    with pytest.raises(BadInput, match="raw, producers, transactions"):
+        simulate.seeds_of(1, 0, "consumers")
 
 
 def test_every_rule_of_the_part_has_a_false_trace() -> None:
