@@ -121,6 +121,16 @@ def test_a_few_seeds_meet_what_can_happen_to_an_id() -> None:
     assert rotated
 
 
+def test_a_batch_that_its_coordinator_refuses_leaves_the_log_alone() -> None:
+    """Rows of verified batches say with what guard they came, or that the log was not asked."""
+    produced = [row for seed in range(12) for row in transactions(seed) if row["api"] == "Produce"]
+
+    refused = [row for row in produced if row["verification_refused"]]
+    assert refused
+    assert any(row["verification_guarded"] and row["appended"] for row in produced)
+    assert [] == [row for row in refused if row["appended"] or row["before_log_end"] != row["after_log_end"]]
+
+
 def test_without_faults_transactions_come_to_their_ends() -> None:
     """Where nothing fails, commits and aborts are completed, and no coordinator changes."""
     rows = simulate(3, steps=300, workload="transactions", faults=NO_FAULTS)
