@@ -25,7 +25,7 @@ MACHINE_RUNS: Final = 60
 SAMPLE: Final = {Effort.QUICK: 0, Effort.DEFAULT: 1}
 """Broken guards of the specification that are shown to the slower layers too; a deep run shows all of them."""
 
-TRANSACTIONS_SAMPLE: Final = {Effort.QUICK: 6, Effort.DEFAULT: 24}
+TRANSACTIONS_SAMPLE: Final = {Effort.QUICK: 5, Effort.DEFAULT: 16}
 """Mutants of transactions that are hunted; a deep run hunts all of them."""
 
 WITHOUT_SPARK: Final = ("conformance", "proof")

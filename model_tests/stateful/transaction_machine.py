@@ -98,7 +98,7 @@ class TransactionMachine(TransactionInvariants):
     @when(runs.replies_are_under_way)
     @rule(number=NUMBER)
     def reply_arrives(self, number: int) -> None:
-        """One answer reaches its sender."""
+        """One answer reaches its sender; a copy may come later."""
         self.world.reply_arrives(number)
 
     @when(runs.markers_are_owed)

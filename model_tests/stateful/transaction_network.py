@@ -109,10 +109,12 @@ class NetworkEvents(Applications):
         self.broker_receives(message, leave_copy=copied)
 
     def reply_arrives(self, number: int) -> None:
-        """One answer reaches its sender."""
-        message = Choices(number).pick(self.wires.replies.deliverable())
+        """One answer reaches its sender; a copy may come later."""
+        choose = Choices(number)
+        message = choose.pick(self.wires.replies.deliverable())
+        copied = choose.below(6) == 1
         self.happens(f"the answer to request {message.payload.request.number} arrives")
-        self.sender_receives(message)
+        self.sender_receives(message, leave_copy=copied)
 
     def network_loses(self, number: int) -> None:
         """A request, an answer or a whole connection is lost."""

@@ -77,6 +77,7 @@ class Story:
 
     Attributes:
         least_ids: transactional ids at least; `most_ids` at most.
+        profiles: of its worlds.
         near_the_end: whether some ids have used up nearly all epochs.
         often: names of the events that happen more often than elsewhere.
         never: names of the events that do not happen.
@@ -87,6 +88,7 @@ class Story:
     most_ids: int = 1
     workers: bool = False
     near_the_end: bool = False
+    profiles: tuple[Profile, ...] = PROFILES
     often: frozenset[str] = frozenset()
     never: frozenset[str] = frozenset()
 
@@ -95,7 +97,7 @@ class Story:
         near_the_end = self.near_the_end and choose.below(3) == 1
         nodes = 2 + choose.below(2)
         return TransactionSetting(
-            profile=choose.pick(SAFE if near_the_end else PROFILES),
+            profile=choose.pick(SAFE if near_the_end else self.profiles),
             ids=self.least_ids + choose.below(self.most_ids - self.least_ids + 1),
             nodes=nodes,
             replicas=1 + choose.below(2),

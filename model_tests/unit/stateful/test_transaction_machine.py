@@ -21,11 +21,12 @@ from model_tests.stateful.transaction_machine import (
     WorkersMachine,
 )
 from model_tests.stateful.transaction_runs import ACTIONS, run_transactions
-from model_tests.stateful.transaction_setting import FAILOVER, STORIES, Story
+from model_tests.stateful.transaction_setting import FAILOVER, LATE, STORIES, Story
 from model_tests.verify.results import Verdict
 from reference.broker.ids import BlockAllocator
 from spec import rules
 from spec.rules import Rule
+from spec.versions import NEWEST
 from spec.vocabulary import PRODUCER_ID_BLOCK
 
 SMALL: Final = settings(
@@ -36,6 +37,10 @@ SMALL: Final = settings(
     database=None,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
+)
+
+LATE_OF_VERSION_0: Final = Story(
+    "requests that outlive their transaction under version 0", profiles=(NEWEST.under(0),), often=LATE
 )
 
 OF_STORY: Final = {
@@ -174,7 +179,7 @@ def test_coordinators_fail_at_every_durable_point(monkeypatch: pytest.MonkeyPatc
         ("no id is ever forgotten", SharedPartitionsMachine),
         ("open transactions do not bound readers", SharedPartitionsMachine),
         ("pending offsets count", SharedPartitionsMachine),
-        ("past members commit in transactions", WorkersMachine),
+        ("nobody is asked", WorkersMachine),
         ("partitions are not loaded", FailoverMachine),
         ("a new instance gets the epoch of the one before", TransactionMachine),
         ("a commit is decided as an abort", TransactionMachine),
@@ -193,3 +198,14 @@ def test_a_defect_of_transactions_turns_its_rule_red(name: str, machine: type[Tr
     red = {result.rule.id: result.detail for result in results if result.verdict is Verdict.VIOLATED}
     assert planted.rule.id in red
     assert red[planted.rule.id].startswith(f"[{planted.rule.id}] by invariant: ")
+
+
+def test_delayed_requests_break_rules_where_these_are_not_claimed() -> None:
+    """Under version 0 the true reference ends a transaction with another's request (KAFKA-17754): a known limit."""
+    ledger = Ledger()
+
+    for seed in range(150):
+        run_transactions(seed, ledger, (LATE_OF_VERSION_0,))
+
+    assert [] == [str(broken) for broken in ledger.broken]
+    assert ledger.known[rules.TXN_NO_CROSSTALK] > 0
