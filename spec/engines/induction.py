@@ -61,6 +61,7 @@ class Prover:
         self._derived = {least.name: _defined(least, self._before) for least in system.derived}
         self._lemmas = {claim.name: self._for_all(claim) for claim in system.lemmas}
         self._theorems = {claim.name: self._for_all(claim) for claim in system.theorems}
+        self._happenings: dict[str, tuple[Term, State]] = {}
 
     def _only_before(self, least: Least) -> Callable[[State], Function]:
         function = _named(least.name, least.over)
@@ -98,14 +99,23 @@ class Prover:
         return self._obligation(never, ALWAYS, [awake], [self._lemmas | self._theorems])
 
     def _kept(self, lemma: Claim, action: Action) -> Obligation:
-        chosen, about = _arguments(action.over, "for"), _arguments(lemma.over, "any")
-        goal = lemma.holds(action.effect(self._before, *chosen), *about)
+        happens, after = self._happening(action)
+        about = _arguments(lemma.over, "any")
+        goal = lemma.holds(after, *about)
         before = lemma.holds(self._before, *about)
         if _identical(goal, before):
             return Obligation(lemma.rule, lemma.name, action.name, Proved(), solved=False, seconds=0.0)
-        facts = [before, action.enabled(self._before, *chosen), negate(goal)]
+        facts = [before, happens, negate(goal)]
         itself = {lemma.name: self._lemmas[lemma.name]}
         return self._obligation(lemma, action.name, facts, [itself, self._lemmas])
+
+    def _happening(self, action: Action) -> tuple[Term, State]:
+        """That the action happens, and the state after it: worked out once for all lemmas."""
+        if action.name not in self._happenings:
+            chosen = _arguments(action.over, "for")
+            happens, after = action.enabled(self._before, *chosen), action.effect(self._before, *chosen)
+            self._happenings[action.name] = happens, after
+        return self._happenings[action.name]
 
     def _obligation(
         self, claim: Claim, action: str, facts: Sequence[Term], hypotheses: Sequence[Mapping[str, Term]]
@@ -155,8 +165,8 @@ def _variables(bound: Sequence[Term], *terms: Term) -> list[Term]:
     return [variable for variable in bound if any(variable.eq(child) for term in terms for child in term.children())]
 
 
-def _subterms(term: Term) -> Iterator[Term]:
-    seen, waiting = set(), [term]
+def _subterms(*terms: Term) -> Iterator[Term]:
+    seen, waiting = set(), list(terms)
     while waiting:
         one = waiting.pop()
         if one.get_id() not in seen:
@@ -167,8 +177,8 @@ def _subterms(term: Term) -> Iterator[Term]:
 
 def _functions(terms: Sequence[Term]) -> list[str]:
     """Names of the functions in some terms, in order."""
-    found = (one.decl().name() for term in terms if z3.is_expr(term) for one in _subterms(term) if _is_function(one))
-    return sorted(set(found))
+    shown = [term for term in terms if z3.is_expr(term)]
+    return sorted({one.decl().name() for one in _subterms(*shown) if _is_function(one)})
 
 
 def _is_function(term: Term) -> bool:

@@ -1,7 +1,8 @@
 """Lemmas about the partitions, and about what clients are told of them."""
 
 from spec.algebra import Term, all_of, any_of, implies
-from spec.systems.transactions.known import Known
+from spec.protocol.ending import Identity
+from spec.systems.transactions.known import Known, not_later
 from spec.systems.transactions.world import ABORT, COMMIT, CONFIRMED, DECIDED, IDLE, OPEN
 from spec.vocabulary import ABSENT
 
@@ -21,6 +22,15 @@ def open_is_due(view: Known, producer: Term, partition: Term) -> Term:
     epoch = entry.epoch
     bounded = all_of(epoch >= 0, epoch < view.knobs.profile.max_epoch)
     return implies(entry.in_transaction, all_of(bounded, view.is_due(producer, epoch, partition)))
+
+
+def partition_knows_nothing_later(view: Known, producer: Term, partition: Term) -> Term:
+    """A partition knows no epoch later than the newest identity, and no coordinator later than the present one."""
+    entry = view.entry(producer, partition)
+    known = all_of(
+        entry.epoch <= view.knobs.profile.max_epoch, not_later(Identity(producer, entry.epoch), view.frontier())
+    )
+    return all_of(any_of(entry.epoch == ABSENT, known), entry.coordinator_epoch <= view.coordinator_epoch())
 
 
 def open_data_is_of_entry(view: Known, txn: Term, partition: Term, batch: Term) -> Term:

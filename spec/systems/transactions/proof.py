@@ -28,11 +28,7 @@ from spec.systems.transactions.world import (
 )
 from spec.versions import NEWEST
 
-UNBOUNDED: Final = Knobs(
-    profile=replace(NEWEST, max_sequence=None),
-    bounds=Bounds(instances=2, coordinators=2, producer_ids=2),
-    limited=False,
-)
+UNBOUNDED: Final = Knobs(profile=NEWEST, bounds=Bounds(instances=2, coordinators=2, producer_ids=2), limited=False)
 """The newest release with every fault, and any number of everything."""
 
 PROVED: Final = (
@@ -47,6 +43,7 @@ PROVED: Final = (
     "zombie_does_not_commit",
     "log_knows_the_decision",
     "identities_differ",
+    "markers_are_let_in",
     "complete_is_awaited",
     "open_can_be_ended",
     "last_epoch_is_the_coordinators",
@@ -56,7 +53,7 @@ PROVED: Final = (
 
 PROOF_ASSUMPTIONS: Final = (
     *(line for line in ASSUMPTIONS if not line.startswith("A6")),
-    "A9 the newest release, under transaction version 2; no sequence wraps (shown apart: wrapping changes no decision)",
+    "A9 the newest release, under transaction version 2, and clients of that version",
     "A10 a producer id that is drawn is larger than every one drawn for the transactional id before",
 )
 """What the proof takes for granted; requests and markers of any transaction may be late here."""
@@ -98,6 +95,7 @@ LEMMAS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
     (of_identities.earlier_instance_is_lower, rules.FENCE_ZOMBIE_CANNOT_COMMIT, (TRANSACTION, INSTANCE)),
     (of_partitions.sent_is_of_a_transaction, _CROSSTALK, _MESSAGE),
     (of_partitions.open_is_due, rules.TXN_ATOMIC, (PRODUCER, PARTITION)),
+    (of_partitions.partition_knows_nothing_later, rules.TXN_COMPLETES, (PRODUCER, PARTITION)),
     (of_partitions.open_data_is_of_entry, rules.TXN_ATOMIC, _MESSAGE),
     (of_partitions.consent_is_current, rules.TXN_REGISTERED_BEFORE_DATA, _MESSAGE),
     (of_partitions.decided_by_its_own, _CROSSTALK, _MESSAGE),

@@ -1,0 +1,176 @@
+"""Transactions are proved without bounds under version 2, and transactions with something changed are not."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from spec.algebra import any_of
+from spec.engines.explore import explore, replayed
+from spec.engines.finite import instance_of
+from spec.engines.induction import Obligation, Prover, prove
+from spec.engines.verdict import Holds, Proved, passed
+from spec.systems.transactions.controls import NEAR_THE_END, quiet
+from spec.systems.transactions.proof import PROVED, UNBOUNDED, proved
+from spec.systems.transactions.system import transactions
+from spec.systems.transactions.view import decisions, remembered
+from spec.systems.transactions.world import Bounds, Knobs
+from spec.versions import NEWEST, SNAPSHOT_4_0
+
+
+@pytest.fixture(scope="module")
+def found() -> tuple[Obligation, ...]:
+    return prove(proved())
+
+
+@cache
+def prover(knobs: Knobs) -> Prover:
+    return Prover(proved(knobs))
+
+
+def obligation(knobs: Knobs, name: str) -> Obligation:
+    """The one obligation of this name, without the others."""
+    claim, _, action = name.partition(" under ")
+    system = proved(knobs)
+    if action == "in every state":
+        return prover(knobs)._follows(system.claim(claim))
+    return prover(knobs)._kept(system.claim(claim), system.action(action))
+
+
+def test_every_obligation_is_proved(found: tuple[Obligation, ...]) -> None:
+    """No lemma and no theorem is open."""
+    assert [] == [str(o) for o in found if not isinstance(o.verdict, Proved)]
+
+
+def test_there_is_an_obligation_for_each_lemma_and_action(found: tuple[Obligation, ...]) -> None:
+    """Theorems follow in one state; lemmas hold at the start and under each action."""
+    system = proved()
+
+    assert len(found) == len(system.theorems) + len(system.lemmas) * (1 + len(system.actions))
+    assert 240 <= sum(o.solved for o in found) <= 280
+
+
+def test_the_proof_has_every_fault_and_no_limit() -> None:
+    """Of the actions of version 2 only forgetting producers and the late completion are left out, being defects."""
+    everything = replace(UNBOUNDED, state_expires=True, completion_is_of_operation=False)
+
+    without = {a.name for a in transactions(everything).actions} - {a.name for a in proved().actions}
+
+    assert {"leader_forgets", "completion_comes_late"} == without
+    assert not UNBOUNDED.limited
+    assert NEWEST == UNBOUNDED.profile
+
+
+CHANGED = {
+    "KAFKA-19446: a late marker ends the next transaction": (
+        replace(UNBOUNDED, profile=replace(NEWEST, marker_epoch_strict=False)),
+        "decided_by_its_own under leader_writes_marker",
+    ),
+    "KAFKA-20310: the next producer id is not in the log": (
+        replace(UNBOUNDED, profile=replace(NEWEST, rotation_persisted=False)),
+        "told_follows under coordinator_fails_over",
+    ),
+    "KAFKA-20090: a fence at the last epoch draws no producer id": (
+        replace(UNBOUNDED, profile=replace(NEWEST, fence_rotates=False, last_epoch_recovers=False)),
+        "identity_is_in_range under coordinator_aborts",
+    ),
+    "KAFKA-19367: a fence bumps twice": (
+        replace(UNBOUNDED, profile=replace(NEWEST, fence_bumps_once=False)),
+        "decision_is_of_its_opener under coordinator_aborts",
+    ),
+    "KAFKA-9144: producer state expires by the time of its data": (
+        replace(UNBOUNDED, state_expires=True),
+        "consent_is_current under leader_forgets",
+    ),
+    "KAFKA-14884: the guard is not compared": (
+        replace(UNBOUNDED, guard_compared=False),
+        "open_is_due under leader_appends",
+    ),
+    "KAFKA-18575: a transaction of another epoch counts as ongoing": (
+        replace(UNBOUNDED, profile=replace(NEWEST, ongoing_compares_epoch=False)),
+        "open_data_is_of_entry under leader_appends",
+    ),
+    "KAFKA-16352: a late completion takes the next one's place": (
+        replace(UNBOUNDED, completion_is_of_operation=False),
+        "complete_is_always_awaited under completion_comes_late",
+    ),
+    "the coordinator does not wait for its log": (
+        replace(UNBOUNDED, waits_for_log=False),
+        "log_is_memory_or_ahead under coordinator_ends",
+    ),
+}
+"""What is changed, and an obligation that is then open."""
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_broken_system_is_not_proved(name: str) -> None:
+    """The obligation that is open is one that the change breaks."""
+    knobs, wanted = CHANGED[name]
+
+    assert not passed(obligation(knobs, wanted).verdict)
+
+
+BEFORE = replace(UNBOUNDED, profile=SNAPSHOT_4_0.under(1))
+
+OPEN_BEFORE = (
+    "open_is_due under leader_appends",
+    "open_data_is_of_entry under leader_appends",
+    "decided_by_its_own under leader_writes_marker",
+    "registered_is_of_open under coordinator_adds",
+    "decision_is_of_its_opener under coordinator_ends",
+)
+
+
+@pytest.mark.parametrize("name", OPEN_BEFORE)
+def test_before_version_2_late_requests_break_the_proof(name: str) -> None:
+    """A late Produce, AddPartitionsToTxn or EndTxn acts on the next transaction, as in KAFKA-17754."""
+    assert not passed(obligation(BEFORE, name).verdict)
+
+
+SMALL = {
+    "two transactions": quiet(NEWEST),
+    "timeouts, and leaders that fail": quiet(NEWEST, times_out=True, leaders_fail=True),
+    "records that fail": quiet(NEWEST, appends_fail=True),
+    "coordinators that fail": quiet(NEWEST, appends_fail=True, bounds=Bounds(transactions=1, coordinators=2)),
+    "epochs that run out": quiet(
+        NEWEST, NEAR_THE_END, first_epoch=NEAR_THE_END - 2, bounds=Bounds(decisions=3, producer_ids=3)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_lemma_holds_in_every_state_of_an_instance(name: str) -> None:
+    """What is proved of all is true of the small ones, so that the lemmas do not contradict each other."""
+    knobs = SMALL[name]
+    system = proved(knobs, remembered(decisions(knobs)))
+
+    found = explore(system, instance_of(system, knobs.sizes()), system.lemmas)
+
+    assert found.states > 200
+    assert isinstance(found.verdict, Holds)
+    assert found.verdict.complete
+
+
+def test_a_commit_after_another_transaction_keeps_every_lemma() -> None:
+    """The proof is not empty: a state of interest is reached in which all lemmas hold."""
+    knobs = SMALL["two transactions"]
+    system = proved(knobs, remembered(decisions(knobs)))
+    finite = instance_of(system, knobs.sizes())
+    goal = next(each for each in system.goals if each.name == "committed_after_another")
+
+    last = replayed(system, finite, explore(system, finite).reached[goal.name])
+
+    assert any_of(*(goal.reached(last, *at) for at in finite.points(goal.over)))
+    assert all(lemma.holds(last, *at) for lemma in system.lemmas for at in finite.points(lemma.over))
+
+
+def test_what_is_not_proved_is_searched() -> None:
+    """The other theorems are about guards, sequences, errors, and coordinators of more than one producer id."""
+    left = {claim.name for claim in transactions().theorems} - set(PROVED)
+
+    assert left == {
+        "marker_leaves_next_guard",
+        "no_batch_is_skipped",
+        "newest_is_not_fenced",
+        "coordinator_epochs_never_fall",
+    }
