@@ -144,4 +144,12 @@ FAILOVER: Final = Story(
     often=COORDINATOR | LATE,
     never=frozenset({"worker_takes_over", *EXPIRY}),
 )
+OUTLIVED: Final = Story(
+    "requests that outlive their transaction",
+    profiles=(NEWEST.under(0), NEWEST.under(0), NEWEST),
+    often=LATE | {"network_holds_up"},
+    never=frozenset({"worker_takes_over", *EXPIRY}),
+)
+"""Told apart from the machines, where runs of one kind are wanted."""
+
 STORIES: Final = (INSTANCES, SHARED, WORKERS, FAILOVER)
