@@ -1,8 +1,8 @@
 """Lemmas about the partitions, and about what clients are told of them."""
 
-from spec.algebra import Term, all_of, any_of, implies
+from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.protocol.ending import Identity
-from spec.systems.transactions.known import Known, not_later
+from spec.systems.transactions.known import Known, earlier, not_later
 from spec.systems.transactions.world import ABORT, COMMIT, CONFIRMED, DECIDED, IDLE, OPEN
 from spec.vocabulary import ABSENT
 
@@ -48,6 +48,32 @@ def consent_is_current(view: Known, txn: Term, partition: Term, batch: Term) -> 
     due = view.is_due(identity.producer_id, identity.producer_epoch, partition)
     stale = view.known(identity, partition).epoch > identity.producer_epoch
     return implies(consent, any_of(due, stale))
+
+
+def asked_is_known(view: Known, producer: Term, partition: Term) -> Term:
+    """A partition asks for clients of version 2, and for no identity later than the newest."""
+    asked = view.asked(producer, partition)
+    known = not_later(Identity(producer, asked.epoch), view.frontier())
+    return implies(asked.pending, all_of(asked.bumps, known))
+
+
+def guard_is_asked_for(view: Known, txn: Term, partition: Term, batch: Term) -> Term:
+    """A guard stands only while its partition asks, for the highest epoch that asked."""
+    identity = view.who(txn)
+    asked = view.verifying(identity, partition)
+    asks = all_of(view.owner(txn) >= 0, asked.pending, asked.epoch >= identity.producer_epoch)
+    return implies(view.guarded(txn, partition, batch), asks)
+
+
+def taken_guard_is_stale(view: Known, txn: Term, partition: Term, batch: Term) -> Term:
+    """A marker that ends another transaction takes a guard away only of an identity that is no longer the newest."""
+    stale = all_of(view.owner(txn) >= 0, earlier(view.who(txn), view.held()))
+    return implies(view.guard_taken(txn, partition, batch), stale)
+
+
+def nobody_is_refused_wrongly(view: Known, txn: Term) -> Term:
+    """No data of the open transaction was refused for a guard that was taken away."""
+    return negate(view.refused_wrongly(txn))
 
 
 def decided_by_its_own(view: Known, txn: Term, partition: Term, batch: Term) -> Term:
