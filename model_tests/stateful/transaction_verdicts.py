@@ -77,6 +77,7 @@ class Verdicts:
             case InitProducerId() | EndTxn():
                 self._gives(asked.transactional_id, answer.identity, (type(asked), cause.owner), starts=False)
 
+    @evidences(rules.IDS_IDENTITY_NEVER_REPEATS, Layer.STATEFUL)
     def _gives(self, name: str, identity: ProducerIdentity, purpose: object, starts: bool) -> None:
         self.coordinators.given(identity.producer_id, name)
         before = self.given.get(identity)

@@ -110,15 +110,15 @@ def test_missing_evidence_is_written_as_missing(tmp_path: Path, console: Console
 
 def test_evidence_of_a_later_issue_is_never_shown_as_passed(tmp_path: Path, console: Console) -> None:
     """A result that comes early does not turn what is owed into what is done."""
-    early = Result(rules.TXN_ATOMIC, Layer.PROOF, Verdict.PROVED, 5, 0.1)
+    early = Result(rules.REPL_HW_BOUNDS, Layer.PROOF, Verdict.PROVED, 5, 0.1)
     run = part("proofs", lambda _: Part("proofs", (early,)), Layer.PROOF)
 
     written = verify(Effort.QUICK, [run], tmp_path, console).to_json()["rules"]
 
     assert isinstance(written, list)
-    (atomic,) = [rule for rule in written if rule["id"] == "txn.atomic"]
-    assert {} == atomic["evidence"]
-    assert {"evidence": "proof", "issue": rules.TXN_ATOMIC.owes["P"]} in atomic["owed"]
+    (bounds,) = [rule for rule in written if rule["id"] == "repl.hw_bounds"]
+    assert {} == bounds["evidence"]
+    assert {"evidence": "proof", "issue": rules.REPL_HW_BOUNDS.owes["P"]} in bounds["owed"]
 
 
 def test_controls_and_mutants_that_do_not_do_what_they_must_fail_the_run(tmp_path: Path, console: Console) -> None:
