@@ -138,9 +138,9 @@ def log_knows_the_decision(view: View) -> Term:
 
 
 def coordinator_epochs_never_fall(view: View, partition: Term, producer: Term) -> Term:
-    """A partition takes no marker of a coordinator older than one whose marker it has."""
+    """A partition takes no marker of a coordinator older than one whose marker it has of the same producer."""
     known = view.entry(producer, partition).coordinator_epoch
-    return any_of(known == ABSENT, known >= view.latest_coordinator(partition))
+    return any_of(known == ABSENT, known >= view.latest_coordinator(producer, partition))
 
 
 def identities_differ(view: View, one: Term, other: Term) -> Term:

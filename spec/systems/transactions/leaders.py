@@ -107,7 +107,7 @@ class Leaders(Acting):
         decided = view.marker_appended(decision, coordinator, partition)
         identity = Identity(marker.producer_id, marker.producer_epoch)
         settled = self._settled(view, identity, partition, completing.to_append(marker, 0), True)
-        effects, latest = state.effects(decision, partition), state.latest_coordinator(partition)
+        effects, latest = state.effects(decision, partition), state.latest_coordinator(marker.producer_id, partition)
 
         def ended(txn: Term, p: Term, batch: Term) -> Term:
             mine = all_of(p == partition, view.who(txn).producer_id == marker.producer_id)
@@ -129,7 +129,10 @@ class Leaders(Acting):
                 to=choose(all_of(before.in_transaction, effects < 2), effects + 1, effects),
             ),
             latest_coordinator=update(
-                state.latest_coordinator, partition, to=choose(latest < coordinator, coordinator, latest)
+                state.latest_coordinator,
+                marker.producer_id,
+                partition,
+                to=choose(latest < coordinator, coordinator, latest),
             ),
         )
 

@@ -33,6 +33,11 @@ def partition_knows_nothing_later(view: Known, producer: Term, partition: Term) 
     return all_of(any_of(entry.epoch == ABSENT, known), entry.coordinator_epoch <= view.coordinator_epoch())
 
 
+def coordinator_is_the_latest(view: Known, producer: Term, partition: Term) -> Term:
+    """A partition knows the latest of the coordinators whose markers of a producer it has."""
+    return view.entry(producer, partition).coordinator_epoch == view.latest_coordinator(producer, partition)
+
+
 def open_data_is_of_entry(view: Known, txn: Term, partition: Term, batch: Term) -> Term:
     """Open data has its transaction open on the partition."""
     identity = view.who(txn)

@@ -209,7 +209,7 @@ def variables(knobs: Knobs) -> tuple[Variable, ...]:
         Variable("effects", (DECISION, PARTITION), 0),
         Variable("newest", (), NOBODY),
         Variable("decided_before", (INSTANCE,), ABSENT),
-        Variable("latest_coordinator", (PARTITION,), ABSENT),
+        Variable("latest_coordinator", (PRODUCER, PARTITION), ABSENT),
         Variable("guard_taken", message, initial=False),
         Variable("fenced_wrongly", (TRANSACTION,), initial=False),
         Variable("refused_wrongly", (TRANSACTION,), initial=False),
