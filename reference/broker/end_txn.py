@@ -183,6 +183,13 @@ def checked(end: End, metadata: TransactionMetadata) -> End:
     return end
 
 
+def check_fence_is_no_commit(asked: EndTransaction, *, fencing: bool) -> None:
+    """A fence under way can only become an abort; a commit that comes in between is an error, and changes nothing."""
+    # [txn.one_outcome]
+    if fencing and asked.commit:
+        raise UnknownServerError(rules.TXN_ONE_OUTCOME, transactional_id=asked.transactional_id)
+
+
 def check_epoch_left(metadata: TransactionMetadata, asked: EndTransaction, profile: Profile) -> None:
     """A bump needs an epoch above the current one; newer versions abort without it."""
     # [fence.epoch_exhaustion]

@@ -13,7 +13,7 @@ from reference.broker.coordinator_errors import (
     InvalidTransactionTimeout,
     TransactionalIdNotFound,
 )
-from reference.broker.end_txn import End, EndTransaction, check_epoch_left, decide
+from reference.broker.end_txn import End, EndTransaction, check_epoch_left, check_fence_is_no_commit, decide
 from reference.broker.identity_checks import check_expected, check_producer, identity_of
 from reference.broker.ids import ProducerIdentity, ProducerIdManager
 from reference.broker.marker_channel import MarkerChannel, WriteMarker
@@ -241,6 +241,7 @@ class TransactionCoordinator:
 
     def _prepare_end(self, entry: TransactionEntry, asked: EndTransaction) -> ProducerIdentity:
         fencing = entry.is_fencing
+        check_fence_is_no_commit(asked, fencing=fencing)
         rotates = entry.metadata.is_exhausted and asked.bumps and (not fencing or self._profile.fence_rotates)
         next_id = self._producer_ids.generate() if rotates else NO_PRODUCER_ID
         if fencing:

@@ -165,6 +165,12 @@ def guards(entry: TransactionEntry, request: EndRequest, profile: Profile) -> tu
         Guard("completing", rules.TXN_ONE_OUTCOME, outcome == _WAIT, _WAIT),
         Guard("fenced", rules.FENCE_STALE_EPOCH, outcome == _FENCED, _FENCED),
         Guard(
+            "fence_under_way",
+            rules.TXN_ONE_OUTCOME,
+            all_of(is_fencing(entry), request.commits),
+            ErrorCode.UNKNOWN_SERVER_ERROR.value,
+        ),
+        Guard(
             "epoch_overflows",
             rules.FENCE_EPOCH_EXHAUSTION,
             overflows(raised(entry, request, profile), request, profile),

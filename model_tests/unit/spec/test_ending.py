@@ -1,6 +1,7 @@
 import pytest
 
 from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, OTHER, PRODUCER, ended, ending, entry
+from spec.protocol.completing import fence
 from spec.protocol.coordinator import TransactionEntry, completed, loaded, names_of
 from spec.protocol.ending import WITH_BUMP, WITHOUT_BUMP, answered, end, guards, keeps_outcome
 from spec.versions import KAFKA_3_9, KAFKA_4_2, NEWEST, SNAPSHOT_4_0
@@ -188,6 +189,18 @@ def test_at_epoch_32767_only_the_newest_release_has_a_way_out(profile: object, c
     assert transition.appends == appends
     assert (transition.error == ErrorCode.UNKNOWN_SERVER_ERROR) != appends
     assert appends or transition.entry == before
+
+
+@pytest.mark.parametrize("bumps", [False, True])
+def test_a_commit_cannot_take_the_place_of_a_fence(bumps: bool) -> None:
+    """While the coordinator is about to abort, a commit of the same epoch is an error, and the fence stays."""
+    fenced = fence(entry(TransactionState.ONGOING))
+
+    transition = end(fenced, ending(commits=True, bumps=bumps), NEWEST)
+
+    assert not transition.appends
+    assert ErrorCode.UNKNOWN_SERVER_ERROR == transition.error
+    assert fenced == transition.entry
 
 
 def test_nothing_changes_the_outcome_after_prepare() -> None:

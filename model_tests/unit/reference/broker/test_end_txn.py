@@ -181,6 +181,20 @@ def test_pending_comes_first() -> None:
         older.end(identity(7, 1))
 
 
+@pytest.mark.parametrize("version", [3, 5])
+def test_a_commit_cannot_take_the_place_of_a_fence(version: int) -> None:
+    """While the coordinator is about to abort, a commit of the same epoch is an error, and the fence stays."""
+    world = World()
+    entry = world.put(ONGOING)
+    entry.pending = TransactionState.PREPARE_EPOCH_FENCE
+
+    with pytest.raises(UnknownServerError):
+        world.end(identity(7, EPOCH), commit=True, version=version)
+
+    assert entry.is_fencing
+    assert ONGOING == world.metadata().state
+
+
 def test_the_last_epoch_rotates() -> None:
     """At epoch 32766 the decision keeps the producer id with 32767 for its markers, and the end has a new one."""
     world = World()

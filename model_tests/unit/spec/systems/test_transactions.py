@@ -20,12 +20,12 @@ from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, NEWEST, SNAPSHOT_4_0
 
 COUNTS = {
     "two transactions": (430, 1336, 19),
-    "timeouts, and leaders that fail": (1467, 6345, 23),
+    "timeouts, and leaders that fail": (1467, 6315, 23),
     "records that fail": (675, 3567, 19),
     "coordinators that fail": (253, 949, 12),
-    "epochs that run out": (1132, 3797, 23),
-    "version 0, requests in order": (515, 1040, 24),
-    "version 1, requests in order": (515, 1040, 24),
+    "epochs that run out": (1132, 3771, 23),
+    "version 0, requests in order": (515, 1029, 24),
+    "version 1, requests in order": (515, 1029, 24),
     "one transaction on two partitions": (274, 850, 16),
 }
 """States and edges of the whole instance, and the actions to its deepest state."""
