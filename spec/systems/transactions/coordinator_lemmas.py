@@ -101,6 +101,7 @@ def _identity_ahead(view: Known) -> Term:
         record.next_producer_id == ABSENT,
         record.previous_producer_id <= record.producer_id,
         view.record_opened() == ABSENT,
+        view.newest().producer_epoch == ABSENT,
     )
 
 
@@ -118,13 +119,14 @@ def _decision_ahead(view: Known) -> Term:
     next_one = record.next_producer_id
     rotates = all_of(next_one > record.producer_id, next_one < view.drawn())
     by = view.record_ended()
+    asked = all_of(by == view.record_opened(), view.end_sent(by) >= 0)
     return all_of(
         is_preparing(record),
         same(view.logged(), Identity(held.producer_id, held.producer_epoch + 1)),
         _carries_over(view),
         choose(record.producer_epoch == last, rotates, next_one == ABSENT) if view.knobs.rotates else True,
         record.client_version == BUMPING,
-        any_of(by == ABSENT, by == view.record_opened()),
+        choose(by == ABSENT, view.newest().producer_epoch == ABSENT, asked),
     )
 
 

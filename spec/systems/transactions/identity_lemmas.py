@@ -112,3 +112,26 @@ def earlier_instance_is_lower(view: Known, txn: Term, instance: Term) -> Term:
     later = all_of(view.owner(txn) >= 0, view.owner(txn) < instance, view.is_given(instance))
     told = implies(view.is_told(txn), earlier(view.told(txn), view.handed(instance)))
     return implies(later, all_of(earlier(view.who(txn), view.handed(instance)), told))
+
+
+def overtaken_was_given_and_used(view: Known, instance: Term) -> Term:
+    """An overtaken identity is none that an instance is to begin with."""
+    waits = all_of(view.is_given(instance), view.current(instance) == ABSENT)
+    return implies(all_of(view.is_overtaken(), waits), negate(same(view.handed(instance), view.last_told())))
+
+
+def overtaken_was_told_and_used(view: Known, txn: Term) -> Term:
+    """An overtaken identity is none that an instance is to go on with."""
+    waits = all_of(view.is_told(txn), view.current(view.owner(txn)) == txn)
+    return implies(all_of(view.is_overtaken(), waits), negate(same(view.told(txn), view.last_told())))
+
+
+def overtaken_has_asked_for_its_end(view: Known, txn: Term) -> Term:
+    """The transaction that has an overtaken identity has asked for its end."""
+    used = all_of(view.owner(txn) >= 0, same(view.who(txn), view.last_told()))
+    return implies(all_of(view.is_overtaken(), used), view.end_sent(txn) >= 0)
+
+
+def nobody_is_fenced_wrongly(view: Known, txn: Term) -> Term:
+    """No client with the newest identity was told that another one has taken its place."""
+    return negate(view.fenced_wrongly(txn))

@@ -6,7 +6,7 @@ the newest identity that the coordinator knows; the end of a transaction uses on
 
 from typing import Final
 
-from spec.algebra import Term, all_of, any_of
+from spec.algebra import Term, all_of, any_of, negate
 from spec.protocol.completing import MarkerRequest
 from spec.protocol.coordinator import TransactionEntry, is_in, is_preparing
 from spec.protocol.ending import Identity
@@ -83,6 +83,14 @@ class Known(View):
         rotates = all_of(is_preparing(memory), memory.next_producer_id >= 0)
         found: Identity = pick(rotates, Identity(memory.next_producer_id, 0), self.held())
         return found
+
+    def last_told(self) -> Identity:
+        """The last identity that anyone was told, unless it was fenced since."""
+        return self.one_id(self.newest())
+
+    def is_overtaken(self) -> Term:
+        """It is there, and a decision that nobody was told of has made a newer one."""
+        return all_of(self.newest().producer_epoch >= 0, negate(same(self.last_told(), self.frontier())))
 
     def used_up(self) -> Identity:
         """Where a transaction was ended: the identity that it had."""

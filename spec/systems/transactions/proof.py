@@ -44,6 +44,7 @@ PROVED: Final = (
     "zombie_does_not_commit",
     "log_knows_the_decision",
     "identities_differ",
+    "newest_is_not_fenced",
     "coordinator_epochs_never_fall",
     "markers_are_let_in",
     "complete_is_awaited",
@@ -51,7 +52,7 @@ PROVED: Final = (
     "last_epoch_is_the_coordinators",
     "one_fence_takes_one_epoch",
 )
-"""Names of the theorems that the lemmas carry; the others are searched within bounds."""
+"""Names of the theorems that the lemmas carry; the one about sequences is searched within bounds."""
 
 PROOF_ASSUMPTIONS: Final = (
     *(line for line in ASSUMPTIONS if not line.startswith("A6")),
@@ -94,6 +95,10 @@ LEMMAS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
     (of_identities.given_is_used_by_its_first, _IDENTITIES, (TRANSACTION, INSTANCE)),
     (of_identities.told_is_used_by_the_next, _IDENTITIES, (TRANSACTION, TRANSACTION)),
     (of_identities.identities_are_apart, _IDENTITIES, (TRANSACTION, TRANSACTION)),
+    (of_identities.overtaken_was_given_and_used, rules.FENCE_STALE_EPOCH, (INSTANCE,)),
+    (of_identities.overtaken_was_told_and_used, rules.FENCE_STALE_EPOCH, (TRANSACTION,)),
+    (of_identities.overtaken_has_asked_for_its_end, rules.FENCE_STALE_EPOCH, (TRANSACTION,)),
+    (of_identities.nobody_is_fenced_wrongly, rules.FENCE_STALE_EPOCH, (TRANSACTION,)),
     (of_identities.earlier_instance_is_lower, rules.FENCE_ZOMBIE_CANNOT_COMMIT, (TRANSACTION, INSTANCE)),
     (of_partitions.sent_is_of_a_transaction, _CROSSTALK, _MESSAGE),
     (of_partitions.open_is_due, rules.TXN_ATOMIC, (PRODUCER, PARTITION)),
