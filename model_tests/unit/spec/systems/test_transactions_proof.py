@@ -8,7 +8,7 @@ import pytest
 from spec.algebra import any_of
 from spec.engines.explore import explore, replayed
 from spec.engines.finite import instance_of
-from spec.engines.induction import Obligation, Prover, prove
+from spec.engines.induction import FEW, Obligation, Prover, contradiction, prove
 from spec.engines.verdict import Holds, Proved, passed
 from spec.systems.transactions.controls import NEAR_THE_END, quiet
 from spec.systems.transactions.proof import PROVED, UNBOUNDED, proved
@@ -169,6 +169,17 @@ def test_every_claim_holds_in_every_state_of_an_instance(name: str) -> None:
     assert found.states > 200
     assert isinstance(found.verdict, Holds)
     assert found.verdict.complete
+
+
+@pytest.mark.parametrize("action", [action.name for action in proved().actions])
+def test_no_action_contradicts_the_lemmas(action: str) -> None:
+    """The solver takes no action for impossible in a state of the lemmas, so that nothing is proved for that reason."""
+    one = prover(UNBOUNDED)
+    happens, _ = one._happening(proved().action(action))
+
+    verdict = contradiction("nothing", [*one._lemmas.values(), happens], FEW)
+
+    assert not isinstance(verdict, Proved)
 
 
 def test_a_commit_after_another_transaction_keeps_every_lemma() -> None:
