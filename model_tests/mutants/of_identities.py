@@ -100,6 +100,7 @@ def commit_what_is_open(
         return _init_producer_id(coordinator, transactional_id, timeout_ms, expected)
     profile = coordinator._profile
     fenced = entry.begin(transaction_metadata.fence_epoch(entry.metadata, True, profile))
+    entry.raise_epoch(fenced.epoch)
     version = profile.transaction_version
     commit = EndTransaction(entry.transactional_id, fenced.producer_id, fenced.epoch, True, version, False)
     coordinator.end_txn(commit)

@@ -70,6 +70,8 @@ MEANINGS: Final[Mapping[ErrorCode, tuple[Meaning, ...]]] = MappingProxyType(
         ErrorCode.CONCURRENT_TRANSACTIONS: _RETRIABLE,
         ErrorCode.KAFKA_STORAGE_ERROR: _RETRIABLE,
         ErrorCode.UNSTABLE_OFFSET_COMMIT: _RETRIABLE,
+        ErrorCode.FENCED_LEADER_EPOCH: _RETRIABLE,
+        ErrorCode.UNKNOWN_LEADER_EPOCH: _RETRIABLE,
         # the sequence is not the one that the broker waits for
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: (_SQ, _FA, _FA, _AB, _FA, _FA, _FA, _FA),
         ErrorCode.UNKNOWN_PRODUCER_ID: (_SQ, _FA, _FA, _BF, _BF, _FA, _BF, _BF),
@@ -110,6 +112,8 @@ MEANINGS: Final[Mapping[ErrorCode, tuple[Meaning, ...]]] = MappingProxyType(
         ErrorCode.REBALANCE_IN_PROGRESS: _UNKNOWN,
         ErrorCode.INVALID_COMMIT_OFFSET_SIZE: _UNKNOWN,
         ErrorCode.MEMBER_ID_REQUIRED: _UNKNOWN,
+        ErrorCode.INVALID_UPDATE_VERSION: _UNKNOWN,
+        ErrorCode.INELIGIBLE_REPLICA: _UNKNOWN,
     }
 )
 """Every error a producer can meet, and its meaning as the answer to each request."""

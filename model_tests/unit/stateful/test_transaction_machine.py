@@ -175,7 +175,7 @@ def test_coordinators_fail_at_every_durable_point(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("name", "machine"),
     [
-        ("blocks of producer ids overlap", SharedPartitionsMachine),
+        ("every broker gets the first block of producer ids", SharedPartitionsMachine),
         ("no id is ever forgotten", SharedPartitionsMachine),
         ("open transactions do not bound readers", SharedPartitionsMachine),
         ("pending offsets count", SharedPartitionsMachine),
