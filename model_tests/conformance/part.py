@@ -25,7 +25,7 @@ from spec.rules import Rule
 ONE_IN: Final = {Effort.QUICK: 30, Effort.DEFAULT: 6, Effort.DEEP: 1}
 """One of so many sessions is replayed, but some of every family."""
 
-SELDOM_MET_IN: Final = ("EC",)
+SELDOM_MET_IN: Final = ("EC", "FX")
 """Where guards decide that decide too seldom to be in every sample."""
 
 RULES: Final = (

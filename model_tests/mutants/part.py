@@ -119,18 +119,24 @@ def layers_of(effort: Effort) -> dict[str, crossreading.Layer]:
 
 
 def cross(planted: Planted, layers: dict[str, crossreading.Layer]) -> Mutant:
-    """Break a guard of the specification; machine and layers must all turn red, or it counts as seen by nothing."""
+    """Break a guard of the specification; machine and layers must all turn red, or it counts as seen by nothing.
+
+    The machine has no coordinators: their decisions are put to the recorded sessions, whatever the effort.
+    """
     started = time.monotonic()
+    of_coordinator = planted in crossreading.OF_COORDINATOR
+    asked = layers or ({"conformance": crossreading.on_recordings} if of_coordinator else {})
     with planted.in_place():
-        machine = by_machine(planted)
-    named = crossreading.reds(planted, layers) if layers else {}
+        machine = not of_coordinator and by_machine(planted)
+    named = crossreading.reds(planted, asked) if asked else {}
     red = crossreading.seen(planted, named)
     killers = [f"{layer} {planted.rule.id}" for layer, is_red in red.items() if is_red]
-    complete = machine and all(red.values())
+    complete = (machine or of_coordinator) and all(red.values())
+    by_machine_too = (f"machine {planted.rule.id}",) if machine else ()
     return Mutant(
         f"specification: {planted.name}",
         planted.rule,
-        (f"machine {planted.rule.id}", *killers) if complete else (),
+        (*by_machine_too, *killers) if complete else (),
         round(time.monotonic() - started, 3),
     )
 

@@ -12,7 +12,7 @@ from model_tests.stateful.disk_invariants import DISK_RULES
 from model_tests.stateful.disk_machine import DiskMachine
 from model_tests.stateful.idempotence import ForgetfulMachine, IdempotenceMachine
 from model_tests.stateful.ledger import Broken, Ledger, Violation
-from model_tests.stateful.transaction_ids import PRODUCER_ID_RULES, use_up_producer_ids
+from model_tests.stateful.transaction_ids import PRODUCER_ID_RULES, exhaustion_control, use_up_producer_ids
 from model_tests.stateful.transaction_invariants import TRANSACTION_RULES
 from model_tests.stateful.transaction_machine import MACHINES, TransactionMachine
 from model_tests.verify.coverage import joined
@@ -88,6 +88,7 @@ def evidence(effort: Effort) -> Part:
     return Part(
         name="stateful",
         results=tuple(joined(result for account in accounts for result in account.results()).values()),
+        controls=(exhaustion_control(),),
         extra={
             "examples": sum(ledger.runs for ledger in ledgers),
             "steps": sum(ledger.steps for ledger in ledgers),

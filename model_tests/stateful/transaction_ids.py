@@ -1,8 +1,10 @@
 """The last producer ids: brokers race for the last blocks, lose the rest of them as they restart, then none is left."""
 
 from typing import Final
+from unittest.mock import patch
 
 from model_tests.stateful.ledger import Ledger
+from model_tests.verify.results import Control
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.transaction_api import NOBODY, IdentityAnswer, handle_init_producer_id
 from reference.broker.transaction_coordinator import TransactionCoordinator
@@ -46,6 +48,24 @@ def use_up_producer_ids(seed: int, ledger: Ledger) -> None:
         refused += answer.error is not ErrorCode.NONE
         holds_the_end(answer, first, given, ledger)
     ledger.expect(rules.IDS_EXHAUSTION, refused == AFTERWARDS, f"run {seed}: from {first} on ids never come to an end")
+
+
+def claim_without_end(allocator: BlockAllocator) -> range:
+    """After the last block come those of before again."""
+    block = range(allocator._next, allocator._next + PRODUCER_ID_BLOCK)
+    allocator._next = block.stop if block.stop + PRODUCER_ID_BLOCK <= LAST else 0
+    return block
+
+
+def exhaustion_control() -> Control:
+    """Without the check of the last block, ids beyond the end are handed out."""
+    ledger = Ledger()
+    with patch.object(BlockAllocator, "claim", claim_without_end):
+        use_up_producer_ids(0, ledger)
+    broken = [str(each) for each in ledger.broken if each.rule == rules.IDS_EXHAUSTION]
+    got = "violated" if broken else "holds"
+    name = "producer ids never come to an end"
+    return Control(name, rules.IDS_EXHAUSTION, "violated", got, broken[0] if broken else "")
 
 
 @evidences(rules.IDS_EXHAUSTION, Layer.STATEFUL)

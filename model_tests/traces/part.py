@@ -20,7 +20,7 @@ from spec.evidence import Layer
 from spec.rules import BROUGHT, RULES, Rule
 from spec.versions import PROFILES
 
-TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 540, Effort.DEFAULT: 945, Effort.DEEP: 30_240}
+TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 270, Effort.DEFAULT: 720, Effort.DEEP: 30_240}
 """Traces of `simulate.STEPS` steps each; a multiple of the workloads times the profiles times transaction versions."""
 
 SOLVED: Final[Mapping[Effort, int]] = {Effort.QUICK: 300, Effort.DEFAULT: 1_000, Effort.DEEP: 100_000}

@@ -6,6 +6,9 @@ occurs. Importing this module registers the reading.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from operator import sub as subtract
 from typing import Final, TypeVar
 
 import z3
@@ -22,8 +25,17 @@ def fitted(term: Term, sort: Term) -> Term:
         return term
     if z3.is_int_value(term):
         return z3.BitVecVal(term.as_long(), sort)
+    if not _is_choice(term):
+        return reduce(_ARITHMETIC[term.decl().kind()], (fitted(part, sort) for part in term.children()))
     fact, then, otherwise = term.children()
     return z3.If(fact, fitted(then, sort), fitted(otherwise, sort))
+
+
+_ARITHMETIC: Final[Mapping[int, Callable[[Term, Term], Term]]] = {z3.Z3_OP_ADD: add, z3.Z3_OP_SUB: subtract}
+
+
+def _is_choice(term: Term) -> bool:
+    return bool(z3.is_app_of(term, z3.Z3_OP_ITE))
 
 
 def without_integers(terms: Sequence[Term]) -> list[Term]:
@@ -38,6 +50,7 @@ class _Cases:
     def __init__(self) -> None:
         self._rewritten: dict[int, Term] = {}
         self._compared: dict[tuple[int, int, int], Term] = {}
+        self._kept: list[Term] = []  # terms are known by number, and numbers of terms that are gone are used again
 
     def of(self, term: Term) -> Term:
         waiting = [term]
@@ -56,8 +69,10 @@ class _Cases:
     def _conditions(self, term: Term) -> Iterator[Term]:
         waiting = [part for part in term.children() if part.num_args()]
         while waiting:
-            fact, *sides = waiting.pop().children()
-            yield fact
+            one = waiting.pop()
+            sides = one.children()
+            if _is_choice(one):
+                yield sides.pop(0)
             waiting += (side for side in sides if side.num_args())
 
     def _rewrite(self, term: Term) -> Term:
@@ -74,14 +89,31 @@ class _Cases:
 
     def _by_case(self, how: Term, left: Term, right: Term) -> Term:
         if left.num_args():
-            fact, then, otherwise = left.children()
+            fact, then, otherwise = self._split(left)
             cases = self._compare(how, then, right), self._compare(how, otherwise, right)
         elif right.num_args():
-            fact, then, otherwise = right.children()
+            fact, then, otherwise = self._split(right)
             cases = self._compare(how, left, then), self._compare(how, left, otherwise)
         else:
             return z3.simplify(how.decl()(left, right))
         return z3.simplify(z3.If(self._rewritten[fact.get_id()], *cases))
+
+    def _split(self, term: Term) -> tuple[Term, Term, Term]:
+        """A choice by its parts; a sum with a choice in it as a choice between sums."""
+        if _is_choice(term):
+            fact, then, otherwise = term.children()
+            return fact, then, otherwise
+        parts = term.children()
+        place = next(number for number, part in enumerate(parts) if part.num_args())
+        fact, *sides = self._split(parts[place])
+        then, otherwise = (self._sum(term, [*parts[:place], side, *parts[place + 1 :]]) for side in sides)
+        return fact, then, otherwise
+
+    def _sum(self, of: Term, parts: Sequence[Term]) -> Term:
+        whole = of.decl()(*parts)
+        found = whole if any(part.num_args() for part in parts) else z3.simplify(whole)
+        self._kept.append(found)
+        return found
 
 
 def _compares_integers(term: Term) -> bool:

@@ -84,6 +84,7 @@ def test_a_choice_of_numbers_takes_the_width_of_what_it_stands_beside() -> None:
 
     assert z3.BitVecSort(5) == mixed.sort()
     assert z3.BitVecSort(5) == fitted(choose(first, 1, 0), wide.sort()).sort()
+    assert z3.BitVecSort(5) == fitted(choose(first, 1, choose(second, 2, 3)) + 1, wide.sort()).sort()
     assert wide is fitted(wide, wide.sort())
 
 
@@ -92,7 +93,8 @@ def test_comparing_choices_is_choosing_comparisons(compared: object) -> None:
     """The formula has no integer left, and is the same for every value of the conditions."""
     facts = [z3.Bool(name) for name in "abc"]
     left, right = choose(facts[0], 1000, choose(facts[1], -1, 4)), choose(facts[2], choose(facts[0], 4, 7), -1)
-    formula = any_of(compared(left, right), all_of(facts[1], left == 4))  # type: ignore[operator]
+    summed = compared(left + 1, 2 - right + left)  # type: ignore[operator]
+    formula = any_of(compared(left, right), all_of(facts[1], left == 4), all_of(facts[2], summed))  # type: ignore[operator]
 
     (rewritten,) = without_integers([formula])
 
