@@ -175,7 +175,6 @@ def test_coordinators_fail_at_every_durable_point(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("name", "machine"),
     [
-        ("every broker gets the first block of producer ids", SharedPartitionsMachine),
         ("no id is ever forgotten", SharedPartitionsMachine),
         ("open transactions do not bound readers", SharedPartitionsMachine),
         ("pending offsets count", SharedPartitionsMachine),
