@@ -1,6 +1,6 @@
 """Steps as rows of the trace schema: what was asked, what was answered, the touched state before and after."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from reference.broker.partition import Partition
@@ -12,6 +12,8 @@ from spec.vocabulary import ABSENT, ErrorCode, ProducerId, Timestamp
 
 Value = int | bool | str
 Row = dict[str, Value]
+Observer = Callable[[Row], None]
+"""What is told of each step as it is added; it may stop the run by raising."""
 
 NO_ACKS: Final = -2
 """Acks of a step that is no Produce."""
@@ -49,13 +51,19 @@ def observe(partition: Partition, producer_id: int = ABSENT) -> Observed:
 
 
 class Recorder:
-    """Collects the rows of one trace, in the order of the steps."""
+    """Collects the rows of one trace, in the order of the steps.
 
-    __slots__ = ("_common", "rows")
+    Attributes:
+        rows: the steps so far.
+        observer: is told of each step from now on.
+    """
+
+    __slots__ = ("_common", "observer", "rows")
 
     def __init__(self, trace: int, profile: Profile) -> None:
         """A recorder of the trace named `trace`, whose nodes behave as `profile` says."""
         self.rows: list[Row] = []
+        self.observer: Observer | None = None
         self._common: Row = dict(BLANK) | {
             "schema": SCHEMA_VERSION,
             "trace": trace,
@@ -73,6 +81,8 @@ class Recorder:
         row.update(state_columns("before_", before))
         row.update(state_columns("after_", after))
         self.rows.append(row)
+        if self.observer is not None:
+            self.observer(row)
         return row
 
 

@@ -5,7 +5,7 @@ from typing import Final
 from reference.cluster import Cluster
 from reference.faults import Faults
 from reference.raw import RawWorld
-from reference.recorder import Row
+from reference.recorder import Observer, Row
 from reference.schedule import ProducerScheduler, RawScheduler
 from reference.schedule_transactions import TransactionScheduler, drawn_world
 from reference.shape import Shape
@@ -24,6 +24,7 @@ def simulate(
     workload: str = "producers",
     shape: Shape | None = None,
     tape: Tape | None = None,
+    observer: Observer | None = None,
 ) -> list[Row]:
     """The first `steps` rows of the trace of a seed; the same seed gives the same rows everywhere.
 
@@ -36,22 +37,26 @@ def simulate(
             (transactional producers, coordinators and readers).
         shape: size and configuration of the world of producers.
         tape: another source of choices, as a recorded tape or one that Hypothesis draws.
+        observer: is told of each step as it is added, and stops the run by raising.
     """
     tape = tape or Tape.seeded(seed)
     faults = faults or Faults()
     if workload == "raw":
-        return run(RawScheduler(RawWorld(profile, tape, seed), tape, faults), steps)
+        return run(RawScheduler(RawWorld(profile, tape, seed), tape, faults), steps, observer)
     if workload == "producers":
         cluster = Cluster(profile, shape, ordered=faults.ordered, trace=seed)
-        return run(ProducerScheduler(cluster, tape, faults), steps)
+        return run(ProducerScheduler(cluster, tape, faults), steps, observer)
     if workload == "transactions":
-        return run(TransactionScheduler(drawn_world(profile, tape, faults, seed), tape, faults), steps)
+        return run(TransactionScheduler(drawn_world(profile, tape, faults, seed), tape, faults), steps, observer)
     raise ValueError(f"workload {workload!r} is none of 'producers', 'raw', 'transactions'")
 
 
-def run(scheduler: ProducerScheduler | RawScheduler | TransactionScheduler, steps: int) -> list[Row]:
-    """Let the scheduler choose until there are enough rows."""
+def run(
+    scheduler: ProducerScheduler | RawScheduler | TransactionScheduler, steps: int, observer: Observer | None = None
+) -> list[Row]:
+    """Let the scheduler choose until there are enough rows; the observer is told of each."""
     rows = scheduler.recorder.rows
+    scheduler.recorder.observer = observer
     for _ in range(steps * TURNS_PER_STEP):
         if len(rows) >= steps:
             break
