@@ -126,13 +126,13 @@ _COLUMN_OF: Final[Mapping[str, Callable[..., Column]]] = {
 
 def columns_read(*facts: Term) -> frozenset[str]:
     """Names of the columns that the facts depend on."""
-    return frozenset(part.value for part in _parts(facts) if part.operator == "column")
+    return frozenset(part.value for part in parts_of(facts) if part.operator == "column")
 
 
 def evaluate(table: DataFrame, kept: Iterable[str], results: Mapping[str, Term]) -> DataFrame:
     """The table's `kept` columns, and the value of each result as a column of its name."""
     formulas = {name: result for name, result in results.items() if isinstance(result, Formula)}
-    parts = _parts(formulas.values())
+    parts = parts_of(formulas.values())
     levels = _levels(parts, _shared(parts, formulas.values()))
     names = {part: f"{_MATERIALISED}{number}" for number, part in enumerate(levels)}
     columns = sorted({*kept, *(part.value for part in parts if part.operator == "column")})
@@ -146,7 +146,7 @@ def evaluate(table: DataFrame, kept: Iterable[str], results: Mapping[str, Term])
     return table.select(*kept, *outputs)
 
 
-def _parts(facts: Iterable[Term]) -> list[Formula]:
+def parts_of(facts: Iterable[Term]) -> list[Formula]:
     """Every part of the facts, each after its operands."""
     seen: dict[Formula, None] = {}
 
