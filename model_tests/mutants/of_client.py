@@ -10,6 +10,7 @@ from typing import Final
 from model_tests.mutants.planted import Patch, Planted
 from model_tests.stateful.tape_runs import Terrain
 from reference.broker.ids import ProducerIdentity
+from reference.client.drain_rules import Hold
 from reference.client.partition_queue import MAX_IN_FLIGHT, PartitionQueue, ProducerBatch
 from reference.client.producer import Attempt, IdempotentProducer, Reply
 from reference.log import sequence
@@ -18,6 +19,7 @@ from spec.vocabulary import NO_SEQUENCE, ErrorCode, Offset, Sequence
 
 _init = PartitionQueue.__init__
 _drain = PartitionQueue.drain
+_hold = PartitionQueue.hold
 _start_at_beginning = PartitionQueue.start_at_beginning
 _acknowledge = PartitionQueue.acknowledge
 _can_retry = IdempotentProducer.can_retry
@@ -66,14 +68,11 @@ def renumber_backwards(queue: PartitionQueue, identity: ProducerIdentity) -> Non
     _start_at_beginning(queue, identity)
 
 
-def adopt_at_any_time(queue: PartitionQueue, identity: ProducerIdentity) -> bool:
+def adopt_at_any_time(queue: PartitionQueue, identity: ProducerIdentity) -> Hold | None:
     """A new epoch is taken up while batches of the old one are in flight."""
-    if not queue.waiting:
-        return False
-    head = queue.waiting[0]
-    if head.has_sequence:
-        return queue.is_first_in_flight(head)
-    return not queue.is_unresolved and len(queue.in_flight) < queue.max_in_flight
+    if queue.waiting and not queue.waiting[0].has_sequence:
+        return _hold(queue, queue.identity or identity)
+    return _hold(queue, identity)
 
 
 def acknowledge_the_newest(producer: IdempotentProducer, attempt: Attempt, reply: Reply) -> None:
@@ -134,7 +133,7 @@ OF_CLIENT: Final = (
     Planted(
         "new epoch while the old is in flight",
         rules.SEQ_EPOCH_RESET,
-        (Patch(PartitionQueue, "may_drain", adopt_at_any_time),),
+        (Patch(PartitionQueue, "hold", adopt_at_any_time),),
         Terrain(partitions=2, ordered=True, faults=frozenset({"delivery_times_out", "network_loses"})),
     ),
     _producer("wrong batch acknowledged", "succeed", acknowledge_the_newest),

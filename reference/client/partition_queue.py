@@ -7,8 +7,9 @@ from collections import deque
 from typing import Final
 
 from reference.broker.ids import ProducerIdentity
+from reference.client.drain_rules import Hold
 from reference.log import sequence
-from spec.vocabulary import NO_OFFSET, NO_SEQUENCE, Offset, Sequence, Timestamp
+from spec.vocabulary import NO_OFFSET, NO_SEQUENCE, ErrorCode, Offset, Sequence, Timestamp
 
 MAX_IN_FLIGHT: Final = 5
 """Batches of a partition that may be unacknowledged at once: no more than the broker's window keeps."""
@@ -22,11 +23,14 @@ class ProducerBatch:
         record_count: records in it.
         created_ms: when the application handed it over, milliseconds.
         values: of its records, none where they carry nothing.
+        keys: likewise.
         identity: producer id and epoch, None until drained.
         base_sequence: -1 until drained.
         attempts: how often it was sent.
         sequence_reset: an epoch bump has renumbered it.
+        sent_ms: when it was last sent, by a sender that notes it.
         outcome: None while undecided, else whether the application was told success.
+        error: what the application was told instead; None where the batch was dropped with its transaction.
         offset: offset told to the application, -1 if none.
     """
 
@@ -34,11 +38,14 @@ class ProducerBatch:
         "attempts",
         "base_sequence",
         "created_ms",
+        "error",
         "identity",
+        "keys",
         "offset",
         "ordinal",
         "outcome",
         "record_count",
+        "sent_ms",
         "sequence_reset",
         "values",
     )
@@ -49,11 +56,14 @@ class ProducerBatch:
         self.record_count = record_count
         self.created_ms = created_ms
         self.values = values
+        self.keys: tuple[bytes | None, ...] = ()
         self.identity: ProducerIdentity | None = None
         self.base_sequence = NO_SEQUENCE
         self.attempts = 0
         self.sequence_reset = False
+        self.sent_ms: Timestamp = created_ms
         self.outcome: bool | None = None
+        self.error: ErrorCode | None = None
         self.offset = NO_OFFSET
 
     @property
@@ -70,6 +80,11 @@ class ProducerBatch:
         """Give it an identity and a base sequence."""
         self.identity = identity
         self.base_sequence = base_sequence
+
+    def fail(self, error: ErrorCode | None = None) -> None:
+        """The application is told that it has failed."""
+        self.outcome = False
+        self.error = error
 
 
 class PartitionQueue:
@@ -115,15 +130,18 @@ class PartitionQueue:
         """Whether the sequence follows the last acknowledged one."""
         return sequence.succeeds(self.last_acked, base_sequence)
 
-    def may_drain(self, identity: ProducerIdentity) -> bool:
-        """Whether the head of the queue may be sent now."""
+    def hold(self, identity: ProducerIdentity) -> Hold | None:
+        """What keeps the head of the queue from being sent now, None if nothing does."""
         if not self.waiting:
-            return False
+            return Hold.NOTHING_WAITS
         head = self.waiting[0]
         if head.has_sequence:
-            return self.is_first_in_flight(head)
-        stale = bool(self.in_flight) and self.identity != identity
-        return not stale and not self.is_unresolved and len(self.in_flight) < self.max_in_flight
+            return None if self.is_first_in_flight(head) else Hold.NOT_FIRST_IN_FLIGHT
+        if self.in_flight and self.identity != identity:
+            return Hold.STALE_IN_FLIGHT
+        if self.is_unresolved:
+            return Hold.UNRESOLVED
+        return Hold.WINDOW_FULL if len(self.in_flight) >= self.max_in_flight else None
 
     def is_first_in_flight(self, batch: ProducerBatch) -> bool:
         """Whether a batch to be sent again is the lowest undecided one: retries go one at a time, in order."""

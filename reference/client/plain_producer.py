@@ -1,10 +1,11 @@
 """The producer without idempotence (enable.idempotence=false): a batch that is sent again looks like a new one."""
 
 from reference.broker.transaction_api import NOBODY
+from reference.client.drain_rules import Hold
 from reference.client.partition_queue import PartitionQueue, ProducerBatch
 from reference.client.producer import RETRIABLE, Attempt, IdempotentProducer, Reply, on_the_wire
 from reference.errors import Impossible
-from spec.vocabulary import NO_SEQUENCE
+from spec.vocabulary import NO_SEQUENCE, ErrorCode
 
 
 class PlainProducer(IdempotentProducer):
@@ -17,10 +18,12 @@ class PlainProducer(IdempotentProducer):
         """Never."""
         return False
 
-    def may_drain(self, partition: int) -> bool:
-        """Whether a batch of the partition may be sent now: whatever happens to those in flight does not matter."""
+    def hold(self, partition: int) -> Hold | None:
+        """What keeps a batch of the partition from being sent: whatever happens to those in flight does not matter."""
         queue = self.queues[partition]
-        return bool(queue.waiting) and len(queue.in_flight) < queue.max_in_flight
+        if not queue.waiting:
+            return Hold.NOTHING_WAITS
+        return Hold.WINDOW_FULL if len(queue.in_flight) >= queue.max_in_flight else None
 
     def drain(self, partition: int) -> Attempt:
         """Send the head of the queue.
@@ -39,7 +42,7 @@ class PlainProducer(IdempotentProducer):
 
     def give_up(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
         """Tell the application of one batch that took too long; those behind it go on."""
-        batch.outcome = False
+        batch.fail(ErrorCode.REQUEST_TIMED_OUT)
         queue.remove(batch)
 
     def succeed(self, attempt: Attempt, reply: Reply) -> None:
@@ -56,4 +59,4 @@ class PlainProducer(IdempotentProducer):
         if reply.error in RETRIABLE:
             queue.waiting.appendleft(attempt.batch)
         else:
-            attempt.batch.outcome = False
+            attempt.batch.fail(reply.error)

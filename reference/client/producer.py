@@ -3,9 +3,11 @@
 from typing import Final, NamedTuple
 
 from reference.broker.ids import ProducerIdentity
+from reference.client.drain_rules import Hold
 from reference.client.partition_queue import MAX_IN_FLIGHT, PartitionQueue, ProducerBatch
 from reference.errors import Impossible
-from reference.log.batch import RecordBatch, blank_batch, value_batch
+from reference.log.batch import RecordBatch, blank_batch, data_batch, value_batch
+from reference.log.record import Record
 from spec.vocabulary import MAX_EPOCH, NO_OFFSET, NO_SEQUENCE, Epoch, ErrorCode, Offset, Timestamp
 
 RETRIABLE: Final = frozenset(
@@ -88,6 +90,9 @@ class IdempotentProducer:
 
     # --- the application --------------------------------------------------------------------------------------
 
+    def admit(self, partition: int) -> None:
+        """The application may send to the partition now; it is refused where a transaction says no."""
+
     def send(self, partition: int, record_count: int, now: Timestamp, values: tuple[bytes, ...] = ()) -> ProducerBatch:
         """Hand over a batch of `record_count` records; the batch keeps what the application is told.
 
@@ -122,11 +127,17 @@ class IdempotentProducer:
             self.queues[partition].start_at_beginning(identity)
         self._renumber.clear()
 
+    def hold(self, partition: int) -> Hold | None:
+        """The first rule that keeps the next batch of the partition from being sent now, None if none does."""
+        if self.failed:
+            return Hold.FAILED
+        if self.identity is None:
+            return Hold.NO_PRODUCER_ID
+        return self.queues[partition].hold(self.identity)
+
     def may_drain(self, partition: int) -> bool:
         """Whether a batch of the partition may be sent now."""
-        if self.failed or self.identity is None:
-            return False
-        return self.queues[partition].may_drain(self.identity)
+        return self.hold(partition) is None
 
     def drain(self, partition: int) -> Attempt:
         """Send the next batch of the partition.
@@ -162,7 +173,7 @@ class IdempotentProducer:
 
     def give_up(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
         """Tell the application of one batch that took too long."""
-        batch.outcome = False
+        batch.fail(ErrorCode.REQUEST_TIMED_OUT)
         queue.expire(batch)
 
     def resolve(self, partition: int, queue: PartitionQueue) -> None:
@@ -239,7 +250,7 @@ class IdempotentProducer:
 
     def fail(self, attempt: Attempt, reply: Reply) -> None:
         """Tell the application; the batch is certainly not in the log, so that what follows must be renumbered."""
-        attempt.batch.outcome = False
+        attempt.batch.fail(reply.error)
         self.queues[attempt.partition].remove(attempt.batch)
         if reply.error in FATAL:
             self.failed = True
@@ -257,6 +268,10 @@ def on_the_wire(batch: ProducerBatch, transactional: bool) -> RecordBatch:
         "base_sequence": batch.base_sequence,
         "timestamp": batch.created_ms,
     }
+    if batch.keys:
+        listed = enumerate(zip(batch.keys, batch.values, strict=True))
+        records = (Record(delta, 0, key, value) for delta, (key, value) in listed)
+        return data_batch(records, transactional=transactional, **header)
     if batch.values:
         return value_batch(batch.values, transactional=transactional, **header)
     return blank_batch(batch.record_count, transactional=transactional, **header)

@@ -7,6 +7,7 @@ from reference.broker.group_requests import NOBODY, Claim, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer, Outgoing, PendingResult
+from reference.client.drain_rules import Hold
 from reference.client.partition_queue import MAX_IN_FLIGHT, PartitionQueue, ProducerBatch
 from reference.client.producer import DELIVERY_TIMEOUT_MS, Attempt, IdempotentProducer, Reply
 from reference.client.request_versions import RequestVersions
@@ -57,14 +58,18 @@ class TransactionalProducer(IdempotentProducer):
         """Begin a transaction."""
         self.manager.begin()
 
-    def send(self, partition: int, record_count: int, now: Timestamp, values: tuple[bytes, ...] = ()) -> ProducerBatch:
-        """Hand over a batch as part of the transaction.
+    def admit(self, partition: int) -> None:
+        """The partition joins the transaction.
 
         Raises:
             IllegalState: there is no open transaction.
             ProducerFailed: it can only be aborted, or the producer is of no use any more.
         """
         self.manager.add_partition(self.partitions[partition])
+
+    def send(self, partition: int, record_count: int, now: Timestamp, values: tuple[bytes, ...] = ()) -> ProducerBatch:
+        """Hand over a batch as part of the transaction; raises as `admit`."""
+        self.admit(partition)
         return super().send(partition, record_count, now, values)
 
     def send_offsets_to_transaction(self, group: str, offsets: Offsets, claim: Claim = NOBODY) -> PendingResult:
@@ -98,10 +103,13 @@ class TransactionalProducer(IdempotentProducer):
         """Whether a batch waits or is in flight."""
         return any(queue.waiting or queue.in_flight for queue in self.queues)
 
-    def may_drain(self, partition: int) -> bool:
-        """Whether a batch may be sent now: its partition is in the transaction, as far as the client knows."""
-        in_transaction = self.partitions[partition] in self.manager.partitions
-        return in_transaction and self.state is not ClientState.FATAL_ERROR and super().may_drain(partition)
+    def hold(self, partition: int) -> Hold | None:
+        """What keeps a batch from being sent: also, that its partition is not known to be in the transaction."""
+        if self.state is ClientState.FATAL_ERROR:
+            return Hold.FAILED
+        if self.partitions[partition] not in self.manager.partitions:
+            return Hold.NOT_IN_TRANSACTION
+        return super().hold(partition)
 
     def may_poll(self) -> bool:
         """Whether a coordinator request can go out or be settled."""
@@ -134,7 +142,7 @@ class TransactionalProducer(IdempotentProducer):
             return
         for queue in self.queues:
             for batch in queue.drop_all() if self.state is ClientState.FATAL_ERROR else queue.drop_undrained():
-                batch.outcome = False
+                batch.fail()
 
     def _take_identity(self, identity: ProducerIdentity, starts_again: bool) -> None:
         """The coordinator has given an identity; after a bump nothing is in flight, and sequences start at 0."""
@@ -184,7 +192,7 @@ class TransactionalProducer(IdempotentProducer):
             queue.forget()
         else:
             queue.close_gap(batch)
-        batch.outcome = False
+        batch.fail(reply.error)
         queue.remove(batch)
         if meaning(Request.PRODUCE, reply.error) is Meaning.FATAL:
             self.manager.machine.fail_fatally(reply.error)
