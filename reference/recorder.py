@@ -76,7 +76,7 @@ class Recorder:
     ) -> Row:
         """Add a step; `columns` are the columns of WHERE, REQUEST and REPLY that apply."""
         row = dict(self._common)
-        row.update(api=api, step=len(self.rows), time_ms=now)
+        row.update(api=api, step=len(self.rows), time_ms=now, world_ms=now)
         row.update(columns)
         row.update(state_columns("before_", before))
         row.update(state_columns("after_", after))

@@ -57,7 +57,7 @@ WHERE: Final = (
         schema="version of this schema",
         trace="the seed that the trace was made from, or a number that names it",
         step="position of the step in its trace, from 0",
-        time_ms="virtual time of the step, milliseconds",
+        time_ms="virtual time of the step by the clock of its node, milliseconds",
     ),
     *_texts(
         profile="release or build whose behaviour the node has (spec.versions)",
@@ -183,5 +183,16 @@ def _prefixed(prefix: str, columns: tuple[Column, ...]) -> tuple[Column, ...]:
 BEFORE: Final = _prefixed("before_", STATE)
 AFTER: Final = _prefixed("after_", STATE)
 
-COLUMNS: Final = (*WHERE, *REQUEST, *REPLY, *BEFORE, *AFTER)
+HISTORY: Final = (
+    *_texts(writer="the client that made the records of the batch, from their own values"),
+    *_integers(
+        first_record="number of the batch's first record among all that its writer made",
+        aborted_count="aborted transactions that the answer to a fetch lists; absent under read_uncommitted",
+        world_ms="time of the step by the world's clock, which nobody in it can read; `time_ms` is that of the node",
+    ),
+    *_booleans(delivered="the application was given records of the batch"),
+)
+"""What applications did and were told, beside the steps of brokers: rows whose api begins with `Client`."""
+
+COLUMNS: Final = (*WHERE, *REQUEST, *REPLY, *BEFORE, *AFTER, *HISTORY)
 """Every column, in the order in which files hold them."""
