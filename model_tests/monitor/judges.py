@@ -1,0 +1,79 @@
+"""The judges of single steps: the formulas of the trace check, compiled for one profile when they are first asked."""
+
+from functools import cache
+from typing import Final
+
+from model_tests.monitor.compiled import Compiled, Place, compiled
+from model_tests.traces.coordinator_links import ID_LINKS, new_identity
+from model_tests.traces.coordinator_verdicts import as_recorded
+from model_tests.traces.links import LINKS, linked
+from model_tests.traces.lower import Sheet
+from model_tests.traces.schema import coordinator_step_of, step_of
+from model_tests.traces.verdicts import REFUSED, judged, verdict_columns
+from spec.protocol.judge_coordinator import judge
+from spec.versions import PROFILES
+from spec.vocabulary import ABSENT
+
+LINK_ARGUMENTS: Final = ("row", "previous", "accepted", "chain")
+"""What a judge of links is given: the step, the one before it, the last batch accepted, and facts of the chain."""
+
+OF_CHAIN: Final = frozenset(("faults", "previous_faults", "accepted_faults", "has_previous", "handed_out_before"))
+"""The columns of a link that no single row has."""
+
+_EARLIER: Final = ("previous", "accepted")
+
+
+VERDICT: Final = ("branch", "judged", "violated")
+"""What a judge says of a step: the deciding branch, and the rules at stake and violated, each as a set of bits."""
+
+
+@cache
+def append_judge(profile: str) -> Compiled:
+    """The judge of appends; it takes a row."""
+    sheet = Sheet()
+    expected, checks = judged(step_of(sheet.column), PROFILES[profile], sheet.column(REFUSED))
+    return _verdict(verdict_columns(expected.branch, checks, sheet, ""))
+
+
+@cache
+def coordinator_judge(api: str, profile: str, transaction_version: int) -> Compiled:
+    """The judge of a coordinator's steps of one kind; it takes a row."""
+    sheet = Sheet()
+    step = coordinator_step_of(sheet.column)
+    expected, checks = judge(api, step, as_recorded(PROFILES[profile], transaction_version))
+    return _verdict(verdict_columns(expected.branch, checks, sheet, ""))
+
+
+@cache
+def link_judge() -> Compiled:
+    """The judge of what a partition knows of a producer from one step to the next; it takes `LINK_ARGUMENTS`."""
+    sheet = Sheet()
+    checks = [link.check(linked(sheet.column)) for link in LINKS]
+    return _verdict(verdict_columns(ABSENT, checks, sheet, ""), links=True)
+
+
+@cache
+def id_link_judge() -> Compiled:
+    """The judge of what a coordinator knows of an id from one step to the next; it takes `LINK_ARGUMENTS`."""
+    sheet = Sheet()
+    checks = [link.check(sheet.column) for link in ID_LINKS]
+    return _verdict(verdict_columns(ABSENT, checks, sheet, ""), links=True)
+
+
+@cache
+def identity_judge() -> Compiled:
+    """Whether a step hands out an identity; it takes a row."""
+    return compiled({"hands_out": new_identity(Sheet().column).at_stake})
+
+
+def place_in_link(column: str) -> Place:
+    """Where a judge of links finds the value of a column."""
+    if column in OF_CHAIN:
+        return "chain", column
+    earlier = next((moment for moment in _EARLIER if column.startswith(f"{moment}_")), None)
+    return (earlier, column.removeprefix(f"{earlier}_")) if earlier else ("row", column)
+
+
+def _verdict(columns: dict[str, object], *, links: bool = False) -> Compiled:
+    results = {name: columns[name] for name in VERDICT}
+    return compiled(results, place_in_link, LINK_ARGUMENTS) if links else compiled(results)

@@ -1,0 +1,139 @@
+"""The monitor: every step judged by the specification's decisions at the moment in which it is made."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Final, NamedTuple
+
+from model_tests.monitor.chains import Chains, Linked
+from model_tests.monitor.judges import append_judge, coordinator_judge, id_link_judge, link_judge, place_in_link
+from model_tests.traces.check import circumstances_of
+from model_tests.traces.check_report import RuleCount, Violation
+from model_tests.traces.coordinator_links import ID_LINK, ID_LINKS
+from model_tests.traces.coordinator_verdicts import is_coordinators
+from model_tests.traces.explain import explain_coordinator, explain_link, explain_step
+from model_tests.traces.links import LINKS
+from model_tests.traces.schema import Row
+from model_tests.traces.verdicts import LINK, ROW, rules_in
+from spec.rules import RULES, Rule
+from spec.versions import PROFILES
+
+_LINK_RULES: Final = {(LINK, link.rule): link for link in LINKS} | {(ID_LINK, link.rule): link for link in ID_LINKS}
+
+
+class Finding(NamedTuple):
+    """A verdict of one kind, and under what it was found; `judged` and `violated` are sets of rules."""
+
+    kind: str
+    profile: str
+    transaction_version: int
+    branch: int
+    judged: int
+    violated: int
+
+
+class Disagreement(Exception):
+    """A step is not as the specification's decision says, inside the domain of a rule.
+
+    Attributes:
+        violations: the rules that the step breaks, with why.
+    """
+
+    def __init__(self, violations: tuple[Violation, ...]) -> None:
+        """The disagreement of one step, which breaks at least one rule."""
+        super().__init__("; ".join(map(str, violations)))
+        self.violations = violations
+
+    @property
+    def rules(self) -> frozenset[str]:
+        """Ids of the rules that the step breaks."""
+        return frozenset(violation.rule for violation in self.violations)
+
+
+class Monitor:
+    """Judges the steps of one trace in their order, as an observer of their recorder.
+
+    Attributes:
+        steps: how many were judged or passed over.
+        findings: how often each kind of verdict came.
+    """
+
+    def __init__(self) -> None:
+        """A monitor that has seen nothing."""
+        self.steps = 0
+        self.findings: Counter[Finding] = Counter()
+        self._chains = Chains()
+
+    def __call__(self, row: Row) -> None:
+        """Judge the next step of the trace.
+
+        Raises:
+            Disagreement: the step breaks a rule in its domain.
+        """
+        violations = self.judge(row)
+        if violations:
+            raise Disagreement(violations)
+
+    def judge(self, row: Row) -> tuple[Violation, ...]:
+        """Judge the next step of the trace: what it breaks inside the domain of the rule."""
+        self.steps += 1
+        profile, version = row["profile"], row["transaction_version"]
+        broken: list[Violation] = []
+        for kind, (branch, judged, violated), link in self._verdicts(row):
+            self.findings[Finding(kind, profile, version, branch, judged, violated)] += 1
+            if violated:
+                claimed = claimed_among(violated, profile, version)
+                broken += [_explained(row, kind, rule, link) for rule in claimed]
+        return tuple(broken)
+
+    def rule_counts(self) -> Iterator[RuleCount]:
+        """How often each rule was at stake, and how often it was violated where it is not claimed."""
+        return rule_counts(self.findings)
+
+    def _verdicts(self, row: Row) -> Iterator[tuple[str, tuple[int, ...], Linked | None]]:
+        if row["origin"] >= 0:
+            yield ROW, append_judge(row["profile"])(row), None
+        elif is_coordinators(row):
+            judge = coordinator_judge(row["api"], row["profile"], row["transaction_version"])
+            yield row["api"], judge(row), None
+        step = self._chains.of_producer(row)
+        if step is not None:
+            yield LINK, link_judge()(*step), step
+        step = self._chains.of_id(row)
+        if step is not None:
+            yield ID_LINK, id_link_judge()(*step), step
+
+
+@cache
+def claimed_among(violated: int, profile: str, transaction_version: int) -> tuple[Rule, ...]:
+    """The rules of a set that are claimed under a profile and a transaction version."""
+    circumstances = circumstances_of(PROFILES[profile].under(transaction_version))
+    return tuple(rule for rule in rules_in(violated) if rule.claimed_in(circumstances))
+
+
+def rule_counts(findings: Counter[Finding]) -> Iterator[RuleCount]:
+    """How often each rule was at stake, violated, and violated where it is not claimed."""
+    judged, violated, known = Counter[Rule](), Counter[Rule](), Counter[Rule]()
+    for finding, count in findings.items():
+        claimed = claimed_among(finding.violated, finding.profile, finding.transaction_version)
+        _add(judged, rules_in(finding.judged), count)
+        _add(violated, claimed, count)
+        _add(known, set(rules_in(finding.violated)).difference(claimed), count)
+    return (RuleCount(rule.id, judged[rule], violated[rule], known[rule]) for rule in RULES.values() if judged[rule])
+
+
+def _add(counts: Counter[Rule], rules: Iterable[Rule], count: int) -> None:
+    for rule in rules:
+        counts[rule] += count
+
+
+def _explained(row: Row, kind: str, rule: Rule, step: Linked | None) -> Violation:
+    if step is not None:
+        link = _LINK_RULES[kind, rule]
+        return explain_link({**row, **_values(step, link.columns)}, link)
+    return explain_step(row, rule) if kind == ROW else explain_coordinator(row, rule)
+
+
+def _values(step: Linked, columns: Iterable[str]) -> dict[str, object]:
+    places = {column: place_in_link(column) for column in columns}
+    return {column: getattr(step, argument)[key] for column, (argument, key) in places.items()}
