@@ -74,6 +74,13 @@ class Profile:
         truncation_names_epoch: the leader says which epoch ends there (2.0, KIP-279), so that a replica that does not
             have it goes further back; before, it says where alone.
         fetch_names_leader_epoch: a Fetch says which leader epoch its sender knows (2.1, KIP-320).
+        fetch_finds_divergence: a Fetch also names the leader epoch of its sender's last record, and is answered where
+            the two logs part (2.7, KIP-595); before, a follower asks for that before it fetches.
+        insync_set_is_asked_for: a leader asks the controller for another in-sync set, and until it is answered counts
+            who may be in either (2.7, KIP-497); before, it writes the set into ZooKeeper.
+        quorum_controller: the controller is the leader of a Raft quorum (KRaft, 3.3); before, the broker that holds a
+            node in ZooKeeper. Releases before 4.0 have both.
+        replica_lag_time_max_ms: default of replica.lag.time.max.ms: 30 s since 2.5 (KIP-537), before 10 s.
         returns_at_epoch_start: a replica returns to the in-sync set only when it also has what its leader began its
             epoch with (2.1, KAFKA-7128); before, at the high watermark, which lags on a new leader.
         shrink_raises_leader_epoch: the controller raises the leader epoch when it takes a replica out of the in-sync
@@ -83,6 +90,8 @@ class Profile:
         high_watermark_needs_min_isr: below min.insync.replicas the high watermark stays (3.7, KAFKA-15583).
         eligible_leader_replicas: who leaves an in-sync set that is too small stays electable, and who lost the tail of
             its log leaves even as the last one (4.1, KIP-966; 4.0 has it switched off).
+        cleaner_compares_marker_keys: the cleaner takes a marker for an older version of a record whose key has the same
+            bytes (before the fix of KAFKA-14055, 3.0 to 3.3 by branch).
         max_sequence: the sequence number after which the next one is 0; smaller in finite models, and None
             where sequences are never to wrap. Every release has 2^31-1.
         max_epoch: the epoch that only a coordinator uses, the one before being the last of a client; smaller in
@@ -126,11 +135,16 @@ class Profile:
     truncates_by_leader_epoch: bool = True
     truncation_names_epoch: bool = True
     fetch_names_leader_epoch: bool = True
+    fetch_finds_divergence: bool = True
+    insync_set_is_asked_for: bool = True
+    quorum_controller: bool = True
+    replica_lag_time_max_ms: int = 30_000
     returns_at_epoch_start: bool = True
     shrink_raises_leader_epoch: bool = False
     incarnations_compared: bool = True
     high_watermark_needs_min_isr: bool = True
     eligible_leader_replicas: bool = True
+    cleaner_compares_marker_keys: bool = False
     max_sequence: int | None = MAX_SEQUENCE
     max_epoch: int = MAX_EPOCH
 
@@ -181,8 +195,15 @@ KAFKA_2_7: Final = replace(
     partition_verification=False,
     shrink_raises_leader_epoch=True,
     incarnations_compared=False,
+    cleaner_compares_marker_keys=True,
 )
-KAFKA_2_5: Final = replace(KAFKA_2_7, name="2.5", produce_error_is_fenced=True)
+KAFKA_2_5: Final = replace(
+    KAFKA_2_7,
+    name="2.5",
+    produce_error_is_fenced=True,
+    fetch_finds_divergence=False,
+    insync_set_is_asked_for=False,
+)
 KAFKA_2_4: Final = replace(
     KAFKA_2_5,
     name="2.4",
@@ -190,6 +211,7 @@ KAFKA_2_4: Final = replace(
     unknown_producer_error=True,
     unknown_after_marker=True,
     commits_fenced_by_generation=False,
+    replica_lag_time_max_ms=10_000,
 )
 KAFKA_2_0: Final = replace(
     KAFKA_2_4,

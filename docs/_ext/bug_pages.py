@@ -26,7 +26,7 @@ class BugIndex(SphinxDirective):
         return [table([head, *(self._row(bug) for bug in BUGS.values())], (18, 36, 22, 10, 14), kind="index")]
 
     def _row(self, bug: Bug) -> tuple[Cell, ...]:
-        where = (bug.broken.profile, ", ".join(case.profile for case in bug.mended)) if bug.cases else ("not shown", "")
+        where = (bug.broken.profile, ", ".join(case.profile for case in bug.mended))
         return reference(self.env, "bug", bug.name), bug.title, reference(self.env, "rule", bug.rule.id), *where
 
 
@@ -39,18 +39,15 @@ class KnownBugs(SphinxDirective):
         for name, of in found.items():
             for failure in of["failures"]:
                 logging.getLogger(__name__).warning("the known bug %s is not as expected: %s", name, failure)
-        return [self._section(bug, found.get(bug.name)) for bug in BUGS.values()]
+        return [self._section(bug, found[bug.name]) for bug in BUGS.values()]
 
-    def _section(self, bug: Bug, found: Facts | None) -> nodes.section:
+    def _section(self, bug: Bug, found: Facts) -> nodes.section:
         stated = section(self.env, "bug", bug.name)
         stated += nodes.title("", f"{bug.name}: {bug.title}")
         stated += nodes.paragraph("", bug.mechanism, classes=["rule-statement"])
         breaks = reference(self.env, "rule", bug.rule.id)
         stated += field_list({"Sources": sources(bug.source), "Breaks": breaks})
-        if found is None:
-            stated += nodes.paragraph("", f"Not shown by a search: {bug.unseen}.")
-        else:
-            stated += self._shown(bug, found)
+        stated += self._shown(bug, found)
         self.state.document.note_explicit_target(stated)
         return stated
 

@@ -23,17 +23,13 @@ def run(name: str = "", *, everything: bool = False, svg: Path | None = None) ->
         svg: where the counterexample of the bug is drawn.
 
     Raises:
-        BadInput: no bug has the name, no search shows it, or there is nothing to draw.
+        BadInput: no bug has the name, or there is nothing to draw.
     """
     if name:
         return _one(bug_called(name), svg)
     if svg is not None:
         raise BadInput("--svg draws one bug: say which, as in `eos bugs KAFKA-17754 --svg FILE`")
-    return (
-        BugsReport(_all(), tuple(bug for bug in BUGS.values() if bug.unseen))
-        if everything
-        else CatalogueReport(tuple(BUGS.values()))
-    )
+    return BugsReport(_all()) if everything else CatalogueReport(tuple(BUGS.values()))
 
 
 def bug_called(name: str) -> Bug:
@@ -53,8 +49,6 @@ def bug_called(name: str) -> Bug:
 
 
 def _one(bug: Bug, svg: Path | None) -> Report:
-    if bug.unseen:
-        raise BadInput(f"{bug.name} ({bug.title}) is not shown by any search: {bug.unseen}")
     found = judged(bug, unrolls=True)
     if svg is not None:
         _draw(found, svg)
@@ -69,7 +63,6 @@ def _draw(found: Judged, svg: Path) -> None:
 
 
 def _all() -> tuple[Judged, ...]:
-    shown = [bug for bug in BUGS.values() if bug.cases]
     console = Console(stderr=True)
-    listed = track(shown, "bugs", console=console, transient=True, disable=not console.is_terminal)
+    listed = track(BUGS.values(), "bugs", console=console, transient=True, disable=not console.is_terminal)
     return tuple(judged(bug) for bug in listed)

@@ -17,12 +17,14 @@ from reference.client.partition_queue import PartitionQueue
 from reference.client.producer import IdempotentProducer
 from reference.client.transaction_errors import Meaning, Request, meaning
 from reference.log.batch import RecordBatch
+from reference.log.cleaner import BatchCleaner
 from reference.log.record import EndTransactionMarker
 from spec import rules
 from spec.vocabulary import ErrorCode, ProducerId, Timestamp
 
 _identified = IdempotentProducer.identified
 _adopt_marker = ProducerAppend.adopt_marker
+_clean = BatchCleaner.clean
 _prepare_end = TransactionCoordinator._prepare_end
 
 
@@ -83,6 +85,13 @@ def recognise_no_repetition(_: ProducerAppend, __: RecordBatch) -> bool:
     return False
 
 
+def take_markers_for_data(cleaner: BatchCleaner, batch: RecordBatch) -> RecordBatch | None:
+    """A marker goes when a later record has a key of the same bytes."""
+    keys = [record.key for record in batch.records()] if batch.is_control else []
+    superseded = any(cleaner.keys.offsets.get(key or b"", -1) > batch.base_offset for key in keys)
+    return None if superseded else _clean(cleaner, batch)
+
+
 DEFECTS: Final = {
     "KAFKA-14884": Planted(
         "a guard is not compared",
@@ -131,6 +140,11 @@ DEFECTS: Final = {
         "a marker does not refresh its producer",
         rules.FENCE_COORDINATOR_EPOCH,
         (Patch(ProducerAppend, "adopt_marker", keep_time_of_data),),
+    ),
+    "KAFKA-14055": Planted(
+        "the key of a marker is compared",
+        rules.LSO_DECIDED_BELOW,
+        (Patch(BatchCleaner, "clean", take_markers_for_data),),
     ),
     "KAFKA-14920": Planted(
         "a waiting sequence is not remembered",

@@ -33,8 +33,7 @@ class CatalogueReport:
         for bug in self.bugs:
             table.add_row(bug.name, bug.title, bug.rule.id, *_expectations(bug))
         wide(console).print(table)
-        shown = sum(bool(bug.cases) for bug in self.bugs)
-        console.print(f"{len(self.bugs)} known bugs, {shown} shown by search: eos bugs NAME", highlight=False)
+        console.print(f"{len(self.bugs)} known bugs, each shown by search: eos bugs NAME", highlight=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,6 @@ class BugsReport:
     """The verdicts on several bugs."""
 
     judged: tuple[Judged, ...]
-    unseen: tuple[Bug, ...] = ()
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -61,8 +59,6 @@ class BugsReport:
     def print(self, console: Console) -> None:
         """The verdicts, then what is not as expected."""
         wide(console).print(_verdicts(self.judged, named=True))
-        for bug in self.unseen:
-            console.print(f"{bug.name}: not shown: {bug.unseen}", highlight=False, markup=False)
         for failure in self.failures:
             console.print(Text(f"FAILED  {failure}", "red"), soft_wrap=True)
 
@@ -115,9 +111,7 @@ class BugReport:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def _expectations(bug: Bug) -> tuple[str | Text, str | Text]:
-    if bug.unseen:
-        return "-", Text(f"not shown: {bug.unseen}", "yellow")
+def _expectations(bug: Bug) -> tuple[str, str]:
     return bug.broken.profile, ", ".join(case.profile for case in bug.mended)
 
 

@@ -5,6 +5,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
+from model_tests.bugs.cleaning_world import CleaningWorld
 from model_tests.bugs.client_world import ClientWorld
 from model_tests.bugs.coordinator_world import CoordinatorWorld
 from model_tests.bugs.defects import DEFECTS
@@ -30,6 +31,7 @@ def coordinator_world(case: Case) -> Make:
 
 WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
     {
+        "cleaning": CleaningWorld,
         "client": ClientWorld,
         "idempotence": StreamWorld,
         "expiry": ExpiryWorld,
@@ -60,7 +62,7 @@ def profile_of(case: Case) -> Profile:
 
 def staged(bug: Bug) -> Staging | None:
     """Where the bug is carried out; None where the reference has no world for it."""
-    world = _world(bug.broken) if bug.cases else None
+    world = _world(bug.broken)
     if world is None:
         return None
     return Staging(world, profile_of(bug.broken), NEWEST, DEFECTS.get(bug.name))

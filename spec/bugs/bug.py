@@ -69,7 +69,6 @@ class Bug:
         source: tickets, KIPs and reports.
         rule: the rule that it breaks.
         cases: one for the bug, then one for each release that mended it.
-        unseen: why no search shows it, where none does; then there are no cases.
     """
 
     name: str
@@ -77,8 +76,7 @@ class Bug:
     mechanism: str
     source: tuple[str, ...]
     rule: Rule
-    cases: tuple[Case, ...] = ()
-    unseen: str = ""
+    cases: tuple[Case, ...]
 
     @property
     def broken(self) -> Case:

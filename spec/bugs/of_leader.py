@@ -5,7 +5,7 @@ from typing import Final
 
 from spec import rules
 from spec.bugs.bug import Bug, Instance, holds_in, violated
-from spec.systems import expiry, verifying
+from spec.systems import cleaning, expiry, verifying
 from spec.systems.deciding import remembered
 from spec.versions import PROFILES
 
@@ -34,6 +34,14 @@ def asking(release: str, knobs: verifying.Knobs) -> Instance:
     )
 
 
+def compacting(release: str) -> Instance:
+    """A compacted partition of a release."""
+    made = cleaning.Knobs(PROFILES[release])
+    return Instance(
+        "cleaning", made, lambda: cleaning.cleaning(made), lambda: cleaning.cleaning(made), cleaning.sizes(made)
+    )
+
+
 _TWICE: Final = verifying.Knobs()
 _OVERTAKEN: Final = replace(_TWICE, without=frozenset({"verification_overtaken"}))
 _ADDING: Final = replace(_TWICE, version=12)
@@ -43,6 +51,8 @@ _FORGOTTEN: Final = violated(
 )
 _LATER_FIRST: Final = violated("3.5", asking("3.6", _OVERTAKEN), "nothing_is_overtaken")
 """The first release that asks: what it does not do yet is to let nothing overtake a sequence that waits."""
+
+_UNDECIDED_AGAIN: Final = violated("2.7", compacting("2.7"), "decided_stays_decided")
 
 OF_LEADER: Final = (
     Bug(
@@ -70,6 +80,20 @@ OF_LEADER: Final = (
             _LATER_FIRST,
             holds_in(_LATER_FIRST, "3.6", asking("3.6", _TWICE), why="the lowest waiting sequence is remembered"),
             holds_in(_LATER_FIRST, "4.3", asking("4.3", _ADDING), why="under version 2 sequences begin at 0"),
+        ),
+    ),
+    Bug(
+        name="KAFKA-14055",
+        title="the cleaner removes the markers of a compacted topic",
+        mechanism="A user's key has the bytes of a marker's key. The cleaner finds the key again further on, takes the "
+        "marker for an older version of it and removes it, while the transaction's records stay. Whoever reads the "
+        "cleaned log finds the transaction open, or ended by the marker of the next one.",
+        source=("KAFKA-14055",),
+        rule=rules.LSO_DECIDED_BELOW,
+        cases=(
+            _UNDECIDED_AGAIN,
+            holds_in(_UNDECIDED_AGAIN, "3.6", compacting("3.6"), why="a marker's key is compared with no other"),
+            holds_in(_UNDECIDED_AGAIN, "4.3", compacting("4.3"), why="a marker's key is compared with no other"),
         ),
     ),
 )

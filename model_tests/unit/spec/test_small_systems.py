@@ -9,7 +9,7 @@ from spec.engines.bmc import search
 from spec.engines.explore import Exploration, explore
 from spec.engines.finite import demand_all_happen, instance_of
 from spec.engines.verdict import Holds, Refuted
-from spec.systems import expiry, membership, offsets, verifying
+from spec.systems import cleaning, expiry, membership, offsets, verifying
 from spec.systems.client import producer as clients
 from spec.systems.client.system import client
 from spec.systems.client.system import sizes as client_sizes
@@ -17,10 +17,11 @@ from spec.systems.coordinator import transactional_id as ids
 from spec.systems.coordinator.system import coordinating
 from spec.systems.coordinator.system import sizes as coordinator_sizes
 from spec.systems.language import System
-from spec.versions import KAFKA_3_6, KAFKA_3_9, NEWEST
+from spec.versions import KAFKA_2_7, KAFKA_3_6, KAFKA_3_9, NEWEST
 
 CLIENT, EXPIRY, ASKING = clients.Knobs(), expiry.Knobs(), verifying.Knobs()
 MARKERS, GROUP = offsets.Knobs(), membership.Knobs()
+COMPACTED = cleaning.Knobs()
 ONE_ID = ids.Knobs(ids.early(NEWEST), loses_replies=True, fails_over=True, append_fails=True, starts=2)
 
 TRUE: Mapping[str, tuple[System, Mapping[str, int], int]] = {
@@ -29,6 +30,7 @@ TRUE: Mapping[str, tuple[System, Mapping[str, int], int]] = {
     "verifying": (verifying.verifying(ASKING), verifying.sizes(ASKING), 18),
     "offsets": (offsets.committing(MARKERS), offsets.sizes(MARKERS), 10),
     "membership": (membership.membership(GROUP), membership.sizes(GROUP), 20),
+    "cleaning": (cleaning.cleaning(COMPACTED), cleaning.sizes(COMPACTED), 1311),
     "coordinator": (coordinating(ONE_ID), coordinator_sizes(ONE_ID), 611),
 }
 """The true systems with their instances, and how many states each has."""
@@ -53,6 +55,11 @@ BROKEN: Mapping[str, tuple[Callable[[], System], Mapping[str, int], str]] = {
         lambda: offsets.committing(offsets.Knobs(KAFKA_3_9)),
         offsets.sizes(MARKERS),
         "visible_is_of_committed",
+    ),
+    "a marker's key is compared": (
+        lambda: cleaning.cleaning(cleaning.Knobs(KAFKA_2_7)),
+        cleaning.sizes(COMPACTED),
+        "decided_stays_decided",
     ),
     "looked at first": (
         lambda: membership.membership(membership.Knobs(KAFKA_3_6)),
