@@ -194,5 +194,80 @@ HISTORY: Final = (
 )
 """What applications did and were told, beside the steps of brokers: rows whose api begins with `Client`."""
 
-COLUMNS: Final = (*WHERE, *REQUEST, *REPLY, *BEFORE, *AFTER, *HISTORY)
+REPLICAS_SHOWN: Final = 3
+"""Replicas of an assignment that an election shows, in its order."""
+
+REPLICATION: Final = (
+    *_integers(
+        asked_leader_epoch="leader epoch that a request names as the current one",
+        asked_partition_epoch="partition epoch (under ZooKeeper: version of the node) that a request names",
+        asked_controller_epoch="epoch of the controller that sends",
+        asked_broker_epoch="epoch of the broker's registration that a request names",
+        asked_epoch="leader epoch of the last record of whoever asks, or the one that it asks the end of",
+        leader_epoch="leader epoch that the node knows of the partition, before the step",
+        partition_epoch="partition epoch that the node knows, before the step",
+        controller_epoch="epoch of the controller that the node is, or the highest it has heard of, before the step",
+        broker_epoch="epoch of the registration of the broker that is spoken of, as the node knows it",
+        leader_epoch_after="leader epoch after the step",
+        partition_epoch_after="partition epoch after the step",
+        controller_epoch_after="controller epoch after the step",
+        known_epoch="newest leader epoch at or below the one in question in the node's own epoch cache",
+        known_epoch_end="where that epoch ends in the node's own log",
+        answered_epoch="leader epoch of the answer: where two logs part, or the one that was asked about",
+        answered_end="where that epoch ends in the log of the leader",
+        answered_log_start="log start of the leader, as answered to a fetch out of range",
+        truncated_to="offset at which a follower cuts its log",
+        leader_high_watermark="high watermark of the leader, as a follower was told it",
+        least_end="least log end among the leader and all that hold its high watermark back; -1: one is not known",
+        epoch_start="log end of the leader when it began its leader epoch",
+        insync_size="replicas in the committed in-sync set",
+        maximal_size="replicas in the in-sync set, those that are proposed for it included",
+        min_insync="min.insync.replicas",
+        proposed_size="replicas in the in-sync set that a leader proposes",
+        lag_max_ms="replica.lag.time.max.ms",
+        follower_end="log end of the follower as its leader knows it, before the step",
+        follower_fetch_ms="when the follower last fetched, by the leader's clock; 0 never",
+        follower_leader_end="log end of the leader when the follower last fetched",
+        follower_caught_up_ms="when the follower was last known to have caught up, by the leader's clock; 0 never",
+        caught_up_ms="the same after the step",
+        session_timeout_ms="broker.session.timeout.ms",
+        last_contact_ms="when the controller last heard of the broker, by its own clock",
+        broker="the broker that is spoken of",
+        leader="the broker that leads the partition as the node knows it, before the step",
+        elected="the broker that leads after an election, -1 none",
+    ),
+    *_texts(election="why a leader is elected: Online, Unclean, Preferred or ControlledShutdown"),
+    *_booleans(
+        leads="the node is the leader of the partition as it knows it",
+        sender_leads="the sender is the leader of the partition as the controller knows it",
+        insync="the follower is in the committed in-sync set",
+        proposal_under_way="the leader waits for the answer to a proposal of another in-sync set",
+        ineligible="a replica that is to join the in-sync set is fenced, shuts down, or is of another incarnation",
+        ill_formed="the proposed in-sync set lacks the leader, or has a broker outside of the assignment",
+        proposed="the leader proposes the change of the in-sync set that the step is about",
+        lagging="the follower has not caught up for longer than replica.lag.time.max.ms",
+        completed="truncation is at its end, and fetching goes on; else the leader is asked again",
+        unclean_allowed="unclean.leader.election.enable",
+        elected_uncleanly="whoever is elected was neither in sync nor eligible",
+        clean_shutdown="the broker has shut down in order, its log is whole",
+    ),
+    *(
+        column
+        for place in range(REPLICAS_SHOWN)
+        for column in (
+            *_integers(**{f"replica_{place}_broker": f"broker of replica {place} of the assignment, -1 none"}),
+            *_booleans(
+                **{
+                    f"replica_{place}_alive": "that broker is registered, not fenced, and does not shut down",
+                    f"replica_{place}_insync": "it is in the in-sync set that the election starts from",
+                    f"replica_{place}_eligible": "it is an eligible leader (KIP-966)",
+                    f"replica_{place}_last_known": "it is the last known leader of a partition that has none",
+                }
+            ),
+        )
+    ),
+)
+"""What leaders, followers and controllers decide about replicas."""
+
+COLUMNS: Final = (*WHERE, *REQUEST, *REPLY, *BEFORE, *AFTER, *HISTORY, *REPLICATION)
 """Every column, in the order in which files hold them."""
