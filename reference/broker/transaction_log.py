@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from reference.broker.transaction_bytes import MalformedState
@@ -132,11 +133,17 @@ def _load_record(offset: Offset, record: Record, loaded: Loaded) -> None:
         if record.value is None:
             loaded.ids.pop(transactional_id, None)
         else:
-            loaded.ids[transactional_id] = decode_value(record.value).metadata()
+            loaded.ids[transactional_id] = _metadata_in(record.value)
     except MalformedState as damage:
         loaded.skipped.append(Skipped(offset, str(damage)))
 
 
+@lru_cache(maxsize=4096)  # a log is read again at every election
+def _metadata_in(value: bytes) -> TransactionMetadata:
+    return decode_value(value).metadata()
+
+
+@lru_cache(maxsize=1024)
 def partition_for(name: str, partitions: int) -> int:
     """The partition of an internal topic that a transactional id or group belongs to: Java's hash of the name."""
     hashed = java_hash(name)

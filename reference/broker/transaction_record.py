@@ -6,6 +6,7 @@ Value version 0 is fixed; version 1 (since `transaction.version` 1) has compact 
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -138,6 +139,7 @@ def encode_key(transactional_id: str) -> bytes:
     return out.taken()
 
 
+@lru_cache(maxsize=1024)
 def decode_key(data: bytes) -> str:
     """The transactional id in a key.
 

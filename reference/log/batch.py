@@ -255,10 +255,24 @@ def marker_batch(
     producer_id: int, epoch: int, control_type: ControlType, coordinator_epoch: int, timestamp: int = 0
 ) -> RecordBatch:
     """The control batch that ends a producer's transaction on a partition: 78 bytes."""
-    record = marker_record(EndTransactionMarker(control_type, CoordinatorEpoch(coordinator_epoch)))
-    return data_batch((record,), producer_id=producer_id, epoch=epoch, timestamp=timestamp)._replace(
-        attributes=TRANSACTIONAL | CONTROL
+    return RecordBatch(
+        Offset(0),
+        LeaderEpoch(ABSENT),
+        TRANSACTIONAL | CONTROL,
+        0,
+        Timestamp(timestamp),
+        Timestamp(timestamp),
+        ProducerId(producer_id),
+        Epoch(epoch),
+        NO_SEQUENCE,
+        1,
+        _marker_body(control_type, coordinator_epoch),
     )
+
+
+@lru_cache(maxsize=256)
+def _marker_body(control_type: ControlType, coordinator_epoch: int) -> bytes:
+    return encode_records((marker_record(EndTransactionMarker(control_type, CoordinatorEpoch(coordinator_epoch))),))
 
 
 def emptied(batch: RecordBatch) -> RecordBatch:

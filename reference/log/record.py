@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from reference.log import varint
@@ -12,6 +13,9 @@ Header = tuple[bytes, bytes | None]
 MARKER_VALUE: Final = struct.Struct(">hi")  # version, coordinator epoch
 CONTROL_KEY: Final = struct.Struct(">hh")  # version, type
 CONTROL_TYPES: Final = {int(control_type): control_type for control_type in ControlType}
+
+SMALL: Final = 256
+"""Bytes of a body that is decoded once only."""
 
 
 class MalformedRecords(ValueError):
@@ -52,6 +56,15 @@ def decode_records(body: bytes, count: int) -> tuple[Record, ...]:
     Raises:
         MalformedRecords: the body is shorter or longer than its records, or a count is negative.
     """
+    return _decode_small(body, count) if len(body) <= SMALL else _decode_all(body, count)
+
+
+@lru_cache(maxsize=4096)  # markers, and the records of coordinators at every election, come again and again
+def _decode_small(body: bytes, count: int) -> tuple[Record, ...]:
+    return _decode_all(body, count)
+
+
+def _decode_all(body: bytes, count: int) -> tuple[Record, ...]:
     if count < 0:
         raise MalformedRecords(f"a count of {count} records")
     records, position = [], 0
