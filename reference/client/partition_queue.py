@@ -4,6 +4,7 @@ In Kafka: RecordAccumulator and TxnPartitionEntry.
 """
 
 from collections import deque
+from collections.abc import Sequence as Listed
 from typing import Final
 
 from reference.broker.ids import ProducerIdentity
@@ -28,7 +29,7 @@ class ProducerBatch:
         base_sequence: -1 until drained.
         attempts: how often it was sent.
         sequence_reset: an epoch bump has renumbered it.
-        sent_ms: when it was last sent, by a sender that notes it.
+        requeued_ms: when it was last put back to be sent again, by a sender that backs off.
         outcome: None while undecided, else whether the application was told success.
         error: what the application was told instead; None where the batch was dropped with its transaction.
         offset: offset told to the application, -1 if none.
@@ -45,7 +46,7 @@ class ProducerBatch:
         "ordinal",
         "outcome",
         "record_count",
-        "sent_ms",
+        "requeued_ms",
         "sequence_reset",
         "values",
     )
@@ -61,7 +62,7 @@ class ProducerBatch:
         self.base_sequence = NO_SEQUENCE
         self.attempts = 0
         self.sequence_reset = False
-        self.sent_ms: Timestamp = created_ms
+        self.requeued_ms: Timestamp = created_ms
         self.outcome: bool | None = None
         self.error: ErrorCode | None = None
         self.offset = NO_OFFSET
@@ -211,6 +212,19 @@ class PartitionQueue:
         while place < len(self.waiting) and order.get(id(self.waiting[place]), len(order)) < order[id(batch)]:
             place += 1
         self.waiting.insert(place, batch)
+
+    def split(self, batch: ProducerBatch, parts: Listed[ProducerBatch]) -> None:
+        """Send a batch in parts: they have its sequences, and its place among those in flight."""
+        following = batch.base_sequence
+        for part in parts:
+            if batch.identity is not None:
+                part.number(batch.identity, following)
+            part.sequence_reset = batch.sequence_reset
+            following = sequence.increment(following, part.record_count)
+        place = self.in_flight.index(batch)
+        self.in_flight[place : place + 1] = parts
+        for part in parts:
+            self.requeue(part)
 
     def acknowledge(self, batch: ProducerBatch, offset: Offset) -> None:
         """Note a success, late ones of expired batches included."""

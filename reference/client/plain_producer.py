@@ -1,5 +1,7 @@
 """The producer without idempotence (enable.idempotence=false): a batch that is sent again looks like a new one."""
 
+from collections.abc import Sequence
+
 from reference.broker.transaction_api import NOBODY
 from reference.client.drain_rules import Hold
 from reference.client.partition_queue import PartitionQueue, ProducerBatch
@@ -39,6 +41,12 @@ class PlainProducer(IdempotentProducer):
         batch.attempts += 1
         queue.in_flight.append(batch)
         return self._sent(Attempt(partition, self._attempts, batch, on_the_wire(batch, transactional=False)))
+
+    def replace(self, partition: int, batch: ProducerBatch, parts: Sequence[ProducerBatch]) -> None:
+        """Put parts of a batch before those that wait."""
+        queue = self.queues[partition]
+        queue.remove(batch)
+        queue.waiting.extendleft(reversed(parts))
 
     def give_up(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
         """Tell the application of one batch that took too long; those behind it go on."""

@@ -1,5 +1,6 @@
 """The idempotent producer: numbering, retries, and what an answer does to its batches (Sender, TransactionManager)."""
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from reference.broker.ids import ProducerIdentity
@@ -114,6 +115,11 @@ class IdempotentProducer:
     def needs_producer_id(self) -> bool:
         """Whether a producer id must be asked for before anything can be sent."""
         return self.identity is None and not self.failed
+
+    @property
+    def completes_transaction(self) -> bool:
+        """Whether a transaction ends, so that nothing lingers."""
+        return False
 
     @property
     def busy(self) -> bool:
@@ -247,6 +253,17 @@ class IdempotentProducer:
         """The broker forgot the producer (before 2.5): start over under a new epoch, once per batch."""
         if reply.log_start != NO_OFFSET and not attempt.batch.sequence_reset:
             self.request_bump(attempt.partition)
+
+    def split(self, attempt: Attempt, parts: Sequence[ProducerBatch]) -> None:
+        """Send the batch of an attempt again in parts; a broker has refused the whole because of its size."""
+        self.on_wire.pop(attempt.number, None)
+        self.replace(attempt.partition, attempt.batch, parts)
+        place = self.history.index((attempt.partition, attempt.batch))
+        self.history[place : place + 1] = [(attempt.partition, part) for part in parts]
+
+    def replace(self, partition: int, batch: ProducerBatch, parts: Sequence[ProducerBatch]) -> None:
+        """Put parts of a batch in flight in its place, to be sent."""
+        self.queues[partition].split(batch, parts)
 
     def fail(self, attempt: Attempt, reply: Reply) -> None:
         """Tell the application; the batch is certainly not in the log, so that what follows must be renumbered."""

@@ -13,7 +13,7 @@ from reference.client.producer import DELIVERY_TIMEOUT_MS, Attempt, IdempotentPr
 from reference.client.request_versions import RequestVersions
 from reference.client.transaction_errors import Meaning, Request, meaning
 from reference.client.transaction_manager import TransactionManager
-from reference.client.transaction_states import ClientState
+from reference.client.transaction_states import COMPLETING, ClientState
 from reference.errors import Impossible
 from spec.vocabulary import NO_OFFSET, NO_SEQUENCE, ErrorCode, Timestamp
 
@@ -97,6 +97,11 @@ class TransactionalProducer(IdempotentProducer):
     def state(self) -> ClientState:
         """Where the producer stands."""
         return self.manager.machine.state
+
+    @property
+    def completes_transaction(self) -> bool:
+        """Whether the application has said that the transaction ends."""
+        return self.state in COMPLETING
 
     @property
     def is_incomplete(self) -> bool:

@@ -1,0 +1,228 @@
+"""Where records wait until they are sent: batches that fill up, and the memory that they take (RecordAccumulator)."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from reference.client.partition_queue import ProducerBatch
+from reference.client.producer import Attempt, IdempotentProducer
+from reference.client.producer_settings import ProducerSettings
+from reference.client.sent_record import NO_MEMORY, TOO_LARGE, ProducerCounts, SentRecord
+from reference.log.batch import HEADER_SIZE
+from spec.vocabulary import Timestamp
+
+
+@dataclass(slots=True)
+class Held:
+    """A batch that the accumulator knows: its records and the memory for it.
+
+    Attributes:
+        allocated: bytes taken from the buffer; those of split batches are given back before.
+        written: bytes of the batch so far.
+        closed: it takes no more records.
+        is_part: it is part of a batch that was too large.
+        node: to which it was last sent, None before.
+    """
+
+    allocated: int
+    written: int = HEADER_SIZE
+    records: list[SentRecord] = field(default_factory=list)
+    closed: bool = False
+    is_part: bool = False
+    node: int | None = None
+
+    def add(self, record: SentRecord) -> None:
+        """The record is in the batch."""
+        self.written += record.size_at(len(self.records))
+        self.records.append(record)
+
+
+class Appended(NamedTuple):
+    """What taking in a record did: whether it opened a batch, and whether that batch takes no more."""
+
+    opened: bool
+    filled: bool
+
+
+class RecordAccumulator:
+    """The batches of one producer that are not decided, on top of the queues that it numbers and retries them in.
+
+    Attributes:
+        producer: numbers, retries and drops the batches.
+        settings: sizes and times.
+        free: bytes of buffer.memory that no batch takes.
+        held: the undecided batches.
+        blocked: records whose application waits for memory, in the order of their calls.
+        flushing: the batches that the application waits for.
+        counts: of records.
+    """
+
+    __slots__ = ("blocked", "counts", "flushing", "free", "held", "producer", "settings")
+
+    def __init__(self, producer: IdempotentProducer, settings: ProducerSettings | None = None) -> None:
+        """Nothing waits."""
+        self.producer = producer
+        self.settings = settings or ProducerSettings()
+        self.free = self.settings.buffer_bytes
+        self.held: dict[ProducerBatch, Held] = {}
+        self.blocked: deque[SentRecord] = deque()
+        self.flushing: set[ProducerBatch] = set()
+        self.counts = ProducerCounts()
+
+    # --- records come in --------------------------------------------------------------------------------------
+
+    def take(self, record: SentRecord, now: Timestamp) -> Appended | None:
+        """Put a record into the newest batch of its partition, or into a new one.
+
+        Returns:
+            None if the application must wait for memory, or if the record is too large for any.
+        """
+        self.producer.admit(record.partition)
+        if record.size_alone > min(self.settings.max_request_bytes, self.settings.buffer_bytes):
+            self._fail(record, TOO_LARGE)
+            return None
+        appended = self._append(record, now, may_allocate=not self.blocked)
+        if appended is None:
+            self.blocked.append(record)
+        return appended
+
+    def has_room(self, record: SentRecord) -> bool:
+        """Whether a batch is open that can take the record."""
+        batch = self._open_batch(record.partition)
+        return batch is not None and self._fits(self.held[batch], record)
+
+    def _append(self, record: SentRecord, now: Timestamp, *, may_allocate: bool) -> Appended | None:
+        batch = self._open_batch(record.partition)
+        if batch is not None and self._fits(self.held[batch], record):
+            batch.values += (record.value,)
+            batch.keys += (record.key,)
+            batch.record_count += 1
+            return self._taken(self.held[batch], record, opened=False)
+        if batch is not None:
+            self.held[batch].closed = True
+        size = max(self.settings.batch_bytes, record.size_alone)
+        if not may_allocate or size > self.free:
+            return None
+        return self._open(record, now, size)
+
+    def _open(self, record: SentRecord, now: Timestamp, size: int) -> Appended:
+        batch = self.producer.send(record.partition, 1, now, (record.value,))
+        batch.keys = (record.key,)
+        self.free -= size
+        self.held[batch] = Held(size)
+        return self._taken(self.held[batch], record, opened=True)
+
+    def _taken(self, held: Held, record: SentRecord, *, opened: bool) -> Appended:
+        held.add(record)
+        record.accepted = True
+        return Appended(opened, self._is_full(held))
+
+    def _open_batch(self, partition: int) -> ProducerBatch | None:
+        """The newest batch of a partition, unless it was sent or takes no more."""
+        waiting = self.producer.queues[partition].waiting
+        newest = waiting[-1] if waiting else None
+        if newest is None or newest.attempts or newest.has_sequence:
+            return None
+        held = self.held.get(newest)
+        return None if held is None or held.closed else newest
+
+    def _fits(self, held: Held, record: SentRecord) -> bool:
+        return held.written + record.size_at(len(held.records)) <= self.settings.batch_bytes
+
+    def _is_full(self, held: Held) -> bool:
+        return held.closed or held.written >= self.settings.batch_bytes
+
+    # --- batches go out ---------------------------------------------------------------------------------------
+
+    def is_ready(self, partition: int, now: Timestamp) -> bool:
+        """Whether the next batch of a partition need not wait for more records.
+
+        It is full, or closed because a record did not fit, or it has lingered; or nobody can wait: for memory, for a
+        flush, or for the end of a transaction.
+        """
+        head = self.producer.queues[partition].waiting[0]
+        held = self.held.get(head)
+        if held is None or head.attempts or self._is_full(held):
+            return True
+        nobody_can_wait = self.blocked or self.flushing or self.producer.completes_transaction
+        return bool(nobody_can_wait) or now - head.created_ms >= self.settings.linger_ms
+
+    def is_backing_off(self, batch: ProducerBatch, leader: int, now: Timestamp) -> bool:
+        """Whether a batch was sent so shortly before that it must not be sent again yet."""
+        if not batch.attempts:
+            return False
+        held = self.held.get(batch)
+        if held is not None and held.node != leader and self.settings.new_leader_ends_backoff:
+            return False
+        return now - batch.requeued_ms < self.settings.backoff_ms(batch.attempts)
+
+    def drained(self, batch: ProducerBatch, node: int) -> None:
+        """A batch is on its way to a node, and takes no more records."""
+        held = self.held.get(batch)
+        if held is not None:
+            held.closed, held.node = True, node
+
+    def flush(self) -> None:
+        """The application waits for all that it has handed over so far; nothing lingers until then."""
+        self.flushing.update(self.held)
+
+    def split(self, attempt: Attempt) -> None:
+        """Send a batch again in parts: of batch.size, or where it is a part itself, of half its size (KAFKA-8350)."""
+        held = self.held.pop(attempt.batch)
+        self.free += held.allocated
+        largest = max(HEADER_SIZE + record.size_at(0) for record in held.records)
+        limit = max(largest, held.written // 2) if held.is_part else self.settings.batch_bytes
+        parts = [(part_of(attempt.batch, listed), listed) for listed in parts_of(held.records, limit)]
+        self.producer.split(attempt, [batch for batch, _ in parts])
+        was_flushing = attempt.batch in self.flushing
+        for batch, records in parts:
+            self.held[batch] = Held(0, closed=True, is_part=True)
+            for record in records:
+                self.held[batch].add(record)
+            if was_flushing:
+                self.flushing.add(batch)
+        self.flushing.discard(attempt.batch)
+        self.counts.split += 1
+
+    # --- batches come to an end -------------------------------------------------------------------------------
+
+    def settle(self, now: Timestamp) -> None:
+        """Tell applications of what was decided, and give the memory to those that wait, or their time is over."""
+        for batch in [batch for batch in self.held if batch.outcome is not None]:
+            held = self.held.pop(batch)
+            self.free += held.allocated
+            self.flushing.discard(batch)
+            for delta, record in enumerate(held.records):
+                record.settle(batch, delta)
+                self.counts.settled(record)
+        while self.blocked and self._append(self.blocked[0], now, may_allocate=True) is not None:
+            self.blocked.popleft()
+        for record in [each for each in self.blocked if now - each.sent_ms >= self.settings.max_block_ms]:
+            self.blocked.remove(record)
+            self._fail(record, NO_MEMORY)
+
+    def _fail(self, record: SentRecord, failure: str) -> None:
+        record.fail(failure)
+        self.counts.settled(record)
+
+
+def parts_of(records: list[SentRecord], limit: int) -> Iterator[list[SentRecord]]:
+    """The records in the same order, in runs whose batches are at most so large; a record is never divided."""
+    part: list[SentRecord] = []
+    written = HEADER_SIZE
+    for record in records:
+        if part and written + record.size_at(len(part)) > limit:
+            yield part
+            part, written = [], HEADER_SIZE
+        written += record.size_at(len(part))
+        part.append(record)
+    yield part
+
+
+def part_of(batch: ProducerBatch, records: list[SentRecord]) -> ProducerBatch:
+    """A batch of some of the records of another; it is as old."""
+    values, keys = tuple(record.value for record in records), tuple(record.key for record in records)
+    part = ProducerBatch(batch.ordinal, len(records), batch.created_ms, values)
+    part.keys = keys
+    return part

@@ -1,0 +1,86 @@
+"""The producer as an application has it: it takes records one by one, and chooses their partitions (KafkaProducer)."""
+
+from collections.abc import Sequence
+
+from reference.client.accumulator import RecordAccumulator
+from reference.client.partitioners import Layout, Partitioner, checked
+from reference.client.producer import IdempotentProducer
+from reference.client.producer_settings import ProducerSettings
+from reference.client.sender import Sender
+from reference.client.sent_record import ProducerCounts, SentRecord
+from spec.vocabulary import Timestamp
+
+
+class RecordProducer:
+    """Records, on top of a plain, an idempotent or a transactional producer of batches for one topic.
+
+    Attributes:
+        batches: the producer that numbers and retries the batches.
+        accumulator: where records wait.
+        sender: what sends them.
+        partitioner: where records go that name no partition.
+    """
+
+    __slots__ = ("accumulator", "batches", "partitioner", "sender")
+
+    def __init__(
+        self,
+        batches: IdempotentProducer,
+        partitioner: Partitioner,
+        leaders: Sequence[int | None],
+        settings: ProducerSettings | None = None,
+    ) -> None:
+        """A producer that has sent nothing.
+
+        Args:
+            batches: with a queue for each partition.
+            partitioner: of the topic.
+            leaders: node that leads each partition, None where it is not known.
+            settings: of batches and requests.
+        """
+        self.batches = batches
+        self.partitioner = partitioner
+        self.accumulator = RecordAccumulator(batches, settings)
+        self.sender = Sender(self.accumulator, leaders)
+
+    @property
+    def counts(self) -> ProducerCounts:
+        """What became of its records."""
+        return self.accumulator.counts
+
+    @property
+    def layout(self) -> Layout:
+        """The topic as the producer knows it."""
+        available = tuple(number for number, leader in enumerate(self.sender.leaders) if leader is not None)
+        queued = [len(queue.waiting) for queue in self.batches.queues]
+        return Layout(len(self.sender.leaders), available, queued)
+
+    def send(self, key: bytes | None, value: bytes, now: Timestamp, partition: int | None = None) -> SentRecord:
+        """Hand over a record.
+
+        Args:
+            key: says the partition where the partitioner goes by keys.
+            value: of the record.
+            now: milliseconds.
+            partition: to which it is to go, whatever the partitioner says.
+
+        Raises:
+            UnknownPartition: the topic does not have the partition.
+            IllegalState: there is no open transaction where there must be one.
+            ProducerFailed: the transaction can only be aborted, or the producer is of no use any more.
+        """
+        if partition is not None:
+            record = SentRecord(key, value, checked(partition, self.layout), now)
+            self.accumulator.take(record, now)
+            return record
+        record = SentRecord(key, value, self.partitioner.choose(key, self.layout), now)
+        if not self.accumulator.has_room(record) and self.partitioner.batch_begins(key, self.layout):
+            record.partition = self.partitioner.choose(key, self.layout)
+        appended = self.accumulator.take(record, now)
+        if key is None and appended is not None:
+            self.partitioner.appended(record.size_at(0), self.layout, batch_ends=appended.filled)
+        return record
+
+    def flush(self) -> None:
+        """Have everything sent that was handed over so far."""
+        self.accumulator.flush()
