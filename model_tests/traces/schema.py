@@ -131,9 +131,14 @@ def write_ndjson(rows: Iterable[Row], path: Path) -> int:
     written = 0
     with path.open("w", encoding="utf-8") as lines:
         for row in rows:
-            lines.write(json.dumps(complete(row), separators=(",", ":")) + "\n")
+            lines.write(ndjson_line(row))
             written += 1
     return written
+
+
+def ndjson_line(row: Row) -> str:
+    """One row as a line of NDJSON."""
+    return json.dumps(complete(row), separators=(",", ":")) + "\n"
 
 
 def read_ndjson(path: Path) -> Iterator[dict[str, Any]]:
