@@ -76,10 +76,14 @@ class Recorder:
     ) -> Row:
         """Add a step; `columns` are the columns of WHERE, REQUEST and REPLY that apply."""
         row = dict(self._common)
-        row.update(api=api, step=len(self.rows), time_ms=now, world_ms=now)
+        row["api"] = api
+        row["step"] = len(self.rows)
+        row["time_ms"] = row["world_ms"] = now
         row.update(columns)
-        row.update(state_columns("before_", before))
-        row.update(state_columns("after_", after))
+        if before is not NOWHERE:
+            _fill(row, BEFORE, before)
+        if after is not NOWHERE:
+            _fill(row, AFTER, after)
         self.rows.append(row)
         if self.observer is not None:
             self.observer(row)
@@ -127,20 +131,47 @@ def reply_columns(error: ErrorCode, first: int = ABSENT, last: int = ABSENT, dup
     }
 
 
-def state_columns(prefix: str, observed: Observed) -> Row:
-    """The state columns, named with `prefix`."""
-    entry = observed.entry
-    columns: Row = {
-        f"{prefix}epoch": entry.epoch,
-        f"{prefix}coordinator_epoch": entry.coordinator_epoch,
-        f"{prefix}txn_first_offset": entry.txn_first_offset,
-        f"{prefix}log_start": observed.log_start,
-        f"{prefix}last_stable": observed.last_stable,
-        f"{prefix}high_watermark": observed.high_watermark,
-        f"{prefix}log_end": observed.log_end,
-    }
-    for place, cached in enumerate(reversed(entry.batches[-CACHED:])):
-        columns[f"{prefix}cached_{place}_last_sequence"] = cached.last_sequence
-        columns[f"{prefix}cached_{place}_last_offset"] = cached.last_offset
-        columns[f"{prefix}cached_{place}_offset_delta"] = cached.offset_delta
-    return columns
+class _Names(NamedTuple):
+    """The names of the state columns under one prefix; of cached batches, newest first."""
+
+    epoch: str
+    coordinator_epoch: str
+    txn_first_offset: str
+    log_start: str
+    last_stable: str
+    high_watermark: str
+    log_end: str
+    cached: tuple[tuple[str, str, str], ...]
+
+    @classmethod
+    def under(cls, prefix: str) -> "_Names":
+        """The names that begin with `prefix`."""
+        single = (f"{prefix}{name}" for name in cls._fields[:-1])
+        cached = tuple(
+            (
+                f"{prefix}cached_{place}_last_sequence",
+                f"{prefix}cached_{place}_last_offset",
+                f"{prefix}cached_{place}_offset_delta",
+            )
+            for place in range(CACHED)
+        )
+        return cls(*single, cached)
+
+
+BEFORE: Final = _Names.under("before_")
+AFTER: Final = _Names.under("after_")
+
+
+def _fill(row: Row, names: _Names, observed: Observed) -> None:
+    entry, _, log_start, last_stable, high_watermark, log_end = observed
+    row[names.epoch] = entry.epoch
+    row[names.coordinator_epoch] = entry.coordinator_epoch
+    row[names.txn_first_offset] = entry.txn_first_offset
+    row[names.log_start] = log_start
+    row[names.last_stable] = last_stable
+    row[names.high_watermark] = high_watermark
+    row[names.log_end] = log_end
+    for (last_sequence, last_offset, offset_delta), cached in zip(names.cached, reversed(entry.batches), strict=False):
+        row[last_sequence] = cached.last_sequence
+        row[last_offset] = cached.last_offset
+        row[offset_delta] = cached.offset_delta

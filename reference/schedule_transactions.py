@@ -3,17 +3,15 @@
 Applications do what their producer's state admits; producers, the network, coordinators and readers go their own way.
 """
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
 from reference.client.consumer import Consumer
-from reference.client.transaction_states import ClientState, IllegalState, ProducerFailed
+from reference.client.transaction_states import IllegalState, ProducerFailed
 from reference.faults import Faults
-from reference.recorder import Recorder
-from reference.schedule import Event, picked
-from reference.tape import Tape
+from reference.scheduler import Scheduler, unusual, usual
+from reference.tape import Tape, Weighted
 from reference.transaction_faults import TransactionFaults
+from reference.weights import ACTIONS, TRANSACTIONS
 from reference.world.instances import Instance
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld
@@ -24,110 +22,54 @@ GROUP: Final = "ledger"
 MOST_INSTANCES: Final = 3
 """Instances alive at once; several of one id are zombies of each other."""
 
-WEIGHTS: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        "application_starts": 1,
-        "application_acts": 20,
-        "producer_asks": 14,
-        "producer_sends": 14,
-        "producers_tick": 1,
-        "broker_receives": 40,
-        "sender_receives": 40,
-        "follower_fetches": 30,
-        "coordinator_sends_markers": 10,
-        "consumer_fetches": 3,
-        "fault_is_mended": 12,
-    }
-)
-"""How likely each event is, beside the others that can happen."""
-
-ACTIONS: Final[Mapping[ClientState, Sequence[tuple[str, int]]]] = MappingProxyType(
-    {
-        ClientState.UNINITIALIZED: (("initializes", 1),),
-        ClientState.READY: (("begins", 1),),
-        ClientState.IN_TRANSACTION: (("sends", 8), ("sends_offsets", 1), ("commits", 3), ("aborts", 2)),
-        ClientState.ABORTABLE_ERROR: (("aborts", 3), ("crashes", 1)),
-        ClientState.FATAL_ERROR: (("crashes", 1),),
-    }
-)
-"""What an application does in which state of its producer, and how likely; in all others it waits."""
+DONE: Final = {state: Weighted(actions) for state, actions in ACTIONS.items()}
 
 
-class TransactionScheduler:
+class TransactionScheduler(Scheduler):
     """Picks the events of a world of transactional producers."""
 
     def __init__(self, world: TransactionWorld, tape: Tape, faults: Faults) -> None:
         """A scheduler of `world` that has not made a turn."""
         self.world = world
-        self.tape = tape
         self.faults = faults
         self.misfortunes = TransactionFaults(world, tape, faults)
         self.consumers = tuple(Consumer(world.partitions, isolation) for isolation in (1, 0))
-
-    @property
-    def recorder(self) -> Recorder:
-        """The steps so far."""
-        return self.world.recorder
-
-    def turn(self) -> None:
-        """One event, after a little time."""
-        self.world.clock.advance(self.tape.below(20))
-        fault = picked(self.tape.below(1000), self.misfortunes.events())
-        if fault is not None:
-            fault()
-            return
-        self.tape.weighted(self.events())()
-
-    def events(self) -> list[tuple[Event, int]]:
-        """What can happen next without a fault, and how likely it is."""
-        wires = self.world.wires
-        possible = (
-            (self.application_starts, len(self.living()) < MOST_INSTANCES),
-            (self.application_acts, self.acting()),
-            (self.producer_asks, self.asking()),
-            (self.producer_sends, any(self.world.sendable(instance) for instance in self.living())),
-            (self.producers_tick, True),
-            (self.broker_receives, wires.requests.in_transit),
-            (self.sender_receives, wires.replies.in_transit),
-            (self.follower_fetches, any(each.behind() for each in self.world.brokers.partitions.values())),
-            (self.coordinator_sends_markers, self.owing()),
-            (self.consumer_fetches, True),
-            (self.misfortunes.fault_is_mended, self.misfortunes.mendable()),
+        events = (
+            self.producers_tick,
+            self.application_starts,
+            self.application_acts,
+            self.producer_asks,
+            self.producer_sends,
+            self.broker_receives,
+            self.sender_receives,
+            self.follower_fetches,
+            self.coordinator_sends_markers,
+            self.consumer_fetches,
+            self.misfortunes.fault_is_mended,
         )
-        return [(event, WEIGHTS[event.__name__]) for event, enabled in possible if enabled]
-
-    # --- who can do something ---------------------------------------------------------------------------------
-
-    def living(self) -> list[Instance]:
-        """The instances that have not crashed."""
-        return [instance for instance in self.world.instances if instance.alive]
-
-    def acting(self) -> list[Instance]:
-        """The instances whose application does not wait."""
-        return [instance for instance in self.living() if instance.producer.state in ACTIONS]
-
-    def asking(self) -> list[Instance]:
-        """The instances whose producer has something to ask a coordinator."""
-        return [instance for instance in self.living() if instance.producer.may_poll()]
-
-    def owing(self) -> list[int]:
-        """The nodes whose coordinator owes markers."""
-        return [node for node in range(self.world.shape.nodes) if self.world.owes_markers(node)]
+        rates = unusual(self.misfortunes.rates())
+        super().__init__(world.clock, tape, world.recorder, usual(events, TRANSACTIONS), rates)
 
     # --- applications -----------------------------------------------------------------------------------------
 
-    def application_starts(self) -> None:
+    def application_starts(self) -> bool:
         """An application starts, be it beside others with its transactional id."""
+        if len(self.world.living) >= MOST_INSTANCES:
+            return False
         self.world.application_starts(self.tape.pick(IDS))
+        return True
 
-    def application_acts(self) -> None:
+    def application_acts(self) -> bool:
         """Some application does the next thing, unless its producer does not let it."""
-        instance = self.tape.pick(self.acting())
-        action = self.tape.weighted(ACTIONS[instance.producer.state])
+        acting = [instance for instance in self.world.living if instance.producer.state in ACTIONS]
+        if not acting:
+            return False
+        instance = self.tape.pick(acting)
         try:
-            self._act(instance, action)
+            self._act(instance, DONE[instance.producer.state].pick(self.tape))
         except (IllegalState, ProducerFailed):
-            return  # it still waits for what it called before
+            return False  # it still waits for what it called before
+        return True
 
     def _act(self, instance: Instance, action: str) -> None:
         match action:
@@ -148,45 +90,62 @@ class TransactionScheduler:
 
     # --- producers, network, brokers --------------------------------------------------------------------------
 
-    def producer_asks(self) -> None:
+    def producer_asks(self) -> bool:
         """Some producer sends its next request to a coordinator."""
-        instance = self.tape.pick(self.asking())
-        self.world.producer_asks(instance, self.tape.below(self.world.shape.nodes))
+        asking = [instance for instance in self.world.living if instance.producer.may_poll()]
+        if asking:
+            self.world.producer_asks(self.tape.pick(asking), self.tape.below(self.world.shape.nodes))
+        return bool(asking)
 
-    def producer_sends(self) -> None:
+    def producer_sends(self) -> bool:
         """Some producer sends a batch."""
-        sendable = [(instance, name) for instance in self.living() for name in self.world.sendable(instance)]
-        self.world.producer_sends(*self.tape.pick(sendable))
+        sendable = [(instance, name) for instance in self.world.living for name in self.world.sendable(instance)]
+        if sendable:
+            self.world.producer_sends(*self.tape.pick(sendable))
+        return bool(sendable)
 
-    def producers_tick(self) -> None:
+    def producers_tick(self) -> bool:
         """Every producer makes a round."""
-        for instance in self.living():
+        for instance in self.world.living:
             self.world.producer_ticks(instance)
+        return True
 
-    def broker_receives(self) -> None:
+    def broker_receives(self) -> bool:
         """Some request arrives; a copy may stay behind."""
-        message = self.tape.pick(self.world.wires.requests.deliverable())
-        self.world.broker_receives(message, self.tape.happens(self.faults.duplication))
+        requests = self.world.wires.requests.deliverable()
+        if requests:
+            message = self.tape.pick(requests)
+            self.world.broker_receives(message, self.tape.happens(self.faults.duplication))
+        return bool(requests)
 
-    def sender_receives(self) -> None:
+    def sender_receives(self) -> bool:
         """Some answer arrives; a copy may stay behind."""
-        message = self.tape.pick(self.world.wires.replies.deliverable())
-        self.world.sender_receives(message, self.tape.happens(self.faults.duplication))
+        replies = self.world.wires.replies.deliverable()
+        if replies:
+            message = self.tape.pick(replies)
+            self.world.sender_receives(message, self.tape.happens(self.faults.duplication))
+        return bool(replies)
 
-    def follower_fetches(self) -> None:
+    def follower_fetches(self) -> bool:
         """Some follower copies the next batch."""
         partitions = self.world.brokers.partitions
         behind = [(name, node) for name, replicated in partitions.items() for node in replicated.behind()]
-        self.world.follower_fetches(*self.tape.pick(behind))
+        if behind:
+            self.world.follower_fetches(*self.tape.pick(behind))
+        return bool(behind)
 
-    def coordinator_sends_markers(self) -> None:
+    def coordinator_sends_markers(self) -> bool:
         """Some coordinator sends the markers that it owes."""
-        self.world.coordinator_sends_markers(self.tape.pick(self.owing()))
+        owing = [node for node in range(self.world.shape.nodes) if self.world.owes_markers(node)]
+        if owing:
+            self.world.coordinator_sends_markers(self.tape.pick(owing))
+        return bool(owing)
 
-    def consumer_fetches(self) -> None:
+    def consumer_fetches(self) -> bool:
         """Some consumer reads on; what it has read is what a transaction commits as offsets."""
         consumer = self.tape.pick(self.consumers)
         self.world.readers.consumer_fetches(consumer, self.tape.pick(self.world.partitions))
+        return True
 
 
 def drawn_world(profile: Profile, tape: Tape, faults: Faults, trace: int) -> TransactionWorld:

@@ -4,8 +4,10 @@ Every choice is an integer below a bound. Where the integers come from is the re
 list, or Hypothesis (which can then shrink them). The tape keeps what was drawn.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Final, Protocol, TypeVar
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Final, Generic, Protocol, TypeVar
 
 Choice = TypeVar("Choice")
 
@@ -31,9 +33,8 @@ class SeededReel:
 
     def below(self, bound: int) -> int:
         """An integer in 0 .. bound-1, by multiplying the next 64 bits into the range."""
-        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
-        mixed = self._state
-        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        state = self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
+        mixed = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
         mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
         return ((mixed ^ (mixed >> 31)) * bound) >> 64
 
@@ -73,11 +74,11 @@ class DrawnReel:
 class Tape:
     """Choices in the order in which a run makes them; `drawn` is the recorded tape."""
 
-    __slots__ = ("_reel", "drawn")
+    __slots__ = ("_next", "drawn")
 
     def __init__(self, reel: Reel) -> None:
         """A tape that takes its integers from `reel`."""
-        self._reel = reel
+        self._next = reel.below
         self.drawn: list[int] = []
 
     @classmethod
@@ -99,7 +100,7 @@ class Tape:
         """An integer in 0 .. bound-1; 0 is the simplest choice."""
         if bound <= 1:
             return 0
-        choice = self._reel.below(bound)
+        choice = self._next(bound)
         self.drawn.append(choice)
         return choice
 
@@ -123,3 +124,27 @@ class Tape:
                 return option
             left -= weight
         return options[-1][0]
+
+
+class Weighted(Generic[Choice]):
+    """Options with weights that stay as they are, so that a choice among them is one draw and one search."""
+
+    __slots__ = ("_options", "_sums")
+
+    def __init__(self, options: Iterable[tuple[Choice, int]]) -> None:
+        """The options with a weight above zero, the simplest first."""
+        likely = [(option, weight) for option, weight in options if weight > 0]
+        self._options = tuple(option for option, _ in likely)
+        self._sums = tuple(accumulate(weight for _, weight in likely))
+
+    def pick(self, tape: Tape) -> Choice:
+        """One of the options, each as likely as its weight says."""
+        return self._options[bisect_right(self._sums, tape.below(self._sums[-1]))]
+
+    def picks(self, tape: Tape, count: int) -> Iterator[Choice]:
+        """So many options, one after another, of a single draw."""
+        total = self._sums[-1]
+        left = tape.below(total**count)
+        for _ in range(count):
+            left, choice = divmod(left, total)
+            yield self._options[bisect_right(self._sums, choice)]

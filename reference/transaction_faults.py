@@ -1,10 +1,11 @@
 """What goes wrong in a world of transactions, and how it is mended: the network, nodes, coordinators, logs, time."""
 
+from collections.abc import Callable
 from typing import Final
 
 from reference.errors import CorruptMessage, NotEnoughReplicas, NotLeaderOrFollower, Refusal
 from reference.faults import Faults
-from reference.schedule import Event
+from reference.scheduler import Event, always
 from reference.tape import Tape
 from reference.world.transaction_world import TransactionWorld
 from spec.vocabulary import Epoch
@@ -38,42 +39,47 @@ class TransactionFaults:
         self.zombies: list[tuple[int, int]] = []
         self.loading: list[int] = []
 
-    def events(self) -> list[tuple[Event, int]]:
-        """What can go wrong next, per thousand turns."""
+    def rates(self) -> list[tuple[Event, int]]:
+        """What can go wrong, per thousand turns."""
         rates = self.faults
         return [
-            (self.network_fails, rates.loss),
-            (self.sender_gives_up, rates.abandonment),
-            (self.application_crashes, rates.crash),
-            (self.leader_fails_over, rates.failover),
-            (self.coordinator_fails_over, rates.coordinator),
-            (self.coordinator_log_fails, rates.log),
-            (self.partition_goes_away, rates.unavailability),
-            (self.broker_restarts, rates.restart),
-            (self.producer_state_expires, rates.expiry),
-            (self.delivery_times_out, rates.late),
-            (self.transactions_time_out, rates.timeout),
-            (self.ids_expire, rates.forgetting),
-            (self.epochs_are_used_up, rates.exhaustion),
+            (always(self.network_fails), rates.loss),
+            (always(self.sender_gives_up), rates.abandonment),
+            (always(self.application_crashes), rates.crash),
+            (always(self.leader_fails_over), rates.failover),
+            (always(self.coordinator_fails_over), rates.coordinator),
+            (always(self.coordinator_log_fails), rates.log),
+            (always(self.partition_goes_away), rates.unavailability),
+            (always(self.broker_restarts), rates.restart),
+            (always(self.producer_state_expires), rates.expiry),
+            (always(self.delivery_times_out), rates.late),
+            (always(self.transactions_time_out), rates.timeout),
+            (always(self.ids_expire), rates.forgetting),
+            (always(self.epochs_are_used_up), rates.exhaustion),
         ]
 
     # --- what is mended ---------------------------------------------------------------------------------------
 
-    def mendable(self) -> list[Event]:
+    def mendable(self) -> list[Callable[[], None]]:
         """What can be mended: a log read, a zombie told, a coordinator elected, a partition brought back."""
         brokers, shape = self.world.brokers, self.world.shape
-        logs = [number for number in range(shape.log_partitions) if number not in brokers.log_leaders]
-        groups = [number for number in range(shape.offsets_partitions) if number not in brokers.group_leaders]
-        return [
-            *([self.coordinator_loads] if self.loading else []),
-            *([self.coordinator_resigns] if self.zombies else []),
-            *([self.coordinators_are_elected] if logs or groups else []),
-            *([self.partitions_come_back] if brokers.unavailable else []),
-        ]
+        leaderless = (
+            len(brokers.log_leaders) < shape.log_partitions or len(brokers.group_leaders) < shape.offsets_partitions
+        )
+        possible = (
+            (self.coordinator_loads, self.loading),
+            (self.coordinator_resigns, self.zombies),
+            (self.coordinators_are_elected, leaderless),
+            (self.partitions_come_back, brokers.unavailable),
+        )
+        return [mends for mends, needed in possible if needed]
 
-    def fault_is_mended(self) -> None:
+    def fault_is_mended(self) -> bool:
         """One of these."""
-        self.tape.pick(self.mendable())()
+        mendable = self.mendable()
+        if mendable:
+            self.tape.pick(mendable)()
+        return bool(mendable)
 
     def coordinator_loads(self) -> None:
         """A coordinator has read its log."""
@@ -135,9 +141,8 @@ class TransactionFaults:
 
     def application_crashes(self) -> None:
         """Some application is gone."""
-        living = [instance for instance in self.world.instances if instance.alive]
-        if living:
-            self.world.application_crashes(self.tape.pick(living))
+        if self.world.living:
+            self.world.application_crashes(self.tape.pick(self.world.living))
 
     # --- nodes ------------------------------------------------------------------------------------------------
 
@@ -194,9 +199,8 @@ class TransactionFaults:
     def delivery_times_out(self) -> None:
         """So much time passes that producers give up what they could not deliver."""
         self.world.clock.advance(self.world.shape.delivery_timeout_ms)
-        for instance in self.world.instances:
-            if instance.alive:
-                self.world.producer_ticks(instance)
+        for instance in self.world.living:
+            self.world.producer_ticks(instance)
 
     def transactions_time_out(self) -> None:
         """So much time passes, or nearly so much, that coordinators abort what is open."""

@@ -32,6 +32,7 @@ class Applications:
         wires: what is under way.
         brokers: the nodes.
         instances: of all transactional ids, by number.
+        living: those that have not crashed, oldest first.
     """
 
     def __init__(self, profile: Profile, shape: TransactionShape, clock: Clock, wires: Wires, brokers: Brokers) -> None:
@@ -42,6 +43,7 @@ class Applications:
         self.wires = wires
         self.brokers = brokers
         self.instances: list[Instance] = []
+        self.living: list[Instance] = []
 
     @property
     def partitions(self) -> tuple[TopicPartition, ...]:
@@ -63,11 +65,14 @@ class Applications:
         leaders = {partition: self.brokers.leader_of(partition) for partition in self.partitions}
         instance = Instance(len(self.instances), transactional_id, producer, leaders)
         self.instances.append(instance)
+        self.living.append(instance)
         return instance
 
     def application_crashes(self, instance: Instance) -> None:
         """An application is gone; what it has sent is still under way, and nobody hears the answers."""
-        instance.alive = False
+        if instance.alive:
+            instance.alive = False
+            self.living.remove(instance)
         for request in self.wires.waiting(Client(instance.number)):
             self.wires.give_up(request)
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference.tape import SeededReel, Tape
+from reference.tape import SeededReel, Tape, Weighted
 
 
 def test_a_seed_gives_the_same_numbers_everywhere() -> None:
@@ -37,3 +37,18 @@ def test_hypothesis_can_be_the_tape(data: st.DataObject) -> None:
     tape = Tape.drawing(lambda bound: data.draw(st.integers(0, bound - 1)))
 
     assert 3 <= tape.between(3, 9) <= 9
+
+
+def test_options_are_chosen_by_their_weights() -> None:
+    """One draw chooses one option or several in a row; an option without weight is never chosen."""
+    options = Weighted([("often", 30), ("never", 0), ("seldom", 10)])
+    tape = Tape.seeded(5)
+
+    single = [options.pick(tape) for _ in range(2000)]
+    several = [option for _ in range(500) for option in options.picks(tape, 4)]
+
+    assert 2500 == len(tape.drawn)
+    for chosen in (single, several):
+        assert {"often", "seldom"} == set(chosen)
+        assert 1400 < chosen.count("often") < 1600
+    assert ["often"] * 3 == list(options.picks(Tape.recorded([]), 3))

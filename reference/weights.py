@@ -1,0 +1,63 @@
+"""How likely everything is that may happen in a simulated world: the one place for weights and shares.
+
+Rates of faults are beside their meaning, in `reference.faults`.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from reference.client.transaction_states import ClientState
+
+PRODUCERS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "producers_tick": 1,
+        "application_sends": 12,
+        "producer_asks_for_id": 30,
+        "producer_sends": 30,
+        "broker_receives": 30,
+        "producer_receives": 30,
+        "follower_fetches": 40,
+    }
+)
+"""The events of a world of idempotent producers, beside the others that can happen."""
+
+RAW: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "client_produces": 60,
+        "coordinator_writes_marker": 12,
+        "coordinator_writes_data": 4,
+        "quorum_appends": 2,
+        "lone_replica_copies": 10,
+        "follower_fetches": 30,
+    }
+)
+"""The events of the raw world, likewise."""
+
+TRANSACTIONS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "producers_tick": 1,
+        "application_starts": 1,
+        "application_acts": 20,
+        "producer_asks": 14,
+        "producer_sends": 14,
+        "broker_receives": 40,
+        "sender_receives": 40,
+        "follower_fetches": 30,
+        "coordinator_sends_markers": 10,
+        "consumer_fetches": 3,
+        "fault_is_mended": 12,
+    }
+)
+"""The events of a world of transactions, likewise."""
+
+ACTIONS: Final[Mapping[ClientState, Sequence[tuple[str, int]]]] = MappingProxyType(
+    {
+        ClientState.UNINITIALIZED: (("initializes", 1),),
+        ClientState.READY: (("begins", 1),),
+        ClientState.IN_TRANSACTION: (("sends", 8), ("sends_offsets", 1), ("commits", 3), ("aborts", 2)),
+        ClientState.ABORTABLE_ERROR: (("aborts", 3), ("crashes", 1)),
+        ClientState.FATAL_ERROR: (("crashes", 1),),
+    }
+)
+"""What an application does in which state of its producer; in all others it waits."""
