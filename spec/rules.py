@@ -319,7 +319,7 @@ TXN_COMPLETES: Final = Rule(
     "txn.completes",
     "A prepared transaction completes once its partitions are available.",
     ("KIP-98", "KAFKA-16352", "KAFKA-19999"),
-    {"E": 6, "H": 3},
+    {"E": 3, "H": 3},
 )
 TXN_FAILOVER: Final = Rule(
     "txn.failover",

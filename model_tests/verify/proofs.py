@@ -11,6 +11,7 @@ from model_tests.reports import HOLDS, VIOLATED, BadInput
 from model_tests.verify import (
     idempotence_searches,
     ids_searches,
+    liveness_searches,
     offsets_searches,
     partition_searches,
     replication_searches,
@@ -198,8 +199,12 @@ def evidence(effort: Effort) -> Part:
     results, vacuous = searched(effort, rules.RULES.values())
     return Part(
         "proofs",
-        results=(*(proved.result(rule) for rule in PROVED_HERE), *results),
-        controls=(*(control for each in SEARCHES for control in each.controls(effort)), *fact_controls()),
+        results=(*(proved.result(rule) for rule in PROVED_HERE), *results, *liveness_searches.results(effort)),
+        controls=(
+            *(control for each in SEARCHES for control in each.controls(effort)),
+            *liveness_searches.controls(),
+            *fact_controls(),
+        ),
         extra={
             "obligations": len(proved.system) + len(proved.facts),
             "assumptions": list(assumptions(rules.RULES.values())),
@@ -304,11 +309,12 @@ def run(rule: Rule | None = None) -> ProofReport:
     listed = proved.of(rule) if rule else (*proved.system, *proved.facts)
     results = (proved.result(each) for each in asked if each in PROVED_HERE)
     found, vacuous = searched(Effort.QUICK, asked)
-    return ProofReport(listed, (*results, *found), assumptions(asked), vacuous)
+    live = liveness_searches.results(Effort.QUICK, asked)
+    return ProofReport(listed, (*results, *found, *live), assumptions(asked), vacuous)
 
 
 def _asked(rule: Rule | None) -> tuple[Rule, ...]:
-    known = dict.fromkeys((*PROVED_HERE, *(each for one in SEARCHES for each in one.rules)))
+    known = dict.fromkeys((*PROVED_HERE, *(each for one in SEARCHES for each in one.rules), *liveness_searches.RULES))
     if rule is None:
         return tuple(known)
     if rule not in known:

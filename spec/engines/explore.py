@@ -3,7 +3,7 @@
 The functions of a state are tables of Python values. The first violation found is at the end of a shortest trace.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -14,6 +14,9 @@ from spec.systems.language import Action, Claim, Function, State, System, Update
 Point: TypeAlias = tuple[int, ...]
 Tables: TypeAlias = tuple[tuple[int, ...], ...]
 """A state: for each function its values by point, as numbers of known values."""
+
+Moves: TypeAlias = Sequence[tuple[Action, Sequence[Point]]]
+"""Every action, with every tuple of arguments that an instance has for it."""
 
 
 class Values:
@@ -171,13 +174,10 @@ class _Search:
 
     def _edges(self, frontier: list[Tables]) -> Iterator[tuple[Tables, Happening, Tables]]:
         for tables in frontier:
-            state = self._layout.state(tables)
-            for action, points in self._moves:
-                for at in points:
-                    if _may(action, state, at):
-                        self._found.edges += 1
-                        self._found.happened.add(action.name)
-                        yield tables, Happening(action.name, at), self._layout.after(action.effect(state, *at))
+            for happening, after in possible(self._layout, self._moves, tables):
+                self._found.edges += 1
+                self._found.happened.add(happening.action)
+                yield tables, happening, after
 
     def _look(self, tables: Tables) -> Refuted | None:
         state = self._layout.state(tables)
@@ -196,6 +196,15 @@ class _Search:
             happenings.append(step[1])
             step = self._from[step[0]]
         return tuple(reversed(happenings))
+
+
+def possible(layout: Layout, moves: Moves, tables: Tables) -> Iterator[tuple[Happening, Tables]]:
+    """What may happen in a state, each with the state after it."""
+    state = layout.state(tables)
+    for action, points in moves:
+        for at in points:
+            if _may(action, state, at):
+                yield Happening(action.name, at), layout.after(action.effect(state, *at))
 
 
 def _may(action: Action, state: State, at: Point) -> bool:

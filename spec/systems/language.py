@@ -219,6 +219,27 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """A sentence about every fair run: whenever something is the case, something follows.
+
+    Attributes:
+        since: from the state and arguments to whether it is due.
+        until: from the state and arguments to whether it is done, or not due any more.
+        fair: names of the actions of which none stands by for ever while it can act; nobody else has to do anything.
+        is_fault: whether an action with its arguments happens finitely often in a run only.
+    """
+
+    name: str
+    rule: Rule
+    sentence: str
+    over: tuple[Sort, ...]
+    since: Function
+    until: Function
+    fair: frozenset[str]
+    is_fault: Callable[[str, tuple[int, ...]], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class System:
     """A state machine with claims.
 

@@ -1,0 +1,133 @@
+"""Liveness of transactions: what comes about in every fair run of finite instances, and changes that prevent it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from time import perf_counter
+from types import MappingProxyType
+from typing import Final
+
+from model_tests.verify.results import Control, Effort, Result, Verdict
+from spec import rules
+from spec.engines.finite import Finite, instance_of
+from spec.engines.liveness import Graph, Livelock, Progressed, graph_of, never_due, progresses
+from spec.evidence import Layer, evidences
+from spec.rules import Rule
+from spec.systems.language import Progress
+from spec.systems.transactions.controls import CONTROLS, NOTHING, quiet
+from spec.systems.transactions.progress import progress, with_refusals
+from spec.systems.transactions.system import transactions
+from spec.systems.transactions.view import decisions, remembered
+from spec.systems.transactions.world import Bounds, Knobs
+from spec.versions import KAFKA_3_9, NEWEST
+
+_ONE: Final = Bounds(transactions=1)
+
+INSTANCES: Final[Mapping[str, tuple[Effort, Knobs]]] = MappingProxyType(
+    {
+        "a successor, and records that fail": (
+            Effort.QUICK,
+            quiet(NEWEST, times_out=True, appends_fail=True, bounds=replace(_ONE, instances=2)),
+        ),
+        "two coordinators": (Effort.QUICK, quiet(NEWEST, times_out=True, bounds=replace(_ONE, coordinators=2))),
+        "version 0, a successor": (
+            Effort.QUICK,
+            quiet(KAFKA_3_9, times_out=True, outlive=NOTHING, bounds=replace(_ONE, instances=2)),
+        ),
+        "leaders that fail": (Effort.DEFAULT, quiet(NEWEST, times_out=True, leaders_fail=True)),
+        "two coordinators, a successor, and records that fail": (
+            Effort.DEEP,
+            quiet(NEWEST, times_out=True, appends_fail=True, bounds=replace(_ONE, coordinators=2, instances=2)),
+        ),
+    }
+)
+"""Instances of the true system, each with the least effort that searches it."""
+
+LIVELOCKS: Final[Mapping[str, tuple[str, Knobs]]] = MappingProxyType(
+    {
+        "KAFKA-19999: a repeated marker is refused for ever": (
+            "prepared_completes",
+            quiet(NEWEST, repeated_marker_accepted=False, bounds=replace(_ONE, coordinators=2)),
+        ),
+        "KAFKA-16352: nobody waits for the markers any more": (
+            "prepared_completes",
+            quiet(NEWEST, completion_is_of_operation=False, bounds=replace(_ONE, coordinators=2)),
+        ),
+        "KAFKA-16352: a fenced client asks for ever": (
+            "fenced_is_told",
+            quiet(NEWEST, completion_is_of_operation=False, times_out=True, bounds=replace(_ONE, coordinators=2)),
+        ),
+        "KAFKA-19367: fences use up the last epoch": (
+            "timed_out_is_ended",
+            next(replace(each.knobs, times_out=True) for each in CONTROLS if each.name.startswith("KAFKA-19367")),
+        ),
+    }
+)
+"""Changes after which the named progress is not made in some fair run."""
+
+RULES: Final = (rules.TXN_COMPLETES, rules.TXN_TIMEOUT, rules.FENCE_STALE_EPOCH)
+
+_EFFORTS: Final = tuple(Effort)
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A finite instance with its reachable states, and what is claimed of its runs."""
+
+    name: str
+    graph: Graph
+    finite: Finite
+    claims: tuple[Progress, ...]
+
+    def verdict(self, claim: Progress) -> Progressed:
+        """What is said of one progress."""
+        return progresses(self.graph, self.finite, claim)
+
+
+def built(name: str, knobs: Knobs) -> Live:
+    """The states of an instance."""
+    of = remembered(decisions(knobs))
+    system = with_refusals(transactions(knobs, of), knobs, of)
+    finite = instance_of(system, knobs.sizes())
+    return Live(name, graph_of(system, finite), finite, progress(knobs, of))
+
+
+def explored_by(effort: Effort) -> tuple[Callable[[], Live], ...]:
+    """The instances that an effort searches."""
+    return tuple(
+        partial(built, name, knobs)
+        for name, (least, knobs) in INSTANCES.items()
+        if _EFFORTS.index(least) <= _EFFORTS.index(effort)
+    )
+
+
+@evidences(rules.TXN_COMPLETES, Layer.EXPLORED)
+@evidences(rules.TXN_TIMEOUT, Layer.EXPLORED)
+@evidences(rules.FENCE_STALE_EPOCH, Layer.EXPLORED)
+def results(effort: Effort, asked: Iterable[Rule] = RULES) -> tuple[Result, ...]:
+    """What is said of the fair runs, for each of these rules."""
+    due = [rule for rule in asked if rule in RULES]
+    lives = [build() for build in explored_by(effort)] if due else []
+    return tuple(_result(rule, lives) for rule in due)
+
+
+def _result(rule: Rule, lives: Sequence[Live]) -> Result:
+    started = perf_counter()
+    asked = [(live, claim) for live in lives for claim in live.claims if claim.rule is rule]
+    found = [(live, live.verdict(claim)) for live, claim in asked]
+    failed = next((f"{live.name}: {verdict}" for live, verdict in found if isinstance(verdict, Livelock)), "")
+    if all(never_due(live.graph, live.finite, claim) for live, claim in asked):
+        failed = "what is claimed is never due"
+    states = sum(len(live.graph.states) for live, _ in asked)
+    verdict = Verdict.VIOLATED if failed else Verdict.HOLDS
+    return Result(rule, Layer.EXPLORED, verdict, states, perf_counter() - started, {"states": states}, failed)
+
+
+def controls() -> Iterator[Control]:
+    """Each change must keep the named progress from being made."""
+    for name, (claimed, knobs) in LIVELOCKS.items():
+        live = built(name, knobs)
+        claim = next(each for each in live.claims if each.name == claimed)
+        found = live.verdict(claim)
+        got = "violated" if isinstance(found, Livelock) else "holds"
+        yield Control(name, claim.rule, "violated", got, str(found))
