@@ -166,30 +166,48 @@ def conform_command(
 
 @app.command("simulate")
 def simulate_command(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the traces go, as Parquet.")],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where the traces go, as Parquet; with --local also FILE.ndjson.")
+    ],
     traces: Annotated[int, typer.Option(min=1, help="How many traces.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="The first trace's seed; the others count up from it.")] = 0,
     steps: Annotated[int, typer.Option(min=1, help="Steps of one trace.")] = 200,
     workload: Annotated[
         str | None, typer.Option(help="Only one of `raw`, `producers`, `transactions`; without it they take turns.")
     ] = None,
+    local: Annotated[bool, typer.Option("--local", help="In this process, without Spark.")] = False,
+    monitor: Annotated[
+        bool, typer.Option("--monitor", help="Judge every step as it is made, in this process; stop if one is wrong.")
+    ] = False,
     master: Master = LOCAL,
     json_file: Json = None,
 ) -> None:
-    """Make randomized traces of the reference on Spark; the same seed gives the same traces."""
+    """Make randomized traces of the reference on Spark, or here; the same seed gives the same traces."""
+    if local or monitor:
+        here = _provided("model_tests.monitor.local")
+        _judge(lambda: here(traces, seed, out, steps, workload, monitored=monitor), json_file)
     arguments = {"traces": traces, "seed": seed, "out": out, "steps": steps, "master": master, "workload": workload}
     _judge(lambda: _on_spark("model_tests.traces.simulate")(**arguments), json_file)
 
 
 @app.command("replay")
 def replay_command(
-    seed: Annotated[int, typer.Option(min=0, help="The trace's number.")],
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="A trace file, Parquet or NDJSON.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Or the number of a trace to make again.")] = None,
+    trace: Annotated[int | None, typer.Option(help="Which trace of the file, if it has several.")] = None,
     step: Annotated[int | None, typer.Option(min=0, help="Show this step and those around it.")] = None,
     steps: Annotated[int, typer.Option(min=1, help="Length of the trace, as `eos simulate` was asked.")] = 200,
+    workload: Annotated[str | None, typer.Option(help="In place of the one that the seed chooses.")] = None,
+    profile: Annotated[str | None, typer.Option(help="Likewise: a release, as 3.9.0.")] = None,
+    transaction_version: Annotated[int | None, typer.Option(help="Likewise: transaction.version 0, 1 or 2.")] = None,
+    shrink_seconds: Annotated[float, typer.Option(min=0, help="How long a failing seed is shrunk.")] = 20,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it here too.")] = None,
     json_file: Json = None,
 ) -> None:
-    """Make one trace again from its seed, show it step by step, and judge it."""
-    _judge(lambda: _provided("model_tests.traces.replay")(seed, step, steps), json_file)
+    """Judge one trace, of a file or made again from its seed, and draw it; a failing seed is shrunk first."""
+    chosen = {"workload": workload, "profile": profile, "transaction_version": transaction_version}
+    told = {"seed": seed, "trace": trace, "step": step, "steps": steps, "shrink_seconds": shrink_seconds, "svg": svg}
+    _judge(lambda: _provided("model_tests.traces.replay")(file, **chosen, **told), json_file)
 
 
 @app.command("check")

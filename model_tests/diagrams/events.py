@@ -77,12 +77,14 @@ class Sequence:
     Attributes:
         participants: the columns, from left to right.
         steps: what happens, by step; the events of a step are drawn together under its number.
+        first: number of the first step.
     """
 
     title: str
     participants: tuple[str, ...]
     steps: tuple[tuple[Event, ...], ...]
     ending: Ending
+    first: int = 1
 
     def __post_init__(self) -> None:
         """Refuse an event of somebody who has no column."""

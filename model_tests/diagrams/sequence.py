@@ -37,7 +37,7 @@ class _Drawing:
         yield self._sequence.title
         yield ""
         yield from self._heads()
-        for number, step in enumerate(self._sequence.steps, start=1):
+        for number, step in enumerate(self._sequence.steps, start=self._sequence.first):
             yield self._lives()
             lines = [line for event in step for line in self._event(event)]
             yield from _numbered(number, lines)

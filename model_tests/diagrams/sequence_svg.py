@@ -57,7 +57,7 @@ class _Drawing:
 
     def lines(self) -> Iterator[str]:
         """The elements of the file."""
-        for number, step in enumerate(self._sequence.steps, start=1):
+        for number, step in enumerate(self._sequence.steps, start=self._sequence.first):
             self._step(number, step)
         lives_end = self._height
         ending = list(self._ending(self._sequence.ending))
@@ -142,7 +142,7 @@ def description_of(sequence: Sequence) -> str:
     """The diagram in sentences, for those who do not see it."""
     told = [
         f"{number}. {'; '.join(_told(event) for event in step)}."
-        for number, step in enumerate(sequence.steps, start=1)
+        for number, step in enumerate(sequence.steps, start=sequence.first)
         if step
     ]
     return " ".join([*told, f"In the end: {sequence.ending.label}."])

@@ -1,23 +1,25 @@
-"""One trace made again from its seed in this process, shown step by step, and judged by the row rules."""
+"""One trace made again from its seed, or read from a file: judged step by step, shrunk if it fails, and drawn."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from pathlib import Path
+from typing import Final
 
 from rich.console import Console
-from rich.table import Table
 
+from model_tests.diagrams.events import Ending
+from model_tests.diagrams.events import Sequence as Diagram
+from model_tests.diagrams.sequence import text_of
+from model_tests.diagrams.svg_file import draw
+from model_tests.monitor.drawing import sequence_of
+from model_tests.monitor.files import read_trace
+from model_tests.monitor.monitor import Monitor, rule_counts
+from model_tests.monitor.runs import Run, run_of
+from model_tests.monitor.shrink import SECONDS
 from model_tests.reports import HOLDS, VIOLATED, BadInput
-from model_tests.traces.check_report import Violation
-from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
-from model_tests.traces.explain import explain_coordinator, explain_step
-from model_tests.traces.schema import Row, coordinator_step_of, step_of
-from model_tests.traces.simulate import STEPS, profile_of, trace_of, workload_of
-from model_tests.traces.verdicts import REFUSED, judged
-from spec.protocol.append import names
-from spec.protocol.judge_coordinator import judge as judge_coordinator
-from spec.versions import PROFILES
-from spec.vocabulary import ErrorCode, TransactionState
+from model_tests.traces.check_report import RuleCount, Violation
+from model_tests.traces.schema import Row
+from model_tests.traces.simulate import STEPS
 
 AROUND: Final = 8
 """Steps shown before and after the one that is asked for."""
@@ -25,14 +27,24 @@ AROUND: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """A trace, the part of it that is shown, and what it breaks."""
+    """A trace, the part of it that is shown, and what it breaks.
 
-    seed: int
+    Attributes:
+        name: where the trace comes from, in a few words.
+        steps: of the trace, before it was shrunk.
+        rows: the steps; after shrinking those of the shrunk trace.
+        step: the step to show, with those around it; without it all are shown.
+        rules: how often each was at stake.
+        tape: choices that make the shrunk trace; empty if nothing was shrunk.
+    """
+
+    name: str
+    steps: int
     rows: tuple[Row, ...]
     step: int | None
-    appends: int
-    coordinated: int
+    rules: tuple[RuleCount, ...]
     violations: tuple[Violation, ...]
+    tape: tuple[int, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -40,15 +52,14 @@ class ReplayReport:
         return VIOLATED if self.violations else HOLDS
 
     def to_json(self) -> dict[str, object]:
-        """Seed, workload, counts, violations, and the rows that are shown."""
+        """Origin, counts, violations, the shrunk tape, and the rows that are shown."""
         return {
-            "seed": self.seed,
-            "profile": profile_of(self.seed),
-            "workload": workload_of(self.seed),
-            "steps": len(self.rows),
-            "appends": self.appends,
-            "coordinated": self.coordinated,
+            "name": self.name,
+            "steps": self.steps,
+            "rules": {count.rule: count.judged for count in self.rules},
+            "known": {count.rule: count.known for count in self.rules if count.known},
             "violations": [str(violation) for violation in self.violations],
+            "tape": list(self.tape),
             "rows": [dict(row) for row in self.shown],
         }
 
@@ -59,95 +70,93 @@ class ReplayReport:
             return self.rows
         return tuple(row for row in self.rows if abs(row["step"] - self.step) <= AROUND)
 
+    @property
+    def diagram(self) -> Diagram:
+        """The steps that are shown, drawn; in the end the rule that is broken."""
+        first = next(iter(self.violations), None)
+        text = "nothing is broken" if first is None else f"at step {first.step}, by {first.guard}"
+        return sequence_of(self.shown, self.name, Ending("" if first is None else first.rule, text))
+
     def print(self, console: Console) -> None:
-        """A line for each step, then what is broken."""
-        table = Table("step", "node", "client", "request", "asked", "answer", "producer after")
-        for row in self.shown:
-            mark = "> " if row["step"] == self.step else ""
-            table.add_row(f"{mark}{row['step']}", row["node"], row["client"], row["api"], *_columns(row))
-        console.print(table)
-        told = f"seed {self.seed}: {workload_of(self.seed)} on {profile_of(self.seed)}, {len(self.rows)} steps"
-        counted = f"{self.appends} appends and {self.coordinated} steps of coordinators judged"
-        console.print(f"{told}, {counted}, {len(self.violations)} violations", highlight=False)
+        """The diagram, what was judged, and what is broken."""
+        console.print(text_of(self.diagram), markup=False, highlight=False, soft_wrap=True)
+        judged, known = len(self.rules), sum(count.known for count in self.rules)
+        told = f"{self.steps} steps judged, {judged} rules at stake, {len(self.violations)} violations, {known} known"
+        console.print(told, highlight=False)
+        if self.tape:
+            console.print(f"shrunk from {self.steps} steps to {len(self.rows)}", highlight=False)
         for violation in self.violations:
             console.print(str(violation), markup=False, highlight=False)
 
 
-def run(seed: int, step: int | None = None, steps: int = STEPS) -> ReplayReport:
-    """Make the trace of a seed again and judge it.
+def run(
+    file: Path | None = None,
+    *,
+    seed: int | None = None,
+    trace: int | None = None,
+    step: int | None = None,
+    steps: int = STEPS,
+    workload: str | None = None,
+    profile: str | None = None,
+    transaction_version: int | None = None,
+    shrink_seconds: float = SECONDS,
+    svg: Path | None = None,
+) -> ReplayReport:
+    """Judge and draw one trace, of a file or of a seed; a seed's trace that breaks a rule is shrunk first.
 
     Args:
-        seed: the trace's number.
-        step: the step to show, with those around it; without it all are shown.
-        steps: length of the trace, as it was asked of `eos simulate`.
+        file: of Parquet or NDJSON.
+        seed: the trace's number, if it is to be made.
+        trace: which trace of the file, if it has several.
+        step: the step to show, with those around it; without it all are shown, of a shrunk trace all in any case.
+        steps: length of the trace that is made.
+        workload: in place of the one that the seed chooses.
+        profile: likewise, by the name of a release.
+        transaction_version: likewise.
+        shrink_seconds: how long a failing trace is shrunk; 0 leaves it as it is.
+        svg: draw it into this file too.
 
     Raises:
-        BadInput: the trace has no such step.
+        BadInput: neither or both of file and seed are given, or what is given does not exist or cannot be read.
     """
-    rows = tuple(trace_of(seed, steps))
-    if step is not None and step >= len(rows):
-        raise BadInput(f"trace {seed} has {len(rows)} steps, and none numbered {step}")
-    appends = [row for row in rows if row["origin"] >= 0]
-    coordinated = [row for row in rows if is_coordinators(row)]
-    violations = [v for row in appends for v in _violations(row)]
-    violations += [v for row in coordinated for v in _violations_of_coordinator(row)]
-    return ReplayReport(seed, rows, step, len(appends), len(coordinated), tuple(violations))
+    if (file is None) == (seed is None):
+        raise BadInput("one of FILE and --seed says which trace to replay")
+    if seed is not None:
+        report = _made(run_of(seed, steps, workload, profile, transaction_version), step, shrink_seconds)
+    else:
+        report = _read(Path(str(file)), trace, step)
+    if svg is not None:
+        draw(report.diagram, svg)
+    return report
 
 
-def _violations(row: Row) -> Iterator[Violation]:
-    _, checks = judged(step_of(row.__getitem__), PROFILES[row["profile"]], row[REFUSED])
-    broken = dict.fromkeys(check.rule for check in checks if check.at_stake and not check.holds)
-    yield from (explain_step(row, rule) for rule in broken)
+def _made(run: Run, step: int | None, shrink_seconds: float) -> ReplayReport:
+    played = shown = run.play()
+    if played.violations and shrink_seconds:
+        with Console(stderr=True).status(f"{len(played.rows)} steps to a violation: shrinking"):
+            shown = run.shrunk(played, shrink_seconds)
+    is_shrunk = shown is not played
+    name = f"seed {run.seed}: {run.workload} on {run.profile.name}"
+    return ReplayReport(
+        name=f"{name}, transaction.version {run.profile.transaction_version}",
+        steps=len(played.rows),
+        rows=shown.rows,
+        step=None if is_shrunk else _existing(step, played.rows, name),
+        rules=tuple(rule_counts(played.findings)),
+        violations=shown.violations,
+        tape=shown.choices if is_shrunk else (),
+    )
 
 
-def _violations_of_coordinator(row: Row) -> Iterator[Violation]:
-    profile = as_recorded(PROFILES[row["profile"]], row["transaction_version"])
-    _, checks = judge_coordinator(row["api"], coordinator_step_of(row.__getitem__), profile)
-    broken = dict.fromkeys(check.rule for check in checks if check.at_stake and not check.holds)
-    yield from (explain_coordinator(row, rule) for rule in broken)
+def _read(file: Path, trace: int | None, step: int | None) -> ReplayReport:
+    rows, monitor = read_trace(file, trace), Monitor()
+    name = f"trace {rows[0]['trace']} of {file}"
+    violations = tuple(violation for row in rows for violation in monitor.judge(row))
+    shown, counts = _existing(step, rows, name), tuple(monitor.rule_counts())
+    return ReplayReport(name, len(rows), rows, shown, counts, violations)
 
 
-def _columns(row: Row) -> tuple[str, str, str]:
-    if row["transactional_id"] and row["origin"] < 0:
-        return _asked_of_coordinator(row), _error(row), _transaction(row)
-    if row["origin"] < 0:
-        return "", _error(row), _entry(row)
-    expected, _ = judged(step_of(row.__getitem__), PROFILES[row["profile"]], row[REFUSED])
-    branch = names(PROFILES[row["profile"]])[expected.branch]
-    return _asked(row), f"{_error(row)} ({branch})", _entry(row)
-
-
-def _asked(row: Row) -> str:
-    kind = "marker" if row["control"] else "transactional" if row["transactional"] else "data"
-    last = row["base_sequence"] + row["last_offset_delta"]
-    identity = f"{row['producer_id']}/{row['producer_epoch']}"
-    return f"p{row['partition']} {kind} {identity} seq {row['base_sequence']}..{last}"
-
-
-def _asked_of_coordinator(row: Row) -> str:
-    outcome = (" commit" if row["committed"] else " abort") if row["api"] == "EndTxn" else ""
-    partition = f" {row['topic']}-{row['partition']}" if row["topic"] else ""
-    identity = f" {row['producer_id']}/{row['producer_epoch']}" if row["producer_id"] >= 0 else ""
-    return f"{row['transactional_id']}{identity}{partition}{outcome}"
-
-
-def _transaction(row: Row) -> str:
-    if row["after_txn_state"] < 0:
-        return "unknown"
-    pending = f" -> {_state(row['after_txn_pending'])}" if row["after_txn_pending"] >= 0 else ""
-    return f"{row['after_txn_producer_id']}/{row['after_txn_epoch']} {_state(row['after_txn_state'])}{pending}"
-
-
-def _state(number: int) -> str:
-    return TransactionState(number).name
-
-
-def _error(row: Row) -> str:
-    error = ErrorCode(row["error"]).name
-    return f"{error} at {row['first_offset']}" if row["first_offset"] >= 0 else error
-
-
-def _entry(row: dict[str, Any] | Row) -> str:
-    if row["after_epoch"] < 0:
-        return ""
-    return f"epoch {row['after_epoch']}, last {row['after_cached_0_last_sequence']}, end {row['after_log_end']}"
+def _existing(step: int | None, rows: Sequence[Row], name: str) -> int | None:
+    if step is not None and not 0 <= step < len(rows):
+        raise BadInput(f"{name} has {len(rows)} steps, and none numbered {step}")
+    return step

@@ -18,7 +18,7 @@ APPEND_COLUMNS = tuple(dict.fromkeys((*columns_of(*STEP_PARTS), "verification_re
 
 def random_appends(count: int, seed: int) -> Iterator[dict[str, Any]]:
     """Random appends of every profile, answered as decided; in every second one a column is changed."""
-    chance = Random(seed)  # noqa: S311  # test data
+    chance = Random(seed)  # test data
     table = random_steps(count, seed)
     for name, profile in PROFILES.items():
         mine = {column: values[table["profile"] == name] for column, values in table.items()}
@@ -31,7 +31,7 @@ def random_appends(count: int, seed: int) -> Iterator[dict[str, Any]]:
 def changed_traces(seeds: range, share: float) -> Iterator[dict[str, Any]]:
     """Simulated traces in which this share of the steps has a column that is changed."""
     for seed in seeds:
-        chance = Random(seed)  # noqa: S311  # test data
+        chance = Random(seed)  # test data
         for row in trace_of(seed):
             columns = APPEND_COLUMNS if row["origin"] >= 0 else _changeable_of_coordinators()
             yield changed(row, columns, chance) if chance.random() < share else dict(row)

@@ -1,0 +1,140 @@
+"""A monitored run: the trace of a seed or of a tape, judged while it is made."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from model_tests.monitor.monitor import Disagreement, Finding, Monitor
+from model_tests.monitor.shrink import SECONDS, Failure, shrunk
+from model_tests.reports import BadInput
+from model_tests.traces.check_report import Violation
+from model_tests.traces.schema import Row
+from model_tests.traces.simulate import STEPS, WORKLOADS, profile_of, version_of, workload_of
+from reference.simulate import simulate
+from reference.tape import Tape
+from spec.versions import PROFILES, Profile
+
+MOST_SEEDS: Final = 2**63
+"""Seeds name traces, and a trace's number has 64 bits with a sign."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What makes a trace: the seed, and what it chooses unless that is given."""
+
+    seed: int
+    workload: str
+    profile: Profile
+    steps: int = STEPS
+
+    def play(self, tape: Tape | None = None, *, monitored: bool = True) -> "Played":
+        """Make the trace, until its end or the first disagreement.
+
+        Args:
+            tape: another source of choices than the seed.
+            monitored: judge every step; else nothing disagrees.
+        """
+        tape = tape or Tape.seeded(self.seed)
+        monitor, rows, ends = Monitor(), list[Row](), list[int]()
+
+        def observe(row: Row) -> None:
+            rows.append(row)
+            ends.append(len(tape.drawn))
+            if monitored:
+                monitor(row)
+
+        try:
+            simulate(self.seed, self.profile, self.steps, workload=self.workload, tape=tape, observer=observe)
+        except Disagreement as found:
+            violations = tuple(replace(v, replay=f"{self.command} --step {v.step}") for v in found.violations)
+            return Played(tuple(rows), tuple(tape.drawn), tuple(ends), monitor.findings, violations)
+        return Played(tuple(rows[: self.steps]), tuple(tape.drawn), tuple(ends), monitor.findings)
+
+    def shrunk(self, played: "Played", seconds: float = SECONDS) -> "Played":
+        """The smallest run found in the time that breaks one of the same rules; the run itself if it breaks none."""
+        if not played.violations:
+            return played
+        short = replace(self, steps=len(played.rows))
+
+        def attempt(choices: Sequence[int]) -> Failure | None:
+            try:
+                again = short.play(Tape.recorded(choices))
+            except Exception:  # noqa: BLE001  # a defect may break anything, and that is no rule's word
+                return None
+            return Failure.of(again.choices, again.ends) if again.rules & played.rules else None
+
+        smallest = shrunk(Failure.of(played.choices, played.ends), attempt, seconds)
+        again = short.play(Tape.recorded(smallest.choices))
+        return replace(again, violations=tuple(replace(v, replay=self.command) for v in again.violations))
+
+    @property
+    def command(self) -> str:
+        """The command that makes and judges the trace again; what the seed chooses anyway is left out."""
+        told = [f"eos replay --seed {self.seed}"]
+        if self.workload != workload_of(self.seed):
+            told.append(f"--workload {self.workload}")
+        if self.profile != _chosen_by(self.seed):
+            told.append(f"--profile {self.profile.name} --transaction-version {self.profile.transaction_version}")
+        if self.steps != STEPS:
+            told.append(f"--steps {self.steps}")
+        return " ".join(told)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a run showed.
+
+    Attributes:
+        rows: its steps, up to the one that disagrees.
+        choices: the tape that makes them again.
+        ends: how much of the tape was used when each step was made.
+        findings: how often each verdict came.
+        violations: of the last step, if the run stopped there.
+    """
+
+    rows: tuple[Row, ...]
+    choices: tuple[int, ...]
+    ends: tuple[int, ...]
+    findings: Counter[Finding]
+    violations: tuple[Violation, ...] = ()
+
+    @property
+    def rules(self) -> frozenset[str]:
+        """Ids of the rules that the last step breaks."""
+        return frozenset(violation.rule for violation in self.violations)
+
+
+def run_of(
+    seed: int,
+    steps: int = STEPS,
+    workload: str | None = None,
+    profile: str | None = None,
+    transaction_version: int | None = None,
+) -> Run:
+    """The run of a seed, with what is given instead of what the seed chooses.
+
+    Raises:
+        BadInput: there is no such seed, workload, profile, or transaction version of the profile.
+    """
+    if not 0 <= seed < MOST_SEEDS:
+        raise BadInput(f"there is no seed {seed}: seeds are 0 to {MOST_SEEDS - 1}")
+    if workload is not None and workload not in WORKLOADS:
+        raise BadInput(f"there is no workload {workload!r}; there are {', '.join(WORKLOADS)}")
+    if profile is not None and profile not in PROFILES:
+        raise BadInput(f"there is no profile {profile!r}; there are {', '.join(PROFILES)}")
+    chosen = _chosen_by(seed) if profile is None else PROFILES[profile]
+    return Run(seed, workload or workload_of(seed), _under(chosen, transaction_version), steps)
+
+
+def _chosen_by(seed: int) -> Profile:
+    return PROFILES[profile_of(seed)].under(version_of(seed))
+
+
+def _under(profile: Profile, transaction_version: int | None) -> Profile:
+    if transaction_version is None:
+        return profile
+    newest = PROFILES[profile.name].transaction_version
+    if not 0 <= transaction_version <= newest:
+        raise BadInput(f"{profile.name} has transaction versions 0 to {newest}, not {transaction_version}")
+    return profile.under(transaction_version)
