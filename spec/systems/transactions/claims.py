@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate
-from spec.protocol.coordinator import is_in, is_preparing
+from spec.protocol.coordinator import is_fencing, is_in, is_preparing
 from spec.rules import Rule
 from spec.systems.language import Claim, Sort, State
 from spec.systems.transactions.view import Decisions, View
@@ -59,6 +59,13 @@ def decided_with_its_own(view: View, txn: Term, partition: Term, batch: Term, de
     return implies(here, view.opened_by(decision) == txn)
 
 
+def bump_ends_no_other(view: View) -> Term:
+    """A client's bump fences no transaction but an earlier one of its own instance."""
+    by, owner = view.fenced_by(), view.opened()
+    fences = all_of(is_fencing(view.remembers()), by >= 0)
+    return implies(fences, all_of(view.owner(owner) == view.owner(by), owner < by))
+
+
 def same_outcome_everywhere(view: View, txn: Term, p: Term, b: Term, q: Term, c: Term) -> Term:
     """Whatever of a transaction is decided is decided alike, on every partition."""
     one, other = view.data(txn, p, b), view.data(txn, q, c)
@@ -101,7 +108,7 @@ def open_data_will_be_decided(view: View, txn: Term, partition: Term, batch: Ter
 def client_was_told_the_truth(view: View, txn: Term, partition: Term, batch: Term) -> Term:
     """Commit was answered OK: no acknowledged batch is aborted. Abort was: none is committed."""
     where = view.data(txn, partition, batch)
-    told = all_of(view.ended(txn), where >= DECIDED)
+    told = all_of(view.ended(txn), negate(view.is_bump(txn)), where >= DECIDED)
 
     def true() -> Term:
         commits = implies(view.acknowledged(txn, partition, batch), view.commits(where - DECIDED))
@@ -221,6 +228,7 @@ class Claims:
             self._claim(ends_its_own, rules.TXN_NO_CROSSTALK, DECISION),
             self._claim(joins_its_own, rules.TXN_NO_CROSSTALK, PARTITION),
             self._claim(decided_with_its_own, rules.TXN_NO_CROSSTALK, *message, DECISION),
+            self._claim(bump_ends_no_other, rules.TXN_NO_CROSSTALK),
             self._claim(same_outcome_everywhere, rules.TXN_ATOMIC, *message, PARTITION, BATCH),
             self._claim(outcome_is_kept, rules.TXN_ONE_OUTCOME, DECISION),
             self._claim(marker_has_effect_once, rules.TXN_MARKER_ONCE, DECISION, PARTITION),

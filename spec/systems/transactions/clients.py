@@ -1,4 +1,4 @@
-"""What the application's instances do: they begin transactions, send, and ask for the end."""
+"""What the application's instances do: they begin transactions, send, and ask for the end, or for a new epoch."""
 
 from spec.algebra import Term, all_of, any_of
 from spec.systems.language import Action, State, rewrite, update
@@ -8,6 +8,7 @@ from spec.systems.transactions.world import (
     ABORT,
     BATCH,
     BATCHES,
+    BUMP,
     COMMIT,
     INSTANCE,
     NOT_SENT,
@@ -26,9 +27,11 @@ class Clients(Acting):
         """Every action of the clients' transaction version."""
         sends = self._action("client_sends_batch", INSTANCE, TRANSACTION, PARTITION, BATCH)
         ends = self._action("client_ends", TRANSACTION, OUTCOME)
+        asks = self._action("client_asks_for_bump", INSTANCE, TRANSACTION)
+        actions = (sends, ends, asks) if self.knobs.clients_bump else (sends, ends)
         if self.knobs.bumps:
-            return (sends, ends)
-        return (self._action("client_adds_partition", INSTANCE, TRANSACTION, PARTITION), sends, ends)
+            return actions
+        return (self._action("client_adds_partition", INSTANCE, TRANSACTION, PARTITION), *actions)
 
     def client_adds_partition_if(self, state: State, instance: Term, txn: Term, partition: Term) -> Guard:
         """Before version 2: the partition is not in the instance's transaction yet, which may begin with it."""
@@ -73,18 +76,27 @@ class Clients(Acting):
         """EndTxn is on the network."""
         return state.but(end_sent=update(state.end_sent, txn, to=outcome))
 
+    def client_asks_for_bump_if(self, state: State, instance: Term, txn: Term) -> Guard:
+        """The instance has an identity, and no transaction that has not ended."""
+        yield self.of(state).may_begin(instance, txn)
+
+    def client_asks_for_bump(self, state: State, instance: Term, txn: Term) -> State:
+        """InitProducerId is on the network, with the identity that the instance has (KIP-360)."""
+        begun = self._begun(state, instance, txn, anew=True)
+        return begun.but(end_sent=update(state.end_sent, txn, to=BUMP))
+
     def _in_transaction(self, view: View, instance: Term, txn: Term) -> Term:
         mine = all_of(view.owner(txn) == instance, view.is_open(txn))
         return any_of(mine, view.may_begin(instance, txn))
 
-    def _begun(self, state: State, instance: Term, txn: Term) -> State:
+    def _begun(self, state: State, instance: Term, txn: Term, *, anew: bool = False) -> State:
         """The transaction is the instance's, with the identity that it has now; a new epoch starts at sequence 0."""
         view = self.of(state)
         new = state.owner(txn) == ABSENT
         identity = view.next_of(instance)
 
         def starts(of: Term, _: Term) -> Term:
-            return all_of(new, of == instance, self.knobs.bumps)
+            return all_of(new, of == instance, self.knobs.bumps or anew)
 
         return state.but(
             owner=update(state.owner, txn, to=instance),

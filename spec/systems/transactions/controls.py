@@ -4,7 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from spec.systems.transactions.world import BATCHES, ENDS, MARKERS, Bounds, Knobs, finite
+from spec.systems.transactions.world import (
+    BATCHES,
+    BUMPS,
+    ENDS,
+    EXHAUSTED,
+    MARKERS,
+    ONGOING,
+    Bounds,
+    Knobs,
+    finite,
+)
 from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, KAFKA_4_1, KAFKA_4_2, NEWEST, Profile
 
 NOTHING: Final[frozenset[str]] = frozenset()
@@ -35,8 +45,10 @@ class BrokenTransactions:
 
 
 def quiet(profile: Profile, max_epoch: int = 14, **changed: Any) -> Knobs:
-    """A release in which nothing fails or times out, but what is changed."""
-    calm = Knobs(profile=finite(profile, max_epoch), times_out=False, leaders_fail=False, appends_fail=False)
+    """A release in which nothing fails, times out or is bumped by its client, but what is changed."""
+    calm = Knobs(
+        profile=finite(profile, max_epoch), clients_bump=False, times_out=False, leaders_fail=False, appends_fail=False
+    )
     return replace(calm, **changed)
 
 
@@ -210,6 +222,31 @@ OF_KNOBS: Final = (
         "markers_are_let_in",
         quiet(NEWEST, repeated_marker_accepted=False, bounds=_ONE),
         repeated_marker_accepted=True,
+    ),
+    _broken(
+        "KIP-360: a late bump ends the next transaction",
+        "bump_ends_no_other",
+        quiet(NEWEST, clients_bump=True, outlive=frozenset({BUMPS}), bounds=_TWO),
+        compared=frozenset({ONGOING}),
+    ),
+    _broken(
+        "KIP-360: a zombie's bump ends its successor's transaction",
+        "bump_ends_no_other",
+        quiet(NEWEST, clients_bump=True, outlive=frozenset({BUMPS}), bounds=replace(_TWO, instances=2)),
+        compared=frozenset({ONGOING}),
+    ),
+    _broken(
+        "KIP-360: a late bump of one producer id uses up the next one",
+        "newest_is_not_fenced",
+        quiet(
+            NEWEST,
+            max_epoch=2,
+            clients_bump=True,
+            outlive=frozenset({BUMPS}),
+            first_epoch=1,
+            bounds=Bounds(transactions=3, producer_ids=3),
+        ),
+        compared=frozenset({EXHAUSTED}),
     ),
     _broken(
         "the coordinator does not wait for its log",

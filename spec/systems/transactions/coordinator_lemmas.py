@@ -69,7 +69,7 @@ def log_is_memory_or_ahead(view: Known) -> Term:
     """The last record is what memory says, or one more that the coordinator takes for lost."""
     memory = view.remembers()
     quiet = negate(is_preparing(memory))
-    ahead = any_of(_identity_ahead(view), _partition_ahead(view), _decision_ahead(view))
+    ahead = any_of(_identity_ahead(view), _repeated_ahead(view), _partition_ahead(view), _decision_ahead(view))
     return any_of(_log_is_memory(view), all_of(quiet, view.record_decision() == ABSENT, ahead))
 
 
@@ -102,6 +102,18 @@ def _identity_ahead(view: Known) -> Term:
         record.previous_producer_id <= record.producer_id,
         view.record_opened() == ABSENT,
         view.newest().producer_epoch == ABSENT,
+    )
+
+
+def _repeated_ahead(view: Known) -> Term:
+    record = view.recorded_entry()
+    return all_of(
+        is_in(view.remembers(), TransactionState.EMPTY),
+        is_in(record, TransactionState.EMPTY),
+        same(view.logged(), view.held()),
+        record.next_producer_id == ABSENT,
+        record.previous_producer_id == record.producer_id,
+        view.record_opened() == ABSENT,
     )
 
 
@@ -168,6 +180,20 @@ def open_has_its_identity(view: Known) -> Term:
         implies(is_in(view.remembers(), TransactionState.ONGOING), mine),
         implies(is_at_rest(view.remembers()), owner == ABSENT),
     )
+
+
+def no_bump_is_open(view: Known) -> Term:
+    """What is open for the coordinator, or for its log, has begun and is no client's bump."""
+    return all_of(*(_is_begun(view, txn) for txn in (view.opened(), view.record_opened())))
+
+
+def _is_begun(view: Known, txn: Term) -> Term:
+    return implies(txn >= 0, all_of(view.owner(txn) >= 0, negate(view.is_bump(txn))))
+
+
+def no_bump_is_decided(view: Known, decision: Term) -> Term:
+    """What was decided is no client's bump."""
+    return implies(view.is_made(decision), negate(view.is_bump(view.opened_by(decision))))
 
 
 def registered_is_of_open(view: Known, partition: Term) -> Term:

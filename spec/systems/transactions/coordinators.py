@@ -20,6 +20,7 @@ from spec.systems.transactions.world import (
     ANSWERED,
     ASKED,
     BATCH,
+    BUMPS,
     CONFIRMED,
     COORDINATOR,
     DECISION,
@@ -46,12 +47,15 @@ class Coordinators(Recording):
     def all(self) -> tuple[Action, ...]:
         """Every action that the knobs leave in the system."""
         bounds, bumps = self.knobs.bounds, self.knobs.bumps
+        fences = self.knobs.times_out or self.knobs.clients_bump or bounds.instances > 1
         verifies = bumps or self.knobs.profile.partition_verification
         actions = {
             "coordinator_initializes": (True, (INSTANCE, FATE)),
+            "coordinator_bumps": (self.knobs.clients_bump, (TRANSACTION, FATE)),
+            "bump_meets_open_transaction": (self.knobs.clients_bump, (TRANSACTION,)),
             "coordinator_fences": (bounds.instances > 1, (INSTANCE,)),
             "transaction_times_out": (self.knobs.times_out, ()),
-            "coordinator_aborts": (self.knobs.times_out or bounds.instances > 1, (FATE,)),
+            "coordinator_aborts": (fences, (FATE,)),
             "coordinator_adds": (not bumps, (TRANSACTION, PARTITION, FATE)),
             "coordinator_verifies": (verifies, (TRANSACTION, PARTITION, BATCH, FATE)),
             "coordinator_ends": (True, (TRANSACTION, FATE)),
@@ -76,14 +80,48 @@ class Coordinators(Recording):
         transition, durable = view.initialized(), self._is_taken(fate)
         identity = Identity(transition.target.producer_id, transition.target.producer_epoch)
         before = state.decided_before(instance)
-        return self._appended(view, transition, fate).but(
+        return self._emptied(view, transition, fate).but(
             given=update(state.given, instance, to=pick(durable, identity, state.given(instance))),
             decided_before=update(state.decided_before, instance, to=choose(durable, state.decisions(), before)),
             newest=always(pick(durable, identity, NOBODY)),
-            recorded=rewrite(state.recorded, lambda _: negate(fate == LOST), lambda _: ABSENT),
-            record_opened=always(choose(fate == LOST, state.record_opened(), ABSENT)),
-            record_decision=always(choose(fate == LOST, state.record_decision(), ABSENT)),
         )
+
+    def coordinator_bumps_if(self, state: State, txn: Term, fate: Term) -> Guard:
+        """An InitProducerId that expects an identity arrives, and is given one."""
+        view = self.of(state)
+        yield from self._bump_arrives(view, txn)
+        yield view.bumped(txn).appends
+        yield self._has_producer_id(view.bumped(txn))
+
+    def coordinator_bumps(self, state: State, txn: Term, fate: Term) -> State:
+        """The record of the identity is appended; once it is durable the instance is told, if it still waits."""
+        view = self.of(state)
+        transition, durable, waits = view.bumped(txn), self._is_taken(fate), negate(state.ended(txn))
+        identity = Identity(transition.target.producer_id, transition.target.producer_epoch)
+        told = all_of(durable, waits)
+        unsure = all_of(waits, negate(fate == LOST))
+        return self._emptied(view, transition, fate).but(
+            ended=update(state.ended, txn, to=any_of(durable, state.ended(txn))),
+            next_identity=update(state.next_identity, txn, to=pick(told, identity, state.next_identity(txn))),
+            newest=always(pick(told, identity, pick(unsure, NOBODY, state.newest()))),
+            bumped_by=always(choose(told, txn, state.bumped_by())),
+        )
+
+    def bump_meets_open_transaction_if(self, state: State, txn: Term) -> Guard:
+        """An InitProducerId that expects an identity arrives while a transaction is open."""
+        view = self.of(state)
+        yield from self._bump_arrives(view, txn)
+        yield is_fencing(view.bumped(txn).entry)
+
+    def bump_meets_open_transaction(self, state: State, txn: Term) -> State:
+        """The coordinator is about to abort it."""
+        return self._remembers(state, self.of(state).bumped(txn).entry).but(fenced_by=always(txn))
+
+    def _bump_arrives(self, view: View, txn: Term) -> Guard:
+        yield view.is_bump(txn)
+        successor = view.given(view.owner(txn) + 1).producer_epoch >= 0
+        yield any_of(BUMPS in self.knobs.outlive, negate(any_of(view.ended(txn), successor)))
+        yield view.is_compared(txn)
 
     def coordinator_fences_if(self, state: State, instance: Term) -> Guard:
         """The next instance asks for an identity while a transaction is open."""
@@ -93,7 +131,7 @@ class Coordinators(Recording):
 
     def coordinator_fences(self, state: State, instance: Term) -> State:
         """The coordinator is about to abort it."""
-        return self._remembers(state, self.of(state).initialized().entry)
+        return self._remembers(state, self.of(state).initialized().entry).but(fenced_by=always(ABSENT))
 
     def transaction_times_out_if(self, state: State) -> Guard:
         """A transaction is open."""
@@ -101,7 +139,8 @@ class Coordinators(Recording):
 
     def transaction_times_out(self, state: State) -> State:
         """The coordinator is about to abort it."""
-        return self._remembers(state, completing.fence(self.of(state).remembers()))
+        fencing = completing.fence(self.of(state).remembers())
+        return self._remembers(state, fencing).but(fenced_by=always(ABSENT))
 
     def _next(self, view: View, instance: Term) -> Guard:
         yield view.given(instance).producer_epoch == ABSENT
@@ -143,7 +182,7 @@ class Coordinators(Recording):
     def coordinator_ends_if(self, state: State, txn: Term, fate: Term) -> Guard:
         """A client's EndTxn arrives and is not refused."""
         view = self.of(state)
-        yield view.end_sent(txn) >= 0
+        yield view.asked_for_end(txn)
         yield any_of(ENDS in self.knobs.outlive, negate(view.ended(txn)))
         yield view.end_decided(txn).error == NONE
         yield any_of(negate(view.end_decided(txn).appends), self._may_decide(view))

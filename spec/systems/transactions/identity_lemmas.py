@@ -1,8 +1,9 @@
 """Lemmas about identities: which are given, told and used, and that none is twice."""
 
 from spec.algebra import Term, all_of, any_of, choose, implies, negate
+from spec.protocol.coordinator import is_in
 from spec.systems.transactions.known import Known, earlier, not_later, same
-from spec.vocabulary import ABSENT
+from spec.vocabulary import ABSENT, TransactionState
 
 
 def given_is_known(view: Known, instance: Term) -> Term:
@@ -12,6 +13,7 @@ def given_is_known(view: Known, instance: Term) -> Term:
         instance >= 0,
         handed.producer_id >= 0,
         handed.producer_epoch < last,
+        view.remembers().producer_epoch >= 0,
         not_later(handed, view.frontier()),
         implies(view.ends(), not_later(handed, view.used_up())),
     )
@@ -130,6 +132,23 @@ def overtaken_has_asked_for_its_end(view: Known, txn: Term) -> Term:
     """The transaction that has an overtaken identity has asked for its end."""
     used = all_of(view.owner(txn) >= 0, same(view.who(txn), view.last_told()))
     return implies(all_of(view.is_overtaken(), used), view.end_sent(txn) >= 0)
+
+
+def epoch_before_is_one_lower(view: Known) -> Term:
+    """The epoch by which a repeated request is known is the one before, at a producer id's first epoch the last."""
+    memory = view.remembers()
+    epoch, before = memory.producer_epoch, memory.last_epoch
+    first = all_of(epoch == 0, before == view.knobs.profile.max_epoch - 1)
+    return any_of(before == ABSENT, first, all_of(epoch > 0, before == epoch - 1))
+
+
+def epoch_before_was_told(view: Known) -> Term:
+    """Where there is one and no transaction was ended, the bump that used it up was answered."""
+    memory, bump = view.remembers(), view.bumped_by()
+    bumped = all_of(is_in(memory, TransactionState.EMPTY), memory.last_epoch >= 0)
+    rotated = all_of(memory.producer_epoch == 0, memory.previous_producer_id == memory.producer_id)
+    answered = all_of(bump >= 0, view.owner(bump) >= 0, view.ended(bump))
+    return implies(bumped, all_of(answered, any_of(rotated, same(view.who(bump), view.used_up()))))
 
 
 def nobody_is_fenced_wrongly(view: Known, txn: Term) -> Term:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from spec.systems.transactions.controls import NEAR_THE_END, NOTHING, quiet
-from spec.systems.transactions.world import Bounds, Knobs
+from spec.systems.transactions.world import IN_ORDER, Bounds, Knobs
 from spec.versions import KAFKA_3_9, NEWEST, SNAPSHOT_4_0
 
 
@@ -47,8 +47,27 @@ INSTANCES: Final = (
         "version 1, requests in order",
         quiet(SNAPSHOT_4_0.under(1), outlive=NOTHING, times_out=True),
     ),
+    Instance("bumps by the client", quiet(NEWEST, clients_bump=True, outlive=IN_ORDER)),
+    Instance("version 0, bumps by the client", quiet(KAFKA_3_9, clients_bump=True, outlive=NOTHING)),
     Instance("one transaction on two partitions", quiet(NEWEST, bounds=Bounds(transactions=1, partitions=2))),
     Instance("a successor", quiet(NEWEST, times_out=True, bounds=Bounds(instances=2)), large=True),
+    Instance(
+        "bumps by the client, and a successor",
+        quiet(NEWEST, clients_bump=True, outlive=IN_ORDER, bounds=Bounds(instances=2)),
+        large=True,
+    ),
+    Instance(
+        "bumps by the client, epochs that run out",
+        quiet(
+            NEWEST,
+            NEAR_THE_END,
+            first_epoch=NEAR_THE_END - 2,
+            clients_bump=True,
+            outlive=IN_ORDER,
+            bounds=Bounds(transactions=3, decisions=3, producer_ids=3),
+        ),
+        large=True,
+    ),
     Instance("another coordinator", quiet(NEWEST, times_out=True, bounds=Bounds(coordinators=2)), large=True),
     Instance("two batches", quiet(NEWEST, bounds=Bounds(batches=2)), large=True),
     Instance("two transactions on two partitions", quiet(NEWEST, bounds=Bounds(partitions=2)), large=True),

@@ -3,17 +3,18 @@
 from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.protocol.ending import Identity
 from spec.systems.transactions.known import Known, earlier, not_later
-from spec.systems.transactions.world import ABORT, COMMIT, CONFIRMED, DECIDED, IDLE, OPEN
+from spec.systems.transactions.world import CONFIRMED, DECIDED, IDLE, OPEN
 from spec.vocabulary import ABSENT
 
 # --- the partitions -------------------------------------------------------------------------------------------
 
 
 def sent_is_of_a_transaction(view: Known, txn: Term, partition: Term, batch: Term) -> Term:
-    """Batches are sent, verified and in the log only of transactions that have begun."""
+    """Batches are sent, verified and in the log only of transactions that have begun, and of no bump."""
     sent = view.produced(txn, partition, batch) >= 0
     at_leader = any_of(view.phase(txn, partition, batch) > IDLE, view.data(txn, partition, batch) >= OPEN)
-    return all_of(implies(sent, view.owner(txn) >= 0), implies(at_leader, sent))
+    begun = all_of(view.owner(txn) >= 0, negate(view.is_bump(txn)))
+    return all_of(implies(sent, begun), implies(at_leader, sent))
 
 
 def open_is_due(view: Known, producer: Term, partition: Term) -> Term:
@@ -97,9 +98,9 @@ def answered_as_decided(view: Known, txn: Term, decision: Term) -> Term:
 
 
 def end_is_an_outcome(view: Known, txn: Term) -> Term:
-    """A client asks for commit or for abort, or for nothing yet."""
+    """A client asks for commit or for abort, for a new epoch, or for nothing yet."""
     sent = view.end_sent(txn)
-    return any_of(sent == ABSENT, sent == ABORT, sent == COMMIT)
+    return any_of(sent == ABSENT, view.asked_for_end(txn), view.is_bump(txn))
 
 
 def ended_by_its_own(view: Known, decision: Term) -> Term:

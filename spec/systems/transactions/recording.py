@@ -46,6 +46,15 @@ class Recording(Acting):
         )
         return changed.but(drawn=always(choose(draws, drawn + 1, drawn))) if self.knobs.rotates else changed
 
+    def _emptied(self, view: View, transition: Transition, fate: Term) -> State:
+        """After the record of an identity that has no transaction yet, with this fate."""
+        state, lost = view.state, fate == LOST
+        return self._appended(view, transition, fate).but(
+            recorded=rewrite(state.recorded, lambda _: negate(lost), lambda _: ABSENT),
+            record_opened=always(choose(lost, state.record_opened(), ABSENT)),
+            record_decision=always(choose(lost, state.record_decision(), ABSENT)),
+        )
+
     def _joined(self, state: State, txn: Term, partition: Term, fate: Term) -> tuple[State, Term]:
         """After a partition asked to join: the state, and the answer; a failed record is answered with an error."""
         view = self.of(state)

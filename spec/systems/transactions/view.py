@@ -9,14 +9,25 @@ from spec.protocol import append as appending
 from spec.protocol import completing, ending, ids, registering, verification
 from spec.protocol.append import Append
 from spec.protocol.completing import MarkerRequest
-from spec.protocol.coordinator import TransactionEntry, Transition, is_in
+from spec.protocol.coordinator import TransactionEntry, Transition, is_at_rest, is_exhausted, is_in
 from spec.protocol.ending import EndRequest, Identity
 from spec.protocol.ids import InitRequest
 from spec.protocol.records import AppendRequest, ProducerEntry, Verification
 from spec.protocol.registering import AddRequest
 from spec.protocol.verification import ABORTABLE_SINCE, ADDS_SINCE, VerificationEntry
 from spec.systems.language import Function, State, pick
-from spec.systems.transactions.world import ABORT, ANSWERED, COMMIT, CONFIRMED, OPEN, TIMEOUT, Knobs
+from spec.systems.transactions.world import (
+    ABORT,
+    ANSWERED,
+    BUMP,
+    COMMIT,
+    CONFIRMED,
+    EXHAUSTED,
+    ONGOING,
+    OPEN,
+    TIMEOUT,
+    Knobs,
+)
 from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
 Answer = TypeVar("Answer")
@@ -85,6 +96,14 @@ class View:
     def is_open(self, txn: Term) -> Term:
         """The client has begun the transaction and has not asked for its end."""
         return all_of(self.owner(txn) >= 0, self.end_sent(txn) == ABSENT)
+
+    def is_bump(self, txn: Term) -> Term:
+        """It is no transaction, but an InitProducerId that expects the identity it has."""
+        return self.end_sent(txn) == BUMP
+
+    def asked_for_end(self, txn: Term) -> Term:
+        """The client has asked for commit or for abort."""
+        return any_of(self.end_sent(txn) == ABORT, self.end_sent(txn) == COMMIT)
 
     def may_begin(self, instance: Term, txn: Term) -> Term:
         """The instance has an identity and no transaction that has not ended, and this number is the next."""
@@ -184,6 +203,24 @@ class View:
     def initialized(self) -> Transition:
         """The decision on an InitProducerId that expects no identity."""
         return self.taken.initialize(self.remembers(), InitRequest(TIMEOUT, self.fresh()))
+
+    def bumped(self, txn: Term) -> Transition:
+        """The decision on an InitProducerId that expects an identity."""
+        identity = self.who(txn)
+        request = InitRequest(
+            TIMEOUT, self.fresh(), producer_id=identity.producer_id, producer_epoch=identity.producer_epoch
+        )
+        return self.taken.initialize(self.remembers(), request)
+
+    def is_compared(self, txn: Term) -> Term:
+        """The identity that a bump expects is the present one, wherever the coordinator compares the whole of it."""
+        memory, identity = self.remembers(), self.who(txn)
+        present = all_of(identity.producer_id == memory.producer_id, identity.producer_epoch == memory.producer_epoch)
+        exhausted = all_of(is_at_rest(memory), is_exhausted(memory.producer_epoch, self.knobs.profile))
+        return all_of(
+            any_of(ONGOING not in self.knobs.compared, negate(is_in(memory, TransactionState.ONGOING)), present),
+            any_of(EXHAUSTED not in self.knobs.compared, negate(exhausted), present),
+        )
 
     def added_to(self, txn: Term, partition: Term) -> Transition:
         """The decision on a partition that joins the transaction."""

@@ -3,7 +3,8 @@
 Transactional ids share nothing, so one is enough. The network is the set of everything ever sent, by the client
 transaction that each request belongs to: any may arrive at any time, any number of times, or never; a reply is a
 fact that its receiver may learn at any time. That number of a transaction is a ghost on every request, record,
-batch and marker: no decision reads it.
+batch and marker: no decision reads it. An InitProducerId that expects an identity (KIP-360) has such a number of
+its own: like the end of a transaction it uses one identity up and is told the next.
 
 Offsets belong to the system of one partition: here every batch has offset 0, of which decisions read only that it
 is there. Time is free: whatever may time out may do so at once.
@@ -32,8 +33,8 @@ PRODUCER: Final = Sort("producer_id")
 OUTCOME: Final = Sort("outcome")
 FATE: Final = Sort("fate")
 
-ABORT, COMMIT = 0, 1
-"""Outcomes."""
+ABORT, COMMIT, BUMP = 0, 1, 2
+"""What a client asks for: an outcome, or, outside transactions, the identity after the one that it expects to have."""
 
 DURABLE, LOST, UNSURE = 0, 1, 2
 """Fates of a record that the coordinator appends; unsure: it is in the log, and the coordinator takes it for lost."""
@@ -51,9 +52,16 @@ TIMEOUT: Final = 1
 """That of every transaction; its start is 0 and the time is always after both."""
 
 
-ADDS, BATCHES, ENDS, MARKERS = "adds", "batches", "ends", "markers"
-EVERYTHING: Final = frozenset({ADDS, BATCHES, ENDS, MARKERS})
+ADDS, BATCHES, ENDS, MARKERS, BUMPS = "adds", "batches", "ends", "markers", "bumps"
+EVERYTHING: Final = frozenset({ADDS, BATCHES, ENDS, MARKERS, BUMPS})
 """What is sent, and may be late."""
+
+IN_ORDER: Final = EVERYTHING - {BUMPS}
+"""All of this but a client's bump, which in no release is harmless when it is late."""
+
+ONGOING, EXHAUSTED = "ongoing", "exhausted"
+"""Where Kafka compares less than the identity that InitProducerId expects: of an open transaction the producer id
+alone, of an identity at its last epoch the epoch alone."""
 
 
 def finite(profile: Profile, max_epoch: int = 14) -> Profile:
@@ -85,7 +93,10 @@ class Knobs:
     Attributes:
         profile: the release whose decisions are taken.
         without: guards of the append decision that never apply.
-        outlive: what may arrive when its transaction is over, for its client or, a marker, for the coordinator.
+        outlive: what may arrive when its transaction is over, for its client or, a marker, for the coordinator; a
+            bump, once it is answered or its instance has a successor.
+        compared: where the coordinator compares the whole identity that a bump expects; nowhere in any release.
+        clients_bump: instances may ask for a bump of the identity that they have.
         first_in_order: no batch overtakes the first one of a producer that the partition does not know.
         times_out: open transactions may time out.
         leaders_fail: leaders of partitions may fail over.
@@ -106,6 +117,8 @@ class Knobs:
     profile: Profile = SMALL
     without: frozenset[str] = frozenset()
     outlive: frozenset[str] = EVERYTHING
+    compared: frozenset[str] = frozenset()
+    clients_bump: bool = True
     first_in_order: bool = False
     times_out: bool = True
     leaders_fail: bool = True
@@ -203,7 +216,7 @@ def variables(knobs: Knobs) -> tuple[Variable, ...]:
         Variable("marked", (DECISION, PARTITION), ABSENT),
         # ghosts: whose transaction a decision ended and on whose request, markers with effect, the newest identity,
         # decisions when an instance got its identity, coordinators seen, and who was refused wrongly, and how;
-        # a guard is taken where another transaction's marker makes it stale
+        # a guard is taken where another marker makes it stale; the last bump that fenced, and the last that was told
         Variable("opened_by", (DECISION,), ABSENT),
         Variable("ended_by", (DECISION,), ABSENT),
         Variable("effects", (DECISION, PARTITION), 0),
@@ -211,6 +224,8 @@ def variables(knobs: Knobs) -> tuple[Variable, ...]:
         Variable("decided_before", (INSTANCE,), ABSENT),
         Variable("latest_coordinator", (PRODUCER, PARTITION), ABSENT),
         Variable("guard_taken", message, initial=False),
+        Variable("fenced_by", (), ABSENT),
+        Variable("bumped_by", (), ABSENT),
         Variable("fenced_wrongly", (TRANSACTION,), initial=False),
         Variable("refused_wrongly", (TRANSACTION,), initial=False),
     )

@@ -26,6 +26,8 @@ COUNTS = {
     "epochs that run out": (1132, 3771, 23),
     "version 0, requests in order": (515, 1029, 24),
     "version 1, requests in order": (515, 1029, 24),
+    "bumps by the client": (499, 1508, 19),
+    "version 0, bumps by the client": (218, 329, 21),
     "one transaction on two partitions": (274, 850, 16),
 }
 """States and edges of the whole instance, and the actions to its deepest state."""
@@ -52,6 +54,9 @@ DEPTHS = {
     "KAFKA-14920: a later sequence is verified first": 9,
     "KAFKA-16352: a late completion takes the next one's place": 6,
     "KAFKA-19999: a repeated marker is refused": 7,
+    "KIP-360: a late bump ends the next transaction": 7,
+    "KIP-360: a zombie's bump ends its successor's transaction": 7,
+    "KIP-360: a late bump of one producer id uses up the next one": 11,
     "the coordinator does not wait for its log": 4,
     "markers before Prepare is durable": 4,
     "an identity before it is durable": 5,
@@ -117,8 +122,10 @@ def test_every_action_happens_somewhere() -> None:
     """Nothing that is held to hold rests on an action that cannot happen."""
     happened = frozenset[str]().union(*(seen(name).happened for name in COUNTS))
     knobs = Knobs(times_out=True, bounds=Bounds(coordinators=2))
+    late = built(quiet(NEWEST, clients_bump=True))
+    met = explore(late.system, late.finite, []).happened
 
-    demand_all_happen(transactions(knobs), happened)
+    demand_all_happen(transactions(knobs), happened | met)
     demand_all_happen(transactions(quiet(KAFKA_3_9)), happened)
 
 
@@ -203,6 +210,17 @@ def test_the_late_end_ends_the_next_transaction() -> None:
     assert Happening("coordinator_ends", (0, 0)) == verdict.trace[-1]
     assert 2 == actions.count("coordinator_ends")
     assert 1 == actions.count("client_ends")
+
+
+def test_a_late_bump_does_no_other_harm() -> None:
+    """Of everything that is claimed, only that it ends no other transaction is false."""
+    late = built(quiet(NEWEST, clients_bump=True))
+    others = [claim for claim in late.system.theorems if claim.name != "bump_ends_no_other"]
+
+    found = explore(late.system, late.finite, others)
+
+    assert Holds(found.depth, complete=True) == found.verdict
+    assert "bump_meets_open_transaction" in found.happened
 
 
 def test_verification_stops_what_hangs_only_with_its_guard() -> None:
