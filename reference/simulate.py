@@ -56,7 +56,8 @@ def run(
 ) -> list[Row]:
     """Let the scheduler choose until there are enough rows; the observer is told of each."""
     rows = scheduler.recorder.rows
-    scheduler.recorder.observer = observer
+    if observer is not None:
+        scheduler.recorder.observer = observer
     for _ in range(steps * TURNS_PER_STEP):
         if len(rows) >= steps:
             break
