@@ -9,6 +9,7 @@ from rich.table import Table
 
 from model_tests.reports import HOLDS, VIOLATED, BadInput
 from model_tests.verify import (
+    agreement,
     idempotence_searches,
     ids_searches,
     liveness_searches,
@@ -209,8 +210,14 @@ def evidence(effort: Effort) -> Part:
             "obligations": len(proved.system) + len(proved.facts),
             "assumptions": list(assumptions(rules.RULES.values())),
         },
-        failures=vacuous,
+        failures=(*vacuous, *agreement.disagreements(effort)),
+        sampled=_compared(effort),
     )
+
+
+def _compared(effort: Effort) -> str:
+    some, most = agreement.COMPARED[effort], agreement.COMPARED[Effort.DEEP]
+    return "" if some == most else f"both searches: ran {some} of {most} generated configurations"
 
 
 def searched(effort: Effort, asked: Iterable[Rule]) -> Found:
