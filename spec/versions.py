@@ -196,6 +196,7 @@ KAFKA_2_7: Final = replace(
     shrink_raises_leader_epoch=True,
     incarnations_compared=False,
     cleaner_compares_marker_keys=True,
+    quorum_controller=False,
 )
 KAFKA_2_5: Final = replace(
     KAFKA_2_7,

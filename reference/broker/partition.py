@@ -244,6 +244,11 @@ class Partition:
         self.high_watermark = Offset(max(self.high_watermark, min(offset, self.log.log_end)))
         self.state.on_high_watermark(self.high_watermark)
 
+    def adopt_high_watermark(self, offset: int) -> None:
+        """Take over the leader's high watermark as a follower, within the own log; under a new leader it may fall."""
+        self.high_watermark = Offset(max(self.log.log_start, min(offset, self.log.log_end)))
+        self.state.on_high_watermark(self.high_watermark)
+
     def truncate(self, offset: int, now: Timestamp) -> None:
         """Drop everything from `offset` on and derive the producer state from what is left of the log."""
         self.log.truncate(offset)

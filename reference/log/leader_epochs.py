@@ -1,5 +1,6 @@
 """The leader epochs of one partition and where each began, kept in a checkpoint (LeaderEpochFileCache)."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from reference.log import checkpoint_file, file_names
@@ -7,18 +8,17 @@ from reference.log.checkpoint_file import EpochStart
 from spec.vocabulary import ABSENT, NO_OFFSET, LeaderEpoch, Offset
 
 
-class LeaderEpochs:
-    """Epochs in ascending order; every change is written at once.
+class EpochCache:
+    """Epochs in ascending order, in memory.
 
     Attributes:
         entries: oldest first.
     """
 
-    __slots__ = ("_path", "entries")
+    __slots__ = ("entries",)
 
-    def __init__(self, directory: Path, entries: tuple[EpochStart, ...] = ()) -> None:
-        """The epochs of the partition in that directory."""
-        self._path = directory / file_names.LEADER_EPOCHS
+    def __init__(self, entries: Iterable[EpochStart] = ()) -> None:
+        """A cache of these epochs."""
         self.entries = list(entries)
 
     @property
@@ -57,13 +57,27 @@ class LeaderEpochs:
         self._replace([*first, *self.entries[len(before) :]])
 
     def write(self) -> None:
-        """Write the checkpoint."""
-        replace_file(self._path, checkpoint_file.encode_epochs(self.entries))
+        """Nothing: what changes stays in memory."""
 
     def _replace(self, entries: list[EpochStart]) -> None:
         if entries != self.entries:
             self.entries = entries
             self.write()
+
+
+class LeaderEpochs(EpochCache):
+    """A cache on disk; every change is written at once."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, directory: Path, entries: Iterable[EpochStart] = ()) -> None:
+        """The epochs of the partition in that directory."""
+        super().__init__(entries)
+        self._path = directory / file_names.LEADER_EPOCHS
+
+    def write(self) -> None:
+        """Write the checkpoint."""
+        replace_file(self._path, checkpoint_file.encode_epochs(self.entries))
 
 
 def replace_file(path: Path, data: bytes) -> None:

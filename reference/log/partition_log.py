@@ -71,6 +71,11 @@ class PartitionLog:
         self.log_start = Offset(offset)
         del self._batches[: bisect_left(self._batches, offset, key=_last_offset)]
 
+    def start_at(self, offset: Offset) -> None:
+        """Drop everything and begin anew at `offset`, as a follower whose leader has nothing older."""
+        self._batches = []
+        self.log_start = self.log_end = offset
+
 
 def _last_offset(batch: RecordBatch) -> int:
     return batch.last_offset

@@ -1,0 +1,270 @@
+"""Controllers: who is there, who leads, and which proposals are refused."""
+
+from dataclasses import replace
+
+import pytest
+
+from reference.errors import Refusal
+from reference.recorder import Row
+from reference.replication.controller import Controller, ControllerConfig
+from reference.replication.kraft_controller import KRaftController
+from reference.replication.messages import NO_LEADER, AlterPartition
+from reference.replication.metadata import Metadata
+from reference.replication.zookeeper_controller import ZooKeeperController
+from spec.versions import KAFKA_2_5, KAFKA_2_7, KAFKA_4_0, NEWEST, Profile
+from spec.vocabulary import ErrorCode, LeaderEpoch, Timestamp
+
+NOW = Timestamp(1_000_000)
+TIMEOUT = 9_000
+THREE = (0, 1, 2)
+BOTH = pytest.mark.parametrize("profile", [KAFKA_2_7, KAFKA_4_0, NEWEST], ids=["zookeeper", "kraft", "kraft-elr"])
+
+
+class Told(list[tuple[str, int, Row]]):
+    """What a controller told."""
+
+    def __call__(self, api: str, partition: int, columns: Row) -> None:
+        """Take a decision down."""
+        self.append((api, partition, columns))
+
+
+def office(
+    profile: Profile, unclean: bool = False, min_insync: int = 1, metadata: Metadata | None = None
+) -> Controller:
+    """A controller in office."""
+    kind = KRaftController if profile.quorum_controller else ZooKeeperController
+    config = ControllerConfig(TIMEOUT, unclean, min_insync)
+    made = kind(profile, 0, metadata or Metadata(), config, Told())
+    made.take_office(NOW)
+    return made
+
+
+def started(profile: Profile, unclean: bool = False, min_insync: int = 1) -> Controller:
+    """A controller with three brokers, of which the first leads."""
+    made = office(profile, unclean, min_insync)
+    for broker in THREE:
+        comes(made, broker)
+    made.create(0, THREE)
+    return made
+
+
+def comes(made: Controller, broker: int, clean: bool = True, now: Timestamp = NOW) -> None:
+    """A broker starts."""
+    made.heartbeat(broker, made.register(broker, clean, now), False, now)
+
+
+def goes(made: Controller, broker: int, now: Timestamp = NOW) -> Timestamp:
+    """A broker falls silent, while the others go on; the time then."""
+    later = Timestamp(now + TIMEOUT + 1)
+    for other, known in sorted(made.metadata.brokers.items()):
+        if other != broker and not known.fenced:
+            made.heartbeat(other, known.epoch, False, later)
+    made.check_sessions(later)
+    return later
+
+
+def seen(made: Controller) -> tuple[int, int, list[int]]:
+    """Leader, leader epoch and in-sync set."""
+    state = made.metadata.partitions[0]
+    return state.leader, state.leader_epoch, sorted(state.insync)
+
+
+def proposal(made: Controller, insync: tuple[int, ...], /, **changes: object) -> AlterPartition:
+    """What the present leader proposes."""
+    state = made.metadata.partitions[0]
+    epochs = {broker: made.metadata.brokers[broker].epoch for broker in insync}
+    own = made.metadata.brokers[state.leader].epoch
+    return AlterPartition(state.leader, own, state.leader_epoch, state.partition_epoch, epochs)._replace(**changes)  # type: ignore[arg-type]
+
+
+@BOTH
+def test_the_first_to_come_leads(profile: Profile) -> None:
+    """Nobody led before."""
+    assert (0, [0, 1, 2]) == seen(started(profile))[::2]
+
+
+@BOTH
+def test_the_first_in_sync_of_the_assignment_leads_next(profile: Profile) -> None:
+    """The leader falls silent and is out of sync; its successor has an epoch of its own."""
+    made = started(profile)
+    epoch = seen(made)[1]
+
+    goes(made, 0)
+
+    leader, raised, insync = seen(made)
+    assert (1, [1, 2]) == (leader, insync)
+    assert raised > epoch
+
+
+@BOTH
+def test_who_is_not_in_sync_does_not_lead(profile: Profile) -> None:
+    """It waits for the one that is, unless unclean elections are allowed."""
+    outcomes = []
+    for unclean in (False, True):
+        made = started(profile, unclean)
+        made.alter_partition(0, proposal(made, (0,)))
+        goes(made, 0)
+        outcomes.append(made.metadata.partitions[0].leader)
+
+    assert [NO_LEADER, 1] == outcomes
+
+
+@BOTH
+def test_the_last_in_sync_leads_when_it_is_back(profile: Profile) -> None:
+    """Whoever went last has everything."""
+    made = started(profile)
+    now = goes(made, 0)
+    now = goes(made, 1, now)
+    now = goes(made, 2, now)
+    alone = seen(made)[0]
+
+    comes(made, 0, now=now)
+    waiting = seen(made)[0]
+    comes(made, 2, now=now)
+
+    assert (NO_LEADER, NO_LEADER) == (alone, waiting)
+    assert (2, [2]) == seen(made)[::2]
+
+
+def test_who_left_a_set_that_was_too_small_may_lead() -> None:
+    """With min.insync.replicas=2 the last alone acknowledges nothing: who left before it has all (KIP-966)."""
+    outcomes = []
+    for profile in (KAFKA_4_0, NEWEST):
+        made = started(profile, min_insync=2)
+        now = goes(made, 0)
+        now = goes(made, 1, now)
+        now = goes(made, 2, now)
+        comes(made, 1, now=now)
+        outcomes.append(made.metadata.partitions[0].leader)
+
+    assert [NO_LEADER, 1] == outcomes
+
+
+def test_who_lost_the_tail_of_its_log_is_not_eligible() -> None:
+    """The last replica is killed: it leads again only because it led last, and that is an unclean election."""
+    made = started(NEWEST, min_insync=2)
+    now = goes(made, 0)
+    now = goes(made, 1, now)
+
+    made.alter_partition(0, proposal(made, (2,)))
+    comes(made, 2, clean=False, now=now)
+
+    told = made._tell
+    assert isinstance(told, Told)
+    elections = [columns for api, _, columns in told if api == "LeaderElection"]
+    assert NO_LEADER == elections[-1]["elected"]
+    comes(made, 1, now=now)
+    assert 1 == made.metadata.partitions[0].leader
+
+
+@BOTH
+def test_a_controlled_shutdown_hands_over_first(profile: Profile) -> None:
+    """The broker leads nothing any more when it goes."""
+    made = started(profile)
+
+    made.heartbeat(0, made.metadata.brokers[0].epoch, True, NOW)
+
+    assert (1, [1, 2]) == seen(made)[::2]
+
+
+@BOTH
+def test_the_preferred_leader_gets_back_what_it_led(profile: Profile) -> None:
+    """Once it is in sync again."""
+    made = started(profile)
+    now = goes(made, 0)
+    comes(made, 0, now=now)
+    with pytest.raises(Refusal) as refused:
+        made.elect_preferred(0)
+    made.alter_partition(0, proposal(made, THREE))
+
+    made.elect_preferred(0)
+
+    assert ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE is refused.value.code
+    assert (0, [0, 1, 2]) == seen(made)[::2]
+    with pytest.raises(Refusal) as refused:
+        made.elect_preferred(0)
+    assert ErrorCode.ELECTION_NOT_NEEDED is refused.value.code
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"broker_epoch": 0}, ErrorCode.STALE_BROKER_EPOCH),
+        ({"leader_epoch": LeaderEpoch(9)}, ErrorCode.NOT_CONTROLLER),
+        ({"partition_epoch": 9}, ErrorCode.NOT_CONTROLLER),
+        ({"leader_epoch": LeaderEpoch(-1)}, ErrorCode.FENCED_LEADER_EPOCH),
+        ({"partition_epoch": -1}, ErrorCode.INVALID_UPDATE_VERSION),
+        ({"insync": {0: 1, 1: 1}}, ErrorCode.INELIGIBLE_REPLICA),
+        ({"insync": {1: -1}}, ErrorCode.INVALID_REQUEST),
+        ({"insync": {0: -1, 7: -1}}, ErrorCode.INVALID_REQUEST),
+        ({"insync": {0: -1, 1: -1}}, ErrorCode.NONE),
+    ],
+)
+def test_a_proposal_is_of_the_present_leader_and_state(changes: dict[str, object], error: ErrorCode) -> None:
+    """Anything else is refused, in Kafka's order, and nothing changes."""
+    made = started(NEWEST)
+    before = made.metadata.partitions[0]
+
+    answer = made.alter_partition(0, proposal(made, THREE, **changes))
+
+    assert error is answer.error
+    assert (before != made.metadata.partitions[0]) == (error is ErrorCode.NONE)
+
+
+def test_a_follower_cannot_propose() -> None:
+    """Only the leader does."""
+    made = started(NEWEST)
+
+    answer = made.alter_partition(0, proposal(made, THREE, broker=1, broker_epoch=made.metadata.brokers[1].epoch))
+
+    assert ErrorCode.INVALID_REQUEST is answer.error
+
+
+def test_before_2_7_zookeeper_compares_versions_alone() -> None:
+    """A leader that was deposed is stopped by the version of the node."""
+    made = started(KAFKA_2_5)
+    late = proposal(made, (0,))
+    goes(made, 0)
+
+    answer = made.alter_partition(0, late)
+
+    assert ErrorCode.INVALID_UPDATE_VERSION is answer.error
+
+
+@BOTH
+def test_a_controller_that_was_replaced_changes_nothing(profile: Profile) -> None:
+    """Its successor has a higher epoch, and knows all that it knew."""
+    made = started(profile)
+    asked = proposal(made, (0, 1))
+    office(profile, metadata=made.metadata)
+
+    answer = made.alter_partition(0, asked)
+
+    assert ErrorCode.NOT_CONTROLLER is answer.error
+    assert 1 == made.metadata.controller_epoch
+    assert (0, [0, 1, 2]) == seen(made)[::2]
+
+
+@pytest.mark.parametrize(("profile", "raised"), [(KAFKA_2_7, True), (KAFKA_4_0, False)])
+def test_the_leader_epoch_when_a_follower_goes(profile: Profile, raised: bool) -> None:
+    """Before 3.6 it rises though the leader stays (KAFKA-15021)."""
+    made = started(profile)
+    epoch = seen(made)[1]
+
+    goes(made, 2)
+
+    assert (0, raised, [0, 1]) == (seen(made)[0], seen(made)[1] > epoch, seen(made)[2])
+
+
+@BOTH
+def test_what_happened_without_a_controller_is_looked_after(profile: Profile) -> None:
+    """The next controller fences whoever has gone meanwhile."""
+    made = started(profile)
+    if profile.quorum_controller:
+        successor = office(profile, metadata=made.metadata)
+        goes(successor, 0)
+    else:
+        made.metadata.brokers[0] = replace(made.metadata.brokers[0], fenced=True)
+        successor = office(profile, metadata=made.metadata)
+
+    assert (1, [1, 2]) == seen(successor)[::2]

@@ -1,0 +1,283 @@
+"""The controller: which brokers are there, who leads, who is in sync; what KRaft and ZooKeeper have in common."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from reference.errors import Refusal
+from reference.recorder import Row, Value
+from reference.replication.elections import Candidate, Elected, Election, candidate_columns
+from reference.replication.messages import Altered, AlterPartition, LeaderAndIsr, PartitionState
+from reference.replication.metadata import Metadata
+from reference.replication.refusals import (
+    ElectionNotNeeded,
+    IneligibleReplica,
+    InvalidProposal,
+    PreferredLeaderNotAvailable,
+    StaleBrokerEpoch,
+)
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, ErrorCode, Timestamp
+
+TellOfPartition = Callable[[str, int, Row], None]
+"""Takes a decision by name, the partition (-1 none), and the columns that say what was known and decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerConfig:
+    """How controllers are configured.
+
+    Attributes:
+        session_timeout_ms: broker.session.timeout.ms, zookeeper.session.timeout.ms.
+        unclean_allowed: unclean.leader.election.enable.
+        min_insync: min.insync.replicas.
+    """
+
+    session_timeout_ms: int = 9_000
+    unclean_allowed: bool = False
+    min_insync: int = 1
+
+
+def untold(_api: str, _partition: int, _columns: Row) -> None:
+    """Nobody listens."""
+
+
+class Controller(ABC):
+    """A controller, present or replaced.
+
+    Attributes:
+        node: that it runs on.
+        epoch: under which it was elected.
+        changed: partitions of which brokers have not been told the newest state.
+    """
+
+    __slots__ = ("_tell", "changed", "config", "epoch", "metadata", "node", "profile")
+
+    def __init__(
+        self,
+        profile: Profile,
+        node: int,
+        metadata: Metadata,
+        config: ControllerConfig,
+        tell: TellOfPartition = untold,
+    ) -> None:
+        """A controller that has not been elected."""
+        self.profile = profile
+        self.node = node
+        self.metadata = metadata
+        self.config = config
+        self.epoch = ABSENT
+        self.changed: list[int] = []
+        self._tell = tell
+
+    # --- being the controller ---------------------------------------------------------------------------------
+
+    def take_office(self, now: Timestamp) -> None:
+        """Be elected: under the next epoch, with all that the store has; then everybody is told."""
+        before = self.metadata.controller_epoch
+        self.metadata.controller_epoch = self.epoch = before + 1
+        self.tell("ControllerElection", controller_epoch=before, controller_epoch_after=self.epoch)
+        self.begin(now)
+        self.changed = list(self.metadata.partitions)
+
+    @abstractmethod
+    def begin(self, now: Timestamp) -> None:
+        """Look after what happened while there was no controller."""
+
+    def tell(self, api: str, partition: int = ABSENT, /, **columns: Value) -> None:
+        """Tell of a decision."""
+        row: Row = {"error": int(ErrorCode.NONE), "controller_epoch": self.epoch}
+        self._tell(api, partition, row | columns)
+
+    def word_of(self, partition: int) -> LeaderAndIsr:
+        """What brokers are told of a partition."""
+        metadata = self.metadata
+        return LeaderAndIsr(self.epoch, metadata.version, metadata.partitions[partition], metadata.active())
+
+    # --- brokers ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def register(self, broker: int, clean: bool, now: Timestamp) -> int:
+        """A broker starts; the epoch of its registration. `clean`: it had shut down in order."""
+
+    @abstractmethod
+    def heartbeat(self, broker: int, epoch: int, shuts_down: bool, now: Timestamp) -> None:
+        """A broker says that it is there, or that it wants to shut down."""
+
+    @abstractmethod
+    def check_sessions(self, now: Timestamp) -> None:
+        """Fence the brokers that were not heard of for longer than the session timeout."""
+
+    def check_session_of(self, broker: int, epoch: int) -> None:
+        """A broker acts under its present registration.
+
+        Raises:
+            StaleBrokerEpoch: it was registered again since, or not at all.
+        """
+        registered = self.metadata.brokers.get(broker)
+        if registered is None or registered.epoch != epoch:
+            raise StaleBrokerEpoch(broker=broker, got=epoch)
+
+    def silent(self, now: Timestamp) -> list[int]:
+        """The brokers that have not been heard of for too long."""
+        limit = self.config.session_timeout_ms
+        return [
+            number
+            for number, broker in sorted(self.metadata.brokers.items())
+            if not broker.fenced and now - broker.last_contact > limit
+        ]
+
+    def touch(self, broker: int, now: Timestamp, **changes: bool) -> None:
+        """A broker was heard of."""
+        known = self.metadata.brokers[broker]
+        self.metadata.brokers[broker] = replace(known, last_contact=now, **changes)
+
+    def tell_broker(self, api: str, broker: int, **columns: Value) -> None:
+        """Tell of what becomes of a broker."""
+        known, limit = self.metadata.brokers[broker], self.config.session_timeout_ms
+        columns |= {"broker": broker, "broker_epoch": known.epoch, "session_timeout_ms": limit}
+        self.tell(api, last_contact_ms=known.last_contact, **columns)
+
+    # --- partitions -------------------------------------------------------------------------------------------
+
+    def create(self, partition: int, assignment: tuple[int, ...]) -> None:
+        """A new partition, of which brokers are to be told."""
+        self.metadata.check_controller(self.epoch)
+        self.metadata.create(partition, assignment)
+        self.changed.append(partition)
+
+    def with_insync(self, broker: int) -> list[int]:
+        """The partitions of which a broker is in sync."""
+        return [number for number, state in self.metadata.partitions.items() if broker in state.insync]
+
+    def is_active(self, broker: int) -> bool:
+        """Whether a broker may lead."""
+        known = self.metadata.brokers.get(broker)
+        return known is not None and known.is_active
+
+    def candidates(self, state: PartitionState, insync: frozenset[int]) -> list[Candidate]:
+        """The replicas of a partition, were an election to start from that in-sync set."""
+        return [Candidate(each, self.is_active(each), each in insync) for each in state.assignment]
+
+    def keep(self, partition: int, state: PartitionState) -> PartitionState:
+        """Write a changed state, of which brokers are to be told.
+
+        Raises:
+            NotController: another controller has been elected.
+        """
+        self.metadata.check_controller(self.epoch)
+        self.changed.append(partition)
+        return self.metadata.put(partition, state)
+
+    def tell_election(
+        self,
+        partition: int,
+        election: Election,
+        candidates: list[Candidate],
+        elected: Elected,
+        former: PartitionState,
+        unclean_allowed: bool,
+    ) -> None:
+        """Tell of an election whose outcome is written."""
+        now = self.metadata.partitions[partition]
+        self.tell(
+            "LeaderElection",
+            partition,
+            **candidate_columns(candidates),
+            election=election.value,
+            unclean_allowed=unclean_allowed,
+            leader=former.leader,
+            elected=elected.broker,
+            elected_uncleanly=elected.uncleanly,
+            leader_epoch=former.leader_epoch,
+            leader_epoch_after=now.leader_epoch,
+            partition_epoch=former.partition_epoch,
+            partition_epoch_after=now.partition_epoch,
+            insync_size=len(former.insync),
+            min_insync=self.config.min_insync,
+        )
+
+    @abstractmethod
+    def elect_preferred(self, partition: int) -> None:
+        """The first replica of the assignment is to lead again, if it is in sync.
+
+        Raises:
+            ElectionNotNeeded: it leads.
+            PreferredLeaderNotAvailable: it is not in sync, or not there.
+        """
+
+    def check_preferred(self, state: PartitionState, candidates: list[Candidate]) -> None:
+        """Whether the first replica of the assignment can be given back what it led."""
+        if state.leader == state.assignment[0]:
+            raise ElectionNotNeeded(leader=state.leader)
+        if not candidates[0].is_clean:
+            raise PreferredLeaderNotAvailable(broker=state.assignment[0])
+
+    # --- proposals of leaders ---------------------------------------------------------------------------------
+
+    def alter_partition(self, partition: int, asked: AlterPartition) -> Altered:
+        """A leader proposes another in-sync set: the state as it is then, or the reason why not."""
+        state = self.metadata.partitions[partition]
+        try:
+            self.check_proposal(state, asked)
+            answer = Altered(ErrorCode.NONE, self.altered(partition, state, frozenset(asked.insync)))
+        except Refusal as refusal:
+            answer = Altered(refusal.code)
+        now, registered = self.metadata.partitions[partition], self.metadata.brokers.get(asked.broker)
+        self.tell(
+            "AlterPartition",
+            partition,
+            error=int(answer.error),
+            client=f"broker-{asked.broker}",
+            broker=asked.broker,
+            broker_epoch=ABSENT if registered is None else registered.epoch,
+            sender_leads=state.leader == asked.broker,
+            asked_broker_epoch=asked.broker_epoch,
+            asked_leader_epoch=asked.leader_epoch,
+            asked_partition_epoch=asked.partition_epoch,
+            leader_epoch=state.leader_epoch,
+            partition_epoch=state.partition_epoch,
+            leader_epoch_after=now.leader_epoch,
+            partition_epoch_after=now.partition_epoch,
+            ill_formed=is_ill_formed(state, asked),
+            ineligible=bool(self.ineligible(asked)),
+            insync_size=len(state.insync),
+            proposed_size=len(asked.insync),
+            min_insync=self.config.min_insync,
+        )
+        return answer
+
+    @abstractmethod
+    def check_proposal(self, state: PartitionState, asked: AlterPartition) -> None:
+        """Whether the proposal is of the present leader, of the present state, and can be.
+
+        Raises:
+            Refusal: it is not.
+        """
+
+    @abstractmethod
+    def altered(self, partition: int, state: PartitionState, insync: frozenset[int]) -> PartitionState:
+        """Write another in-sync set."""
+
+    def check_members(self, state: PartitionState, asked: AlterPartition) -> None:
+        """The proposed set has its leader, only replicas, and only brokers that are there."""
+        if is_ill_formed(state, asked):
+            raise InvalidProposal(insync=sorted(asked.insync))
+        ineligible = self.ineligible(asked)
+        if ineligible:
+            raise IneligibleReplica(brokers=ineligible)
+
+    def ineligible(self, asked: AlterPartition) -> list[int]:
+        """The proposed members that are not there, or in another incarnation than the one that was counted."""
+        return [broker for broker, counted in sorted(asked.insync.items()) if not self.may_join(broker, counted)]
+
+    def may_join(self, broker: int, counted: int) -> bool:
+        """Whether a broker may be in an in-sync set; -1: its leader has counted no fetch of it yet."""
+        if not self.is_active(broker):
+            return False
+        return not self.profile.incarnations_compared or counted in (ABSENT, self.metadata.brokers[broker].epoch)
+
+
+def is_ill_formed(state: PartitionState, asked: AlterPartition) -> bool:
+    """Whether a proposed set lacks its leader, or has a broker without replica."""
+    return state.leader not in asked.insync or not set(asked.insync) <= set(state.assignment)

@@ -1,0 +1,197 @@
+"""The follower's side of a partition: truncate, fetch, copy (AbstractFetcherThread, ReplicaFetcherThread)."""
+
+from enum import Enum, unique
+
+from reference.errors import Refusal
+from reference.log.batch import RecordBatch
+from reference.recorder import batch_columns, reply_columns
+from reference.replication.messages import (
+    NO_EPOCH,
+    UNDEFINED,
+    AskEpochEnd,
+    EpochEnd,
+    EpochEndAnswer,
+    Fetch,
+    Fetched,
+)
+from reference.replication.replica_log import ReplicaLog
+from reference.replication.watch import Watch
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, NO_OFFSET, ErrorCode, LeaderEpoch, Offset, Origin, Timestamp
+
+
+@unique
+class Phase(Enum):
+    """What a follower does."""
+
+    TRUNCATING = "asks where its log and the leader's part"
+    FETCHING = "copies"
+    STOPPED = "waits for word of another leader epoch"
+    FAILED = "could not apply the leader's log, for good"
+
+
+class Following:
+    """A follower under one leader epoch.
+
+    Attributes:
+        leader: the broker to ask.
+        leader_epoch: under which it leads.
+        phase: what comes next.
+    """
+
+    __slots__ = ("_asked", "_profile", "_replica", "_watch", "leader", "leader_epoch", "node", "phase")
+
+    def __init__(
+        self, profile: Profile, node: int, replica: ReplicaLog, watch: Watch, leader: int, leader_epoch: LeaderEpoch
+    ) -> None:
+        """A follower that has not asked anything."""
+        self.node = node
+        self.leader = leader
+        self.leader_epoch = leader_epoch
+        self.phase = Phase.TRUNCATING
+        self._profile = profile
+        self._replica = replica
+        self._watch = watch
+        self._asked = 0
+
+    def begin(self, now: Timestamp) -> None:
+        """Find out where the logs part, with the first fetch or before it, or cut at the high watermark."""
+        if self._replica.epochs.latest == NO_EPOCH or not self._profile.truncates_by_leader_epoch:
+            self._truncate(UNDEFINED, self._replica.log.high_watermark, now)
+        elif self._profile.fetch_finds_divergence:
+            self.phase = Phase.FETCHING
+
+    # --- what it asks -----------------------------------------------------------------------------------------
+
+    def ask(self, broker_epoch: int) -> Fetch | AskEpochEnd | None:
+        """The next request to the leader; None while there is nothing to ask. What was asked before is given up."""
+        self._asked += 1
+        named = self.leader_epoch if self._profile.fetch_names_leader_epoch else NO_EPOCH
+        match self.phase:
+            case Phase.TRUNCATING:
+                return AskEpochEnd(self._asked, self.node, named, self._replica.epochs.latest)
+            case Phase.FETCHING:
+                return Fetch(self._asked, self.node, broker_epoch, named, self._replica.log.log_end, self._last_epoch())
+            case _:
+                return None
+
+    def _last_epoch(self) -> LeaderEpoch:
+        return self._replica.epochs.latest if self._profile.fetch_finds_divergence else NO_EPOCH
+
+    # --- what it is answered ----------------------------------------------------------------------------------
+
+    def receive_end(self, asked: AskEpochEnd, answer: EpochEndAnswer, now: Timestamp) -> None:
+        """The leader says where an epoch ends in its log."""
+        if asked.number != self._asked or self.phase is not Phase.TRUNCATING:
+            return
+        if answer.error is ErrorCode.NONE:
+            self._truncate_to(answer.end, now)
+        elif answer.error is ErrorCode.FENCED_LEADER_EPOCH:
+            self.phase = Phase.STOPPED
+
+    def receive(self, asked: Fetch, answer: Fetched, now: Timestamp) -> None:
+        """The leader answers a fetch; an answer to anything but the last request is dropped."""
+        if asked.number != self._asked or self.phase is not Phase.FETCHING or asked.offset != self._replica.log.log_end:
+            return
+        if answer.error is ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._find_range(answer, now)
+        elif answer.error is ErrorCode.FENCED_LEADER_EPOCH:
+            self.phase = Phase.STOPPED
+        elif answer.error is ErrorCode.NONE and answer.diverging != UNDEFINED:
+            self._truncate_to(answer.diverging, now)
+        elif answer.error is ErrorCode.NONE:
+            self._copy_all(answer)
+
+    def _copy_all(self, answer: Fetched) -> None:
+        for batch in answer.batches:
+            if not self.copy(batch):
+                self.phase = Phase.FAILED
+                return
+        log = self._replica.log
+        before = self._watch.before()
+        log.adopt_high_watermark(answer.high_watermark)
+        if answer.log_start > log.log_start:
+            log.log.advance_start(min(answer.log_start, log.log_end))
+        self._watch.decided(
+            "FollowerHighWatermark",
+            before,
+            leader_epoch=self.leader_epoch,
+            leader_high_watermark=answer.high_watermark,
+            answered_log_start=answer.log_start,
+        )
+
+    def copy(self, batch: RecordBatch) -> bool:
+        """Append a batch at the leader's offset; whether this version can."""
+        before = self._watch.before(batch.producer_id)
+        error, offsets = ErrorCode.NONE, (batch.base_offset, batch.last_offset)
+        try:
+            self._replica.copy(batch)
+        except Refusal as refusal:
+            error, offsets = refusal.code, (NO_OFFSET, NO_OFFSET)
+        self._watch.decided(
+            "ReplicaFetch",
+            before,
+            **batch_columns(batch),
+            **reply_columns(error, *offsets),
+            client=f"broker-{self.leader}",
+            origin=int(Origin.REPLICATION),
+            batch_count=1,
+            leader_epoch=self.leader_epoch,
+        )
+        return error is ErrorCode.NONE
+
+    # --- truncation -------------------------------------------------------------------------------------------
+
+    def _truncate_to(self, answer: EpochEnd, now: Timestamp) -> None:
+        """Cut the log where the leader's answer says; if the leader's epoch is not one of ours, ask further back."""
+        log_end = self._replica.log.log_end
+        # [repl.prefix_agreement]
+        if answer.end == NO_OFFSET:
+            self._truncate(answer, self._replica.log.high_watermark, now)
+            return
+        own = self._replica.epoch_end(answer.epoch)
+        if UNDEFINED.epoch in (answer.epoch, own.epoch):
+            self._truncate(answer, min(answer.end, log_end), now)
+        elif own.epoch != answer.epoch:
+            self._truncate(answer, min(own.end, log_end), now, completed=False)
+        else:
+            self._truncate(answer, min(own.end, answer.end, log_end), now)
+
+    def _truncate(self, answer: EpochEnd, offset: Offset, now: Timestamp, completed: bool = True) -> None:
+        own = self._replica.epoch_end(answer.epoch)
+        before = self._watch.producers()
+        self._replica.truncate(offset, now)
+        if completed or self._profile.fetch_finds_divergence:
+            self.phase = Phase.FETCHING
+        self._watch.decided(
+            "ReplicaTruncate",
+            before[ABSENT],
+            leader_epoch=self.leader_epoch,
+            answered_epoch=answer.epoch,
+            answered_end=answer.end,
+            known_epoch=own.epoch,
+            known_epoch_end=own.end,
+            truncated_to=offset,
+            completed=completed,
+            error=int(ErrorCode.NONE),
+        )
+        self._watch.changed("ReplicaTruncate", before)
+
+    def _find_range(self, answer: Fetched, now: Timestamp) -> None:
+        """The leader does not have our offset: cut what it lost in an unclean election, or begin where it begins."""
+        log, before = self._replica.log, self._watch.producers()
+        if answer.log_end < log.log_end:
+            self._replica.truncate(answer.log_end, now)
+        elif answer.log_start > log.log_end:
+            self._replica.start_at(answer.log_start, now)
+        self._watch.decided(
+            "ReplicaTruncate",
+            before[ABSENT],
+            leader_epoch=self.leader_epoch,
+            answered_end=answer.log_end,
+            answered_log_start=answer.log_start,
+            truncated_to=log.log_end,
+            completed=True,
+            error=int(ErrorCode.OFFSET_OUT_OF_RANGE),
+        )
+        self._watch.changed("ReplicaTruncate", before)

@@ -1,0 +1,182 @@
+"""The controller that leads a Raft quorum (ReplicationControlManager, ClusterControlManager)."""
+
+from dataclasses import replace
+
+from reference.replication.controller import Controller
+from reference.replication.elections import Candidate, Elected, Election, preferred, present_or_first
+from reference.replication.messages import NO_LEADER, AlterPartition, PartitionState
+from reference.replication.metadata import next_leader
+from reference.replication.refusals import FencedLeaderEpoch, InvalidProposal, InvalidUpdateVersion, NotController
+from spec.vocabulary import ABSENT, Timestamp
+
+NONE_OF_THEM: frozenset[int] = frozenset()
+
+
+class KRaftController(Controller):
+    """The leader of the quorum; brokers send it heartbeats."""
+
+    __slots__ = ()
+
+    def begin(self, now: Timestamp) -> None:
+        """Give every broker the full session timeout: how long it was silent, only the last controller knew."""
+        for broker in self.metadata.brokers:
+            self.touch(broker, now)
+
+    # --- brokers ----------------------------------------------------------------------------------------------
+
+    def register(self, broker: int, clean: bool, now: Timestamp) -> int:
+        """A broker starts, fenced; who was killed has left its in-sync sets, and may have lost the tail of its logs."""
+        self.metadata.check_controller(self.epoch)
+        known = broker in self.metadata.brokers
+        self.metadata.register(broker, fenced=True, now=now)
+        self.tell_broker("BrokerRegistration", broker, clean_shutdown=clean)
+        if known and not clean and self.profile.eligible_leader_replicas:
+            self.change_all(Election.ONLINE, gone=frozenset({broker}), damaged=frozenset({broker}))
+        elif known:
+            self.change_all(Election.ONLINE, gone=frozenset({broker}))
+        return self.metadata.brokers[broker].epoch
+
+    def heartbeat(self, broker: int, epoch: int, shuts_down: bool, now: Timestamp) -> None:
+        """A broker is there: it is unfenced, or gives up what it leads before it shuts down.
+
+        Raises:
+            StaleBrokerEpoch: it was registered again since.
+        """
+        self.metadata.check_controller(self.epoch)
+        self.check_session_of(broker, epoch)
+        known = self.metadata.brokers[broker]
+        if shuts_down:
+            self.touch(broker, now, shutting_down=True)
+            if not known.shutting_down:
+                self.metadata.version += 1
+                self.tell_broker("ControlledShutdown", broker)
+                self.change_all(Election.CONTROLLED_SHUTDOWN, gone=frozenset({broker}))
+        elif known.fenced:
+            self.touch(broker, now, fenced=False)
+            self.metadata.version += 1
+            self.tell_broker("BrokerUnfenced", broker)
+            self.elect_where_nobody_leads()
+        else:
+            self.touch(broker, now)
+
+    def check_sessions(self, now: Timestamp) -> None:
+        """Fence the silent: they lead nothing and are in sync nowhere, unless they are the last."""
+        self.metadata.check_controller(self.epoch)
+        for broker in self.silent(now):
+            self.metadata.brokers[broker] = replace(self.metadata.brokers[broker], fenced=True)
+            self.metadata.version += 1
+            self.tell_broker("BrokerFenced", broker)
+            self.change_all(Election.ONLINE, gone=frozenset({broker}))
+
+    # --- partitions -------------------------------------------------------------------------------------------
+
+    def change_all(self, election: Election, gone: frozenset[int], damaged: frozenset[int] = NONE_OF_THEM) -> None:
+        """Take brokers out of every in-sync set, and elect leaders where one of them led."""
+        for number, state in tuple(self.metadata.partitions.items()):
+            if gone & (state.insync | {state.leader}) or damaged & state.eligible:
+                self.change(number, state.insync - gone, election, damaged)
+
+    def elect_where_nobody_leads(self) -> None:
+        """A broker has come: perhaps it is one that somebody waits for."""
+        for number, state in tuple(self.metadata.partitions.items()):
+            if state.leader == NO_LEADER:
+                self.change(number, state.insync, Election.ONLINE)
+
+    def elect_preferred(self, partition: int) -> None:
+        """Give a partition back to the first of its assignment.
+
+        Raises:
+            ElectionNotNeeded: it leads.
+            PreferredLeaderNotAvailable: it is not in sync, or not there.
+        """
+        state = self.metadata.partitions[partition]
+        self.check_preferred(state, self.candidates_among(state, state.insync, state.eligible))
+        self.change(partition, state.insync, Election.PREFERRED)
+
+    def change(
+        self,
+        partition: int,
+        insync: frozenset[int],
+        election: Election,
+        damaged: frozenset[int] = NONE_OF_THEM,
+    ) -> PartitionState:
+        """Give a partition another in-sync set, and a leader if it lacks one; the state as it is then."""
+        former = self.metadata.partitions[partition]
+        eligible, last_known = self.eligible_beside(former, insync, damaged)
+        candidates = self.candidates_among(former, insync, eligible, last_known)
+        unclean = self.config.unclean_allowed and election is not Election.PREFERRED
+        if election is Election.PREFERRED:
+            elected = preferred(candidates, former.leader)
+        else:
+            elected = present_or_first(candidates, former.leader, unclean)
+        state = self.outcome(former, insync, eligible, last_known, elected)
+        if state != former:
+            state = self.keep(partition, state)
+        if elected.broker != former.leader or election is Election.PREFERRED:
+            shown = Election.UNCLEAN if elected.uncleanly else election
+            self.tell_election(partition, shown, candidates, elected, former, unclean)
+        return state
+
+    def outcome(
+        self,
+        former: PartitionState,
+        insync: frozenset[int],
+        eligible: frozenset[int],
+        last_known: int,
+        elected: Elected,
+    ) -> PartitionState:
+        """The state after an election: an in-sync set is never empty, except where eligible leaders are kept."""
+        if elected.uncleanly or elected.broker in eligible:
+            insync, eligible = frozenset({elected.broker}), eligible - {elected.broker}
+        kept = insync if insync or self.profile.eligible_leader_replicas else former.insync
+        if not kept and former.insync:
+            last_known = former.leader
+        state = replace(former, insync=kept, eligible=eligible, last_known=last_known)
+        shrinks = not former.insync <= kept and self.profile.shrink_raises_leader_epoch
+        return next_leader(state, elected.broker) if shrinks or elected.broker != former.leader else state
+
+    def eligible_beside(
+        self, former: PartitionState, insync: frozenset[int], damaged: frozenset[int]
+    ) -> tuple[frozenset[int], int]:
+        """Who may lead beside an in-sync set that is too small: all that were in it, unless they lost their tail."""
+        least = min(self.config.min_insync, len(former.assignment))
+        if not self.profile.eligible_leader_replicas or len(insync) >= least:
+            return frozenset(), ABSENT
+        return (former.eligible | former.insync) - insync - damaged, former.last_known
+
+    def candidates_among(
+        self, state: PartitionState, insync: frozenset[int], eligible: frozenset[int], last_known: int = ABSENT
+    ) -> list[Candidate]:
+        """The replicas of an election; whoever led last counts where nobody is in sync or eligible."""
+        lost = not insync and not eligible
+        return [
+            candidate._replace(
+                eligible=candidate.broker in eligible, last_known=lost and candidate.broker == last_known
+            )
+            for candidate in self.candidates(state, insync)
+        ]
+
+    # --- proposals of leaders ---------------------------------------------------------------------------------
+
+    def check_proposal(self, state: PartitionState, asked: AlterPartition) -> None:
+        """The sender leads under this epoch, and knows the newest state.
+
+        Raises:
+            Refusal: in Kafka's order.
+        """
+        self.metadata.check_controller(self.epoch)
+        self.check_session_of(asked.broker, asked.broker_epoch)
+        if asked.leader_epoch > state.leader_epoch or asked.partition_epoch > state.partition_epoch:
+            raise NotController(leader_epoch=asked.leader_epoch, partition_epoch=asked.partition_epoch)
+        # [repl.committed_survives]
+        if asked.leader_epoch < state.leader_epoch:
+            raise FencedLeaderEpoch(current=state.leader_epoch, got=asked.leader_epoch)
+        if asked.broker != state.leader:
+            raise InvalidProposal(leader=state.leader, sender=asked.broker)
+        if asked.partition_epoch < state.partition_epoch:
+            raise InvalidUpdateVersion(current=state.partition_epoch, got=asked.partition_epoch)
+        self.check_members(state, asked)
+
+    def altered(self, partition: int, state: PartitionState, insync: frozenset[int]) -> PartitionState:
+        """Write another in-sync set; the leader stays."""
+        return self.change(partition, insync, Election.ONLINE)

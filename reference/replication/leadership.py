@@ -1,0 +1,295 @@
+"""The leader's side of a partition: followers, in-sync set, high watermark (Partition)."""
+
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from reference.errors import NotLeaderOrFollower, OffsetOutOfRange, Refusal
+from reference.replication.columns import fetch_columns, progress_columns
+from reference.replication.follower_progress import NEVER, FollowerProgress
+from reference.replication.messages import (
+    NO_EPOCH,
+    UNDEFINED,
+    Altered,
+    AlterPartition,
+    BrokerEpochs,
+    EpochEnd,
+    Fetch,
+    Fetched,
+    PartitionState,
+)
+from reference.replication.replica_log import ReplicaLog
+from reference.replication.watch import Watch
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, ErrorCode, LeaderEpoch, Offset, Timestamp
+
+WITHOUT_LIMIT: Final = 2**31 - 1
+
+WITHDRAWN: Final = frozenset({ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED})
+"""Answers after which a proposal is dropped; after others it is sent again, or superseded by word of a new state."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaConfig:
+    """How a broker is configured.
+
+    Attributes:
+        min_insync: min.insync.replicas.
+        lag_max_ms: replica.lag.time.max.ms.
+        max_batches: batches in the answer to one fetch (replica.fetch.max.bytes, counted in batches).
+    """
+
+    min_insync: int = 1
+    lag_max_ms: int = 30_000
+    max_batches: int = WITHOUT_LIMIT
+
+
+@dataclass(slots=True)
+class Leadership:
+    """One leader epoch of one replica.
+
+    Attributes:
+        epoch_start: log end when it began.
+        insync: the in-sync set as the controller has confirmed it.
+        proposed: the set that the controller was asked for, None if nothing is under way.
+        followers: progress by broker.
+        brokers: that are there, as this one has heard.
+    """
+
+    profile: Profile
+    node: int
+    config: ReplicaConfig
+    replica: ReplicaLog
+    watch: Watch
+    brokers: BrokerEpochs
+    leader_epoch: LeaderEpoch
+    partition_epoch: int
+    insync: frozenset[int]
+    proposed: frozenset[int] | None = None
+    followers: dict[int, FollowerProgress] = field(default_factory=dict)
+    epoch_start: Offset = Offset(0)  # noqa: RUF009 (a constructor of integers)
+
+    def begin(self, assignment: tuple[int, ...], now: Timestamp) -> None:
+        """Begin the epoch: nothing is known of followers but who counts as in sync."""
+        self._begin_epoch()
+        for broker in assignment:
+            if broker != self.node:
+                caught_up = now if broker in self.insync else NEVER
+                self.followers[broker] = FollowerProgress(caught_up_ms=caught_up)
+
+    def go_on(self, state: PartitionState, brokers: BrokerEpochs, now: Timestamp) -> None:
+        """Take over a newer state in which this replica still leads, under the same epoch or a new one."""
+        self.brokers = brokers
+        self.insync, self.proposed = state.insync, None
+        self.partition_epoch = state.partition_epoch
+        if state.leader_epoch != self.leader_epoch:
+            self.leader_epoch = state.leader_epoch
+            self._begin_epoch()
+            end = self.replica.log.log_end
+            for broker, progress in self.followers.items():
+                self.followers[broker] = progress.reset(end, now, broker in self.insync)
+
+    def _begin_epoch(self) -> None:
+        self.epoch_start = self.replica.log.log_end
+        self.replica.epochs.assign(self.leader_epoch, self.epoch_start)
+
+    # --- the in-sync set --------------------------------------------------------------------------------------
+
+    @property
+    def maximal(self) -> frozenset[int]:
+        """Who is in sync or may be: the controller may have agreed already, and its answer be under way."""
+        return self.insync if self.proposed is None else self.insync | self.proposed
+
+    @property
+    def lacks_insync(self) -> bool:
+        """Whether fewer replicas are in sync than min.insync.replicas."""
+        return len(self.insync) < min(self.config.min_insync, len(self.followers) + 1)
+
+    def is_eligible(self, broker: int) -> bool:
+        """Whether a follower may join: it is there, and its fetches were those of its present incarnation."""
+        if broker not in self.brokers:
+            return False
+        return not self.profile.incarnations_compared or self._counted(broker) == self.brokers[broker]
+
+    def _counted(self, broker: int) -> int:
+        return self.brokers.get(broker, ABSENT) if broker == self.node else self.followers[broker].broker_epoch
+
+    def shrink(self, now: Timestamp) -> AlterPartition | None:
+        """Propose a set without those that have lagged for too long; None if nobody has, or a proposal is under way."""
+        end = self.replica.log.log_end
+        lagging = set()
+        for broker in sorted(self.insync - {self.node}):
+            before, progress = self.watch.before(), self.followers[broker]
+            late = not progress.is_caught_up(end, now, self.config.lag_max_ms)
+            if late:
+                lagging.add(broker)
+            self.watch.decided(
+                "ReplicaLagCheck",
+                before,
+                **progress_columns(broker, progress),
+                leads=True,
+                insync=True,
+                lag_max_ms=self.config.lag_max_ms,
+                lagging=late,
+                proposal_under_way=self.proposed is not None,
+                proposed=late and self.proposed is None,
+            )
+        if not lagging or self.proposed is not None:
+            return None
+        return self.propose(self.insync - lagging)
+
+    def expand(self, broker: int) -> AlterPartition | None:
+        """Propose a follower that has just fetched for the set, if it has all that a member must have."""
+        if broker in self.insync:
+            return None
+        before, progress, eligible = self.watch.before(), self.followers[broker], self.is_eligible(broker)
+        returns = eligible and self.proposed is None and self.has_enough(progress)
+        self.watch.decided(
+            "IsrExpansion",
+            before,
+            **progress_columns(broker, progress),
+            leads=True,
+            epoch_start=self.epoch_start,
+            proposal_under_way=self.proposed is not None,
+            ineligible=not eligible,
+            asked_broker_epoch=progress.broker_epoch,
+            broker_epoch=self.brokers.get(broker, ABSENT),
+            proposed=returns,
+        )
+        return self.propose(self.insync | {broker}) if returns else None
+
+    def has_enough(self, progress: FollowerProgress) -> bool:
+        """Whether a follower has all below the high watermark, and what the leader began its epoch with."""
+        if progress.log_end < self.replica.log.high_watermark:
+            return False
+        return progress.log_end >= self.epoch_start or not self.profile.returns_at_epoch_start
+
+    def propose(self, insync: frozenset[int]) -> AlterPartition:
+        """Ask for another in-sync set."""
+        self.proposed = insync
+        return self.proposal(insync)
+
+    def proposal(self, insync: frozenset[int]) -> AlterPartition:
+        """The request for that set; it may be sent again."""
+        epochs = {broker: self._counted(broker) for broker in sorted(insync)}
+        own = self.brokers.get(self.node, ABSENT)
+        return AlterPartition(self.node, own, self.leader_epoch, self.partition_epoch, epochs)
+
+    def altered(self, answer: Altered, now: Timestamp) -> None:
+        """Take over what the controller made of a proposal."""
+        if self.proposed is None:
+            return
+        before, known, state = self.watch.before(), self.partition_epoch, answer.state
+        if state is not None and self.is_newer(state):
+            self.insync, self.proposed, self.partition_epoch = state.insync, None, state.partition_epoch
+        elif answer.error in WITHDRAWN or not self.profile.insync_set_is_asked_for:
+            self.proposed = None
+        self.watch.decided(
+            "AlterPartitionAnswer",
+            before,
+            error=int(answer.error),
+            leads=True,
+            asked_leader_epoch=NO_EPOCH if state is None else state.leader_epoch,
+            asked_partition_epoch=ABSENT if state is None else state.partition_epoch,
+            leader_epoch=self.leader_epoch,
+            partition_epoch=known,
+            partition_epoch_after=self.partition_epoch,
+            insync_size=len(self.insync),
+            proposal_under_way=self.proposed is not None,
+        )
+        self.raise_high_watermark(now)
+
+    def is_newer(self, state: PartitionState) -> bool:
+        """Whether an answer is of this epoch, and not older than what is known."""
+        return state.leader_epoch == self.leader_epoch and state.partition_epoch >= self.partition_epoch
+
+    # --- the high watermark -----------------------------------------------------------------------------------
+
+    def raise_high_watermark(self, now: Timestamp) -> bool:
+        """Raise it to the least log end of those that hold it back; whether it has risen."""
+        before, log = self.watch.before(), self.replica.log
+        known = log.high_watermark
+        least = min((log.log_end, *(self.followers[broker].log_end for broker in self.holding_back(now))))
+        if least > known and not (self.lacks_insync and self.profile.high_watermark_needs_min_isr):
+            log.advance_high_watermark(least)
+        self.watch.decided(
+            "LeaderHighWatermark",
+            before,
+            leads=True,
+            leader_epoch=self.leader_epoch,
+            least_end=least,
+            insync_size=len(self.insync),
+            maximal_size=len(self.maximal),
+            min_insync=self.config.min_insync,
+        )
+        return log.high_watermark > known
+
+    def holding_back(self, now: Timestamp) -> list[int]:
+        """Followers that the high watermark waits for: in sync, perhaps in sync, or about to be."""
+        end, maximal = self.replica.log.log_end, self.maximal
+        return [
+            broker
+            for broker, progress in self.followers.items()
+            if broker in maximal
+            or (self.is_eligible(broker) and progress.is_caught_up(end, now, self.config.lag_max_ms))
+        ]
+
+    # --- fetches ----------------------------------------------------------------------------------------------
+
+    def fetch(self, asked: Fetch, now: Timestamp) -> tuple[Fetched, AlterPartition | None]:
+        """Answer a follower, and count what its fetch says of it; the in-sync set may be proposed to grow."""
+        before, progress = self.watch.before(), self.followers[asked.follower]
+        known = self.replica.epoch_end(asked.last_epoch)
+        try:
+            answer = self.read(asked, known)
+            self.check_incarnation(asked, answer)
+        except Refusal as refusal:
+            answer = Fetched(refusal.code, (), *self.bounds())
+        counts = answer.error is ErrorCode.NONE and answer.diverging == UNDEFINED
+        if counts:
+            end = self.replica.log.log_end
+            fetched = progress.fetched(asked.offset, end, now, asked.broker_epoch)
+            self.followers[asked.follower] = fetched
+        caught_up = self.followers[asked.follower].caught_up_ms
+        columns = fetch_columns(asked, answer) | progress_columns(asked.follower, progress)
+        columns |= {"leads": True, "leader_epoch": self.leader_epoch, "caught_up_ms": caught_up}
+        columns |= {"known_epoch": known.epoch, "known_epoch_end": known.end}
+        columns |= {"broker_epoch": self.brokers.get(asked.follower, ABSENT), "insync": asked.follower in self.insync}
+        self.watch.decided("FetchFollower", before, **columns)
+        if not counts:
+            return answer, None
+        proposal = self.expand(asked.follower)
+        if self.followers[asked.follower].log_end != progress.log_end or proposal is not None:
+            self.raise_high_watermark(now)
+        return answer, proposal
+
+    def check_incarnation(self, asked: Fetch, answer: Fetched) -> None:
+        """A fetch of a follower that has been registered again since counts for nobody (KIP-903)."""
+        current = self.brokers.get(asked.follower, ABSENT)
+        stale = self.profile.incarnations_compared and asked.broker_epoch < current
+        if stale and answer.diverging == UNDEFINED:
+            raise NotLeaderOrFollower(broker_epoch=asked.broker_epoch, current=current)
+
+    def bounds(self) -> tuple[Offset, Offset, Offset]:
+        """High watermark, log start and log end."""
+        log = self.replica.log
+        return log.high_watermark, log.log_start, log.log_end
+
+    def read(self, asked: Fetch, known: EpochEnd) -> Fetched:
+        """What comes next, or where the two logs part.
+
+        Raises:
+            OffsetOutOfRange: nothing can be said of the offset, or of the epoch that it was written under.
+        """
+        log = self.replica.log
+        # [repl.prefix_agreement]
+        if asked.last_epoch != NO_EPOCH:
+            if UNDEFINED.epoch in known or asked.offset < log.log_start:
+                raise OffsetOutOfRange(offset=asked.offset, epoch=asked.last_epoch)
+            if known.epoch < asked.last_epoch or known.end < asked.offset:
+                return Fetched(ErrorCode.NONE, (), *self.bounds(), diverging=known)
+
+        if not log.log_start <= asked.offset <= log.log_end:
+            raise OffsetOutOfRange(offset=asked.offset, log_start=log.log_start, log_end=log.log_end)
+        batches = islice(log.log.walk(asked.offset, log.log_end), self.config.max_batches)
+        return Fetched(ErrorCode.NONE, tuple(batches), *self.bounds())

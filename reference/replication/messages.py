@@ -1,0 +1,146 @@
+"""What brokers and controllers say to one another about replicas."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from reference.log.batch import RecordBatch
+from spec.vocabulary import ABSENT, NO_OFFSET, ErrorCode, LeaderEpoch, Offset
+
+NO_LEADER: Final = ABSENT
+NO_EPOCH: Final = LeaderEpoch(ABSENT)
+"""The leader epoch of a request that names none."""
+
+BrokerEpochs = Mapping[int, int]
+"""Epoch of the registration of each broker that is there, by broker."""
+
+
+class EpochEnd(NamedTuple):
+    """A leader epoch and where it ends in a log."""
+
+    epoch: LeaderEpoch
+    end: Offset
+
+
+UNDEFINED: Final = EpochEnd(NO_EPOCH, NO_OFFSET)
+"""The answer of a log that does not know the epoch."""
+
+
+class Fetch(NamedTuple):
+    """A follower asks its leader for what comes next.
+
+    Attributes:
+        number: which of the follower's askings it is; the answer to an earlier one is dropped.
+        follower: the broker that asks.
+        broker_epoch: of its registration.
+        leader_epoch: that it follows, -1 where the version does not name it.
+        offset: its log end.
+        last_epoch: leader epoch of its newest record, -1 likewise.
+    """
+
+    number: int
+    follower: int
+    broker_epoch: int
+    leader_epoch: LeaderEpoch
+    offset: Offset
+    last_epoch: LeaderEpoch
+
+
+class Fetched(NamedTuple):
+    """The answer to a Fetch.
+
+    Attributes:
+        error: Kafka's error code.
+        batches: what comes next, all of it whatever is replicated.
+        high_watermark: of the leader when it read its log: before this very fetch was counted.
+        log_start: of the leader; with `log_end` also what ListOffsets would say to a follower out of range.
+        log_end: of the leader.
+        diverging: where the two logs part, `UNDEFINED` if they do not.
+    """
+
+    error: ErrorCode
+    batches: tuple[RecordBatch, ...] = ()
+    high_watermark: Offset = NO_OFFSET
+    log_start: Offset = NO_OFFSET
+    log_end: Offset = NO_OFFSET
+    diverging: EpochEnd = UNDEFINED
+
+
+class AskEpochEnd(NamedTuple):
+    """OffsetsForLeaderEpoch: a follower asks where an epoch ends in the leader's log."""
+
+    number: int
+    follower: int
+    leader_epoch: LeaderEpoch
+    epoch: LeaderEpoch
+
+
+class EpochEndAnswer(NamedTuple):
+    """The answer; the epoch is -1 where the version does not name it."""
+
+    error: ErrorCode
+    end: EpochEnd = UNDEFINED
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    """What the controller keeps of a partition.
+
+    Attributes:
+        assignment: brokers of the replicas; the first is the preferred leader.
+        leader: -1 none.
+        leader_epoch: raised with each election.
+        partition_epoch: raised with each change; under ZooKeeper the version of the node.
+        insync: the in-sync set.
+        eligible: brokers that left an in-sync set that was too small, with their log whole (KIP-966).
+        last_known: the broker that led last, while a partition has nobody in sync; -1 none.
+    """
+
+    assignment: tuple[int, ...]
+    leader: int
+    leader_epoch: LeaderEpoch
+    partition_epoch: int
+    insync: frozenset[int]
+    eligible: frozenset[int] = frozenset()
+    last_known: int = ABSENT
+
+
+class LeaderAndIsr(NamedTuple):
+    """A controller tells a broker the state of a partition.
+
+    Attributes:
+        controller_epoch: of the sender.
+        version: of the controller's metadata; what is older than the last that was heard is dropped.
+        state: of the partition.
+        brokers: that are there.
+    """
+
+    controller_epoch: int
+    version: int
+    state: PartitionState
+    brokers: BrokerEpochs
+
+
+class AlterPartition(NamedTuple):
+    """A leader proposes another in-sync set.
+
+    Attributes:
+        broker: the sender.
+        broker_epoch: of its registration.
+        leader_epoch: under which it leads.
+        partition_epoch: of the state that it knows.
+        insync: the proposed set, with the epoch under which each member was counted.
+    """
+
+    broker: int
+    broker_epoch: int
+    leader_epoch: LeaderEpoch
+    partition_epoch: int
+    insync: BrokerEpochs
+
+
+class Altered(NamedTuple):
+    """The answer: the state as it is now, or why nothing has changed."""
+
+    error: ErrorCode
+    state: PartitionState | None = None

@@ -1,0 +1,163 @@
+"""The controller that holds a node in ZooKeeper (KafkaController, PartitionStateMachine, ReplicaStateMachine)."""
+
+from dataclasses import replace
+
+from reference.replication.controller import Controller
+from reference.replication.elections import Candidate, Elected, Election, first_in_sync
+from reference.replication.messages import NO_LEADER, AlterPartition, PartitionState
+from reference.replication.metadata import next_leader
+from reference.replication.refusals import FencedLeaderEpoch, InvalidUpdateVersion, NotController
+from spec.vocabulary import ABSENT, Timestamp
+
+
+class ZooKeeperController(Controller):
+    """The broker that made the node /controller; sessions are ZooKeeper's, which tells it who comes and goes.
+
+    What it knows of brokers it reads from ZooKeeper: a session that has expired is one whose node is gone.
+    """
+
+    __slots__ = ()
+
+    def begin(self, now: Timestamp) -> None:
+        """Look after the brokers that went while there was no controller."""
+        for broker in sorted(self.metadata.brokers):
+            if self.metadata.brokers[broker].fenced:
+                self.broker_has_gone(broker)
+        self.elect_where_nobody_leads()
+
+    # --- brokers ----------------------------------------------------------------------------------------------
+
+    def register(self, broker: int, clean: bool, now: Timestamp) -> int:
+        """A broker makes its node; that of its last session, if it is still there, goes first."""
+        known = self.metadata.brokers.get(broker)
+        if known is not None and not known.fenced:
+            self.broker_has_gone(broker)
+        registered = self.metadata.register(broker, fenced=False, now=now)
+        self.tell_broker("BrokerRegistration", broker, clean_shutdown=clean)
+        self.elect_where_nobody_leads()
+        return registered.epoch
+
+    def heartbeat(self, broker: int, epoch: int, shuts_down: bool, now: Timestamp) -> None:
+        """A broker keeps its session, or asks to be relieved of what it leads (ControlledShutdown).
+
+        Raises:
+            StaleBrokerEpoch: its session has expired, and it must register again.
+        """
+        self.check_session_of(broker, epoch)
+        known = self.metadata.brokers[broker]
+        self.touch(broker, now, shutting_down=known.shutting_down or shuts_down)
+        if shuts_down and not known.shutting_down:
+            self.tell_broker("ControlledShutdown", broker)
+            for partition in self.with_insync(broker):
+                self.relieve(partition, broker)
+
+    def check_session_of(self, broker: int, epoch: int) -> None:
+        """As everywhere; a session that has expired is none."""
+        super().check_session_of(broker, ABSENT if self.is_gone(broker) else epoch)
+
+    def is_gone(self, broker: int) -> bool:
+        """Whether a broker has no session."""
+        known = self.metadata.brokers.get(broker)
+        return known is None or known.fenced
+
+    def check_sessions(self, now: Timestamp) -> None:
+        """ZooKeeper drops the nodes of the silent, and the controller hears of it."""
+        for broker in self.silent(now):
+            self.metadata.brokers[broker] = replace(self.metadata.brokers[broker], fenced=True)
+            self.tell_broker("BrokerFenced", broker)
+            self.broker_has_gone(broker)
+
+    def broker_has_gone(self, broker: int) -> None:
+        """Elect leaders for what it led, then take it out of in-sync sets, unless it is the last."""
+        known = self.metadata.brokers[broker]
+        self.metadata.brokers[broker] = replace(known, fenced=True)
+        for partition, state in tuple(self.metadata.partitions.items()):
+            if state.leader == broker:
+                self.elect(partition)
+        for partition in self.with_insync(broker):
+            self.take_out(partition, broker)
+
+    # --- partitions -------------------------------------------------------------------------------------------
+
+    def elect_where_nobody_leads(self) -> None:
+        """Try again to find a leader where there is none."""
+        for partition, state in tuple(self.metadata.partitions.items()):
+            if self.is_gone(state.leader):
+                self.elect(partition)
+
+    def elect(self, partition: int) -> None:
+        """Another leader where the present one is gone: the first of the assignment that is in sync and there."""
+        former = self.metadata.partitions[partition]
+        candidates, unclean = self.candidates(former, former.insync), self.config.unclean_allowed
+        elected = first_in_sync(candidates, unclean)
+        if elected.broker != NO_LEADER:
+            alive = frozenset(each.broker for each in candidates if each.alive)
+            insync = frozenset({elected.broker}) if elected.uncleanly else former.insync & alive
+            self.keep(partition, next_leader(replace(former, insync=insync), elected.broker))
+        shown = Election.UNCLEAN if elected.uncleanly else Election.ONLINE
+        self.tell_election(partition, shown, candidates, elected, former, unclean)
+
+    def take_out(self, partition: int, broker: int) -> None:
+        """A broker that is gone is no longer in sync; the last one stays, so that it is known whom to wait for."""
+        state = self.metadata.partitions[partition]
+        insync = state.insync - {broker} if len(state.insync) > 1 else state.insync
+        leader = NO_LEADER if state.leader == broker else state.leader
+        if (insync, leader) != (state.insync, state.leader):
+            self.keep(partition, next_leader(replace(state, insync=insync), leader))
+
+    def relieve(self, partition: int, broker: int) -> None:
+        """A broker shuts down: another leads what it leads, and it leaves the in-sync set."""
+        former = self.metadata.partitions[partition]
+        if former.leader != broker:
+            self.take_out(partition, broker)
+            return
+        candidates = self.candidates(former, former.insync)
+        elected = first_in_sync(candidates, unclean_allowed=False)
+        if elected.broker != NO_LEADER:
+            insync = former.insync - {broker}
+            self.keep(partition, next_leader(replace(former, insync=insync), elected.broker))
+        self.tell_election(partition, Election.CONTROLLED_SHUTDOWN, candidates, elected, former, False)
+
+    def elect_preferred(self, partition: int) -> None:
+        """Give a partition back to the first of its assignment.
+
+        Raises:
+            ElectionNotNeeded: it leads.
+            PreferredLeaderNotAvailable: it is not in sync, or not there.
+        """
+        former = self.metadata.partitions[partition]
+        candidates: list[Candidate] = self.candidates(former, former.insync)
+        self.check_preferred(former, candidates)
+        elected = Elected(candidates[0].broker)
+        self.keep(partition, next_leader(former, elected.broker))
+        self.tell_election(partition, Election.PREFERRED, candidates, elected, former, False)
+
+    # --- proposals of leaders ---------------------------------------------------------------------------------
+
+    def check_proposal(self, state: PartitionState, asked: AlterPartition) -> None:
+        """The sender leads under this epoch, and knows the newest state; before 2.7 ZooKeeper compares versions alone.
+
+        Raises:
+            Refusal: in Kafka's order.
+        """
+        if not self.profile.insync_set_is_asked_for:
+            if asked.partition_epoch != state.partition_epoch:
+                raise InvalidUpdateVersion(current=state.partition_epoch, got=asked.partition_epoch)
+            return
+        self.metadata.check_controller(self.epoch)
+        self.check_session_of(asked.broker, asked.broker_epoch)
+        if asked.leader_epoch > state.leader_epoch or asked.partition_epoch > state.partition_epoch:
+            raise NotController(leader_epoch=asked.leader_epoch, partition_epoch=asked.partition_epoch)
+        # [repl.committed_survives]
+        if asked.leader_epoch < state.leader_epoch:
+            raise FencedLeaderEpoch(current=state.leader_epoch, got=asked.leader_epoch)
+        if frozenset(asked.insync) != state.insync and asked.partition_epoch != state.partition_epoch:
+            raise InvalidUpdateVersion(current=state.partition_epoch, got=asked.partition_epoch)
+        if self.profile.incarnations_compared:
+            self.check_members(state, asked)
+
+    def altered(self, partition: int, state: PartitionState, insync: frozenset[int]) -> PartitionState:
+        """Write another in-sync set; a set that is there already is not written again."""
+        if insync == state.insync:
+            return state
+        return self.metadata.put(partition, replace(state, insync=insync))
