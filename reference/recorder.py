@@ -155,7 +155,7 @@ class _Names(NamedTuple):
             )
             for place in range(CACHED)
         )
-        return cls(*single, cached)
+        return cls._make((*single, cached))
 
 
 BEFORE: Final = _Names.under("before_")

@@ -143,9 +143,11 @@ class TransactionScheduler(Scheduler):
 
     def consumer_fetches(self) -> bool:
         """Some consumer reads on; what it has read is what a transaction commits as offsets."""
-        consumer = self.tape.pick(self.consumers)
-        self.world.readers.consumer_fetches(consumer, self.tape.pick(self.world.partitions))
-        return True
+        readers, partitions = self.world.readers, self.world.partitions
+        due = [(each, name) for each in self.consumers for name in partitions if readers.is_due(each, name)]
+        if due:
+            readers.consumer_fetches(*self.tape.pick(due))
+        return bool(due)
 
 
 def drawn_world(profile: Profile, tape: Tape, faults: Faults, trace: int) -> TransactionWorld:

@@ -55,7 +55,7 @@ ACTIONS: Final[Mapping[ClientState, Sequence[tuple[str, int]]]] = MappingProxyTy
     {
         ClientState.UNINITIALIZED: (("initializes", 1),),
         ClientState.READY: (("begins", 1),),
-        ClientState.IN_TRANSACTION: (("sends", 8), ("sends_offsets", 1), ("commits", 3), ("aborts", 2)),
+        ClientState.IN_TRANSACTION: (("sends", 8), ("sends_offsets", 1), ("commits", 3), ("aborts", 1)),
         ClientState.ABORTABLE_ERROR: (("aborts", 3), ("crashes", 1)),
         ClientState.FATAL_ERROR: (("crashes", 1),),
     }

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from reference.broker.group_requests import NOBODY, Claim, Offsets
+from reference.broker.group_requests import NOBODY, Claim, OffsetAndMetadata, Offsets
+from reference.broker.transaction_api import NOBODY as NOBODY_YET
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import NO_NODE, CoordinatorAnswer, PendingResult
 from reference.client.partition_queue import MAX_IN_FLIGHT
@@ -10,8 +11,10 @@ from reference.client.producer import Reply
 from reference.client.request_versions import request_versions
 from reference.client.transactional_producer import TransactionalProducer
 from reference.clock import Clock
+from reference.recorder import Row
 from reference.world.brokers import Brokers
-from reference.world.instances import ClientTransaction, Instance, SentBatch, SentOffsets
+from reference.world.history import ALL, NOBODYS, History, SentBatch, origin_of
+from reference.world.instances import ClientTransaction, Instance, SentOffsets
 from reference.world.messages import Asked, Body, Client, Produce, Request, Response
 from reference.world.transaction_shape import TransactionShape
 from reference.world.wires import Wires
@@ -31,17 +34,27 @@ class Applications:
         clock: the time of everybody.
         wires: what is under way.
         brokers: the nodes.
+        history: what applications do and are told, as rows.
         instances: of all transactional ids, by number.
         living: those that have not crashed, oldest first.
     """
 
-    def __init__(self, profile: Profile, shape: TransactionShape, clock: Clock, wires: Wires, brokers: Brokers) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        shape: TransactionShape,
+        clock: Clock,
+        wires: Wires,
+        brokers: Brokers,
+        history: History,
+    ) -> None:
         """No application has started."""
         self.profile = profile
         self.shape = shape
         self.clock = clock
         self.wires = wires
         self.brokers = brokers
+        self.history = history
         self.instances: list[Instance] = []
         self.living: list[Instance] = []
 
@@ -66,6 +79,7 @@ class Applications:
         instance = Instance(len(self.instances), transactional_id, producer, leaders)
         self.instances.append(instance)
         self.living.append(instance)
+        self.history.note("ClientStart", instance.client, {"transactional_id": transactional_id, "acks": ALL})
         return instance
 
     def application_crashes(self, instance: Instance) -> None:
@@ -73,28 +87,35 @@ class Applications:
         if instance.alive:
             instance.alive = False
             self.living.remove(instance)
+            instance.untold.forget()
+            self.history.note("ClientCrash", instance.client, {"transactional_id": instance.transactional_id})
         for request in self.wires.waiting(Client(instance.number)):
             self.wires.give_up(request)
 
     def application_initializes(self, instance: Instance) -> PendingResult:
         """An application asks for its producer id."""
-        instance.initialized = instance.producer.init_transactions()
-        return instance.initialized
+        result = instance.initialized = instance.producer.init_transactions()
+        named: Row = {"transactional_id": instance.transactional_id}
+        self.history.calls(instance.client, instance.untold, "ClientInitTransactions", result, named)
+        return result
 
     def application_begins(self, instance: Instance) -> ClientTransaction:
         """An application begins a transaction."""
         instance.producer.begin()
         identity = instance.producer.manager.identity
         instance.transactions.append(ClientTransaction(len(instance.transactions), identity))
+        self.history.note("ClientBeginTransaction", instance.client, session_columns(instance))
         return instance.transaction
 
     def application_sends(self, instance: Instance, partition: TopicPartition, count: int = 1) -> SentBatch:
         """An application hands over a batch of records with values that no other record has."""
         number = self.partitions.index(partition)
         batch = instance.producer.send(number, count, self.clock.now, instance.next_values(count))
+        sent = SentBatch(partition, batch, instance.ordinal, instance.records)
         instance.records += count
-        instance.transaction.batches.append(SentBatch(partition, batch))
-        return instance.transaction.batches[-1]
+        instance.transaction.batches.append(sent)
+        self.history.hands_over(instance.client, instance.untold, sent, session_columns(instance))
+        return sent
 
     def application_sends_offsets(
         self, instance: Instance, group: str, offsets: Offsets, claim: Claim = NOBODY
@@ -102,6 +123,9 @@ class Applications:
         """An application commits what it has read as part of the transaction."""
         result = instance.producer.send_offsets_to_transaction(group, offsets, claim)
         instance.transaction.offsets.append(SentOffsets(group, offsets, result))
+        member: Row = {"group": group, "generation": claim.generation, "member": claim.member_id}
+        named, parts = session_columns(instance) | member, [committed_columns(*each) for each in offsets.items()]
+        self.history.calls(instance.client, instance.untold, "ClientSendOffsets", result, named, parts)
         return result
 
     def application_commits(self, instance: Instance) -> PendingResult:
@@ -115,7 +139,15 @@ class Applications:
     def _ended(self, instance: Instance, result: PendingResult, commits: bool) -> PendingResult:
         instance.transaction.commits = commits
         instance.transaction.result = result
+        named = session_columns(instance) | {"committed": commits}
+        self.history.calls(instance.client, instance.untold, "ClientEndTransaction", result, named)
+        self._tell(instance)
         return result
+
+    def _tell(self, instance: Instance) -> None:
+        """An application is told what has become of its batches and calls."""
+        if instance.alive and instance.untold.is_over:
+            self.history.tells(instance.client, instance.untold, session_columns(instance))
 
     # --- producers --------------------------------------------------------------------------------------------
 
@@ -126,10 +158,11 @@ class Applications:
             What was sent; None if nothing need be.
         """
         outgoing = instance.producer.poll()
+        self._tell(instance)
         if outgoing is None:
             return None
         to = node if outgoing.node == NO_NODE else outgoing.node
-        return self._send(instance, to, Asked(outgoing.number, outgoing.request))
+        return self._send(instance, to, Asked(outgoing.number, outgoing.request, instance.ordinal))
 
     def sendable(self, instance: Instance) -> list[TopicPartition]:
         """The partitions for which a batch can be sent now."""
@@ -142,12 +175,15 @@ class Applications:
         producer = instance.producer
         attempt = producer.drain(self.partitions.index(partition))
         version = producer.manager.versions.produce
-        body = Produce(version, instance.transactional_id, partition, attempt)
+        values = attempt.batch.values
+        made_by = origin_of(values[0]) if values else NOBODYS
+        body = Produce(version, instance.transactional_id, partition, attempt, made_by=made_by)
         return self._send(instance, instance.known_leaders[partition], body)
 
     def producer_ticks(self, instance: Instance) -> None:
         """A producer gives up batches that took too long, and drops what cannot be committed any more."""
         instance.producer.tick(self.clock.now)
+        self._tell(instance)
 
     def _send(self, instance: Instance, node: int, body: Body) -> Request:
         return self.wires.send(Client(instance.number), node, body)
@@ -167,6 +203,7 @@ class Applications:
                 producer.receive(attempt, reply)
                 if reply.error in STALE_LEADER:
                     self._refresh_leader(instance, partition)
+        self._tell(instance)
 
     def client_loses(self, instance: Instance, request: Request) -> None:
         """A producer gives up a request, and will send it again."""
@@ -176,9 +213,26 @@ class Applications:
             case Produce(partition=partition, attempt=attempt):
                 instance.producer.lose(attempt)
                 self._refresh_leader(instance, partition)
+        self._tell(instance)
 
     def _refresh_leader(self, instance: Instance, partition: TopicPartition) -> None:
         """A producer learns who leads, unless batches are still under way to the leader it knows."""
         number = self.partitions.index(partition)
         if not any(attempt.partition == number for attempt in instance.producer.on_wire.values()):
             instance.known_leaders[partition] = self.brokers.leader_of(partition)
+
+
+def session_columns(instance: Instance) -> Row:
+    """The transactional id, the producer's identity and the transaction, as a row of the client names them."""
+    producer_id, epoch = instance.producer.manager.identity or NOBODY_YET
+    return {
+        "transactional_id": instance.transactional_id,
+        "producer_id": producer_id,
+        "producer_epoch": epoch,
+        "transaction": instance.ordinal,
+    }
+
+
+def committed_columns(partition: TopicPartition, committed: OffsetAndMetadata) -> Row:
+    """An offset that a group commits."""
+    return {"topic": partition.topic, "partition": partition.partition, "offset": committed.offset}

@@ -46,7 +46,7 @@ from reference.world.node import (
     offset_commit,
 )
 from reference.world.steps import Steps
-from spec.vocabulary import NO_SEQUENCE, ErrorCode, Timestamp
+from spec.vocabulary import ABSENT, NO_SEQUENCE, ErrorCode, Timestamp
 
 Principal = Callable[[int], str]
 """The name under which an instance of a transactional id is authorized."""
@@ -199,7 +199,9 @@ class Handling:
         if guard == NO_GUARD:
             self.appends.append(request, asked, NO_GUARD, None)
         else:
-            question = Verify(asked.transactional_id, producer, asked.partition, verification.adds)
+            question = Verify(
+                asked.transactional_id, producer, asked.partition, verification.adds, asked.made_by.transaction
+            )
             self._verify(request, Parked(request, verification, guard), question)
 
     def _verification(self, request: Request, asked: Produce) -> Verification:
@@ -256,7 +258,9 @@ class Handling:
             self._commit_offsets(request, asked, parked, None)
         else:
             name = TopicPartition(OFFSETS_TOPIC, number)
-            self._verify(request, parked, Verify(asked.transactional_id, asked.producer, name, verification.adds))
+            transaction = request.body.transaction if isinstance(request.body, Asked) else ABSENT
+            question = Verify(asked.transactional_id, asked.producer, name, verification.adds, transaction)
+            self._verify(request, parked, question)
 
     def _commit_offsets(
         self, request: Request, asked: TxnOffsetCommit, parked: Parked, refusal: Refusal | None

@@ -7,21 +7,9 @@ from reference.broker.group_requests import Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import PendingResult
-from reference.client.partition_queue import ProducerBatch
 from reference.client.transactional_producer import TransactionalProducer
+from reference.world.history import INSTANCE, SentBatch, Untold, values_of
 from spec.vocabulary import ErrorCode
-
-
-class SentBatch(NamedTuple):
-    """A batch that belongs to a transaction; its values are found nowhere else."""
-
-    partition: TopicPartition
-    batch: ProducerBatch
-
-    @property
-    def is_acknowledged(self) -> bool:
-        """Whether the application was told that it is in the log."""
-        return self.batch.outcome is True
 
 
 class SentOffsets(NamedTuple):
@@ -80,6 +68,7 @@ class Instance:
         transactions: oldest first.
         initialized: what `init_transactions` comes to, None before.
         records: how many it has made.
+        untold: what it waits to be told.
     """
 
     number: int
@@ -90,6 +79,17 @@ class Instance:
     transactions: list[ClientTransaction] = field(default_factory=list)
     initialized: PendingResult | None = None
     records: int = 0
+    untold: Untold = field(default_factory=Untold)
+
+    @property
+    def client(self) -> str:
+        """Its name in rows."""
+        return f"{INSTANCE}{self.number}"
+
+    @property
+    def ordinal(self) -> int:
+        """Number of the newest transaction, -1 before the first."""
+        return len(self.transactions) - 1
 
     @property
     def transaction(self) -> ClientTransaction:
@@ -97,7 +97,5 @@ class Instance:
         return self.transactions[-1]
 
     def next_values(self, count: int) -> tuple[bytes, ...]:
-        """Values that no other record has: instance, transaction, and a number of its own."""
-        ordinal = self.transaction.ordinal if self.transactions else -1
-        numbers = range(self.records, self.records + count)
-        return tuple(f"{self.number}/{ordinal}/{number}".encode() for number in numbers)
+        """Values that no other record has."""
+        return values_of(self.client, self.ordinal, self.records, count)

@@ -10,7 +10,8 @@ from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import CoordinatorRequest
 from reference.client.producer import Attempt, Reply
 from reference.errors import Refusal
-from spec.vocabulary import ErrorCode
+from reference.world.history import ALL, NOBODYS, Origin
+from spec.vocabulary import ABSENT, ErrorCode
 
 
 class Disconnected(Refusal):
@@ -37,19 +38,22 @@ Sender = Client | Broker
 
 
 class Asked(NamedTuple):
-    """A client's request to a coordinator; `number` is the client's own."""
+    """A client's request to a coordinator; `number` is the client's own, `transaction` the ordinal of its newest."""
 
     number: int
     request: CoordinatorRequest
+    transaction: int = ABSENT
 
 
 class Produce(NamedTuple):
-    """One batch of a client for one partition."""
+    """One batch of a client for one partition; who made its records, only the simulation knows."""
 
     version: int
     transactional_id: str
     partition: TopicPartition
     attempt: Attempt
+    acks: int = ALL
+    made_by: Origin = NOBODYS
 
 
 class WriteMarker(NamedTuple):
@@ -72,6 +76,7 @@ class Verify(NamedTuple):
     producer: ProducerIdentity
     partition: TopicPartition
     adds: bool
+    transaction: int = ABSENT
 
 
 class Verified(NamedTuple):

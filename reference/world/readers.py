@@ -1,25 +1,45 @@
 """What consumers ask of the nodes: records of leaders, and the offsets of their groups."""
 
 from reference.broker.group_api import OffsetsAnswer, handle_offset_commit, handle_offset_fetch
-from reference.broker.group_requests import NOBODY, Claim, Offsets
-from reference.broker.partition import READ_COMMITTED
+from reference.broker.group_requests import NOBODY, Claim, FetchedOffset, Offsets
+from reference.broker.partition import READ_COMMITTED, FetchResult, Partition
 from reference.broker.reading import WITHOUT_LIMIT
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer, Delivered
 from reference.client.coordinator_requests import CoordinatorType
 from reference.errors import OffsetOutOfRange
+from reference.recorder import Row
 from reference.world.brokers import Brokers
-from spec.vocabulary import ErrorCode
+from reference.world.history import History
+from reference.world.reader_rows import fetched_columns
+from reference.world.steps import Steps
+from spec.vocabulary import ErrorCode, Offset
 
 
 class Readers:
     """Consumers and their brokers; a read asks once and is answered at once."""
 
-    __slots__ = ("brokers",)
+    __slots__ = ("_consumers", "_history", "_steps", "brokers")
 
-    def __init__(self, brokers: Brokers) -> None:
-        """Consumers of these brokers."""
+    def __init__(self, brokers: Brokers, steps: Steps, history: History) -> None:
+        """Consumers of these brokers, of which none has asked for anything."""
         self.brokers = brokers
+        self._steps = steps
+        self._history = history
+        self._consumers: list[Consumer] = []
+
+    def name_of(self, consumer: Consumer) -> str:
+        """The consumer's name in rows: they are numbered in the order in which they first ask."""
+        for number, known in enumerate(self._consumers):
+            if known is consumer:
+                return f"reader-{number}"
+        self._consumers.append(consumer)
+        return f"reader-{len(self._consumers) - 1}"
+
+    def is_due(self, consumer: Consumer, partition: TopicPartition) -> bool:
+        """Whether a fetch would bring something: records, or that the position is out of range."""
+        end = readable_end(self.brokers.partitions[partition].leader, consumer.isolation)
+        return consumer.positions.get(partition, 0) != end
 
     def consumer_fetches(
         self, consumer: Consumer, partition: TopicPartition, max_bytes: int = WITHOUT_LIMIT
@@ -30,18 +50,29 @@ class Readers:
             NoPosition: the consumer has no position and may not choose one.
         """
         leader = self.brokers.partitions[partition].leader
-        committed = consumer.isolation == READ_COMMITTED
-        ends = (leader.log_start, leader.last_stable if committed else leader.high_watermark)
+        ends = (leader.log_start, readable_end(leader, consumer.isolation))
         offset = consumer.fetch_offset(partition, *ends)
         try:
             result = leader.fetch(offset, consumer.isolation, max_bytes)
-        except OffsetOutOfRange:
+        except OffsetOutOfRange as refusal:
+            self._note_fetch(consumer, partition, leader, offset, refusal.code)
             consumer.out_of_range(partition, *ends)
             return ()
-        return consumer.receive(partition, result)
+        self._note_fetch(consumer, partition, leader, offset, ErrorCode.NONE, result)
+        received = consumer.receive(partition, result)
+        self._note_received(consumer, partition, offset, result, received)
+        return received
 
     def consumer_commits(self, group: str, offsets: Offsets, claim: Claim = NOBODY) -> dict[TopicPartition, ErrorCode]:
         """A consumer commits offsets of its group, outside of any transaction."""
+        answers = self._answers_to_commit(group, offsets, claim)
+        for partition, error in answers.items():
+            told: Row = {"offset": offsets[partition].offset, "error": int(error)}
+            told |= {"generation": claim.generation, "member": claim.member_id}
+            self._history.note("ClientCommitOffsets", group, of_group(group, partition) | told)
+        return answers
+
+    def _answers_to_commit(self, group: str, offsets: Offsets, claim: Claim) -> dict[TopicPartition, ErrorCode]:
         node = self.brokers.coordinator_of(CoordinatorType.GROUP, group)
         if node is None:
             return dict.fromkeys(offsets, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -50,10 +81,56 @@ class Readers:
 
     def consumer_starts(self, consumer: Consumer, group: str, *, require_stable: bool = True) -> OffsetsAnswer:
         """A consumer goes on where its group was; what an open transaction may still change, it must ask for again."""
+        answer = self._committed(consumer, group, require_stable)
+        for partition in sorted(consumer.assigned):
+            fetched = answer.partitions.get(partition, FetchedOffset(answer.error))
+            told: Row = {"offset": fetched.offset, "isolation": int(require_stable), "error": int(fetched.error)}
+            self._history.note("ClientFetchOffsets", self.name_of(consumer), of_group(group, partition) | told)
+        consumer.start_from(answer)
+        return answer
+
+    def _committed(self, consumer: Consumer, group: str, require_stable: bool) -> OffsetsAnswer:
         node = self.brokers.coordinator_of(CoordinatorType.GROUP, group)
         if node is None:
             return OffsetsAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        coordinator = self.brokers.nodes[node].groups
-        answer = handle_offset_fetch(coordinator, group, sorted(consumer.assigned), require_stable)
-        consumer.start_from(answer)
-        return answer
+        return handle_offset_fetch(self.brokers.nodes[node].groups, group, sorted(consumer.assigned), require_stable)
+
+    # --- rows -------------------------------------------------------------------------------------------------
+
+    def _note_fetch(
+        self,
+        consumer: Consumer,
+        partition: TopicPartition,
+        leader: Partition,
+        offset: Offset,
+        error: ErrorCode,
+        result: FetchResult | None = None,
+    ) -> None:
+        node = self.brokers.partitions[partition].leader_node
+        asked: Row = {"client": self.name_of(consumer), "offset": offset, "isolation": consumer.isolation}
+        self._steps.fetched(node, partition, leader, asked, error, result)
+
+    def _note_received(
+        self,
+        consumer: Consumer,
+        partition: TopicPartition,
+        offset: Offset,
+        result: FetchResult,
+        received: tuple[Delivered, ...],
+    ) -> None:
+        asked: Row = {"topic": partition.topic, "partition": partition.partition, "offset": offset}
+        asked["isolation"] = consumer.isolation
+        offsets = {each.offset for each in received}
+        for batch in result.batches:
+            told = fetched_columns(batch, any(batch.base_offset <= at <= batch.last_offset for at in offsets))
+            self._history.note("ClientFetched", self.name_of(consumer), asked | told)
+
+
+def readable_end(leader: Partition, isolation: int) -> Offset:
+    """The offset up to which an isolation level may read."""
+    return leader.last_stable if isolation == READ_COMMITTED else leader.high_watermark
+
+
+def of_group(group: str, partition: TopicPartition) -> Row:
+    """A group and one of its partitions, as a row names them."""
+    return {"group": group, "topic": partition.topic, "partition": partition.partition}

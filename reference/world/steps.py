@@ -1,9 +1,11 @@
 """The steps of nodes as rows: Produce, markers, coordinator requests, and what coordinators do by themselves."""
 
-from reference.broker.partition import Partition
+from reference.broker.partition import FetchResult, Partition
 from reference.broker.produce import PartitionAnswer
 from reference.broker.transaction_coordinator import TransactionCoordinator
+from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
+from reference.client.coordinator_requests import InitProducerId
 from reference.clock import Clock
 from reference.recorder import (
     NOWHERE,
@@ -27,8 +29,9 @@ from reference.world.coordinator_rows import (
     touched_by,
     verify_columns,
 )
-from reference.world.messages import Broker, Produce, Request, Sender, Verify, WriteMarker
+from reference.world.messages import Asked, Body, Broker, Produce, Request, Sender, Verify, WriteMarker
 from reference.world.node import TransactionRequest
+from reference.world.reader_rows import answered_columns
 from spec.vocabulary import ErrorCode, Origin
 
 
@@ -71,12 +74,13 @@ class Steps:
             "batch": asked.attempt.batch.ordinal,
             "origin": int(Origin.CLIENT),
             "api_version": asked.version,
-            "acks": -1,
+            "acks": asked.acks,
             "batch_count": 1,
             **batch_columns(batch),
             **verification_columns(before.verification, guard),
             "verification_refused": refused,
             **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
+            **asked.made_by._asdict(),
         }
         self._record("Produce", who(request) | columns, before, observe(replica, batch.producer_id))
 
@@ -96,6 +100,23 @@ class Steps:
         }
         self._record("WriteTxnMarkers", who(request) | columns, before, observe(replica, asked.marker.producer_id))
 
+    def fetched(
+        self,
+        node: int,
+        partition: TopicPartition,
+        leader: Partition,
+        asked: Row,
+        error: ErrorCode,
+        result: FetchResult | None,
+    ) -> None:
+        """A reader's fetch was answered by a leader: one row, and one for each aborted transaction that it lists."""
+        where: Row = {"node": node_name(node), "topic": partition.topic, "partition": partition.partition, **asked}
+        seen = observe(leader)
+        self._record("ConsumerFetch", where | answered_columns(error, result), seen, seen)
+        for aborted in (result.aborted if result is not None else None) or ():
+            named: Row = {"producer_id": aborted.producer_id, "first_offset": aborted.first_offset, "error": 0}
+            self._record("ConsumerFetchAborted", where | named)
+
     # --- coordinators -----------------------------------------------------------------------------------------
 
     def asked(
@@ -108,7 +129,7 @@ class Steps:
     ) -> None:
         """A client's request was answered by a coordinator."""
         key, touched = asked.transactional_id, touched_by(asked, self._offsets_partitions)
-        columns = request_columns(asked, touched) | answer_columns(answer)
+        columns = request_columns(asked, touched) | answer_columns(answer) | transaction_of(request.body)
         columns |= known_columns("before_", before.get(key), touched)
         columns |= known_columns("after_", memory_of(coordinator).get(key), touched)
         self._record(API[type(asked).__name__], who(request) | columns)
@@ -118,7 +139,7 @@ class Steps:
     ) -> None:
         """A broker's question was answered by a coordinator."""
         key = asked.transactional_id
-        columns = verify_columns(asked) | {"error": int(error)}
+        columns = verify_columns(asked) | {"error": int(error), "transaction": asked.transaction}
         columns |= known_columns("before_", before.get(key), (asked.partition,))
         columns |= known_columns("after_", memory_of(coordinator).get(key), (asked.partition,))
         api = "AddPartitionsToTxn" if asked.adds else "VerifyPartitions"
@@ -141,3 +162,10 @@ def who(request: Request) -> Row:
 def sender_name(sender: Sender) -> str:
     """Name of a sender in rows."""
     return node_name(sender.node) if isinstance(sender, Broker) else f"instance-{sender.instance}"
+
+
+def transaction_of(body: Body) -> Row:
+    """Which of its client's transactions a request belongs to: InitProducerId to none."""
+    if isinstance(body, Asked) and not isinstance(body.request, InitProducerId):
+        return {"transaction": body.transaction}
+    return {}

@@ -19,6 +19,7 @@ from reference.world.applications import Applications
 from reference.world.brokers import Brokers
 from reference.world.coordinator_rows import memory_of
 from reference.world.handling import Handling
+from reference.world.history import History
 from reference.world.messages import Broker, Client, Request, Response
 from reference.world.readers import Readers
 from reference.world.steps import Steps
@@ -41,11 +42,12 @@ class TransactionWorld(Applications):
         """A world in which node 0 coordinates everything, and nothing else has happened."""
         shape = shape or TransactionShape()
         clock, wires = Clock(), Wires(shape.ordered)
-        super().__init__(profile, shape, clock, wires, Brokers(profile, shape, clock, wires.send))
         self.recorder = Recorder(trace, profile)
+        history = History(self.recorder, clock)
+        super().__init__(profile, shape, clock, wires, Brokers(profile, shape, clock, wires.send), history)
         self._steps = Steps(self.recorder, self.clock, shape.offsets_partitions)
         self.handling = Handling(self.brokers, self._steps, self._principal, self.wires.reply)
-        self.readers = Readers(self.brokers)
+        self.readers = Readers(self.brokers, self._steps, history)
         for partition in range(self.shape.log_partitions):
             self.coordinator_fails_over(partition, 0)
         for partition in range(self.shape.offsets_partitions):

@@ -1,0 +1,173 @@
+"""What applications do and are told, as rows beside those of brokers: the history of every client."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from reference.broker.transaction_metadata import TopicPartition
+from reference.client.coordinator_channel import PendingResult
+from reference.client.partition_queue import ProducerBatch
+from reference.clock import Clock
+from reference.recorder import NOWHERE, Recorder, Row
+from spec.vocabulary import ABSENT, NO_OFFSET, ErrorCode
+
+NO_TRANSACTION: Final = -1
+ALL: Final = -1
+"""Acks of all replicas in sync."""
+
+INSTANCE: Final = "instance-"
+PRODUCER: Final = "producer-"
+"""How the clients of a world are named: instances of transactional ids, and producers without one."""
+
+PRODUCER_MARK: Final = "p"
+VALUE: Final = re.compile(rb"(p?)(\d+)/(-?\d+)/(\d+)")
+"""A record's value: client, transaction, and number of the record."""
+
+
+class SentBatch(NamedTuple):
+    """A batch that an application has handed over; its values are found nowhere else.
+
+    Attributes:
+        transaction: ordinal of the client's transaction, -1 none.
+        first_record: number of its first record among all that the client made.
+        acks: with which it is produced.
+    """
+
+    partition: TopicPartition
+    batch: ProducerBatch
+    transaction: int = NO_TRANSACTION
+    first_record: int = ABSENT
+    acks: int = ALL
+
+    @property
+    def is_acknowledged(self) -> bool:
+        """Whether the application was told that it is in the log."""
+        return self.batch.outcome is True
+
+
+class Call(NamedTuple):
+    """A call that has not returned: the api of its answer, and the columns that the answer repeats."""
+
+    api: str
+    result: PendingResult
+    columns: Row
+
+
+@dataclass(slots=True)
+class Untold:
+    """What a client waits to be told."""
+
+    batches: list[SentBatch] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is something to tell."""
+        decided = any(sent.batch.outcome is not None for sent in self.batches)
+        return decided or any(call.result.is_done for call in self.calls)
+
+    def decided_batches(self) -> list[SentBatch]:
+        """The batches of which it is told now, each once."""
+        decided = [sent for sent in self.batches if sent.batch.outcome is not None]
+        self.batches = [sent for sent in self.batches if sent.batch.outcome is None]
+        return decided
+
+    def returned_calls(self) -> list[Call]:
+        """The calls that return now, each once."""
+        returned = [call for call in self.calls if call.result.is_done]
+        self.calls = [call for call in self.calls if not call.result.is_done]
+        return returned
+
+    def forget(self) -> None:
+        """The client is gone, and is told nothing any more."""
+        self.batches.clear()
+        self.calls.clear()
+
+
+class History:
+    """The rows of clients: their apis begin with `Client`."""
+
+    __slots__ = ("_clock", "_recorder")
+
+    def __init__(self, recorder: Recorder, clock: Clock) -> None:
+        """No client has done anything."""
+        self._recorder = recorder
+        self._clock = clock
+
+    def note(self, api: str, client: str, columns: Row) -> None:
+        """A client calls or is told something."""
+        self._recorder.record(api, self._clock.now, NOWHERE, NOWHERE, client=client, **columns)
+
+    def hands_over(self, client: str, untold: Untold, sent: SentBatch, columns: Row) -> None:
+        """A batch is handed over; `columns` say of which producer it is."""
+        untold.batches.append(sent)
+        self.note("ClientSend", client, columns | sent_columns(client, sent))
+
+    def calls(
+        self, client: str, untold: Untold, api: str, result: PendingResult, columns: Row, parts: Sequence[Row] = ()
+    ) -> None:
+        """A call begins, with a row for each of its parts; one that joins a call under way is that call."""
+        if all(call.result is not result for call in untold.calls):
+            for part in parts or ({},):
+                self.note(api, client, columns | part)
+            untold.calls.append(Call(f"{api}Answered", result, columns))
+
+    def tells(self, client: str, untold: Untold, columns: Row) -> None:
+        """The client is told what has become of its batches and calls; `columns` say whose they are."""
+        for sent in untold.decided_batches():
+            self._tells_of_batch(client, sent, columns)
+        for call in untold.returned_calls():
+            self.note(call.api, client, columns | call.columns | {"error": int(call.result.error or ErrorCode.NONE)})
+
+    def _tells_of_batch(self, client: str, sent: SentBatch, columns: Row) -> None:
+        batch, told = sent.batch, columns | sent_columns(client, sent)
+        if batch.outcome:
+            first = batch.offset
+            last = NO_OFFSET if first == NO_OFFSET else first + batch.record_count - 1
+            answer: Row = {"error": int(ErrorCode.NONE), "first_offset": first, "last_offset": last}
+            self.note("ClientAcknowledged", client, told | answer)
+        else:
+            error = ErrorCode.UNKNOWN_SERVER_ERROR if batch.error is None else batch.error
+            self.note("ClientSendFailed", client, told | {"error": int(error)})
+
+
+def sent_columns(client: str, sent: SentBatch) -> Row:
+    """What every row about a batch that a client has made says of it."""
+    return {
+        "topic": sent.partition.topic,
+        "partition": sent.partition.partition,
+        "batch": sent.batch.ordinal,
+        "transaction": sent.transaction,
+        "transactional": sent.transaction != NO_TRANSACTION,
+        "acks": sent.acks,
+        "writer": client,
+        "first_record": sent.first_record,
+        "record_count": sent.batch.record_count,
+    }
+
+
+def values_of(client: str, transaction: int, first: int, count: int) -> tuple[bytes, ...]:
+    """Values that no other record has: the client's number, that of its transaction, and one of their own."""
+    origin = client.removeprefix(INSTANCE).replace(PRODUCER, PRODUCER_MARK)
+    return tuple(f"{origin}/{transaction}/{number}".encode() for number in range(first, first + count))
+
+
+class Origin(NamedTuple):
+    """Where the records of a batch come from: their client, its transaction, and number of the first of them."""
+
+    writer: str
+    transaction: int
+    first_record: int
+
+
+NOBODYS: Final = Origin("", ABSENT, ABSENT)
+
+
+def origin_of(value: bytes | None) -> Origin:
+    """What a batch's first value says; nothing if no client of a world has made it."""
+    found = VALUE.fullmatch(value or b"")
+    if found is None:
+        return NOBODYS
+    mark, number, transaction, first = found.groups()
+    return Origin(f"{PRODUCER if mark else INSTANCE}{int(number)}", int(transaction), int(first))
