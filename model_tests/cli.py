@@ -183,11 +183,11 @@ def simulate_command(
     json_file: Json = None,
 ) -> None:
     """Make randomized traces of the reference on Spark, or here; the same seed gives the same traces."""
+    arguments = {"traces": traces, "seed": seed, "out": out, "steps": steps, "workload": workload}
     if local or monitor:
-        here = _provided("model_tests.monitor.local")
-        _judge(lambda: here(traces, seed, out, steps, workload, monitored=monitor), json_file)
-    arguments = {"traces": traces, "seed": seed, "out": out, "steps": steps, "master": master, "workload": workload}
-    _judge(lambda: _on_spark("model_tests.traces.simulate")(**arguments), json_file)
+        _judge(lambda: _provided("model_tests.monitor.local")(**arguments, monitored=monitor), json_file)
+    else:
+        _judge(lambda: _on_spark("model_tests.traces.simulate")(**arguments, master=master), json_file)
 
 
 @app.command("replay")

@@ -250,6 +250,7 @@ def test_a_paused_producer_that_aborts(world: TransactionWorld, producer: Instan
 def test_the_last_epoch_rotates_the_producer_id(epoch: int) -> None:
     """When no epoch is left the next transaction has another producer id, and no record is lost on the way."""
     world = new_world()
+    world.recorder.observer = None  # no step tells of the epoch that is moved here by hand
     producer = started(world)
     coordinator = world.brokers.nodes[0].transactions
     entry = coordinator.states.known(ID)
