@@ -27,6 +27,7 @@ extensions = [
     "schema_tables",
     "report_schemas",
     "provenance",
+    "covered",
     "internal_links",
 ]
 exclude_patterns = ["_ext"]

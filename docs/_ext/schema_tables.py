@@ -8,9 +8,16 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from tables import table
 
-from reference.trace import AFTER, BEFORE, COLUMNS, REPLY, REQUEST, STATE, WHERE, Column
+from reference.trace import AFTER, BEFORE, COLUMNS, HISTORY, REPLICATION, REPLY, REQUEST, STATE, WHERE, Column
 
-GROUPS: Final = {"where": WHERE, "request": REQUEST, "reply": REPLY, "state": STATE}
+GROUPS: Final = {
+    "where": WHERE,
+    "request": REQUEST,
+    "reply": REPLY,
+    "state": STATE,
+    "history": HISTORY,
+    "replication": REPLICATION,
+}
 """What the page shows; the state's columns stand twice in a row, before and after the step."""
 
 
@@ -35,7 +42,7 @@ def columns(group: Sequence[Column]) -> nodes.table:
 
 def require_all_columns(app: Sphinx) -> None:
     """The groups on the page are all the columns that there are."""
-    if (*WHERE, *REQUEST, *REPLY, *BEFORE, *AFTER) != COLUMNS:
+    if (*WHERE, *REQUEST, *REPLY, *BEFORE, *AFTER, *HISTORY, *REPLICATION) != COLUMNS:
         raise ValueError("reference.trace has columns that docs/_ext/schema_tables.py does not show")
 
 
