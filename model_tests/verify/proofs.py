@@ -184,7 +184,7 @@ def proofs(asked: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
         (idempotence(), frozenset({wrapping.name, replay.name, arithmetic.name})),
         (partition(), frozenset({replay.name})),
         (ids(), frozenset[str]()),
-        (transactions_proved(), frozenset[str]()),
+        (transactions_proved(), frozenset({wrapping.name, arithmetic.name})),
     )
     due = [(each, taken) for each, taken in systems if any(one.rule in rules_asked for one in each.theorems)]
     return Proofs(tuple(ProvedSystem(each, prove(each), taken) for each, taken in due), facts)

@@ -86,6 +86,12 @@ class Leaders(Acting):
             entry=update(state.entry, view.producer(identity), partition, to=decided.entry),
             phase=update(state.phase, *at, to=IDLE),
             data=update(state.data, *at, to=choose(appended, OPEN, state.data(*at))),
+            appended_last=update(
+                state.appended_last,
+                view.producer(identity),
+                partition,
+                to=choose(appended, txn, state.appended_last(view.producer(identity), partition)),
+            ),
             acknowledged=update(state.acknowledged, *at, to=any_of(appended, reply.duplicate, state.acknowledged(*at))),
             refused_wrongly=update(state.refused_wrongly, txn, to=any_of(refused, state.refused_wrongly(txn))),
         )

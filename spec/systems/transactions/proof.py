@@ -11,6 +11,7 @@ from spec.systems.language import Claim, Sort, State, System
 from spec.systems.transactions import coordinator_lemmas as of_coordinator
 from spec.systems.transactions import identity_lemmas as of_identities
 from spec.systems.transactions import partition_lemmas as of_partitions
+from spec.systems.transactions import sequence_lemmas as of_sequences
 from spec.systems.transactions.claims import Sentence
 from spec.systems.transactions.known import Known
 from spec.systems.transactions.system import ASSUMPTIONS, transactions
@@ -30,7 +31,7 @@ from spec.systems.transactions.world import (
 from spec.versions import NEWEST
 
 UNBOUNDED: Final = Knobs(
-    profile=NEWEST,
+    profile=replace(NEWEST, max_sequence=None),
     compared=frozenset({EXHAUSTED}),
     bounds=Bounds(instances=2, coordinators=2, producer_ids=2),
     limited=False,
@@ -47,6 +48,7 @@ PROVED: Final = (
     "open_data_will_be_decided",
     "marker_leaves_next_guard",
     "client_was_told_the_truth",
+    "no_batch_is_skipped",
     "zombie_does_not_commit",
     "log_knows_the_decision",
     "identities_differ",
@@ -60,8 +62,7 @@ PROVED: Final = (
 )
 """Names of the theorems that the lemmas carry.
 
-The one about sequences is searched within bounds. That a client's late bump ends no other transaction is true of no
-release: it is searched where none is late.
+That a client's late bump ends no other transaction is true of no release: it is searched where none is late.
 """
 
 PROOF_ASSUMPTIONS: Final = (
@@ -70,6 +71,7 @@ PROOF_ASSUMPTIONS: Final = (
     " expects the last epoch of a producer id not when a later producer id is at its last epoch",
     "A9 the newest release, under transaction version 2, and clients of that version",
     "A10 a producer id that is drawn is larger than every one drawn for the transactional id before",
+    "A11 no request outlives 2^31 sequence numbers of its epoch (shown apart: wrapping then changes no decision)",
 )
 """What the proof takes for granted; requests and markers of any transaction may be late here."""
 
@@ -130,6 +132,12 @@ LEMMAS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
     (of_partitions.answered_as_decided, rules.TXN_CLIENT_VERDICT, (TRANSACTION, DECISION)),
     (of_partitions.end_is_an_outcome, rules.TXN_CLIENT_VERDICT, (TRANSACTION,)),
     (of_partitions.ended_by_its_own, _CROSSTALK, (DECISION,)),
+    (of_sequences.unended_is_current, rules.SEQ_ORDER, (TRANSACTION,)),
+    (of_sequences.sequence_is_of_batch, rules.SEQ_ORDER, _MESSAGE),
+    (of_sequences.sequence_is_next, rules.SEQ_ORDER, (INSTANCE, PARTITION, BATCH)),
+    (of_sequences.sequence_is_of_appended, rules.SEQ_ORDER, (PRODUCER, PARTITION)),
+    (of_sequences.log_has_the_sequences, rules.SEQ_ORDER, _MESSAGE),
+    (of_sequences.log_has_no_gap, rules.SEQ_ORDER, _MESSAGE),
     (of_partitions.commits_before_the_next, rules.FENCE_ZOMBIE_CANNOT_COMMIT, (DECISION, INSTANCE)),
 )
 """Each lemma, the rule that it serves most, and what it speaks of."""

@@ -215,7 +215,7 @@ def variables(knobs: Knobs) -> tuple[Variable, ...]:
         Variable("sent_by", (DECISION, COORDINATOR), initial=False),
         Variable("marked", (DECISION, PARTITION), ABSENT),
         # ghosts: whose transaction a decision ended and on whose request, markers with effect, the newest identity,
-        # decisions when an instance got its identity, coordinators seen, and who was refused wrongly, and how;
+        # decisions when an instance got its identity, coordinators seen, who appended last, who was refused wrongly;
         # a guard is taken where another marker makes it stale; the last bump that fenced, and the last that was told
         Variable("opened_by", (DECISION,), ABSENT),
         Variable("ended_by", (DECISION,), ABSENT),
@@ -223,6 +223,7 @@ def variables(knobs: Knobs) -> tuple[Variable, ...]:
         Variable("newest", (), NOBODY),
         Variable("decided_before", (INSTANCE,), ABSENT),
         Variable("latest_coordinator", (PRODUCER, PARTITION), ABSENT),
+        Variable("appended_last", (PRODUCER, PARTITION), ABSENT),
         Variable("guard_taken", message, initial=False),
         Variable("fenced_by", (), ABSENT),
         Variable("bumped_by", (), ABSENT),
