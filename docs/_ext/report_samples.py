@@ -35,11 +35,11 @@ GIVEN: Final[Mapping[object, object]] = {
     Any: ANYTHING,
     Figure: ANYTHING,
 }
-NOT_REPORTED: Final[Mapping[str, object]] = {"Told": object, "Tally": object}
+NOT_REPORTED: Final[Mapping[str, object]] = {"Told": object, "Tally": object, "ClusterSide": object}
 """Types that only a type checker imports, of fields that no report has."""
 
 SPECIAL: Final[Mapping[object, Mapping[str, Any]]] = {
-    Verdict: {"told": None, "tallies": ()},
+    Verdict: {"told": None, "cluster": None, "tallies": ()},
     AuditReport: {"shown": Shown(all_of_them=True)},
 }
 """Fields that are no part of a report, or say what it lists."""

@@ -26,7 +26,8 @@ NAMED: Final = {
     "bugs": (),
     "conform": ("unsupported.apis", "unsupported.families", "disagreed[].expected", "disagreed[].got",
                 "disagreed[].request"),
-    "audit": ("transactions.counts", "history.attempts", "history.acknowledged", "judged"),
+    "audit": ("transactions.counts", "history.attempts", "history.acknowledged", "cluster.passed_over",
+              "groups.passed_over", "judged"),
     "verify": ("", "*", "rules[].evidence", "rules[].evidence.*"),
 }  # fmt: skip
 """Objects whose keys are names: of rules, of parts, of what was counted."""

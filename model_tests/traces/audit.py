@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from model_tests.reports import BadInput
+from model_tests.traces.audit_cluster import audit_cluster, controlled, unexplained
 from model_tests.traces.audit_findings import Verdict
+from model_tests.traces.audit_groups import groups_of, with_offsets
 from model_tests.traces.audit_history import History, read_history, read_received
 from model_tests.traces.audit_history_join import audit_history
 from model_tests.traces.audit_history_judge import HistoryReport
@@ -125,23 +127,29 @@ def _report(
     """The report on the logs of a listing, of which each has its verdict, and on the transactions across them."""
     logs = [Log(log.path, log.topic, log.partition, verdicts[number][0]) for number, log in enumerate(listing.logs)]
     damage = [*listing.damage, *(bad for number in verdicts for bad in verdicts[number][1])]
-    transactions, findings = audit_transactions(logs)
+    controllers = controlled(logs)
+    transactions, findings = audit_transactions(logs, controllers)
     told = HistoryReport()
     if journal is not None:
-        told, findings = audit_history(journal, logs, transactions, findings)
+        losses = {number: own for one in controllers.values() for number, own in one.losses.items()}
+        told, findings = audit_history(journal, logs, transactions, findings, losses)
+    cluster, findings = audit_cluster(logs, findings, controllers)
+    findings = with_offsets(logs, findings)
     audited = [
-        Audited(log.path, log.topic, log.partition, replace(log.verdict, findings=found, told=None))
+        Audited(log.path, log.topic, log.partition, replace(log.verdict, findings=found, told=None, cluster=None))
         for log, found in zip(logs, findings, strict=True)
     ]
     return AuditReport(
         audited=tuple(sorted(audited, key=lambda one: (one.topic, one.partition, one.path))),
-        damage=tuple(sorted(damage, key=lambda one: (one.path, one.position))),
+        damage=tuple(sorted(unexplained(damage, logs, findings), key=lambda one: (one.path, one.position))),
         ignored=tuple(sorted(set(listing.ignored))),
         assumed=assumed,
         seconds=time.monotonic() - began,
         transactions=transactions,
         shown=shown,
         history=told,
+        cluster=cluster,
+        groups=groups_of(logs),
     )
 
 

@@ -1,6 +1,6 @@
 """What an audit finds in one partition: findings by rule, and what was judged."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ from spec.rules import Rule
 
 if TYPE_CHECKING:
     from model_tests.traces.audit_history_log import Tally
+    from model_tests.traces.audit_replica import ClusterSide
     from model_tests.traces.audit_transactions_summary import Told
 
 
@@ -48,6 +49,19 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Loss:
+    """An offset from which on an unclean election may have taken away what was committed, and used offsets again."""
+
+    offset: int
+    election: str
+
+
+def lost_between(losses: Sequence[Loss], after: int, before: int) -> Loss | None:
+    """The last loss after the one offset, and not after the other."""
+    return next((loss for loss in reversed(losses) if after < loss.offset <= before), None)
+
+
+@dataclass(frozen=True, slots=True)
 class OpenTransaction:
     """A transaction without a marker."""
 
@@ -77,6 +91,7 @@ class Verdict:
         unjudged: batches whose predecessors lie in unreadable bytes, so that nothing can be said of their sequence.
         cleaned: whether the log cleaner has been here.
         told: what the log tells of transactions, to be joined with what others tell.
+        cluster: what the log tells of the cluster, as a replica or as the controller's log.
         tallies: what became of the records that clients were told are in it.
     """
 
@@ -91,4 +106,5 @@ class Verdict:
     unjudged: int = 0
     cleaned: bool = False
     told: "Told | None" = None
+    cluster: "ClusterSide | None" = None
     tallies: "tuple[Tally, ...]" = ()

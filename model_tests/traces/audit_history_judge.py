@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from model_tests.traces.audit_findings import Finding, Severity
+from model_tests.traces.audit_findings import Finding, Loss, Severity, lost_between
 from model_tests.traces.audit_history import Attempt, History, Told
 from model_tests.traces.audit_history_log import Fate, Tally
 from spec import rules
@@ -15,13 +15,14 @@ from spec.vocabulary import ABSENT
 
 @dataclass(frozen=True, slots=True)
 class TalliedLog:
-    """The tallies of one log among those given, by its number and name."""
+    """The tallies of one log among those given, by its number and name, and what unclean elections took from it."""
 
     log: int
     name: str
     topic: str
     partition: int
     tallies: tuple[Tally, ...]
+    losses: tuple[Loss, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,10 @@ def _finding(
     )
     message = f"{attempt.name} (line {attempt.line} of the journal): {what} {listed}"
     first = order[0]
+    taken = [_taken(place) for place in order]
+    if None not in taken and severity is Severity.VIOLATION:
+        severity = Severity.KNOWN
+        message += f"; {taken[0].election if taken[0] else ''} took away what was committed"
     return first.log.log, Finding(
         rule,
         severity,
@@ -172,6 +177,11 @@ def _finding(
     )
 
 
+def _taken(place: Where) -> Loss | None:
+    """The unclean election that may have taken the records away, or given their offsets to others."""
+    return lost_between(place.log.losses, ABSENT, place.tally.offset)
+
+
 def _acknowledged_twice(history: History, logs: Sequence[TalliedLog]) -> Iterator[tuple[int, Finding]]:
     """An offset that was acknowledged for two records: one of them cannot be there."""
     for log in logs:
@@ -179,12 +189,27 @@ def _acknowledged_twice(history: History, logs: Sequence[TalliedLog]) -> Iterato
         if acks is None:
             continue
         again = (acks.offsets[1:] == acks.offsets[:-1]).nonzero()[0].tolist()
+        pairs = [tuple(history.attempts[int(acks.attempts[row + side])] for side in (0, 1)) for row in again]
         if not again:
             continue
-        one, other = (history.attempts[int(acks.attempts[again[0] + side])] for side in (0, 1))
-        message = f"offset {int(acks.offsets[again[0]])} was acknowledged twice, to {one.name} and to {other.name}" + (
-            f"; and so {len(again) - 1} more offsets" if len(again) > 1 else ""
-        )
-        offset = int(acks.offsets[again[0]])
-        finding = Finding(rules.SEQ_EXACTLY_ONCE, Severity.VIOLATION, offset, ABSENT, ABSENT, message, step="Produce")
-        yield log.log, finding
+        severities = [_of_both(pair) for pair in pairs]
+        first = next((place for place, severity in enumerate(severities) if severity is Severity.VIOLATION), 0)
+        yield log.log, _twice(log, int(acks.offsets[again[first]]), pairs[first], severities[first], len(again) - 1)
+
+
+def _of_both(pair: Iterable[Attempt]) -> Severity:
+    """As sure as the less sure of two."""
+    sure = all(_severity(one) is Severity.VIOLATION for one in pair)
+    return Severity.VIOLATION if sure else Severity.SUSPICIOUS
+
+
+def _twice(log: TalliedLog, offset: int, pair: tuple[Attempt, ...], severity: Severity, more: int) -> Finding:
+    message = f"offset {offset} was acknowledged twice, to {pair[0].name} and to {pair[1].name}"
+    message += f"; and so {more} more offsets" if more else ""
+    loss = lost_between(log.losses, ABSENT, offset)
+    if loss is not None:
+        severity = Severity.KNOWN
+        message += f"; {loss.election} took away the first one"
+    elif severity is Severity.SUSPICIOUS:
+        message += "; a producer that does not wait for all replicas may lose the first one"
+    return Finding(rules.SEQ_EXACTLY_ONCE, severity, offset, ABSENT, ABSENT, message, step="Produce")

@@ -1,5 +1,6 @@
 """The audit of one log: its segments read one at a time, its derived files, and the verdict on both. No Spark."""
 
+from model_tests.traces.audit_cluster_log import with_cluster
 from model_tests.traces.audit_findings import Verdict
 from model_tests.traces.audit_history_log import NOBODY, ClientSide, with_client
 from model_tests.traces.audit_holes import Surroundings
@@ -30,8 +31,9 @@ def audit_log(
     verdict = audit_batches(batches, around, profile, derived=derived)
     damage += [] if verdict.cleaned else _emptied(log)
     damage += [*derived.damage, *judge_indexes(batches, log.segments, derived, damage, around.log_start)]
-    verdict = with_client(batches, with_transactions(log, batches, around, verdict, damage), client)
-    return verdict, damage
+    verdict = with_transactions(log, batches, around, verdict, damage)
+    verdict = with_cluster(log, batches, verdict, damage, profile)
+    return with_client(batches, verdict, client), damage
 
 
 def read_log(log: LogFolder, *, crc: bool = True) -> tuple[Batches, list[Damage]]:

@@ -12,7 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.traces.audit_cluster import ClusterReport
 from model_tests.traces.audit_findings import Finding, Severity, Verdict
+from model_tests.traces.audit_groups import GroupsReport
 from model_tests.traces.audit_history_judge import HistoryReport
 from model_tests.traces.audit_transactions import TransactionsReport
 from model_tests.traces.audit_transactions_report import Shown, print_transactions, transactions_json
@@ -44,6 +46,8 @@ class AuditReport:
     Attributes:
         transactions: what became of each, and `shown`, which of them are listed.
         history: what a client's journal showed, where one was given.
+        cluster: what replicas and the controller's log show.
+        groups: the offsets of consumer groups.
         ignored: files and folders that are no part of a log, left alone.
         assumed: what the logs do not say and the verdicts take for granted.
     """
@@ -56,6 +60,8 @@ class AuditReport:
     transactions: TransactionsReport = field(default_factory=TransactionsReport)
     shown: Shown = field(default_factory=Shown)
     history: HistoryReport = field(default_factory=HistoryReport)
+    cluster: ClusterReport = field(default_factory=ClusterReport)
+    groups: GroupsReport = field(default_factory=GroupsReport)
 
     @property
     def findings(self) -> tuple[tuple[Audited, Finding], ...]:
@@ -85,6 +91,7 @@ class AuditReport:
         for one in self.audited:
             total.update(one.verdict.judged)
         total.update(self.transactions.counted)
+        total.update(self.cluster.counted)
         if self.history.attempts:
             total[rules.TXN_CLIENT_VERDICT.id] += self.history.judged
         return total
@@ -96,6 +103,8 @@ class AuditReport:
             "findings": [_finding(one, finding) for one, finding in self.findings],
             "transactions": transactions_json(self.transactions, self.shown),
             "history": self.history.to_json(),
+            "cluster": self.cluster.to_json(),
+            "groups": self.groups.to_json(),
             "damage": [{"path": bad.path, "position": bad.position, "message": bad.message} for bad in self.damage],
             "judged": dict(self.judged()),
             "ignored": list(self.ignored),
@@ -111,6 +120,9 @@ class AuditReport:
             print_transactions(self.transactions, self.shown, console)
         if self.history.attempts:
             console.print(Text(self.history.in_one_line()), soft_wrap=True)
+        for part in (self.cluster, self.groups):
+            if part:
+                console.print(Text(part.in_one_line()), soft_wrap=True)
         if self.findings:
             console.print(self._findings())
         if self.damage:

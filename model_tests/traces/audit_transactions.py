@@ -3,8 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Final
 
+from model_tests.traces.audit_cluster import Controlled
+from model_tests.traces.audit_coordinator_epochs import judge_coordinator_epochs
 from model_tests.traces.audit_findings import Finding, Severity, Verdict
 from model_tests.traces.audit_transactions_clusters import all_coordinators, cluster_of, furthest, places_of
 from model_tests.traces.audit_transactions_join import Joined, Place, Producer, joined
@@ -81,29 +84,42 @@ class TransactionsReport:
         return bool(self.judged or self.unknown_open or self.unknown_ended)
 
 
-def audit_transactions(logs: Sequence[Log]) -> tuple[TransactionsReport, list[tuple[Finding, ...]]]:
-    """Join what the logs tell of transactions; with all findings of each log, in the order of the logs."""
+def audit_transactions(
+    logs: Sequence[Log], controllers: Mapping[str, Controlled] = MappingProxyType({})
+) -> tuple[TransactionsReport, list[tuple[Finding, ...]]]:
+    """Join what the logs tell of transactions; with all findings of each log, in the order of the logs.
+
+    Args:
+        logs: every log.
+        controllers: by cluster what the controller's log says, where there is one.
+    """
     clusters: dict[str, list[int]] = {}
     for number, log in enumerate(logs):
         if log.verdict.told is not None:
             clusters.setdefault(cluster_of(log.path), []).append(number)
     reports, found = [], []
-    for numbers in clusters.values():
-        report, located = _cluster(logs, numbers)
+    for cluster, numbers in clusters.items():
+        report, located = _cluster(logs, numbers, controllers.get(cluster))
         reports.append(report)
         found += located
     return _together(reports), _merged(logs, found)
 
 
-def _cluster(logs: Sequence[Log], numbers: Iterable[int]) -> tuple[TransactionsReport, list[Located]]:
+def _cluster(
+    logs: Sequence[Log], numbers: Iterable[int], controller: Controlled | None
+) -> tuple[TransactionsReport, list[Located]]:
     told = [(number, logs[number], logs[number].verdict.told) for number in numbers]
     histories = furthest((number, one.coordinated, one.here) for number, _, one in told if one and one.coordinated)
     known = [history for _, history in histories]
     places = places_of(
-        (number, log.topic, log.partition, one.here) for number, log, one in told if one and log.topic != TOPIC
+        ((number, log.topic, log.partition, one.here) for number, log, one in told if one and log.topic != TOPIC),
+        controller.losses if controller is not None else {},
     )
     transactions = [transaction for history in known for transaction in history.transactions]
-    return _judge(joined(places, transactions), known, {(place.topic, place.partition) for place in places})
+    report, found = _judge(joined(places, transactions), known, {(place.topic, place.partition) for place in places})
+    if controller is not None:
+        found += judge_coordinator_epochs(places, known, controller)
+    return report, placed_once(found)
 
 
 def _judge(
@@ -138,7 +154,7 @@ def _judge(
         {rule.id: len(judged) for rule in JUDGED}
         | {rules.OFFSETS_ATOMIC.id: sum(_has_offsets(one.one) for one in judged)},
     )
-    return report, placed_once(found)
+    return report, found
 
 
 def _known(producer: Producer, identity: Identity, given: set[tuple[str, int]]) -> tuple[list[Judged], list[Located]]:

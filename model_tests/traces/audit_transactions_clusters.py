@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
+from model_tests.traces.audit_findings import Loss
 from model_tests.traces.audit_transactions_join import Place
 from model_tests.traces.audit_transactions_summary import PartitionTransactions
 from model_tests.traces.coordinator_log_history import CoordinatorHistory
@@ -24,8 +26,16 @@ def cluster_of(path: str) -> str:
     return next((line for line in lines if line.startswith(_CLUSTER)), str(directory))
 
 
-def places_of(logs: Iterable[tuple[int, str, int, PartitionTransactions]]) -> list[Place]:
-    """Each log once: of the replicas of a partition the one that is furthest, and those that have something else."""
+def places_of(
+    logs: Iterable[tuple[int, str, int, PartitionTransactions]],
+    losses: Mapping[int, tuple[Loss, ...]] = MappingProxyType({}),
+) -> list[Place]:
+    """Each log once: of the replicas of a partition the one that is furthest, and those that have something else.
+
+    Args:
+        logs: number, topic, partition and summary of each.
+        losses: by number what unclean elections may have taken from it, where the controller's log tells.
+    """
     by_name: dict[tuple[str, int], list[tuple[int, PartitionTransactions]]] = {}
     for number, topic, partition, summary in logs:
         by_name.setdefault((topic, partition), []).append((number, summary))
@@ -38,7 +48,8 @@ def places_of(logs: Iterable[tuple[int, str, int, PartitionTransactions]]) -> li
                 kept.append((number, summary))
         furthest = _reach(kept[0][1])
         places += [
-            Place(number, topic, partition, summary, behind=_reach(summary) < furthest) for number, summary in kept
+            Place(number, topic, partition, summary, _reach(summary) < furthest, losses.get(number))
+            for number, summary in kept
         ]
     return places
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from model_tests.traces.audit_findings import Loss
 from model_tests.traces.audit_transactions_match import match
 from model_tests.traces.audit_transactions_summary import Marker, PartitionTransactions, Run
 from model_tests.traces.coordinator_log_history import CoordinatorTransaction
@@ -16,6 +17,7 @@ class Place:
     Attributes:
         log: its number in the report.
         behind: another replica of the partition is further.
+        losses: what unclean elections may have taken away; None where no controller's log says.
     """
 
     log: int
@@ -23,6 +25,7 @@ class Place:
     partition: int
     summary: PartitionTransactions
     behind: bool = False
+    losses: tuple[Loss, ...] | None = None
 
     @property
     def name(self) -> str:

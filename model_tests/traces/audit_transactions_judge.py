@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Final
 
-from model_tests.traces.audit_findings import Finding, Severity
+from model_tests.traces.audit_findings import Finding, Severity, lost_between
 from model_tests.traces.audit_transactions_join import Ended, Gap, Joined, Place
 from model_tests.traces.audit_transactions_match import is_of
 from model_tests.traces.audit_transactions_summary import Run
@@ -29,6 +29,7 @@ class Status(StrEnum):
     ABORTED = "aborted"
     OPEN = "open"  # Ongoing by its coordinator's log
     COMPLETING = "completing"  # decided, some markers may be on their way
+    LOST = "lost"  # an unclean election took its data or a marker away
     HANGING = "hanging"  # data without a marker, though the coordinator has ended the transaction or never knew it
     TORN = "torn"  # partitions have different outcomes
     BROKEN = "broken"  # breaks a rule in another way
@@ -76,7 +77,8 @@ def _status(one: Joined, found: list[Located]) -> Status:
     if known.completed and one.open and found:
         return Status.HANGING
     if found:
-        return Status.BROKEN
+        lost = all(finding.severity is Severity.KNOWN for _, finding in found)
+        return Status.LOST if lost else Status.BROKEN
     if not known.decided:
         return Status.OPEN if known.state == TransactionState.ONGOING.value else Status.UNDECIDED
     if not known.completed:
@@ -228,11 +230,17 @@ def _missing_marker(one: Joined, gap: Gap) -> Located:
             f"though the partition is registered and {decided}{elsewhere}"
         )
         offset, remedy = gap.before if not gap.last else max(gap.before - 1, gap.after), ""
+    begun = gap.runs[0].first_offset if gap.runs else gap.after
+    loss = lost_between(gap.place.losses or (), begun, gap.before)
+    severity = Severity.VIOLATION
+    if loss is not None:
+        severity = Severity.KNOWN
+        message += f"; {loss.election} took away what was committed from offset {loss.offset} on"
     split = gap.place.topic == OFFSETS_TOPIC and outcome == "COMMIT" and has_marker
     rule = rules.OFFSETS_ATOMIC if split else rules.TXN_MARKER_ONCE
     if split:
         message += "; the outputs are visible, the input offsets are not"
-    return located(gap.place, rule, offset, known, message, "WriteTxnMarkers", remedy)
+    return located(gap.place, rule, offset, known, message, "WriteTxnMarkers", remedy, severity=severity)
 
 
 def _complete(known: CoordinatorTransaction) -> str:
@@ -254,7 +262,8 @@ def _excuse(gap: Gap) -> str:
         return "the log cleaner was there"
     if any(gap.after < place <= gap.before for place in summary.gone):
         return ""
-    if any(gap.after < place <= gap.before for place in summary.leader_changes):
+    unknown = gap.place.losses is None
+    if unknown and any(gap.after < place <= gap.before for place in summary.leader_changes):
         return (
             "the leader changed there, and an unclean election loses data and marker, says the controller's log alone"
         )

@@ -19,6 +19,7 @@ _STYLES: Final = {
     Status.HANGING: "bold red",
     Status.TORN: "bold red",
     Status.BROKEN: "bold red",
+    Status.LOST: "cyan",
     Status.OPEN: "yellow",
     Status.COMPLETING: "yellow",
 }

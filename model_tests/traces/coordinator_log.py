@@ -7,9 +7,10 @@ from typing import Final
 
 import numpy as np
 
-from model_tests.traces.coordinator_log_values import Malformed, StateValue, Unknown, read_key, read_value
+from model_tests.traces.coordinator_log_values import StateValue, read_key, read_value
 from model_tests.traces.kafka_log_batches import HEADER_SIZE, Batches
 from model_tests.traces.kafka_log_control import Unreadable, varint
+from model_tests.traces.kafka_log_fields import Malformed, Unknown
 from model_tests.traces.kafka_log_folders import LogFolder
 from model_tests.traces.kafka_log_segment import Damage
 
@@ -65,9 +66,11 @@ def read_states(log: LogFolder, batches: Batches) -> tuple[list[StateRecord], li
         except Unknown as why:
             skipped.append((raw.offset, str(why)))
         except Malformed as why:
-            damage.append(_damage(log, batches, raw.row, f"the record at offset {raw.offset}: {why}"))
+            damage.append(damage_at(log, batches, raw.row, f"the record at offset {raw.offset}: {why}"))
     malformed = [one for one in states if one.unread.startswith(MALFORMED)]
-    damage += [_damage(log, batches, one.row, f"the record at offset {one.offset}: {one.unread}") for one in malformed]
+    damage += [
+        damage_at(log, batches, one.row, f"the record at offset {one.offset}: {one.unread}") for one in malformed
+    ]
     return states, skipped, damage
 
 
@@ -92,7 +95,7 @@ def raw_records(
                 yield from list(_records(batch, row, batches))
             except (Unreadable, IndexError):
                 what = f"the records of the batch at offset {batches.base_offset[row]} cannot be read"
-                damage.append(_damage(log, batches, row, what))
+                damage.append(damage_at(log, batches, row, what))
 
 
 def _records(batch: bytes, row: int, batches: Batches) -> Iterator[RawRecord]:
@@ -133,7 +136,8 @@ def _state(raw: RawRecord, coordinator_epoch: int) -> StateRecord:
     return StateRecord(raw.row, raw.offset, raw.timestamp, coordinator_epoch, transactional_id, value, unread)
 
 
-def _damage(log: LogFolder, batches: Batches, row: int, message: str) -> Damage:
+def damage_at(log: LogFolder, batches: Batches, row: int, message: str) -> Damage:
+    """Damage of the batch in this place."""
     base = int(batches.segment[row])
     path = next(segment.path for segment in log.segments if segment.base == base)
     return Damage(path, int(batches.position[row]), message)

@@ -48,6 +48,7 @@ class Batches:
         segment: base offset of the segment that has the batch, as its file's name says.
         position: where the batch begins in the segment's file.
         size: its bytes, the header included.
+        crc: CRC-32C of everything after it, as the header says; offset and leader epoch are not covered.
         control_type: of the first control record; -1 where there is none.
         coordinator_epoch: of a transaction marker; -1 in any other batch.
         follows_damage: unreadable bytes lie directly before the batch.
@@ -61,6 +62,7 @@ class Batches:
     record_count: Integers
     attributes: Integers
     leader_epoch: Integers
+    crc: Integers
     max_timestamp: Integers
     producer_id: Integers
     producer_epoch: Integers
@@ -140,6 +142,7 @@ def from_headers(
         record_count=column("record_count"),
         attributes=column("attributes"),
         leader_epoch=column("leader_epoch"),
+        crc=column("crc"),
         max_timestamp=column("max_timestamp"),
         producer_id=column("producer_id"),
         producer_epoch=column("producer_epoch"),

@@ -1,0 +1,192 @@
+"""What the logs of several brokers say of each other, with the controller's log where one of them has it."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from model_tests.traces.audit_findings import Finding, Loss, Severity
+from model_tests.traces.audit_replicas import Compared, Copy, compare, judge_epochs, merged
+from model_tests.traces.audit_transactions_clusters import cluster_of
+from model_tests.traces.controller_log import TOPIC
+from model_tests.traces.controller_log_history import ControllerHistory, PartitionHistory
+from model_tests.traces.kafka_log_derived import EPOCHS
+from model_tests.traces.kafka_log_segment import Damage
+from spec import rules
+from spec.vocabulary import ABSENT
+
+if TYPE_CHECKING:
+    from model_tests.traces.audit_transactions import Log
+
+Name = tuple[str, int]
+
+_META: Final = "meta.properties"
+_NODE: Final = ("node.id=", "broker.id=")
+
+
+@dataclass(frozen=True, slots=True)
+class Controlled:
+    """What the controller's log says of the partitions of one cluster.
+
+    Attributes:
+        log: number of the log that is furthest of its copies.
+        losses: by the number of a log what unclean elections may have taken from it.
+    """
+
+    log: int
+    history: ControllerHistory
+    partitions: Mapping[Name, PartitionHistory]
+    losses: Mapping[int, tuple[Loss, ...]]
+
+    def coordinator_epochs(self, topic: str) -> Mapping[int, PartitionHistory]:
+        """The partitions of an internal topic, whose leader epochs are the epochs of its coordinators."""
+        return {number: one for (name, number), one in self.partitions.items() if name == topic}
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterReport:
+    """What replicas and the controller's log show.
+
+    Attributes:
+        replicated: partitions of which more than one replica was given.
+        compared: batches that were held against another replica.
+        elections: changes of leaders in the controller's log, with those that leave a partition without one.
+        shrinks: how often an in-sync set lost a member; `expansions`, how often one gained a member.
+        unclean: elections that may have lost what was committed.
+        passed_over: records of the controller's log that say nothing of leaders, by name.
+        counted: for each rule's id, what it was held against.
+    """
+
+    replicated: int = 0
+    compared: int = 0
+    elections: int = 0
+    shrinks: int = 0
+    expansions: int = 0
+    unclean: int = 0
+    passed_over: Mapping[str, int] = field(default_factory=dict)
+    counted: Mapping[str, int] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.replicated or self.elections or self.passed_over)
+
+    def to_json(self) -> dict[str, object]:
+        """The same as plain values."""
+        names = ("replicated", "compared", "elections", "shrinks", "expansions", "unclean")
+        return {name: getattr(self, name) for name in names} | {"passed_over": dict(self.passed_over)}
+
+    def in_one_line(self) -> str:
+        """For people."""
+        replicas = f"Replicas of {self.replicated} partitions, {self.compared} batches compared"
+        if not self.passed_over and not self.elections:
+            return f"{replicas}; no controller's log."
+        return (
+            f"{replicas}; by the controller's log {self.elections} changes of leader ({self.unclean} unclean), in-sync "
+            f"sets {self.shrinks} times smaller and {self.expansions} times larger."
+        )
+
+
+def controlled(logs: Sequence["Log"]) -> dict[str, Controlled]:
+    """By cluster what its controller's log says; of several copies the furthest is read."""
+    best: dict[str, tuple[int, ControllerHistory]] = {}
+    for number, log in enumerate(logs):
+        history = log.verdict.cluster.controller if log.verdict.cluster is not None else None
+        if history is not None:
+            cluster = cluster_of(log.path)
+            if cluster not in best or history.reach > best[cluster][1].reach:
+                best[cluster] = (number, history)
+    found = {}
+    for cluster, (number, history) in best.items():
+        partitions = {(one.topic, one.partition): one for one in history.partitions}
+        own = {other: log for other, log in enumerate(logs) if cluster_of(log.path) == cluster}
+        losses = {other: _losses(log, partitions.get((log.topic, log.partition))) for other, log in own.items()}
+        found[cluster] = Controlled(number, history, partitions, losses)
+    return found
+
+
+def _losses(log: "Log", history: PartitionHistory | None) -> tuple[Loss, ...]:
+    """Where the leader of an unclean election, or whoever came after it, went on in a log."""
+    replica = log.verdict.cluster.replica if log.verdict.cluster is not None else None
+    if history is None or replica is None:
+        return ()
+    found = []
+    for one in history.unclean:
+        later = (offset for epoch, offset, _ in replica.epochs if epoch >= one.epoch)
+        election = f"the unclean election of broker {one.leader} for leader epoch {one.epoch}"
+        found.append(Loss(next(later, replica.log_end), f"{election} (offset {one.offset} of the controller's log)"))
+    return tuple(found)
+
+
+def audit_cluster(
+    logs: Sequence["Log"], findings: Sequence[tuple[Finding, ...]], known: Mapping[str, Controlled]
+) -> tuple[ClusterReport, list[tuple[Finding, ...]]]:
+    """Replicas and leader epochs; with all findings of each log, in the order of the logs."""
+    found: dict[int, list[Finding]] = {number: [] for number in range(len(logs))}
+    compared: list[Compared] = []
+    for (cluster, name), copies in sorted(_copies(logs).items()):
+        controller = known.get(cluster)
+        history = controller.partitions.get(name) if controller is not None else None
+        if len(copies) > 1:
+            compared.append(compare(copies, history.leader if history is not None else ABSENT))
+            for number, finding in compared[-1].found:
+                found[number].append(finding)
+        for copy in copies:
+            found[copy.log] += judge_epochs(copy, history)
+    for controller in known.values():
+        found[controller.log] += controller.history.findings
+    return _report(compared, known), [tuple(merged(own, found[number])) for number, own in enumerate(findings)]
+
+
+def unexplained(
+    damage: Iterable[Damage], logs: Sequence["Log"], findings: Sequence[tuple[Finding, ...]]
+) -> list[Damage]:
+    """The damage without the leader-epoch checkpoints of logs whose batches are found to be another history."""
+    named = {
+        str(Path(log.path) / EPOCHS)
+        for log, own in zip(logs, findings, strict=True)
+        if any(one.rule is rules.REPL_PREFIX_AGREEMENT and one.severity is Severity.VIOLATION for one in own)
+    }
+    return [bad for bad in damage if bad.path not in named]
+
+
+def _copies(logs: Sequence["Log"]) -> dict[tuple[str, Name], list[Copy]]:
+    """The replicas of each partition; the controller's log is committed otherwise, and no broker's replica."""
+    found: dict[tuple[str, Name], list[Copy]] = {}
+    for number, log in enumerate(logs):
+        replica = log.verdict.cluster.replica if log.verdict.cluster is not None else None
+        if replica is None or log.topic == TOPIC or log.partition == ABSENT:
+            continue
+        copy = Copy(number, log.path, _node_of(log.path), log.verdict.batches, replica)
+        found.setdefault((cluster_of(log.path), (log.topic, log.partition)), []).append(copy)
+    return found
+
+
+def _node_of(path: str) -> int:
+    """The id of the broker that a folder is of, by the file beside it."""
+    try:
+        lines = (Path(path).resolve().parent / _META).read_text().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return ABSENT
+    said = (line.partition("=")[2].strip() for line in lines if line.startswith(_NODE))
+    return next((int(one) for one in said if one.isdigit()), ABSENT)
+
+
+def _report(compared: Sequence[Compared], known: Mapping[str, Controlled]) -> ClusterReport:
+    partitions = [one for controller in known.values() for one in controller.history.partitions]
+    passed: Counter[str] = Counter()
+    for controller in known.values():
+        passed.update(controller.history.passed_over)
+    batches = sum(one.batches for one in compared)
+    return ClusterReport(
+        replicated=len(compared),
+        compared=batches,
+        elections=sum(one.elections for one in partitions),
+        shrinks=sum(one.shrinks for one in partitions),
+        expansions=sum(one.expansions for one in partitions),
+        unclean=sum(len(one.unclean) for one in partitions),
+        passed_over=passed,
+        counted={
+            rules.REPL_PREFIX_AGREEMENT.id: batches,
+            rules.REPL_COMMITTED_SURVIVES.id: sum(one.history.judged for one in known.values()),
+        },
+    )

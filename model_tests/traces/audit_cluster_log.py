@@ -1,0 +1,48 @@
+"""What one log adds to the audit of a cluster: a summary, the controller's history, the offsets of groups."""
+
+from dataclasses import replace
+
+from model_tests.traces.audit_findings import Finding, Verdict
+from model_tests.traces.audit_replica import ClusterSide, summarized, with_replica
+from model_tests.traces.controller_log import TOPIC, read_controller
+from model_tests.traces.controller_log_history import ControllerHistory, controller_history
+from model_tests.traces.group_log import TOPIC as OFFSETS_TOPIC
+from model_tests.traces.group_log import GroupOffsets, group_offsets, judge_offsets, read_offsets
+from model_tests.traces.kafka_log_batches import Batches
+from model_tests.traces.kafka_log_folders import LogFolder
+from model_tests.traces.kafka_log_segment import Damage
+from spec.versions import NEWEST, Profile
+
+
+def with_cluster(
+    log: LogFolder, batches: Batches, verdict: Verdict, damage: list[Damage], profile: Profile = NEWEST
+) -> Verdict:
+    """The verdict with what the log tells of the cluster; damage in the records is added to `damage`."""
+    here = verdict.told.here if verdict.told is not None else None
+    if here is None:
+        return verdict
+    cleaned_to = max(here.cleaned_to, log.cleaned_to)
+    replica = summarized(log, batches, verdict.offsets.log_start, verdict.offsets.log_end, cleaned_to)
+    history = _controller(log, batches, damage, profile) if log.topic == TOPIC and len(batches) else None
+    groups = None
+    if log.topic == OFFSETS_TOPIC and len(batches):
+        groups, findings = _groups(log, batches, damage, profile)
+        verdict = replace(verdict, findings=(*verdict.findings, *findings))
+    side = ClusterSide(replica, history, groups)
+    return with_replica(verdict, side, tail_lost=here.tail_lost and bool(damage), whole=log.segments[-1].active)
+
+
+def _groups(
+    log: LogFolder, batches: Batches, damage: list[Damage], profile: Profile
+) -> tuple[GroupOffsets, list[Finding]]:
+    read = read_offsets(log, batches)
+    damage += read.damage
+    return group_offsets(log.partition, read, batches, profile), judge_offsets(read, batches)
+
+
+def _controller(log: LogFolder, batches: Batches, damage: list[Damage], profile: Profile) -> ControllerHistory:
+    read = read_controller(log, batches)
+    damage += read.damage
+    end, epoch = int(batches.last_offset[-1]) + 1, int(batches.leader_epoch[-1])
+    history, _ = controller_history(read, end, epoch, int(batches.max_timestamp[-1]), profile)
+    return history
