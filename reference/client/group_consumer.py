@@ -69,7 +69,8 @@ class GroupConsumer:
         consumer: positions, and what was delivered.
         in_flight: its request about offsets that has no answer.
         unknown: partitions of which it does not know yet where the group is.
-        assignments: how often it was assigned partitions, or none.
+        metadata: who it says it is where it commits in a transaction: the member that the last assignment was made for,
+            also while that generation is over and the member does not know who it will be (groupMetadata, KIP-447).
     """
 
     __slots__ = (
@@ -80,10 +81,10 @@ class GroupConsumer:
         "_numbers",
         "_retry_ms",
         "_sent_as",
-        "assignments",
         "consumer",
         "in_flight",
         "member",
+        "metadata",
         "settings",
         "unknown",
     )
@@ -103,7 +104,7 @@ class GroupConsumer:
         self.consumer = Consumer((), settings.isolation, settings.reset)
         self.in_flight: GroupOutgoing | None = None
         self.unknown: set[TopicPartition] = set()
-        self.assignments = 0
+        self.metadata = self.member.claim
         self._sent_as = self.member.claim
         self._commits: deque[Commit] = deque()
         self._committing: Commit | None = None
@@ -192,7 +193,7 @@ class GroupConsumer:
     def _take_over(self) -> None:
         self.consumer.assign(self.member.assigned)
         self.unknown = set(self.member.assigned)
-        self.assignments += 1
+        self.metadata = self.member.claim
 
     # --- offsets ----------------------------------------------------------------------------------------------
 

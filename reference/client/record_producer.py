@@ -12,16 +12,17 @@ from spec.vocabulary import Timestamp
 
 
 class RecordProducer:
-    """Records, on top of a plain, an idempotent or a transactional producer of batches for one topic.
+    """Records for one topic, on top of a plain, an idempotent or a transactional producer of batches.
 
     Attributes:
         batches: the producer that numbers and retries the batches.
+        queues: its queues for the partitions of the topic, in their order.
         accumulator: where records wait.
         sender: what sends them.
         partitioner: where records go that name no partition.
     """
 
-    __slots__ = ("accumulator", "batches", "partitioner", "sender")
+    __slots__ = ("accumulator", "batches", "partitioner", "queues", "sender")
 
     def __init__(
         self,
@@ -29,16 +30,19 @@ class RecordProducer:
         partitioner: Partitioner,
         leaders: Sequence[int | None],
         settings: ProducerSettings | None = None,
+        queues: Sequence[int] | None = None,
     ) -> None:
         """A producer that has sent nothing.
 
         Args:
             batches: with a queue for each partition.
             partitioner: of the topic.
-            leaders: node that leads each partition, None where it is not known.
+            leaders: node that leads the partition of each queue, None where it is not known.
             settings: of batches and requests.
+            queues: those of the topic's partitions, in their order; all of them unless it is said.
         """
         self.batches = batches
+        self.queues = range(len(batches.queues)) if queues is None else queues
         self.partitioner = partitioner
         self.accumulator = RecordAccumulator(batches, settings)
         self.sender = Sender(self.accumulator, leaders)
@@ -51,9 +55,10 @@ class RecordProducer:
     @property
     def layout(self) -> Layout:
         """The topic as the producer knows it."""
-        available = tuple(number for number, leader in enumerate(self.sender.leaders) if leader is not None)
-        queued = [len(queue.waiting) for queue in self.batches.queues]
-        return Layout(len(self.sender.leaders), available, queued)
+        leaders = self.sender.leaders
+        available = tuple(number for number, queue in enumerate(self.queues) if leaders[queue] is not None)
+        queued = [len(self.batches.queues[queue].waiting) for queue in self.queues]
+        return Layout(len(self.queues), available, queued)
 
     def send(self, key: bytes | None, value: bytes, now: Timestamp, partition: int | None = None) -> SentRecord:
         """Hand over a record.
@@ -70,16 +75,20 @@ class RecordProducer:
             ProducerFailed: the transaction can only be aborted, or the producer is of no use any more.
         """
         if partition is not None:
-            record = SentRecord(key, value, checked(partition, self.layout), now)
+            record = SentRecord(key, value, self.queues[checked(partition, self.layout)], now)
             self.accumulator.take(record, now)
             return record
-        record = SentRecord(key, value, self.partitioner.choose(key, self.layout), now)
+        record = SentRecord(key, value, self._chosen(key), now)
         if not self.accumulator.has_room(record) and self.partitioner.batch_begins(key, self.layout):
-            record.partition = self.partitioner.choose(key, self.layout)
+            record.partition = self._chosen(key)
         appended = self.accumulator.take(record, now)
         if key is None and appended is not None:
             self.partitioner.appended(record.size_at(0), self.layout, batch_ends=appended.filled)
         return record
+
+    def _chosen(self, key: bytes | None) -> int:
+        """The queue of the partition that the partitioner chooses."""
+        return self.queues[self.partitioner.choose(key, self.layout)]
 
     def flush(self) -> None:
         """Have everything sent that was handed over so far."""

@@ -24,7 +24,7 @@ class SentRecord:
     """One record, from the call of `send` on.
 
     Attributes:
-        partition: to which it goes.
+        partition: to which it goes, by the number of the queue.
         sent_ms: when `send` was called.
         accepted: whether it is in a batch; else the application waits for memory.
         outcome: None while undecided, else whether the application was told success.

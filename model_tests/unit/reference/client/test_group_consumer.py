@@ -422,3 +422,12 @@ def test_a_seek_wins_over_a_fetch_under_way() -> None:
     consumer.answer(fetch.number, offsets(t0=FetchedOffset(ErrorCode.NONE, Offset(5))), Timestamp(0))
 
     assert {T0: 9} == consumer.consumer.positions
+
+
+def test_the_metadata_of_a_lost_generation_stays(consumer: GroupConsumer) -> None:
+    """A member that was thrown out names its old generation in a transaction, and so is fenced (KIP-447)."""
+    beat = consumer.beat(Timestamp(10))[0]
+
+    consumer.answer(beat.number, ErrorCode.UNKNOWN_MEMBER_ID, Timestamp(10))
+
+    assert (Claim(-1, ""), Claim(1, "m-1")) == (consumer.member.claim, consumer.metadata)

@@ -1,0 +1,187 @@
+"""Workers of one group count words: what each order of offsets and output makes of crashes, zombies, rebalances."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from reference.client.consumer import Consumer
+from reference.client.group_member import MemberSettings, MemberState
+from reference.client.transaction_states import ClientState
+from reference.world.pipeline_rounds import catch_up, deliver_to_nodes, play_pipelines
+from reference.world.pipelines import GROUP, PipelineWorld
+from reference.world.transaction_shape import TransactionShape
+from reference.world.worker import Order, Phase, Worker
+from spec.versions import NEWEST
+
+ROUNDS = 120
+WORDS = [*"abacabde"]
+VERSIONS = pytest.mark.parametrize("version", [0, 1, 2])
+
+
+def world_with(words: list[str], version: int = 2, replicas: int = 1) -> PipelineWorld:
+    """A world whose input has these words, committed."""
+    world = PipelineWorld(NEWEST.under(version), TransactionShape(replicas=replicas))
+    write(world, words)
+    return world
+
+
+def write(world: PipelineWorld, words: list[str], *, commits: bool = True) -> None:
+    source = world.source_starts(f"source-{len(world.instances)}")
+    until(world, lambda: source.instance.producer.state is ClientState.READY)
+    world.source_writes(source, words)
+    for _ in range(10):
+        play_pipelines(world)
+    (world.application_commits if commits else world.application_aborts)(source.instance)
+    until(world, lambda: source.instance.producer.state is ClientState.READY)
+
+
+def until(world: PipelineWorld, ready: Callable[[], bool]) -> None:
+    """Rounds until something is so."""
+    for _ in range(ROUNDS):
+        if ready():
+            return
+        play_pipelines(world)
+    raise AssertionError("it never comes to this")
+
+
+def start(world: PipelineWorld, name: str, order: Order = Order.IN_TRANSACTION) -> Worker:
+    settings = MemberSettings(GROUP, client_id=name, session_timeout_ms=6000, heartbeat_ms=1000, max_poll_ms=10_000)
+    return world.worker_starts(name, order, settings)
+
+
+def counted(world: PipelineWorld) -> dict[str, int]:
+    """What a read_committed reader counts."""
+    reader = Consumer(world.outputs)
+    for partition in world.outputs:
+        world.readers.consumer_fetches(reader, partition)
+    return dict(Counter((each.record.key or b"").decode() for each in reader.received))
+
+
+@VERSIONS
+@pytest.mark.parametrize("order", Order)
+def test_words_are_counted(order: Order, version: int) -> None:
+    """Where nothing goes wrong every order counts right, and aborted words do not count."""
+    world = world_with(WORDS, version)
+    write(world, ["never"], commits=False)
+    for name in ("one", "two"):
+        start(world, name, order)
+
+    assert catch_up(world, ROUNDS)
+    assert dict(Counter(WORDS)) == counted(world)
+
+
+def test_no_more_active_workers_than_partitions() -> None:
+    """Of three workers over two partitions one is idle, and takes over when another leaves."""
+    world = world_with(WORDS)
+    workers = [start(world, name) for name in ("worker-1", "worker-2", "worker-3")]
+    until(world, lambda: all(worker.consumer.member.claim.generation == 1 for worker in workers))
+    catch_up(world, ROUNDS)
+    before = [len(worker.consumer.fetchable) for worker in workers]
+
+    world.worker_leaves(workers[0])
+    until(world, lambda: bool(workers[2].consumer.fetchable))
+
+    assert [1, 1, 0] == before
+    assert [1, 1] == [len(worker.consumer.fetchable) for worker in workers[1:]]
+
+
+def crash_before_commit(world: PipelineWorld, worker: Worker) -> None:
+    """Everything is written, and the offsets are in the transaction."""
+    until(world, lambda: worker.phase is Phase.SENDING_OFFSETS and not worker.is_blocked)
+    world.worker_crashes(worker)
+
+
+def crash_between(world: PipelineWorld, worker: Worker) -> None:
+    """One of offsets and output is committed, the other one is not."""
+    until(world, lambda: worker.phase in (Phase.COMMITTING_FIRST, Phase.COMMITTING_LAST))
+    if worker.order is Order.OFFSETS_FIRST:
+        world.worker_goes_on(worker)
+        deliver_to_nodes(world)
+    world.worker_crashes(worker)
+
+
+@VERSIONS
+def test_a_crash_before_the_commit(version: int) -> None:
+    """The next run aborts what was left open, and does it all again."""
+    world = world_with(WORDS, version)
+    crash_before_commit(world, start(world, "one"))
+
+    start(world, "one")
+
+    assert catch_up(world, ROUNDS)
+    assert dict(Counter(WORDS)) == counted(world)
+
+
+@pytest.mark.parametrize(("order", "sign"), [(Order.OFFSETS_FIRST, -1), (Order.OUTPUT_FIRST, 1)])
+def test_a_crash_between_offsets_and_output(order: Order, sign: int) -> None:
+    """Offsets first lose words, output first counts them twice."""
+    world = world_with(WORDS)
+    crash_between(world, start(world, "one", order))
+
+    start(world, "one", order)
+    caught_up = catch_up(world, ROUNDS)
+    wrong = Counter(counted(world)).total() - len(WORDS)
+
+    assert caught_up
+    assert sign == (wrong > 0) - (wrong < 0)
+
+
+@VERSIONS
+def test_a_zombie(version: int) -> None:
+    """A worker that stood still until its session expired cannot commit, and what it has read is read by another."""
+    world = world_with(WORDS, version)
+    zombie = start(world, "one")
+    until(world, lambda: zombie.phase is Phase.READING and bool(zombie.consumer.fetchable))
+    world.worker_goes_on(zombie)
+    written = zombie.phase
+    world.worker_is_suspended(zombie)
+    start(world, "two")
+    caught_up = catch_up(world, ROUNDS)
+
+    world.worker_resumes(zombie)
+    until(world, lambda: zombie.phase is Phase.ENDING or not zombie.works)
+    catch_up(world, ROUNDS)
+
+    assert (Phase.SENDING_OFFSETS, True) == (written, caught_up)
+    assert zombie.instance.transactions[0].is_aborted
+    assert dict(Counter(WORDS)) == counted(world)
+
+
+@VERSIONS
+@pytest.mark.parametrize("moved", ["transactions", "groups", "node"])
+def test_a_coordinator_moves(moved: str, version: int) -> None:
+    """Members find their new coordinator, and nothing is counted twice or lost."""
+    world = world_with(WORDS, version)
+    worker = start(world, "one")
+    until(world, lambda: worker.phase is Phase.SENDING_OFFSETS)
+    if moved == "node":
+        world.broker_restarts(0)
+    if moved in ("transactions", "node"):
+        world.coordinator_fails_over(0, 1)
+        world.coordinator_resigns(0, 0)
+    if moved in ("groups", "node"):
+        world.group_coordinator_fails_over(0, 1)
+
+    assert catch_up(world, ROUNDS)
+    assert dict(Counter(WORDS)) == counted(world)
+
+
+def test_a_rebalance_while_a_transaction_is_open() -> None:
+    """Who joins waits for the open transaction's offsets: a stable fetch tells it nothing before they are decided."""
+    world = world_with(WORDS)
+    first = start(world, "one")
+    until(world, lambda: first.phase is Phase.SENDING_OFFSETS and not first.is_blocked)
+    world.worker_crashes(first)
+    second = start(world, "two")
+
+    until(world, lambda: second.consumer.member.state is MemberState.STABLE)
+    for _ in range(15):
+        play_pipelines(world)
+    waits = (len(second.consumer.member.assigned), second.consumer.fetchable)
+    world.clock.advance(60_001)
+    world.coordinator_aborts_timed_out(0)
+
+    assert (2, 1) == (waits[0], len(waits[1]))
+    assert catch_up(world, ROUNDS)
+    assert dict(Counter(WORDS)) == counted(world)

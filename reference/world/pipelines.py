@@ -1,0 +1,263 @@
+"""A world of pipelines: workers of one group read words, and write one record for each word, so that they are counted.
+
+Each method is one event. Who calls the methods chooses what happens next; what a worker does is its program.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from reference.broker.group_requests import Offsets
+from reference.broker.replicated import ReplicatedPartition
+from reference.broker.transaction_metadata import TopicPartition
+from reference.client.consumer import Delivered
+from reference.client.coordinator_channel import PendingResult
+from reference.client.group_consumer import ConsumerSettings, GroupConsumer
+from reference.client.group_exchange import GroupOutgoing
+from reference.client.group_member import MemberSettings
+from reference.client.partitioners import ByKey, RoundRobin
+from reference.client.record_producer import RecordProducer
+from reference.client.transaction_states import ClientState
+from reference.network import Message
+from reference.world.group_requests import FromMember, GroupRequests, ToMember
+from reference.world.instances import Instance
+from reference.world.transaction_shape import TransactionShape
+from reference.world.transaction_world import TransactionWorld
+from reference.world.worker import Order, Phase, Source, Worker
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import ErrorCode
+
+GROUP: Final = "counters"
+WORDS: Final = "words"
+COUNTS: Final = "counts"
+SOURCE: Final = "source"
+
+MOST_RECORDS: Final = 4
+"""Words that a worker reads at a time (max.poll.records)."""
+
+
+class PipelineWorld(TransactionWorld):
+    """The world: the topics `words` and `counts`, each with as many partitions as the shape says, and workers.
+
+    Attributes:
+        group_requests: what consumers ask.
+        workers: by number.
+        made_of: the word that each record of the output was made of, by the record's value.
+    """
+
+    def __init__(self, profile: Profile = NEWEST, shape: TransactionShape | None = None, trace: int = 0) -> None:
+        """A world in which nobody works."""
+        super().__init__(profile, shape, trace)
+        self.inputs = tuple(TopicPartition(WORDS, number) for number in range(self.shape.partitions))
+        self.outputs = tuple(TopicPartition(COUNTS, number) for number in range(self.shape.partitions))
+        self._have_topics()
+        self.group_requests = GroupRequests(self.brokers, self.shape.ordered)
+        self.workers: list[Worker] = []
+        self.made_of: dict[bytes, Delivered] = {}
+
+    def _have_topics(self) -> None:
+        """The partitions of both topics, instead of those of the one that other worlds have."""
+        partitions = self.brokers.partitions
+        partitions.clear()
+        for name in (*self.inputs, *self.outputs):
+            partitions[name] = ReplicatedPartition(self.profile, self.shape.replicas, self.shape.producer_expiration_ms)
+        self.brokers.authorizer.topics = (WORDS, COUNTS)
+        self.handling.appends.waiting = {name: [] for name in partitions}
+
+    # --- the source of words ----------------------------------------------------------------------------------
+
+    def source_starts(self, transactional_id: str = SOURCE) -> Source:
+        """A source starts, and asks for its producer id."""
+        instance = self.application_starts(transactional_id)
+        self.application_initializes(instance)
+        return Source(instance, self.records_of(instance, WORDS))
+
+    def source_writes(self, source: Source, words: Iterable[str]) -> None:
+        """A source hands over words in a new transaction, which it has not ended."""
+        self.application_begins(source.instance)
+        for word in words:
+            (value,) = source.instance.next_values(1)
+            source.instance.records += 1
+            source.output.send(word.encode(), value, self.clock.now)
+
+    # --- workers come and go ----------------------------------------------------------------------------------
+
+    def worker_starts(self, transactional_id: str, order: Order, settings: MemberSettings) -> Worker:
+        """A worker starts; others with the same transactional id may still run."""
+        instance = self.application_starts(transactional_id)
+        self.application_initializes(instance)
+        consumer = GroupConsumer(ConsumerSettings(settings), {WORDS: len(self.inputs)}, WORDS)
+        worker = Worker(len(self.workers), instance, consumer, self.records_of(instance, COUNTS), order)
+        self.workers.append(worker)
+        return worker
+
+    def records_of(self, instance: Instance, topic: str) -> RecordProducer:
+        """A producer of records for one of the topics, on top of an application's own."""
+        queues = [number for number, name in enumerate(self.partitions) if name.topic == topic]
+        leaders = list(instance.known_leaders.values())
+        return RecordProducer(instance.producer, ByKey(RoundRobin()), leaders, queues=queues)
+
+    def worker_crashes(self, worker: Worker) -> None:
+        """A worker is gone, and nobody is told; its session expires some time."""
+        self.application_crashes(worker.instance)
+        for asked in self.group_requests.waiting(worker.number):
+            self.group_requests.give_up(asked)
+
+    def worker_leaves(self, worker: Worker) -> None:
+        """A worker stops between two transactions, and says so to its group."""
+        goodbye = worker.consumer.close()
+        self.worker_crashes(worker)
+        self._ask(worker, goodbye, 0)
+
+    def worker_is_suspended(self, worker: Worker) -> None:
+        """A worker stands still, as for a long collection of garbage: what is sent to it waits."""
+        worker.paused = True
+
+    def worker_resumes(self, worker: Worker) -> None:
+        """It goes on as if nothing had been."""
+        worker.paused = False
+
+    # --- the program of a worker ------------------------------------------------------------------------------
+
+    def worker_goes_on(self, worker: Worker, node: int = 0) -> None:
+        """The application's thread: whatever can be done next; it may be nothing but waiting.
+
+        Args:
+            worker: that works.
+            node: to ask what any node can answer.
+        """
+        worker.output.accumulator.settle(self.clock.now)
+        state = worker.instance.producer.state
+        if state is ClientState.FATAL_ERROR or worker.consumer.member.failed:
+            self.worker_crashes(worker)
+        elif worker.is_blocked:
+            return
+        elif state is ClientState.ABORTABLE_ERROR:
+            self.application_aborts(worker.instance)
+            worker.phase = Phase.ENDING
+        else:
+            self._does_next(worker, node)
+
+    def _does_next(self, worker: Worker, node: int) -> None:
+        match worker.phase:
+            case Phase.INITIALIZING if worker.instance.producer.state is ClientState.READY:
+                worker.phase = Phase.READING
+            case Phase.READING:
+                self._reads(worker, node)
+            case Phase.COMMITTING_FIRST:
+                self._commits_first(worker, node)
+            case Phase.SENDING_OFFSETS:
+                self.application_commits(worker.instance)
+                worker.phase = Phase.ENDING
+            case Phase.ENDING:
+                self._ends(worker)
+            case Phase.COMMITTING_LAST:
+                self._polls(worker, node)
+                if worker.commit is None or worker.commit.error is not None:
+                    worker.phase = Phase.READING
+
+    def _polls(self, worker: Worker, node: int) -> None:
+        self._ask(worker, worker.consumer.poll(self.clock.now), node)
+
+    def _reads(self, worker: Worker, node: int) -> None:
+        """Read on what the group has assigned, and begin with what was read."""
+        self._polls(worker, node)
+        records: list[Delivered] = []
+        for partition in worker.consumer.fetchable:
+            records += self._delivered(worker, partition, MOST_RECORDS - len(records))
+        if not records:
+            return
+        worker.records, worker.offsets = tuple(records), worker.consumer.positions()
+        if worker.order is Order.OFFSETS_FIRST:
+            worker.commit = worker.consumer.commit(worker.offsets)
+            worker.phase = Phase.COMMITTING_FIRST
+        else:
+            self._writes(worker)
+
+    def _delivered(self, worker: Worker, partition: TopicPartition, most: int) -> tuple[Delivered, ...]:
+        """The next records of a partition; the position stands behind the last of those that are taken."""
+        if most <= 0:
+            return ()
+        found = self.readers.consumer_fetches(worker.consumer.consumer, partition)
+        if len(found) > most:
+            worker.consumer.seek(partition, found[most].offset)
+        return found[:most]
+
+    def _writes(self, worker: Worker) -> None:
+        """Write one record for each word, in a transaction."""
+        self.application_begins(worker.instance)
+        for record in worker.records:
+            self._writes_record(worker, record)
+        if worker.order is Order.IN_TRANSACTION:
+            worker.sent = self._sends_offsets(worker, worker.offsets)
+            worker.phase = Phase.SENDING_OFFSETS
+        else:
+            self.application_commits(worker.instance)
+            worker.phase = Phase.ENDING
+
+    def _writes_record(self, worker: Worker, read: Delivered) -> None:
+        (value,) = worker.instance.next_values(1)
+        worker.instance.records += 1
+        self.made_of[value] = read
+        worker.output.send(read.record.key, value, self.clock.now)
+
+    def _sends_offsets(self, worker: Worker, offsets: Offsets) -> PendingResult:
+        return self.application_sends_offsets(worker.instance, GROUP, offsets, worker.consumer.metadata)
+
+    def _commits_first(self, worker: Worker, node: int) -> None:
+        """Write once the offsets are committed; where they are not, whoever has the partitions now reads them again."""
+        self._polls(worker, node)
+        if worker.commit is None or worker.commit.error is None:
+            return
+        if worker.commit.error is ErrorCode.NONE:
+            self._writes(worker)
+        else:
+            worker.phase = Phase.READING
+
+    def _ends(self, worker: Worker) -> None:
+        """The transaction is over: go on behind it, or where nothing has come of it, before it."""
+        if not worker.has_committed and worker.order is not Order.OFFSETS_FIRST:
+            worker.consumer.rewind()
+        elif worker.order is Order.OUTPUT_FIRST:
+            worker.commit = worker.consumer.commit(worker.offsets)
+            worker.phase = Phase.COMMITTING_LAST
+            return
+        worker.phase = Phase.READING
+
+    # --- the rest of a worker ---------------------------------------------------------------------------------
+
+    def worker_beats(self, worker: Worker) -> None:
+        """The heartbeat thread's turn."""
+        self._ask(worker, worker.consumer.beat(self.clock.now), 0)
+
+    def _ask(self, worker: Worker, outgoing: list[GroupOutgoing], node: int) -> None:
+        for each in outgoing:
+            self.group_requests.send(worker.number, each, node)
+
+    # --- the network and the nodes of groups ------------------------------------------------------------------
+
+    def group_receives(self, message: Message[FromMember], leave_copy: bool = False) -> None:
+        """A consumer's request reaches its node."""
+        self.group_requests.receive(message, leave_copy)
+
+    def member_receives(self, message: Message[ToMember]) -> None:
+        """An answer reaches its consumer; one that nobody waits for is dropped."""
+        answered = self.group_requests.take(message)
+        if answered is not None:
+            worker = self.workers[answered.asked.member]
+            worker.consumer.answer(answered.asked.number, answered.answer, self.clock.now)
+
+    def member_gives_up(self, asked: FromMember) -> None:
+        """A request of a consumer times out; it may still arrive."""
+        if self.group_requests.give_up(asked):
+            self.workers[asked.member].consumer.lose(asked.number, self.clock.now)
+
+    def groups_notice_time(self) -> None:
+        """What is due by now happens: sessions of silent members expire, rebalances go on without who is late."""
+        for node in self.brokers.nodes:
+            node.groups.pass_time()
+
+    def broker_restarts(self, node: int) -> None:
+        """As ever; what consumers have asked of it is not answered."""
+        super().broker_restarts(node)
+        for asked in self.group_requests.waiting(node=node):
+            self.member_gives_up(asked)

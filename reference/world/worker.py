@@ -1,0 +1,95 @@
+"""One worker of a pipeline: a consumer in a group, a transactional producer, and how far it has come."""
+
+from dataclasses import dataclass, field
+from enum import Enum, auto, unique
+
+from reference.broker.group_requests import Offsets
+from reference.client.consumer import Delivered
+from reference.client.coordinator_channel import PendingResult
+from reference.client.group_consumer import Commit, GroupConsumer
+from reference.client.record_producer import RecordProducer
+from reference.world.instances import Instance
+from spec.vocabulary import ErrorCode
+
+
+@unique
+class Order(Enum):
+    """When a worker commits the offsets of what it has read."""
+
+    IN_TRANSACTION = auto()  # with its output, in one transaction: exactly once
+    OFFSETS_FIRST = auto()  # before its output, outside of it: at most once
+    OUTPUT_FIRST = auto()  # after its output, outside of it: at least once
+
+
+@unique
+class Phase(Enum):
+    """What a worker does next."""
+
+    INITIALIZING = auto()  # it waits for its producer id
+    READING = auto()
+    COMMITTING_FIRST = auto()  # it waits for its offsets to be committed, before it writes
+    SENDING_OFFSETS = auto()  # it has written, and waits for its offsets to be in the transaction
+    ENDING = auto()  # it waits for the end of the transaction
+    COMMITTING_LAST = auto()  # it waits for its offsets to be committed, after its output was
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """One run of an application that writes words in transactions."""
+
+    instance: Instance
+    output: RecordProducer
+
+
+@dataclass(slots=True, eq=False)
+class Worker:
+    """One run of a worker.
+
+    Attributes:
+        number: among all workers of the world.
+        instance: its run of a transactional id.
+        consumer: of the input.
+        output: records that it makes.
+        order: in which it commits offsets and output.
+        phase: what it does next.
+        records: that it has read and not finished.
+        offsets: that it commits for them.
+        sent: what sending offsets into the transaction comes to.
+        commit: its commit of offsets outside of a transaction.
+        paused: it does nothing and hears nothing, and knows nothing of it.
+    """
+
+    number: int
+    instance: Instance
+    consumer: GroupConsumer
+    output: RecordProducer
+    order: Order
+    phase: Phase = Phase.INITIALIZING
+    records: tuple[Delivered, ...] = ()
+    offsets: Offsets = field(default_factory=dict)
+    sent: PendingResult | None = None
+    commit: Commit | None = None
+    paused: bool = False
+
+    @property
+    def works(self) -> bool:
+        """Whether it runs, and is not paused."""
+        return self.instance.alive and not self.paused
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the application's thread waits for a call of the producer."""
+        match self.phase:
+            case Phase.SENDING_OFFSETS:
+                return self.sent is not None and not self.sent.is_done
+            case Phase.ENDING:
+                result = self.instance.transaction.result
+                return result is not None and not result.is_done
+            case _:
+                return False
+
+    @property
+    def has_committed(self) -> bool:
+        """Whether its transaction is committed."""
+        result, transaction = self.instance.transaction.result, self.instance.transaction
+        return transaction.commits is True and result is not None and result.error is ErrorCode.NONE
