@@ -146,8 +146,39 @@ def test_bad_input_is_one_line(provide: Callable[[Callable[..., Report]], None])
                 },
             ),
         ),
+        (
+            ["simulate", "--monitor", "--traces", "5", "--out", "t.ndjson"],
+            (
+                (),
+                {
+                    "traces": 5,
+                    "seed": 0,
+                    "out": Path("t.ndjson"),
+                    "steps": 200,
+                    "workload": None,
+                    "monitored": True,
+                },
+            ),
+        ),
+        (
+            ["replay", "--seed", "4", "--workload", "raw", "--profile", "3.9.0", "--transaction-version", "0"],
+            (
+                (None,),
+                {
+                    "workload": "raw",
+                    "profile": "3.9.0",
+                    "transaction_version": 0,
+                    "seed": 4,
+                    "trace": None,
+                    "step": None,
+                    "steps": 200,
+                    "shrink_seconds": 20,
+                    "svg": None,
+                },
+            ),
+        ),
     ],
-    ids=["audit", "conform", "check", "simulate"],
+    ids=["audit", "conform", "check", "simulate", "simulate here", "replay"],
 )
 def test_a_command_passes_on_what_it_was_given(
     provide: Callable[[Callable[..., Report]], None], arguments: list[str], expected: tuple[object, object]
@@ -159,6 +190,31 @@ def test_a_command_passes_on_what_it_was_given(
     RUN.invoke(cli.app, arguments)
 
     assert [expected] == seen.calls
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["scenarios", "none-such"],
+        ["replay"],
+        ["replay", "--seed", "-1"],
+        ["replay", "--seed", "1", "--workload", "none-such"],
+        ["replay", "--seed", "1", "--profile", "none-such"],
+        ["replay", "--seed", "1", "--step", "100000"],
+        ["replay", "none-such.ndjson"],
+        ["replay", __file__],
+        ["simulate", "--local", "--out", "none-such/traces.ndjson"],
+        ["simulate", "--local", "--out", "traces.ndjson", "--workload", "none-such"],
+    ],
+    ids=" ".join,
+)
+def test_what_there_is_not_is_one_line_and_exits_with_2(arguments: list[str]) -> None:
+    """No traceback, no usage: what was asked for, and what there is."""
+    shown = RUN.invoke(cli.app, arguments)
+
+    assert (NOTHING_JUDGED, "") == (shown.exit_code, shown.stdout)
+    assert 1 == len(shown.stderr.splitlines())
+    assert shown.stderr.startswith("eos: ")
 
 
 @pytest.mark.parametrize(

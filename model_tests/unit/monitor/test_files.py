@@ -1,0 +1,125 @@
+"""Traces in files: what is written is read again, and what is damaged or foreign is told in one line."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from model_tests.monitor.files import read_trace, trace_writer
+from model_tests.reports import BadInput
+from model_tests.traces.schema import Row, arrow_schema, ndjson_line
+from model_tests.traces.simulate import trace_of
+
+ROWS: list[Row] = trace_of(2, steps=12)
+OTHERS: list[Row] = trace_of(5, steps=6)
+
+
+def with_line(change: Callable[[dict[str, object]], dict[str, object]]) -> Callable[[Path], None]:
+    """A file in which one step is another."""
+
+    def write(file: Path) -> None:
+        lines = [ndjson_line(row) for row in ROWS]
+        lines[4] = json.dumps(change(json.loads(lines[4]))) + "\n"
+        file.write_text("".join(lines))
+
+    return write
+
+
+def without_end(file: Path) -> None:
+    lines = "".join(map(ndjson_line, ROWS))
+    file.write_text(lines[:-40])
+
+
+def without_step(file: Path) -> None:
+    file.write_text("".join(ndjson_line(row) for row in ROWS if row["step"] != 4))
+
+
+def with_step_twice(file: Path) -> None:
+    file.write_text("".join(map(ndjson_line, [*ROWS, ROWS[3]])))
+
+
+def several(file: Path) -> None:
+    file.write_text("".join(map(ndjson_line, [*ROWS, *OTHERS])))
+
+
+def parquet_of(table: pa.Table) -> Callable[[Path], None]:
+    return lambda file: pq.write_table(table, file)
+
+
+def cut_parquet(file: Path) -> None:
+    pq.write_table(TABLE, file)
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+TABLE = pa.Table.from_pylist(ROWS, schema=arrow_schema())
+NO_EPOCHS = TABLE.set_column(
+    TABLE.schema.get_field_index("producer_epoch"), "producer_epoch", pa.nulls(len(TABLE), pa.int64())
+)
+
+
+@pytest.mark.parametrize("name", ["traces.ndjson", "traces.parquet"])
+def test_what_is_written_is_read_again(name: str, tmp_path: Path) -> None:
+    """One trace of several, in the order of its steps."""
+    with trace_writer(tmp_path / name) as write:
+        write(ROWS)
+        write(reversed(OTHERS))
+
+    assert ROWS == list(read_trace(tmp_path / name, trace=2))
+    assert OTHERS == list(read_trace(tmp_path / name, trace=5))
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "told"),
+    [
+        ("cut.ndjson", without_end, "line 12: not JSON"),
+        ("list.ndjson", lambda file: file.write_text("[1]\n"), "line 1: a list, not an object"),
+        ("other.ndjson", lambda file: file.write_text('{"a": 1}\n'), "line 1: without schema, trace, step"),
+        ("bytes.ndjson", lambda file: file.write_bytes(b"\x7fELF\xff\xfe"), "not text"),
+        ("empty.ndjson", lambda file: file.write_text(""), "no step in it"),
+        (
+            "type.ndjson",
+            with_line(lambda row: {**row, "error": "none"}),
+            "line 5: error is 'none', not of type integer",
+        ),
+        ("newer.ndjson", with_line(lambda row: {**row, "schema": 99}), "step 4: schema 99; this version reads up to"),
+        ("profile.ndjson", with_line(lambda row: {**row, "profile": "9.9"}), "step 4: unknown profile '9.9'"),
+        ("gap.ndjson", without_step, "of trace 2 step 4 is missing"),
+        ("twice.ndjson", with_step_twice, "of trace 2 step 3 comes twice"),
+        ("several.ndjson", several, r"2 traces \(2, 5\); choose one with --trace"),
+        ("cut.parquet", cut_parquet, "cannot be read"),
+        ("text.parquet", lambda file: file.write_text("PAR1, or so"), "cannot be read"),
+        ("null.parquet", parquet_of(NO_EPOCHS), "producer_epoch null"),
+        ("part.parquet", parquet_of(TABLE.drop_columns(["error"])), "without error"),
+        ("trace.csv", lambda file: file.write_text("a,b\n"), "not a trace file"),
+        ("nothing.ndjson", lambda file: None, "no such file"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "." in value and " " not in value else "",
+)
+def test_a_damaged_or_foreign_file_is_one_clear_line(
+    name: str, write: Callable[[Path], None], told: str, tmp_path: Path
+) -> None:
+    """It says which file, where in it, and what is wrong."""
+    write(tmp_path / name)
+
+    with pytest.raises(BadInput, match=told) as bad:
+        read_trace(tmp_path / name)
+
+    assert name in str(bad.value)
+
+
+def test_a_trace_that_the_file_has_not_is_named(tmp_path: Path) -> None:
+    """With those that it has."""
+    several(tmp_path / "traces.ndjson")
+
+    with pytest.raises(BadInput, match="no trace 7; there are 2, 5"):
+        read_trace(tmp_path / "traces.ndjson", trace=7)
+
+
+@pytest.mark.parametrize("name", ["traces.csv", "missing/traces.ndjson", "missing/traces.parquet"])
+def test_where_nothing_can_be_written_is_one_clear_line(name: str, tmp_path: Path) -> None:
+    """An unknown ending, or a directory that does not exist."""
+    with pytest.raises(BadInput, match=name), trace_writer(tmp_path / name) as write:
+        write(ROWS)

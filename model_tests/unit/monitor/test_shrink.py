@@ -1,0 +1,80 @@
+"""A failing tape is made small while it fails, and never past its time."""
+
+from collections.abc import Sequence
+from time import monotonic
+
+from model_tests.monitor.runs import run_of
+from model_tests.monitor.shrink import Failure, Size, shrunk
+from model_tests.mutants.reference import PLANTED
+from reference.tape import Tape
+
+GAP = next(planted for planted in PLANTED if planted.name == "gap of one accepted")
+
+
+def fails_on_seven_then_three(choices: Sequence[int]) -> Failure | None:
+    """Each choice is a step; it fails at the first 3 or more after a 7 or more."""
+    seven = next((at for at, choice in enumerate(choices) if choice >= 7), len(choices))
+    end = next((at for at in range(seven + 1, len(choices)) if choices[at] >= 3), None)
+    return None if end is None else Failure.of(choices[: end + 1], range(1, end + 2))
+
+
+def test_what_does_not_matter_is_left_out_and_what_does_is_lowered() -> None:
+    """Of a hundred choices the two that matter are left, each as low as it may be."""
+    failure = fails_on_seven_then_three([0, 5, 2] * 30 + [900, 1, 1, 1, 80, 4])
+    assert failure is not None
+
+    smallest = shrunk(failure, fails_on_seven_then_three)
+
+    assert ((7, 3), Size(steps=2, choices=2, total=10)) == (smallest.choices, smallest.size)
+
+
+def test_a_piece_is_made_simple_where_it_cannot_be_left_out() -> None:
+    """What counts by its place becomes 0."""
+
+    def fails_if_long(choices: Sequence[int]) -> Failure | None:
+        return Failure.of(choices, [len(choices)]) if len(choices) >= 20 and choices[19] == 1 else None
+
+    smallest = shrunk(Failure.of([3] * 19 + [1, 5, 5], [22]), fails_if_long)
+
+    assert (0,) * 19 + (1,) == smallest.choices
+
+
+def test_shrinking_ends_with_its_time() -> None:
+    """Without time the failure stays what it is, and is still one."""
+    failure = fails_on_seven_then_three([9] * 50)
+    assert failure is not None
+    started = monotonic()
+
+    smallest = shrunk(failure, fails_on_seven_then_three, seconds=0)
+
+    assert failure == smallest
+    assert monotonic() - started < 1
+
+
+def test_zeros_at_the_end_of_a_tape_say_nothing() -> None:
+    """A recorded tape plays 0 past its end."""
+    assert (0, 4) == Failure.of((0, 4, 0, 0), (4,)).choices
+
+
+def test_a_planted_defect_shrinks_to_the_two_batches_that_show_it() -> None:
+    """A gap of one sequence needs a batch and the one after the gap; the tape alone shows it again."""
+    with GAP.in_place():
+        run = run_of(0)
+        played = run.play()
+        smallest = run.shrunk(played, seconds=30)
+        again = run.play(Tape.recorded(smallest.choices))
+
+    assert len(played.rows) > 2
+    assert ["Produce", "Produce"] == [row["api"] for row in smallest.rows]
+    assert [0, 2] == [row["base_sequence"] for row in smallest.rows]
+    assert "seq.successor" in smallest.rules
+    assert smallest.rows == again.rows
+    assert {run.command} == {violation.replay for violation in smallest.violations}
+
+
+def test_a_run_that_holds_is_not_shrunk() -> None:
+    """There is nothing to look for."""
+    run = run_of(0)
+    played = run.play()
+
+    assert played is run.shrunk(played)
