@@ -74,8 +74,21 @@ def copied_columns(batch: RecordBatch, error: ErrorCode) -> Row:
     return reply_columns(error, batch.base_offset, batch.last_offset)
 
 
-def record_fault(recorder: Recorder, api: str, now: Timestamp, partition: int, before: Before, node: int) -> None:
-    """Add the rows of a fault at `node`: what changed on any replica, or one row that nothing did."""
+def record_fault(
+    recorder: Recorder, api: str, now: Timestamp, partition: int, before: Before, node: int, asked: Row | None = None
+) -> None:
+    """Add the rows of a fault at `node`: what changed on any replica, or one row that nothing did.
+
+    Args:
+        recorder: of the trace.
+        api: what happened.
+        now: milliseconds.
+        partition: its number.
+        before: what the replicas knew.
+        node: where it happened.
+        asked: columns of the request that asked for it, if one did.
+    """
+    told: Row = {"error": int(ErrorCode.NONE), **(asked or {})}
     rows = [
         (place, producer, was, seen)
         for place, known in enumerate(before.known)
@@ -83,8 +96,8 @@ def record_fault(recorder: Recorder, api: str, now: Timestamp, partition: int, b
     ]
     unchanged = before.known[node][ABSENT]
     for place, producer, was, seen in rows or [(node, ABSENT, unchanged, unchanged)]:
-        where: Row = {"node": node_name(place), "topic": TOPIC, "partition": partition}
-        recorder.record(api, now, was, seen, producer_id=producer, error=int(ErrorCode.NONE), **where)
+        where: Row = {"node": node_name(place), "topic": TOPIC, "partition": partition, "producer_id": producer}
+        recorder.record(api, now, was, seen, **where | told)
 
 
 def changes(replica: Partition, known: dict[int, Observed]) -> list[tuple[int, Observed, Observed]]:

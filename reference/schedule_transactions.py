@@ -5,14 +5,17 @@ Applications do what their producer's state admits; producers, the network, coor
 
 from typing import Final
 
+from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer
 from reference.client.transaction_states import IllegalState, ProducerFailed
 from reference.faults import Faults
+from reference.schedule import LONGEST_QUEUE
 from reference.scheduler import Scheduler, unusual, usual
 from reference.tape import Tape, Weighted
 from reference.transaction_faults import TransactionFaults
-from reference.weights import ACTIONS, TRANSACTIONS
+from reference.weights import ACTIONS, ADMINISTRATION, APPLICATIONS, BEYOND, TRANSACTIONS
 from reference.world.instances import Instance
+from reference.world.plain_applications import PlainApplication
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld
 from spec.versions import Profile
@@ -22,6 +25,12 @@ GROUP: Final = "ledger"
 MOST_INSTANCES: Final = 3
 """Instances alive at once; several of one id are zombies of each other."""
 
+MOST_PLAIN: Final = 2
+"""Applications without transactional id that are alive at once."""
+
+KINDS: Final = Weighted(APPLICATIONS)
+TOOLS: Final = Weighted(ADMINISTRATION)
+ACKS: Final = {"acks=0": 0, "acks=1": 1}
 DONE: Final = {state: Weighted(actions) for state, actions in ACTIONS.items()}
 
 
@@ -38,6 +47,7 @@ class TransactionScheduler(Scheduler):
             self.producers_tick,
             self.application_starts,
             self.application_acts,
+            self.plain_application_acts,
             self.producer_asks,
             self.producer_sends,
             self.broker_receives,
@@ -45,6 +55,7 @@ class TransactionScheduler(Scheduler):
             self.follower_fetches,
             self.coordinator_sends_markers,
             self.consumer_fetches,
+            self.administrator_acts,
             self.misfortunes.fault_is_mended,
         )
         rates = unusual(self.misfortunes.rates())
@@ -54,10 +65,16 @@ class TransactionScheduler(Scheduler):
 
     def application_starts(self) -> bool:
         """An application starts, be it beside others with its transactional id."""
-        if len(self.world.living) >= MOST_INSTANCES:
-            return False
-        self.world.application_starts(self.tape.pick(IDS))
-        return True
+        kind = KINDS.pick(self.tape)
+        if kind == "transactional":
+            possible = len(self.world.living) < MOST_INSTANCES
+            if possible:
+                self.world.application_starts(self.tape.pick(IDS))
+            return possible
+        possible = len(self.world.plain.living) < MOST_PLAIN
+        if possible:
+            self.world.plain.start(idempotent=kind == "idempotent", acks=ACKS.get(kind, -1))
+        return possible
 
     def application_acts(self) -> bool:
         """Some application does the next thing, unless its producer does not let it."""
@@ -69,6 +86,20 @@ class TransactionScheduler(Scheduler):
             self._act(instance, DONE[instance.producer.state].pick(self.tape))
         except (IllegalState, ProducerFailed):
             return False  # it still waits for what it called before
+        return True
+
+    def plain_application_acts(self) -> bool:
+        """Some application without transactions hands over a batch, or is gone if its producer has failed."""
+        plain = self.world.plain
+        if not plain.living:
+            return False
+        application, partition = self.tape.pick(plain.living), self.tape.pick(self.world.partitions)
+        if application.producer.failed:
+            plain.crash(application)
+            return True
+        if len(application.producer.queues[partition.partition].waiting) >= LONGEST_QUEUE:
+            return False
+        plain.send(application, partition, 1 + self.tape.below(3))
         return True
 
     def _act(self, instance: Instance, action: str) -> None:
@@ -91,23 +122,37 @@ class TransactionScheduler(Scheduler):
     # --- producers, network, brokers --------------------------------------------------------------------------
 
     def producer_asks(self) -> bool:
-        """Some producer sends its next request to a coordinator."""
+        """Some producer sends its next request to a coordinator, or has a producer id from any node."""
         asking = [instance for instance in self.world.living if instance.producer.may_poll()]
-        if asking:
-            self.world.producer_asks(self.tape.pick(asking), self.tape.below(self.world.shape.nodes))
-        return bool(asking)
+        nameless = [each for each in self.world.plain.living if each.producer.needs_producer_id]
+        if not asking and not nameless:
+            return False
+        either: list[Instance | PlainApplication] = [*asking, *nameless]
+        asks, node = self.tape.pick(either), self.tape.below(self.world.shape.nodes)
+        if isinstance(asks, PlainApplication):
+            self.world.plain.ask_for_id(asks, node)
+        else:
+            self.world.producer_asks(asks, node)
+        return True
 
     def producer_sends(self) -> bool:
         """Some producer sends a batch."""
-        sendable = [(instance, name) for instance in self.world.living for name in self.world.sendable(instance)]
-        if sendable:
-            self.world.producer_sends(*self.tape.pick(sendable))
-        return bool(sendable)
+        ready = [(instance, name) for instance in self.world.living for name in self.world.sendable(instance)]
+        either: list[tuple[Instance | PlainApplication, TopicPartition]] = [*ready, *self.world.plain.sendable()]
+        if not either:
+            return False
+        application, partition = self.tape.pick(either)
+        if isinstance(application, PlainApplication):
+            self.world.plain.produce(application, partition)
+        else:
+            self.world.producer_sends(application, partition)
+        return True
 
     def producers_tick(self) -> bool:
         """Every producer makes a round."""
         for instance in self.world.living:
             self.world.producer_ticks(instance)
+        self.world.plain.tick()
         return True
 
     def broker_receives(self) -> bool:
@@ -149,6 +194,37 @@ class TransactionScheduler(Scheduler):
             readers.consumer_fetches(*self.tape.pick(due))
         return bool(due)
 
+    # --- administrators ---------------------------------------------------------------------------------------
+
+    def administrator_acts(self) -> bool:
+        """Somebody uses one of Kafka's tools."""
+        administrators = self.world.administrators
+        match TOOLS.pick(self.tape):
+            case "describes producers":
+                administrators.describe_producers(self.tape.pick(self.world.partitions))
+            case "lists transactions":
+                administrators.list_transactions(self.tape.below(self.world.shape.nodes))
+            case "fences":
+                return administrators.fence(self.tape.pick(IDS)) is not None
+            case "aborts what hangs":
+                return self._administrator_aborts()
+            case "deletes records":
+                self._administrator_deletes(self.tape.pick(self.world.partitions))
+        return True
+
+    def _administrator_aborts(self) -> bool:
+        hanging = list(self.world.administrators.hanging())
+        if hanging:
+            self.world.administrators.abort(self.tape.pick(hanging))
+        return bool(hanging)
+
+    def _administrator_deletes(self, partition: TopicPartition) -> None:
+        administrators = self.world.administrators
+        offset = self.tape.below(administrators.deletable(partition) + 1)
+        if self.tape.happens(BEYOND):
+            offset = self.world.brokers.partitions[partition].leader.high_watermark + 1
+        administrators.delete_records(partition, offset)
+
 
 def drawn_world(profile: Profile, tape: Tape, faults: Faults, trace: int) -> TransactionWorld:
     """A world whose size and network the tape chooses; its times are short, so that they pass within a trace."""
@@ -158,6 +234,7 @@ def drawn_world(profile: Profile, tape: Tape, faults: Faults, trace: int) -> Tra
         partitions=1 + tape.below(2),
         log_partitions=1 + tape.below(2),
         transaction_timeout_ms=5_000,
+        max_timeout_ms=10_000,
         id_expiration_ms=60_000,
         producer_expiration_ms=120_000,
         delivery_timeout_ms=10_000,

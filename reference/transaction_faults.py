@@ -7,6 +7,8 @@ from reference.errors import CorruptMessage, NotEnoughReplicas, NotLeaderOrFollo
 from reference.faults import Faults
 from reference.scheduler import Event, always
 from reference.tape import Tape
+from reference.world.instances import Instance
+from reference.world.plain_applications import PlainApplication
 from reference.world.transaction_world import TransactionWorld
 from spec.vocabulary import Epoch
 
@@ -141,8 +143,14 @@ class TransactionFaults:
 
     def application_crashes(self) -> None:
         """Some application is gone."""
-        if self.world.living:
-            self.world.application_crashes(self.tape.pick(self.world.living))
+        living: list[Instance | PlainApplication] = [*self.world.living, *self.world.plain.living]
+        if not living:
+            return
+        application = self.tape.pick(living)
+        if isinstance(application, PlainApplication):
+            self.world.plain.crash(application)
+        else:
+            self.world.application_crashes(application)
 
     # --- nodes ------------------------------------------------------------------------------------------------
 
@@ -201,6 +209,7 @@ class TransactionFaults:
         self.world.clock.advance(self.world.shape.delivery_timeout_ms)
         for instance in self.world.living:
             self.world.producer_ticks(instance)
+        self.world.plain.tick()
 
     def transactions_time_out(self) -> None:
         """So much time passes, or nearly so much, that coordinators abort what is open."""

@@ -34,11 +34,27 @@ RAW: Final[Mapping[str, int]] = MappingProxyType(
 )
 """The events of the raw world, likewise."""
 
+REPLICAS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "timers_fire": 10,
+        "application_sends": 12,
+        "producer_asks_for_id": 20,
+        "producer_sends": 20,
+        "producers_tick": 3,
+        "producer_refreshes_metadata": 6,
+        "message_arrives": 90,
+        "follower_fetches": 30,
+        "broker_is_back": 2,
+    }
+)
+"""The events of a world of replicas, likewise."""
+
 TRANSACTIONS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "producers_tick": 1,
         "application_starts": 1,
         "application_acts": 20,
+        "plain_application_acts": 2,
         "producer_asks": 14,
         "producer_sends": 14,
         "broker_receives": 40,
@@ -46,6 +62,7 @@ TRANSACTIONS: Final[Mapping[str, int]] = MappingProxyType(
         "follower_fetches": 30,
         "coordinator_sends_markers": 10,
         "consumer_fetches": 3,
+        "administrator_acts": 1,
         "fault_is_mended": 12,
     }
 )
@@ -61,3 +78,18 @@ ACTIONS: Final[Mapping[ClientState, Sequence[tuple[str, int]]]] = MappingProxyTy
     }
 )
 """What an application does in which state of its producer; in all others it waits."""
+
+APPLICATIONS: Final = (("transactional", 6), ("idempotent", 2), ("acks=all", 1), ("acks=1", 1), ("acks=0", 1))
+"""What kind of application starts: with a transactional id, idempotent, or neither with these acks."""
+
+ADMINISTRATION: Final = (
+    ("describes producers", 3),
+    ("lists transactions", 2),
+    ("fences", 1),
+    ("aborts what hangs", 6),
+    ("deletes records", 2),
+)
+"""What administrators do; a transaction that hangs is rare, and is looked for often."""
+
+BEYOND: Final = 100
+"""Per thousand requests to delete records, those that ask for more than there is."""

@@ -16,6 +16,7 @@ from reference.log.partition_log import PartitionLog
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import (
+    ABSENT,
     NO_OFFSET,
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
@@ -257,6 +258,25 @@ class Partition:
         self.high_watermark = Offset(min(self.high_watermark, self.log.log_end))
         self.state.rebuild(self.log, now)
         self.state.on_high_watermark(self.high_watermark)
+
+    def delete_records(self, offset: int) -> None:
+        """Let the log begin at `offset`, or at the high watermark if it is -1 (DeleteRecords).
+
+        What is known of producers stays; before 2.4 Kafka forgot those of whom nothing is left.
+
+        Raises:
+            NotLeaderOrFollower: another replica leads.
+            OffsetOutOfRange: the offset is beyond the high watermark.
+        """
+        self.check_leads()
+        wanted = self.high_watermark if offset == ABSENT else offset
+        if not 0 <= wanted <= self.high_watermark:
+            raise OffsetOutOfRange(offset=offset, high_watermark=self.high_watermark)
+        self.follow_log_start(wanted)
+
+    def follow_log_start(self, offset: int) -> None:
+        """Let the log begin at `offset`, as far as the high watermark has come; it never goes back."""
+        self.log.advance_start(max(self.log.log_start, min(offset, self.high_watermark)))
 
     def restart(self, now: Timestamp) -> None:
         """Come back from disk: the log is whole, of each producer only what a snapshot keeps is left."""

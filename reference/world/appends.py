@@ -11,6 +11,7 @@ from reference.client.producer import Reply
 from reference.errors import NotLeaderOrFollower, Refusal
 from reference.recorder import observe
 from reference.world.brokers import Brokers
+from reference.world.history import ALL, NOBODY_ANSWERS
 from reference.world.messages import Answer, Marked, Produce, Request, WriteMarker
 from reference.world.steps import Steps
 from spec.vocabulary import NO_OFFSET, ErrorCode, Offset
@@ -58,7 +59,10 @@ class Appends:
         answer = refused(refusal) if refusal is not None else self._produce(request, asked, guard)
         self.steps.produced(request, asked, guard, replica, before, answer, refusal is not None)
         reply = Reply(answer.error, answer.base_offset, answer.log_start)
-        self._answer_replicated(asked.partition, request, reply, answer.last_offset)
+        if asked.acks == ALL:
+            self._answer_replicated(asked.partition, request, reply, answer.last_offset)
+        elif asked.acks != NOBODY_ANSWERS:
+            self._answer(request, reply)
 
     def _produce(self, request: Request, asked: Produce, guard: int) -> PartitionAnswer:
         number = asked.partition.partition
@@ -67,7 +71,7 @@ class Appends:
         except Refusal as refusal:
             return refused(refusal)
         produce = ProduceRequest(
-            {number: (asked.attempt.records,)}, asked.transactional_id, -1, asked.version, {number: guard}
+            {number: (asked.attempt.records,)}, asked.transactional_id, asked.acks, asked.version, {number: guard}
         )
         insync = len(self.brokers.partitions[asked.partition].insync)
         return handle_produce({number: replica}, produce, None, self.brokers.shape.min_insync, insync)[number]

@@ -184,9 +184,12 @@ class Handling:
 
     def _receive_produce(self, request: Request, asked: Produce) -> None:
         principal, batch = self._principal_of(request), asked.attempt.records
-        denied = self.brokers.authorizer.check_produce(principal, asked.transactional_id, asked.partition.topic)
+        denied = self.brokers.authorizer.check_produce(principal, asked.transactional_id or None, asked.partition.topic)
         if denied is not ErrorCode.NONE:
             self._answer(request, Reply(denied))
+            return
+        if not batch.is_transactional:
+            self.appends.append(request, asked, NO_GUARD, None)
             return
         number = asked.partition.partition
         producer = ProducerIdentity(batch.producer_id, batch.producer_epoch)

@@ -34,7 +34,19 @@ class Broker:
     node: int
 
 
-Sender = Client | Broker
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """An application without transactional id, as sender of a request."""
+
+    producer: int
+
+
+@dataclass(frozen=True, slots=True)
+class Administrator:
+    """Somebody with Kafka's tools; nobody waits for the answer."""
+
+
+Sender = Client | Broker | Plain | Administrator
 
 
 class Asked(NamedTuple):

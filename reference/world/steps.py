@@ -1,5 +1,8 @@
 """The steps of nodes as rows: Produce, markers, coordinator requests, and what coordinators do by themselves."""
 
+from typing import Final
+
+from reference.broker.ids import ProducerIdentity
 from reference.broker.partition import FetchResult, Partition
 from reference.broker.produce import PartitionAnswer
 from reference.broker.transaction_coordinator import TransactionCoordinator
@@ -29,10 +32,26 @@ from reference.world.coordinator_rows import (
     touched_by,
     verify_columns,
 )
-from reference.world.messages import Asked, Body, Broker, Produce, Request, Sender, Verify, WriteMarker
+from reference.world.history import INSTANCE, PRODUCER
+from reference.world.messages import (
+    Administrator,
+    Asked,
+    Body,
+    Broker,
+    Client,
+    Plain,
+    Produce,
+    Request,
+    Sender,
+    Verify,
+    WriteMarker,
+)
 from reference.world.node import TransactionRequest
 from reference.world.reader_rows import answered_columns
 from spec.vocabulary import ErrorCode, Origin
+
+ADMIN: Final = "admin"
+"""The name of administrators in rows."""
 
 
 class Steps:
@@ -117,7 +136,38 @@ class Steps:
             named: Row = {"producer_id": aborted.producer_id, "first_offset": aborted.first_offset, "error": 0}
             self._record("ConsumerFetchAborted", where | named)
 
+    def described(self, node: int, partition: TopicPartition, leader: Partition) -> None:
+        """An administrator was shown the producers of a partition: one row for each."""
+        for active in leader.describe_producers():
+            columns: Row = {
+                "node": node_name(node),
+                "client": ADMIN,
+                "topic": partition.topic,
+                "partition": partition.partition,
+                "producer_id": active.producer_id,
+                "producer_epoch": active.epoch,
+                "base_sequence": active.last_sequence,
+                "coordinator_epoch": active.coordinator_epoch,
+                "first_offset": active.txn_first_offset,
+                "timestamp_ms": active.last_timestamp,
+                "error": 0,
+            }
+            seen = observe(leader, active.producer_id)
+            self._record("DescribeProducers", columns, seen, seen)
+
     # --- coordinators -----------------------------------------------------------------------------------------
+
+    def listed(self, node: int, coordinator: TransactionCoordinator) -> None:
+        """An administrator was shown the ids of a coordinator: one row for each."""
+        for key, known in sorted(memory_of(coordinator).items()):
+            columns: Row = {"node": node_name(node), "client": ADMIN, "transactional_id": key, "error": 0}
+            columns |= known_columns("before_", known) | known_columns("after_", known)
+            self._record("ListTransactions", columns)
+
+    def identified(self, node: int, client: str, identity: ProducerIdentity) -> None:
+        """A producer without transactional id was given a producer id."""
+        told: Row = {"reply_producer_id": identity.producer_id, "reply_epoch": identity.epoch, "error": 0}
+        self._record("InitProducerId", {"node": node_name(node), "client": client, **told})
 
     def asked(
         self,
@@ -161,7 +211,15 @@ def who(request: Request) -> Row:
 
 def sender_name(sender: Sender) -> str:
     """Name of a sender in rows."""
-    return node_name(sender.node) if isinstance(sender, Broker) else f"instance-{sender.instance}"
+    match sender:
+        case Broker(node):
+            return node_name(node)
+        case Client(instance):
+            return f"{INSTANCE}{instance}"
+        case Plain(producer):
+            return f"{PRODUCER}{producer}"
+        case Administrator():
+            return ADMIN
 
 
 def transaction_of(body: Body) -> Row:

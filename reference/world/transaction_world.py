@@ -15,12 +15,14 @@ from reference.errors import Refusal
 from reference.network import Message
 from reference.recorder import Recorder
 from reference.replica_rows import Before, follow, record_fault
+from reference.world.administrators import Administrators
 from reference.world.applications import Applications
 from reference.world.brokers import Brokers
 from reference.world.coordinator_rows import memory_of
 from reference.world.handling import Handling
 from reference.world.history import History
-from reference.world.messages import Broker, Client, Request, Response
+from reference.world.messages import Broker, Client, Plain, Request, Response, Sender
+from reference.world.plain_applications import PlainApplications
 from reference.world.readers import Readers
 from reference.world.steps import Steps
 from reference.world.transaction_shape import TransactionShape
@@ -35,6 +37,8 @@ class TransactionWorld(Applications):
     Attributes:
         handling: what nodes do with requests.
         readers: what consumers ask.
+        plain: applications without transactions.
+        administrators: what Kafka's tools do.
         recorder: the steps so far.
     """
 
@@ -48,6 +52,8 @@ class TransactionWorld(Applications):
         self._steps = Steps(self.recorder, self.clock, shape.offsets_partitions)
         self.handling = Handling(self.brokers, self._steps, self._principal, self.wires.reply)
         self.readers = Readers(self.brokers, self._steps, history)
+        self.plain = PlainApplications(profile, shape, clock, wires, self.brokers, history, self._steps)
+        self.administrators = Administrators(self.brokers, self._steps, wires.send)
         for partition in range(self.shape.log_partitions):
             self.coordinator_fails_over(partition, 0)
         for partition in range(self.shape.offsets_partitions):
@@ -64,10 +70,13 @@ class TransactionWorld(Applications):
         response = self.wires.deliver_reply(message, leave_copy)
         if response is None:
             return
-        if isinstance(response.request.sender, Broker):
-            self.handling.receive_answer(response)
-        else:
-            self.client_receives(self.instances[response.request.sender.instance], response)
+        match response.request.sender:
+            case Broker():
+                self.handling.receive_answer(response)
+            case Client(instance):
+                self.client_receives(self.instances[instance], response)
+            case Plain(producer):
+                self.plain.receive(self.plain.all[producer], response)
 
     def request_is_lost(self, message: Message[Request]) -> None:
         """A request is lost, and its sender gives it up; the loss of a copy goes unnoticed."""
@@ -87,16 +96,19 @@ class TransactionWorld(Applications):
             self.wires.reconnect(request.sender, request.node)
             self._lose(request)
 
-    def connection_breaks(self, sender: Client | Broker, node: int, arriving: int = 0) -> None:
+    def connection_breaks(self, sender: Sender, node: int, arriving: int = 0) -> None:
         """A connection breaks: its first `arriving` requests still reach the node, no answer comes back."""
         for request in self.wires.cut(sender, node, arriving):
             self._lose(request)
 
     def _lose(self, request: Request) -> None:
-        if isinstance(request.sender, Broker):
-            self.handling.lose(request)
-        else:
-            self.client_loses(self.instances[request.sender.instance], request)
+        match request.sender:
+            case Broker():
+                self.handling.lose(request)
+            case Client(instance):
+                self.client_loses(self.instances[instance], request)
+            case Plain(producer):
+                self.plain.lose(self.plain.all[producer], request)
 
     # --- transaction coordinators -----------------------------------------------------------------------------
 

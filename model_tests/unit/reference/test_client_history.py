@@ -38,7 +38,7 @@ def test_a_batch_is_handed_over_once_and_told_of_once(traces: list[list[Row]]) -
         told_of += len(told)
 
         assert {1} == {len(each) for each in (*sent.values(), *told.values())}
-        assert all(sent[batch][0]["step"] < answers[0]["step"] for batch, answers in told.items())
+        assert all(int(sent[batch][0]["step"]) < int(answers[0]["step"]) for batch, answers in told.items())
         assert by_batch(rows, "Produce", "ClientFetched").keys() - {("", -1)} <= sent.keys()
 
     assert told_of > 100

@@ -133,7 +133,7 @@ def test_a_batch_that_its_coordinator_refuses_leaves_the_log_alone() -> None:
 
 def test_without_faults_transactions_come_to_their_ends() -> None:
     """Where nothing fails, commits and aborts are completed, and no coordinator changes."""
-    rows = simulate(3, steps=600, workload="transactions", faults=NO_FAULTS)
+    rows = simulate(3, steps=1000, workload="transactions", faults=NO_FAULTS)
 
     ended = Counter(row["after_txn_state"] for row in rows if row["api"] == "MarkerAnswered")
     assert ended[TransactionState.COMPLETE_COMMIT] > 5

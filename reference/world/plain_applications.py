@@ -1,0 +1,185 @@
+"""Applications without transactions: idempotent producers and plain ones, beside the transactional ones."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from reference.broker.transaction_metadata import TopicPartition
+from reference.client.partition_queue import MAX_IN_FLIGHT
+from reference.client.plain_producer import PlainProducer
+from reference.client.producer import IdempotentProducer, Reply
+from reference.client.request_versions import request_versions
+from reference.clock import Clock
+from reference.recorder import Row
+from reference.world.applications import STALE_LEADER
+from reference.world.brokers import Brokers
+from reference.world.history import ALL, NOBODY_ANSWERS, PRODUCER, History, Origin, SentBatch, Untold, values_of
+from reference.world.messages import Plain, Produce, Request, Response
+from reference.world.steps import Steps
+from reference.world.transaction_shape import TransactionShape
+from reference.world.wires import Wires
+from spec.versions import Profile
+from spec.vocabulary import ErrorCode
+
+
+@dataclass(slots=True, eq=False)
+class PlainApplication:
+    """One run of an application without transactional id.
+
+    Attributes:
+        number: among all of them.
+        acks: with which its batches are produced; an idempotent producer has all.
+        known_leaders: node that it takes for the leader of each partition.
+        records: how many it has made.
+        untold: what it waits to be told.
+    """
+
+    number: int
+    producer: IdempotentProducer
+    acks: int
+    known_leaders: dict[TopicPartition, int]
+    records: int = 0
+    untold: Untold = field(default_factory=Untold)
+
+    @property
+    def client(self) -> str:
+        """Its name in rows."""
+        return f"{PRODUCER}{self.number}"
+
+
+class PlainApplications:
+    """All of them; each method is one event.
+
+    Attributes:
+        all: by number.
+        living: those that have not crashed, oldest first.
+    """
+
+    __slots__ = ("_brokers", "_clock", "_history", "_profile", "_shape", "_steps", "_wires", "all", "living")
+
+    def __init__(
+        self,
+        profile: Profile,
+        shape: TransactionShape,
+        clock: Clock,
+        wires: Wires,
+        brokers: Brokers,
+        history: History,
+        steps: Steps,
+    ) -> None:
+        """None has started."""
+        self._profile = profile
+        self._shape = shape
+        self._clock = clock
+        self._wires = wires
+        self._brokers = brokers
+        self._history = history
+        self._steps = steps
+        self.all: list[PlainApplication] = []
+        self.living: list[PlainApplication] = []
+
+    # --- applications -----------------------------------------------------------------------------------------
+
+    def start(self, *, idempotent: bool = True, acks: int = ALL) -> PlainApplication:
+        """An application starts."""
+        producer = (IdempotentProducer if idempotent else PlainProducer)(
+            len(self._brokers.partitions),
+            self._shape.delivery_timeout_ms,
+            min(MAX_IN_FLIGHT, self._profile.cached_batches),
+        )
+        leaders = {partition: self._brokers.leader_of(partition) for partition in self._brokers.partitions}
+        application = PlainApplication(len(self.all), producer, acks, leaders)
+        self.all.append(application)
+        self.living.append(application)
+        self._history.note("ClientStart", application.client, {"acks": acks})
+        return application
+
+    def crash(self, application: PlainApplication) -> None:
+        """An application is gone; what it has sent is still under way."""
+        self.living.remove(application)
+        application.untold.forget()
+        self._history.note("ClientCrash", application.client, {})
+        for request in self._wires.waiting(Plain(application.number)):
+            self._wires.give_up(request)
+
+    def send(self, application: PlainApplication, partition: TopicPartition, count: int = 1) -> SentBatch:
+        """An application hands over a batch of records with values that no other record has."""
+        values = values_of(application.client, -1, application.records, count)
+        batch = application.producer.send(self._number(partition), count, self._clock.now, values)
+        sent = SentBatch(partition, batch, first_record=application.records, acks=application.acks)
+        application.records += count
+        self._history.hands_over(application.client, application.untold, sent, identity_of(application))
+        return sent
+
+    # --- producers --------------------------------------------------------------------------------------------
+
+    def ask_for_id(self, application: PlainApplication, node: int = 0) -> None:
+        """A producer without producer id asks any node for one, and has it at once."""
+        identity = self._brokers.nodes[node].producer_ids.init_producer_id()
+        application.producer.identified(identity)
+        self._steps.identified(node, application.client, identity)
+
+    def sendable(self) -> Iterator[tuple[PlainApplication, TopicPartition]]:
+        """The partitions for which some producer can send a batch now."""
+        for application in self.living:
+            for number, partition in enumerate(self._brokers.partitions):
+                if application.producer.may_drain(number):
+                    yield application, partition
+
+    def produce(self, application: PlainApplication, partition: TopicPartition) -> Request:
+        """A producer sends its next batch to the node that it takes for the leader."""
+        attempt = application.producer.drain(self._number(partition))
+        first = int(attempt.batch.values[0].rsplit(b"/", 1)[1])
+        made_by = Origin(application.client, -1, first)
+        version = request_versions(self._profile).produce
+        body = Produce(version, "", partition, attempt, application.acks, made_by)
+        request = self._wires.send(Plain(application.number), application.known_leaders[partition], body)
+        if application.acks == NOBODY_ANSWERS:
+            self._wires.give_up(request)
+            application.producer.receive(attempt, Reply(ErrorCode.NONE))
+            self._tell(application)
+        return request
+
+    def tick(self) -> None:
+        """Every producer gives up batches that took too long, and goes up an epoch if it must."""
+        for application in self.living:
+            application.producer.tick(self._clock.now)
+            self._tell(application)
+
+    # --- what producers hear ----------------------------------------------------------------------------------
+
+    def receive(self, application: PlainApplication, response: Response) -> None:
+        """A producer handles an answer."""
+        match response.request.body, response.answer:
+            case Produce(partition=partition, attempt=attempt), Reply() as reply:
+                application.producer.receive(attempt, reply)
+                if reply.error in STALE_LEADER:
+                    self._refresh_leader(application, partition)
+        self._tell(application)
+
+    def lose(self, application: PlainApplication, request: Request) -> None:
+        """A producer gives up a request, and will send it again."""
+        match request.body:
+            case Produce(partition=partition, attempt=attempt):
+                application.producer.lose(attempt)
+                self._refresh_leader(application, partition)
+        self._tell(application)
+
+    # --- inside -----------------------------------------------------------------------------------------------
+
+    def _number(self, partition: TopicPartition) -> int:
+        return tuple(self._brokers.partitions).index(partition)
+
+    def _refresh_leader(self, application: PlainApplication, partition: TopicPartition) -> None:
+        number = self._number(partition)
+        if not any(attempt.partition == number for attempt in application.producer.on_wire.values()):
+            application.known_leaders[partition] = self._brokers.leader_of(partition)
+
+    def _tell(self, application: PlainApplication) -> None:
+        if application.untold.is_over and application in self.living:
+            self._history.tells(application.client, application.untold, identity_of(application))
+
+
+def identity_of(application: PlainApplication) -> Row:
+    """The producer's identity, as a row of its client names it; none where there is none."""
+    identity = application.producer.identity
+    return {} if identity is None else {"producer_id": identity.producer_id, "producer_epoch": identity.epoch}
