@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -14,12 +14,14 @@ from model_tests.bench.append import appends
 from model_tests.bench.audits import audit_timing
 from model_tests.bench.log_files import TOGETHER, log_timing
 from model_tests.bench.memory import peak_mebibytes
+from model_tests.bench.simulation import simulations
 from model_tests.traces.timing import column_verdicts
 from model_tests.verify.effort import effort_from_environment
 from model_tests.verify.results import Effort
 
 ROWS: Final = {Effort.QUICK: 500_000, Effort.DEFAULT: 3_000_000, Effort.DEEP: 10_000_000}
 BATCHES: Final = {Effort.QUICK: 20_000, Effort.DEFAULT: 100_000, Effort.DEEP: 300_000}
+SIMULATED: Final = {Effort.QUICK: 15, Effort.DEFAULT: 45, Effort.DEEP: 300}
 AUDITED: Final = {Effort.QUICK: 200_000, Effort.DEFAULT: 2_000_000, Effort.DEEP: 4_000_000}
 DIRECTORY: Final = Path("build/bench")
 
@@ -36,14 +38,24 @@ class Measured:
 
 
 def measure(effort: Effort) -> list[Measured]:
-    """Appends, files of a log, column verdicts, the audit, memory, one after the other."""
+    """Appends, simulation, files of a log, column verdicts, the audit, memory, one after the other."""
     appended = appends(BATCHES[effort]).per_second
     measured = [
         Measured("reference append, one process", appended, "batches/s", "at least 30,000", met=appended >= 30_000),
+        *_simulations(effort),
         *(one for part in (_log_files, _column_verdicts, _audit) for one in _in_scratch(part, effort)),
     ]
     peak = peak_mebibytes()
     return [*measured, Measured("peak memory, Python and JVM", peak, "MiB", "at most 4,096", met=peak <= 4096)]
+
+
+def _simulations(effort: Effort) -> Iterator[Measured]:
+    for timing in simulations(SIMULATED[effort]):
+        what = f"simulation, {timing.workload}"
+        yield Measured(what, timing.plain, "steps/s", "at least 20,000", met=timing.plain >= 20_000)
+        monitored = timing.monitored
+        yield Measured(f"{what}, monitored", monitored, "steps/s", "at least 10,000", met=monitored >= 10_000)
+        yield Measured(f"judging a step, {timing.workload}", timing.microseconds, "us", "", met=True)
 
 
 def _in_scratch(part: Callable[[Effort, Path], list[Measured]], effort: Effort) -> list[Measured]:
