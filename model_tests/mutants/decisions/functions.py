@@ -1,0 +1,107 @@
+"""Every decision function of the protocol, with its syntax tree: what mutants are made of."""
+
+import ast
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import FunctionType, MappingProxyType, ModuleType
+from typing import Final
+
+import spec.protocol
+
+NO_DECISIONS: Final = MappingProxyType(
+    {
+        "guards": "puts guards in order, and knows none",
+        "judge": "holds recorded steps against decisions",
+        "judge_coordinator": "holds recorded steps against decisions",
+    }
+)
+"""Modules in which nothing is decided, each with what it does instead."""
+
+NAMES_ONLY: Final = frozenset(
+    {
+        "append.names",
+        "append.rules_of",
+        "append._listing",
+        "coordinator.names_of",
+        "produce.names",
+        "records.scalars",
+        "records.flatten",
+        "records.build",
+        "records._cached",
+        "records._a_record",
+        "records._example",
+        "coordinator_steps.Outcome.names",
+    }
+)
+"""Functions that list names, or take records apart: no answer and no state depends on them."""
+
+COMPOSED: Final = (
+    "committing._decided",
+    "committing.commit",
+    "committing.commit_in_transaction",
+    "completing.marker_of",
+    "coordinator_steps.abort",
+    "electing.altered",
+    "groups._unknown_member",
+    "ids._broken",
+    "ids.is_refused_at_once",
+    "produce.admit",
+    "registering._unknown",
+    "repl._admission",
+    "repl.acknowledged",
+    "repl.admitted",
+    "repl.follower_high_watermark",
+    "seq.forget_other_epochs",
+    "verification.met",
+)
+"""Decisions that hand their arguments on to others and decide nothing between."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """One decision function.
+
+    Attributes:
+        name: its module and its own name, as `txn.is_ongoing`; of a property with its record, as `blocks.Block.empty`.
+        function: the function itself, which every module that uses it is bound to.
+        tree: its definition.
+    """
+
+    name: str
+    module: ModuleType
+    function: FunctionType
+    tree: ast.FunctionDef
+
+    @property
+    def family(self) -> str:
+        """The module without its package."""
+        return self.name.partition(".")[0]
+
+
+@cache
+def modules() -> tuple[ModuleType, ...]:
+    """The modules of the protocol that decide something, by name."""
+    names = sorted(found.name for found in iter_modules(spec.protocol.__path__))
+    return tuple(import_module(f"{spec.protocol.__name__}.{name}") for name in names if name not in NO_DECISIONS)
+
+
+@cache
+def decisions() -> tuple[Decision, ...]:
+    """Every function, and every property of a record, in the order in which they are written."""
+    return tuple(decision for module in modules() for decision in _of(module) if decision.name not in NAMES_ONLY)
+
+
+def _of(module: ModuleType) -> Iterator[Decision]:
+    family = module.__name__.rpartition(".")[2]
+    for node in ast.parse(inspect.getsource(module)).body:
+        if isinstance(node, ast.FunctionDef):
+            yield Decision(f"{family}.{node.name}", module, getattr(module, node.name), node)
+        elif isinstance(node, ast.ClassDef):
+            record = getattr(module, node.name)
+            for part in node.body:
+                if isinstance(part, ast.FunctionDef):
+                    yield Decision(f"{family}.{node.name}.{part.name}", module, vars(record)[part.name].fget, part)

@@ -1,0 +1,128 @@
+"""Every mutant put to one layer after the other, the cheapest first, until one names a rule as violated.
+
+Whom no layer sees is asked about: is it the same for all inputs, or is what tells it apart never met?
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum, unique
+from itertools import islice
+from types import MappingProxyType
+from typing import Final
+
+from model_tests.mutants.decisions.equivalence import Examples, equivalent
+from model_tests.mutants.decisions.made import Mutant
+from model_tests.mutants.decisions.occasions import Occasions, Place, watched
+
+MOST: Final = MappingProxyType({"recorded sessions": 40, "traces": 300, "known bugs": 12})
+"""Places of a layer that are judged again for one mutant; of other layers all are."""
+
+EXHAUSTIVE: Final = ("searches", "known bugs")
+"""Layers that meet whatever can be met in their instances."""
+
+
+@unique
+class Fate(StrEnum):
+    """What became of a mutant."""
+
+    KILLED = "killed"
+    EQUIVALENT = "equivalent"
+    UNREACHABLE = "unreachable"
+    GAP = "gap"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What became of one mutant.
+
+    Attributes:
+        layer: that named a rule.
+        place: where in it; of a mutant that is not killed, why not, or how it broke what met it.
+        rules: ids of the rules that were named there; of a test its name.
+        met: how many places decide otherwise under it, of those that were judged again.
+    """
+
+    mutant: str
+    kind: str
+    fate: Fate = Fate.GAP
+    layer: str = ""
+    place: str = ""
+    rules: tuple[str, ...] = ()
+    met: int = 0
+    seconds: float = 0.0
+
+
+def hunt(found: Found, mutant: Mutant, layer: str, occasions: Occasions) -> Found:
+    """Put a mutant that is at large to one more layer."""
+    started = time.monotonic()
+    met, broke = found.met, found.place
+    named: tuple[str, ...] = ()
+    telling = occasions.telling(mutant)
+    if layer in EXHAUSTIVE:  # of which there are few, and some are large
+        telling = iter(sorted(telling, key=occasions.seconds.__getitem__))
+    for place in islice(telling, MOST.get(layer)):
+        met += 1
+        named, how = judged(mutant, place)
+        broke = broke or (f"{place.name}: {how}" if how else "")
+        if named:
+            break
+    seconds = round(found.seconds + time.monotonic() - started, 3)
+    if named:
+        return replace(found, fate=Fate.KILLED, layer=layer, place=place.name, rules=named, met=met, seconds=seconds)
+    return replace(found, place=broke, met=met, seconds=seconds)
+
+
+def judged(mutant: Mutant, place: Place) -> tuple[tuple[str, ...], str]:
+    """The rules that a place names under the mutant; or how it broke, which names none."""
+    with mutant.in_place():
+        try:
+            return tuple(rule for rule in place.violated() if rule), ""
+        except Exception as error:  # noqa: BLE001  # a mutant may break anything, and that is no rule's word
+            return (), f"{type(error).__name__}: {error}"
+
+
+Progress = Callable[[str], None]
+"""Says how far the hunt has come."""
+
+
+def hunt_all(
+    listed: Sequence[Mutant], layers: Mapping[str, Callable[[], Iterator[Place]]], say: Progress
+) -> tuple[Found, ...]:
+    """What became of every mutant, in their order.
+
+    Args:
+        listed: the mutants.
+        layers: how the places of each are made, which happens when the layer's turn comes.
+        say: is told of every layer.
+    """
+    found = {mutant: Found(mutant.name, mutant.kind) for mutant in listed}
+    examples = Examples()
+    searched: dict[str, int] = {}
+    for layer, places in layers.items():
+        occasions = watched(places())
+        examples.learn(occasions)
+        at_large = [mutant for mutant in listed if found[mutant].fate is Fate.GAP]
+        say(f"{layer}: {len(occasions.seconds):,} places, {len(at_large):,} mutants at large")
+        for mutant in at_large:
+            found[mutant] = hunt(found[mutant], mutant, layer, occasions)
+            if layer in EXHAUSTIVE and found[mutant].fate is Fate.GAP:
+                searched[mutant.name] = searched.get(mutant.name, 0) + len(occasions.calls.get(mutant.of, {}))
+    at_large = [mutant for mutant in listed if found[mutant].fate is Fate.GAP]
+    say(f"solver: {len(at_large):,} mutants at large")
+    for mutant in at_large:
+        found[mutant] = explained(found[mutant], mutant, examples, searched.get(mutant.name, 0))
+    return tuple(found.values())
+
+
+def explained(found: Found, mutant: Mutant, examples: Examples, searched: int) -> Found:
+    """Why no layer kills a mutant: it is equivalent, or what tells it apart is never met; else it is a gap."""
+    started = time.monotonic()
+    proved_at = equivalent(mutant, examples)
+    seconds = round(found.seconds + time.monotonic() - started, 3)
+    if proved_at:
+        return replace(found, fate=Fate.EQUIVALENT, place=f"proved the same: {proved_at}", seconds=seconds)
+    if searched and not found.met:
+        why = f"decides alike in all {searched:,} different calls of the searches, and wherever else it was met"
+        return replace(found, fate=Fate.UNREACHABLE, place=why, seconds=seconds)
+    return replace(found, seconds=seconds)

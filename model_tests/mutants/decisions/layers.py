@@ -1,0 +1,27 @@
+"""The layers that a mutant is put to, the cheapest first; the first that names a rule has killed it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Final
+
+from model_tests.mutants.decisions.occasions import Place
+from model_tests.mutants.decisions.own_tests import tested
+from model_tests.mutants.decisions.places import known_bugs, recorded, searched, traced
+
+SESSIONS: Final = "recorded sessions"
+TRACES: Final = "traces"
+
+SEEDS: Final = (*range(45), *range(47, 240, 3))
+"""Seeds of traces: every workload under every profile, and transactions under every version that they have."""
+
+LAYERS: Final[Mapping[str, Callable[[], Iterator[Place]]]] = MappingProxyType(
+    {
+        SESSIONS: recorded,
+        TRACES: partial(traced, SEEDS),
+        "searches": searched,
+        "known bugs": known_bugs,
+        "tests": tested,
+    }
+)
+"""How the places of each layer are made."""

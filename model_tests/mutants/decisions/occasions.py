@@ -1,0 +1,189 @@
+"""Where decisions are taken: every distinct call of every decision, by the places whose judgement depends on it.
+
+A place is whatever can be judged again: a recorded session, a step of a trace, a finite instance of a system. The
+calls are watched once, with the protocol as it is. A mutant is then put to the calls of its own decision, and only
+those places are judged again in which it decides otherwise.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any, Final, TypeAlias
+
+from model_tests.mutants.decisions.functions import Decision, decisions
+from model_tests.mutants.decisions.made import Mutant
+from spec.protocol.guards import Guard
+from spec.versions import Profile
+
+Call: TypeAlias = tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
+"""Positional and named arguments."""
+
+FEW: Final = 4
+"""Places that are remembered of one call."""
+
+TOGETHER: Final = 500
+"""Calls that a mutant is put to at once."""
+
+VARIADIC: Final = 0x04
+"""The flag of a function's code that takes any number of arguments."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """Something that is judged by the decisions.
+
+    Attributes:
+        name: by which it is found again.
+        violated: judges it, under the decisions as they are: ids of the rules that it names as violated.
+    """
+
+    name: str
+    violated: Callable[[], tuple[str, ...]]
+
+
+class Behaviours:
+    """A profile among arguments, which are looked up often: one for all that are equal, and the same only as itself."""
+
+    __slots__ = ("profile",)
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+
+
+@dataclass(slots=True)
+class Occasions:
+    """The calls of each decision, each with the first places in which it was made.
+
+    Attributes:
+        seconds: that each place took to judge, watched.
+    """
+
+    calls: dict[Decision, dict[Call, list[Place]]] = field(default_factory=dict)
+    seconds: dict[Place, float] = field(default_factory=dict)
+    _true: dict[Decision, list[object]] = field(default_factory=dict)
+
+    def telling(self, mutant: Mutant) -> Iterator[Place]:
+        """The places in which the mutant decides otherwise, each once."""
+        seen: set[Place] = set()
+        for call, _ in self.otherwise(mutant):
+            for place in self.calls[mutant.of][call]:
+                if place not in seen:
+                    seen.add(place)
+                    yield place
+
+    def otherwise(self, mutant: Mutant) -> Iterator[tuple[Call, object]]:
+        """The calls that the mutant answers otherwise, and what it answers; some at a time."""
+        calls, true = list(self.calls.get(mutant.of, {})), self._answers(mutant.of)
+        for start in range(0, len(calls), TOGETHER):
+            some = calls[start : start + TOGETHER]
+            with mutant.planted():
+                answers = [answer(mutant.of, call) for call in some]
+            for call, expected, got in zip(some, true[start:], answers, strict=False):
+                if got != expected:
+                    yield call, got
+
+    def _answers(self, of: Decision) -> list[object]:
+        if of not in self._true:
+            self._true[of] = [answer(of, call) for call in self.calls.get(of, {})]
+        return self._true[of]
+
+
+def answer(of: Decision, call: Call) -> object:
+    """What a decision says, as far as anything depends on it; how it broke, where it broke."""
+    positional, named = call
+    try:
+        return observed(of.function(*map(_plain, positional), **{name: _plain(value) for name, value in named}))
+    except Exception as error:  # noqa: BLE001  # a mutant may break in any way, and then has answered otherwise
+        return f"{type(error).__name__}: {error}"
+
+
+def _plain(value: Any) -> Any:
+    return value.profile if isinstance(value, Behaviours) else value
+
+
+def observed(said: object) -> object:
+    """Of guards only what the first that applies answers, and by which rule."""
+    if isinstance(said, tuple) and said and isinstance(said[0], Guard):
+        return next(((guard.error, guard.rule.id) for guard in said if guard.applies), None)
+    return said
+
+
+def watched(places: Iterable[Place]) -> Occasions:
+    """Judge every place by the true protocol, and keep the calls.
+
+    Raises:
+        ValueError: a place names a rule as violated although nothing is broken.
+    """
+    watch = _Watch()
+    for place in places:
+        watch.place = place
+        started = time.monotonic()
+        with watch.on():
+            violated = place.violated()
+        if violated:
+            raise ValueError(f"{place.name} violates {', '.join(violated)} with nothing broken")
+        watch.occasions.seconds[place] = time.monotonic() - started
+    return watch.occasions
+
+
+class _Watch:
+    """Notes every call of a decision while it is on."""
+
+    def __init__(self) -> None:
+        self.occasions = Occasions()
+        self.place: Place | None = None
+        self._codes = {decision.function.__code__: decision for decision in decisions()}
+        self._behaviours: dict[Profile, Behaviours] = {}
+        self._met: dict[int, tuple[Profile, Behaviours]] = {}
+
+    @contextmanager
+    def on(self) -> Iterator[None]:
+        """Calls are noted inside this context."""
+        sys.setprofile(self._note)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+
+    def _note(self, frame: FrameType, event: str, _: object) -> None:
+        if event != "call":
+            return
+        decision = self._codes.get(frame.f_code)
+        if decision is None or self.place is None:
+            return
+        call = self._call(frame.f_code, frame.f_locals)
+        try:
+            known = self.occasions.calls.setdefault(decision, {}).setdefault(call, [])
+        except TypeError:  # an argument that cannot be looked up
+            return
+        if len(known) < FEW and (not known or known[-1] is not self.place):
+            known.append(self.place)
+
+    def _call(self, code: CodeType, values: dict[str, Any]) -> Call:
+        names = code.co_varnames
+        positional = [self._kept(values[name]) for name in names[: code.co_argcount]]
+        last = code.co_argcount + code.co_kwonlyargcount
+        if code.co_flags & VARIADIC:
+            positional += values[names[last]]
+        return tuple(positional), tuple((name, self._kept(values[name])) for name in names[code.co_argcount : last])
+
+    def _kept(self, value: Any) -> Any:
+        if isinstance(value, Profile):
+            return self._of_profile(value)
+        return tuple(value) if isinstance(value, list) else value
+
+    def _of_profile(self, profile: Profile) -> Behaviours:
+        """By identity, which is quick; the profile is held, so that no other one gets its identity."""
+        known = self._met.get(id(profile))
+        if known is None:
+            same = self._behaviours.setdefault(profile, Behaviours(profile))
+            known = self._met[id(profile)] = profile, same
+        return known[1]
+
+
+def first(places: Iterable[Place], most: int) -> Sequence[Place]:
+    """The first so many places."""
+    return [place for place, _ in zip(places, range(most), strict=False)]

@@ -1,0 +1,53 @@
+"""The decisions' own tests as places: of each module of the protocol its file of tests, run in this process."""
+
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import model_tests
+from model_tests.mutants.decisions.functions import modules
+from model_tests.mutants.decisions.occasions import Place
+
+FOLDER: Final = Path(model_tests.__path__[0]) / "unit" / "spec"
+
+OF_COMPOSITIONS: Final = ("test_judge.py", "test_judge_coordinator.py")
+"""Tests of what is composed of several modules."""
+
+
+def tested() -> Iterator[Place]:
+    """The files of tests, by the modules' names."""
+    own = (f"test_{module.__name__.rpartition('.')[2]}.py" for module in modules())
+    for name in (*own, *OF_COMPOSITIONS):
+        if (FOLDER / name).exists():
+            yield Place(name, partial(failing, FOLDER / name))
+
+
+def failing(path: Path) -> tuple[str, ...]:
+    """The first test of a file that fails, by its name.
+
+    Raises:
+        RuntimeError: no test was run.
+    """
+    first = _First()
+    with redirect_stdout(StringIO()) as said:
+        code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(path)], [first])
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise RuntimeError(f"{path.name} was not run: {said.getvalue()}")
+    return first.failed
+
+
+class _First:
+    """Notes the first test that fails."""
+
+    def __init__(self) -> None:
+        self.failed: tuple[str, ...] = ()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A test was run, or what it needs could not be made."""
+        if report.failed and not self.failed:
+            self.failed = (report.nodeid.rpartition("/")[2],)

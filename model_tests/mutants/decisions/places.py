@@ -1,0 +1,145 @@
+"""The places that mutants are put to: recorded sessions, steps of the reference's traces, and small systems."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Final, TypeAlias
+
+from model_tests.bugs import searching
+from model_tests.conformance.bundled import bundled, sample, sessions_in
+from model_tests.conformance.on_specification import OnSpecification
+from model_tests.conformance.sessions import Session
+from model_tests.conformance.side_by_side import SPECIFICATION, disagreements
+from model_tests.mutants.decisions.occasions import Place
+from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
+from model_tests.traces.schema import Row, coordinator_step_of, step_of
+from model_tests.traces.simulate import trace_of
+from model_tests.traces.verdicts import REFUSED, judged
+from model_tests.verify.looking import Instanced
+from model_tests.verify.proofs import SEARCHES
+from model_tests.verify.results import Effort
+from spec.bugs.bug import Case
+from spec.bugs.catalogue import BUGS
+from spec.engines.explore import explore
+from spec.engines.verdict import Refuted, passed
+from spec.protocol.judge import Check
+from spec.protocol.judge_coordinator import judge
+from spec.rules import Rule
+from spec.versions import PROFILES
+
+ONE_IN: Final = 12
+"""One of so many recorded sessions."""
+
+SELDOM: Final = ("FX", "R", "ER", "P", "T", "ET")
+"""Families of few sessions, of which all are taken."""
+
+Named: TypeAlias = tuple[str, ...]
+"""Ids of rules."""
+
+
+# --- recorded sessions ----------------------------------------------------------------------------------------
+
+
+def recorded(one_in: int = ONE_IN) -> Iterator[Place]:
+    """Recorded sessions, the seldom kinds first."""
+    chosen = {session.id: session for session in sessions_in(bundled(SELDOM))}
+    chosen |= {session.id: session for session in sessions_in(sample(one_in).lines)}
+    return of_sessions(chosen.values())
+
+
+def of_sessions(sessions: Iterable[Session]) -> Iterator[Place]:
+    """Sessions, each replayed on the specification alone."""
+    return (Place(each.id, partial(in_session, each)) for each in sessions if not each.unsupported)
+
+
+def in_session(session: Session) -> Named:
+    """The rules of the first step in which the specification disagrees with the broker."""
+    found = next(disagreements([session], {SPECIFICATION: OnSpecification}), None)
+    if found is None:
+        return ()
+    return tuple(rule.id for rule in found.rules) or ("",)
+
+
+# --- traces of the reference ----------------------------------------------------------------------------------
+
+
+def traced(seeds: Iterable[int]) -> Iterator[Place]:
+    """Every step of the traces of these seeds that is judged by a decision."""
+    for seed in seeds:
+        for row in trace_of(seed):
+            name = f"seed {seed} step {row['step']}"
+            if row["origin"] >= 0:
+                yield Place(name, partial(in_append, row))
+            if is_coordinators(row):
+                yield Place(f"{name} ({row['api']})", partial(in_coordinator, row))
+
+
+def in_append(row: Row) -> Named:
+    """The rules that an append violates."""
+    _, checks = judged(step_of(row.__getitem__), PROFILES[row["profile"]], row[REFUSED])
+    return _violated(checks)
+
+
+def in_coordinator(row: Row) -> Named:
+    """The rules that a coordinator's step violates."""
+    profile = as_recorded(PROFILES[row["profile"]], row["transaction_version"])
+    _, checks = judge(row["api"], coordinator_step_of(row.__getitem__), profile)
+    return _violated(checks)
+
+
+def _violated(checks: Sequence[Check]) -> Named:
+    return tuple(dict.fromkeys(check.rule.id for check in checks if check.at_stake and not check.holds))
+
+
+# --- known bugs -----------------------------------------------------------------------------------------------
+
+
+def known_bugs() -> Iterator[Place]:
+    """Every question of the catalogue: what was mended must hold, and the bug must be found."""
+    for bug in BUGS.values():
+        for number, case in enumerate(bug.cases):
+            yield Place(f"{bug.name} case {number} ({case.profile})", partial(in_case, bug.rule, case))
+
+
+def in_case(rule: Rule, case: Case) -> Named:
+    """The bug's rule, where the search does not say what is expected of it."""
+    return () if searching.searched(case).as_expected else (rule.id,)
+
+
+# --- small systems --------------------------------------------------------------------------------------------
+
+
+def searched(effort: Effort = Effort.QUICK) -> Iterator[Place]:
+    """Finite instances of the systems, each explored as a whole."""
+    for each in SEARCHES:
+        for instance in each.explored_by(effort):
+            claimed = None if instance.whole else each.rules
+            yield Place(f"{each.system.name}, {instance.name}", Explored(instance.built, claimed))
+
+
+class Explored:
+    """An instance, and what of its goals is reached with nothing broken."""
+
+    def __init__(self, built: Callable[[], Instanced], claimed: Collection[Rule] | None) -> None:
+        """Theorems of these rules are asked about, or every claim; the instance is made when it is explored."""
+        self._built = built
+        self._claimed = claimed
+        self._reached: frozenset[str] | None = None
+
+    def __call__(self) -> Named:
+        """The claim that is violated, by its rule; else the goals and actions that are no longer reached, by name."""
+        instance = self._built()
+        system = instance.system
+        theorems = [claim for claim in system.theorems if self._claimed is None or claim.rule in self._claimed]
+        claims = system.claims if self._claimed is None else theorems
+        found = explore(system, instance.finite, claims, most_states=MOST_STATES)
+        reached = frozenset(found.reached) | found.happened
+        if self._reached is None:
+            self._reached = reached
+        if isinstance(found.verdict, Refuted):
+            return (system.claim(found.verdict.claim).rule.id,)
+        missing = self._reached - reached if passed(found.verdict) else ()
+        return tuple(f"{name} never happens" for name in sorted(missing))
+
+
+MOST_STATES: Final = 20_000
+"""Instances are smaller; a mutant that makes one larger is not searched for longer."""

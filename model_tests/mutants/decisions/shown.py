@@ -1,0 +1,61 @@
+"""Mutants shown again to those who killed them: a sample of the table in seconds, where a whole hunt takes long.
+
+Only sessions and traces are asked, which judge one place at a time.
+"""
+
+import random
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from model_tests.conformance.bundled import bundled, sessions_in
+from model_tests.conformance.files import Damage, Line
+from model_tests.mutants.decisions.hunting import Fate, Found, judged
+from model_tests.mutants.decisions.layers import SESSIONS, TRACES
+from model_tests.mutants.decisions.made import Mutant, by_name
+from model_tests.mutants.decisions.occasions import Place
+from model_tests.mutants.decisions.places import of_sessions, traced
+from model_tests.verify import results
+from spec.rules import RULES
+
+SEED: Final = 20261121
+
+_TRACE: Final = re.compile(r"seed (\d+) step \d+")
+
+
+def showable(table: Sequence[Found], known: Mapping[str, Mutant]) -> list[Found]:
+    """The mutants that sessions and traces kill, as far as they are still made."""
+    quick = (SESSIONS, TRACES)
+    return [each for each in table if each.fate is Fate.KILLED and each.layer in quick and each.mutant in known]
+
+
+def shown(table: Sequence[Found], size: int, seed: int = SEED) -> tuple[results.Mutant, ...]:
+    """So many mutants of the table, each planted and put to the place where it was killed."""
+    known = by_name()
+    from_table = showable(table, known)
+    chosen = random.Random(seed).sample(from_table, min(size, len(from_table)))
+    places = _places(chosen)
+    return tuple(_shown(each, known[each.mutant], places) for each in chosen)
+
+
+def _shown(each: Found, mutant: Mutant, places: Mapping[str, Place]) -> results.Mutant:
+    started = time.monotonic()
+    named, how = judged(mutant, places[each.place]) if each.place in places else ((), "the place is gone")
+    killers = tuple(f"{each.layer} {rule} in {each.place}" for rule in named) or ((how,) if how else ())
+    seconds = round(time.monotonic() - started, 3)
+    return results.Mutant(f"decision {each.mutant}", RULES[each.rules[0]], killers, seconds)
+
+
+def _places(chosen: Sequence[Found]) -> dict[str, Place]:
+    """The places of some mutants, by name."""
+    sessions = {each.place for each in chosen if each.layer == SESSIONS}
+    matches = [_TRACE.match(each.place) for each in chosen if each.layer == TRACES]
+    seeds = {int(match[1]) for match in matches if match}
+    recorded = sessions_in(line for line in bundled() if _id(line) in sessions)
+    return {place.name: place for place in (*of_sessions(recorded), *traced(sorted(seeds)))}
+
+
+def _id(line: Line) -> str:
+    """The id of the session in a line, as every bundled line begins with it."""
+    return "" if isinstance(line.content, Damage) else line.content[7:80].partition(b'"')[0].decode()

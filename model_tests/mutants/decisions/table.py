@@ -1,0 +1,78 @@
+"""The table of mutants: what became of each, kept beside the code, and told in a page of the docs."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, Final
+
+import model_tests
+from model_tests.mutants.decisions.hunting import Fate, Found
+
+TABLE: Final = Path(__file__).parent / "table.ndjson"
+"""What the last whole hunt found, a line for each mutant."""
+
+PAGE: Final = Path(model_tests.__path__[0]).parent / "docs" / "mutants.md"
+"""Where its summary is told."""
+
+
+def read(path: Path = TABLE) -> tuple[Found, ...]:
+    """The table as it was written."""
+    return tuple(_found(json.loads(line)) for line in path.read_text().splitlines())
+
+
+def write(found: Iterable[Found], path: Path = TABLE) -> None:
+    """A line for each mutant; what is empty is left out."""
+    lines = (json.dumps({k: v for k, v in asdict(each).items() if v}, ensure_ascii=False) for each in found)
+    path.write_text("".join(f"{line}\n" for line in lines))
+
+
+def _found(said: dict[str, Any]) -> Found:
+    known = {part.name: said[part.name] for part in fields(Found) if part.name in said}
+    return Found(**{**known, "fate": Fate(said["fate"]), "rules": tuple(said.get("rules", ()))})
+
+
+def page(found: Sequence[Found]) -> str:
+    """The summary as a page of Markdown: counts by layer, and every mutant that no layer kills, with the reason."""
+    return "\n".join((*_counts(found), *_by_kind(found), *_survivors(found))) + "\n"
+
+
+def _counts(found: Sequence[Found]) -> Iterator[str]:
+    by_layer = Counter(each.layer for each in found if each.fate is Fate.KILLED)
+    fates = Counter(each.fate for each in found)
+    yield "# Mutants of the decisions"
+    yield ""
+    yield f"{len(found):,} mutants of {len({decision_of(each) for each in found})} decisions: one edit of one decision"
+    yield "each, made from its syntax tree. Layers are asked in this order, and the first that names a rule is told."
+    yield ""
+    yield "| fate | mutants |"
+    yield "| --- | ---: |"
+    for layer, count in by_layer.items():
+        yield f"| killed by {layer} | {count:,} |"
+    for fate in (Fate.EQUIVALENT, Fate.UNREACHABLE, Fate.GAP):
+        yield f"| {fate} | {fates[fate]:,} |"
+    yield ""
+
+
+def _by_kind(found: Sequence[Found]) -> Iterator[str]:
+    yield "| edit | mutants | killed |"
+    yield "| --- | ---: | ---: |"
+    killed = Counter(each.kind for each in found if each.fate is Fate.KILLED)
+    for kind, count in Counter(each.kind for each in found).items():
+        yield f"| {kind} | {count:,} | {killed[kind]:,} |"
+    yield ""
+
+
+def _survivors(found: Sequence[Found]) -> Iterator[str]:
+    for fate in (Fate.GAP, Fate.UNREACHABLE, Fate.EQUIVALENT):
+        left = [each for each in found if each.fate is fate]
+        yield f"## {fate.capitalize()}: {len(left):,}"
+        yield ""
+        yield from (f"- `{each.mutant}`: {each.place or 'nothing tells it apart'}" for each in left)
+        yield ""
+
+
+def decision_of(each: Found) -> str:
+    """The decision that a mutant is of."""
+    return each.mutant.partition(":")[0]

@@ -1,0 +1,117 @@
+"""The mutants of the decisions: every decision has some, each kind of edit is seen, and what survives is explained."""
+
+import pytest
+
+from model_tests.mutants.decisions.equivalence import Examples, equivalent
+from model_tests.mutants.decisions.functions import COMPOSED, decisions
+from model_tests.mutants.decisions.hunting import Fate, Found, hunt
+from model_tests.mutants.decisions.made import by_name, mutants, tables
+from model_tests.mutants.decisions.mutations import Kind
+from model_tests.mutants.decisions.occasions import Occasions, Place, watched
+from model_tests.mutants.decisions.places import traced
+from spec.protocol import fence, lso, verification
+from spec.protocol.records import AppendRequest, ProducerEntry
+from spec.versions import NEWEST
+
+SEEDS = (39, 40, 41)
+"""Traces of the newest release: of one partition, of idempotent producers, of transactions."""
+
+KNOWN = {
+    Kind.DROP_GUARD: ("ending.guards: guard epoch_other dropped", "fence.stale_epoch"),
+    Kind.SWAP_GUARDS: (
+        "append.guards: guards stale_epoch_of_transaction and unverified swapped",
+        "txn.registered_before_data",
+    ),
+    Kind.FLIP: ("ending.guards: outcome == _NONE becomes outcome != _NONE", "txn.one_outcome"),
+    Kind.OFF_BY_ONE: ("completing.prepare_complete: next_producer_id with one more", "txn.legal_transition"),
+    Kind.SKIP: ("append._entry_after: ABSENT is never chosen where marker", "fence.coordinator_epoch"),
+    Kind.DROP_OPERAND: (
+        "append.guards: fence.is_stale_coordinator(entry, request) dropped of all_of",
+        "fence.coordinator_epoch",
+    ),
+    Kind.NEGATE: ("ending.guards: negate(entry.known) becomes entry.known", "txn.legal_transition"),
+    Kind.CELL: ("ending.WITH_BUMP: cell (0, 0, 0) says 0", "txn.one_outcome"),
+}
+"""A mutant of each kind, and the rule that a trace names."""
+
+STALE = "fence.is_stale: request.producer_epoch < entry.epoch becomes request.producer_epoch <= entry.epoch"
+SMALLER = "lso.smaller: left < right becomes left <= right"
+LARGER = "lso.smaller: left < right becomes left < right - 1"
+
+
+@pytest.fixture(scope="module")
+def traces() -> Occasions:
+    """The calls of the decisions in some traces."""
+    return watched(traced(SEEDS))
+
+
+def offset_calls() -> Occasions:
+    """One call of the smaller of two offsets."""
+    return watched([Place("two offsets", lambda: () if lso.smaller(3, 5) == 3 else ("lso.bounds",))])
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_trace_sees_a_mutant_of_each_kind(kind: Kind, traces: Occasions) -> None:
+    """And names the rule."""
+    name, rule = KNOWN[kind]
+
+    found = hunt(Found(name, kind), by_name()[name], "traces", traces)
+
+    assert found.fate is Fate.KILLED
+    assert rule in found.rules
+
+
+def test_every_decision_has_mutants() -> None:
+    """A new decision has some by itself; one that has none only hands its arguments on, and is listed."""
+    without = {decision.name for decision in decisions()} - {mutant.of.name for mutant in mutants()}
+
+    assert without == set(COMPOSED)
+
+
+def test_every_table_has_mutants() -> None:
+    """A table decides cell by cell."""
+    of_tables = {mutant.name.partition(":")[0].rpartition(".")[2] for mutant in mutants() if mutant.kind is Kind.CELL}
+
+    assert of_tables == {name for _, name, _ in tables()}
+
+
+def test_every_mutant_has_a_name_of_its_own() -> None:
+    """By which it is found in the table."""
+    names = [mutant.name for mutant in mutants()]
+
+    assert len(names) >= 200
+    assert len(set(names)) == len(names)
+
+
+def test_a_mutant_is_met_by_whatever_name_the_decision_is_bound() -> None:
+    """And is gone afterwards."""
+    entry, request = ProducerEntry(epoch=3), AppendRequest(0, producer_id=1, producer_epoch=3)
+
+    with by_name()[STALE].in_place():
+        mutated = (fence.is_stale(entry, request), verification.is_refused_unasked(entry, request, NEWEST))
+
+    assert mutated == (True, True)
+    assert not verification.is_refused_unasked(entry, request, NEWEST)
+
+
+def test_the_solver_tells_which_mutant_is_the_same_for_all_inputs() -> None:
+    """Of two equal offsets either is the smaller one."""
+    examples = Examples()
+    examples.learn(offset_calls())
+
+    proved = equivalent(by_name()[SMALLER], examples), equivalent(by_name()[LARGER], examples)
+
+    assert proved == ("lso.smaller", "")
+
+
+def test_what_no_place_tells_apart_is_not_killed() -> None:
+    """A layer says nothing of a mutant that decides alike in all of its places."""
+    found = hunt(Found(SMALLER, Kind.FLIP), by_name()[SMALLER], "offsets", offset_calls())
+
+    assert (found.fate, found.met) == (Fate.GAP, 0)
+
+
+def test_a_place_that_is_red_by_itself_is_refused() -> None:
+    """Red would say nothing of a mutant."""
+    with pytest.raises(ValueError, match="with nothing broken"):
+        watched([Place("always red", lambda: ("lso.bounds",))])
