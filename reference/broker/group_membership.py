@@ -304,6 +304,7 @@ class Membership:
         now = self.clock.now
         group.promised = {member_id: until for member_id, until in group.promised.items() if until > now}
         for member in tuple(group.members.values()):
-            if member.deadline_ms <= now and not member.is_waiting:
+            still_there = group.members.get(member.member_id) is member  # a generation made meanwhile may be without it
+            if still_there and member.deadline_ms <= now and not member.is_waiting:
                 self._remove(group, member)
         self._try_complete(group)

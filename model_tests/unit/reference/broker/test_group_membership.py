@@ -132,6 +132,18 @@ def test_those_who_do_not_join_again_are_left_behind() -> None:
     assert ErrorCode.UNKNOWN_MEMBER_ID == code_of(lambda: world.groups.heartbeat(GROUP, claim_of(other)))
 
 
+def test_silent_members_at_the_end_of_a_rebalance() -> None:
+    """Sessions of several expire while the rebalance is due as well: the first to go takes the others along."""
+    world = GroupWorld()
+    two_members(world)
+    joined = world.join()
+
+    world.pass_time(300_001)
+
+    assert [(3, 1)] == [(answer.generation, len(answer.members)) for answer in joined]
+    assert [joined[0].member_id] == list(group_of(world).members)
+
+
 def test_a_promised_id_is_waited_for() -> None:
     """Who was told an id may still come; when its session would have expired, the others go on."""
     world = GroupWorld()
