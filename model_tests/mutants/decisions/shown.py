@@ -1,10 +1,9 @@
 """Mutants shown again to those who killed them: a sample of the table in seconds, where a whole hunt takes long.
 
-Only sessions and traces are asked, which judge one place at a time.
+Only recorded sessions are asked: they stay what they are, and one is replayed in milliseconds.
 """
 
 import random
-import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -12,22 +11,19 @@ from typing import Final
 from model_tests.conformance.bundled import bundled, sessions_in
 from model_tests.conformance.files import Damage, Line
 from model_tests.mutants.decisions.hunting import Fate, Found, judged
-from model_tests.mutants.decisions.layers import SESSIONS, TRACES
+from model_tests.mutants.decisions.layers import SESSIONS
 from model_tests.mutants.decisions.made import Mutant, by_name
 from model_tests.mutants.decisions.occasions import Place
-from model_tests.mutants.decisions.places import of_sessions, traced
+from model_tests.mutants.decisions.places import of_sessions
 from model_tests.verify import results
 from spec.rules import RULES
 
 SEED: Final = 20261121
 
-_TRACE: Final = re.compile(r"seed (\d+) step \d+")
-
 
 def showable(table: Sequence[Found], known: Mapping[str, Mutant]) -> list[Found]:
-    """The mutants that sessions and traces kill, as far as they are still made."""
-    quick = (SESSIONS, TRACES)
-    return [each for each in table if each.fate is Fate.KILLED and each.layer in quick and each.mutant in known]
+    """The mutants that recorded sessions kill, as far as they are still made."""
+    return [each for each in table if each.fate is Fate.KILLED and each.layer == SESSIONS and each.mutant in known]
 
 
 def shown(table: Sequence[Found], size: int, seed: int = SEED) -> tuple[results.Mutant, ...]:
@@ -48,12 +44,10 @@ def _shown(each: Found, mutant: Mutant, places: Mapping[str, Place]) -> results.
 
 
 def _places(chosen: Sequence[Found]) -> dict[str, Place]:
-    """The places of some mutants, by name."""
-    sessions = {each.place for each in chosen if each.layer == SESSIONS}
-    matches = [_TRACE.match(each.place) for each in chosen if each.layer == TRACES]
-    seeds = {int(match[1]) for match in matches if match}
-    recorded = sessions_in(line for line in bundled() if _id(line) in sessions)
-    return {place.name: place for place in (*of_sessions(recorded), *traced(sorted(seeds)))}
+    """The sessions that killed some mutants, by name."""
+    named = {each.place for each in chosen}
+    recorded = sessions_in(line for line in bundled() if _id(line) in named)
+    return {place.name: place for place in of_sessions(recorded)}
 
 
 def _id(line: Line) -> str:

@@ -2,37 +2,32 @@
 
 import pytest
 
+from model_tests.conformance.bundled import sample, sessions_in
 from model_tests.mutants.decisions.equivalence import Examples, equivalent
 from model_tests.mutants.decisions.functions import COMPOSED, decisions
 from model_tests.mutants.decisions.hunting import Fate, Found, hunt
 from model_tests.mutants.decisions.made import by_name, mutants, tables
 from model_tests.mutants.decisions.mutations import Kind
 from model_tests.mutants.decisions.occasions import Occasions, Place, watched
-from model_tests.mutants.decisions.places import traced
+from model_tests.mutants.decisions.places import of_sessions
 from spec.protocol import fence, lso, verification
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.versions import NEWEST
 
-SEEDS = (39, 40, 41)
-"""Traces of the newest release: of one partition, of idempotent producers, of transactions."""
+FAMILIES = ("A", "EB")
+"""Sessions of appends, and of transactions of version 2."""
 
 KNOWN = {
-    Kind.DROP_GUARD: ("ending.guards: guard epoch_other dropped", "fence.stale_epoch"),
-    Kind.SWAP_GUARDS: (
-        "append.guards: guards stale_epoch_of_transaction and unverified swapped",
-        "txn.registered_before_data",
-    ),
-    Kind.FLIP: ("ending.guards: outcome == _NONE becomes outcome != _NONE", "txn.one_outcome"),
-    Kind.OFF_BY_ONE: ("completing.prepare_complete: next_producer_id with one more", "txn.legal_transition"),
-    Kind.SKIP: ("append._entry_after: ABSENT is never chosen where marker", "fence.coordinator_epoch"),
-    Kind.DROP_OPERAND: (
-        "append.guards: fence.is_stale_coordinator(entry, request) dropped of all_of",
-        "fence.coordinator_epoch",
-    ),
-    Kind.NEGATE: ("ending.guards: negate(entry.known) becomes entry.known", "txn.legal_transition"),
-    Kind.CELL: ("ending.WITH_BUMP: cell (0, 0, 0) says 0", "txn.one_outcome"),
+    Kind.DROP_GUARD: ("append.guards: guard successor dropped", "seq.successor"),
+    Kind.SWAP_GUARDS: ("ending.guards: guards producer_other and epoch_other swapped", "fence.stale_epoch"),
+    Kind.FLIP: ("ending.guards: outcome == _WAIT becomes outcome != _WAIT", "txn.one_outcome"),
+    Kind.OFF_BY_ONE: ("ending.is_retry: request.producer_epoch + 1 with one more", "fence.stale_epoch"),
+    Kind.SKIP: ("append._reply: request.base_offset is never chosen where appended", "seq.first"),
+    Kind.DROP_OPERAND: ("append.guards: refused_as_stale dropped of all_of (2)", "fence.stale_epoch"),
+    Kind.NEGATE: ("ids._malformed: negate(bounded) becomes bounded", "txn.timeout"),
+    Kind.CELL: ("ending.WITHOUT_BUMP: cell (5, 1) says 51", "txn.one_outcome"),
 }
-"""A mutant of each kind, and the rule that a trace names."""
+"""A mutant of each kind, and the rule that recorded sessions name."""
 
 STALE = "fence.is_stale: request.producer_epoch < entry.epoch becomes request.producer_epoch <= entry.epoch"
 SMALLER = "lso.smaller: left < right becomes left <= right"
@@ -40,9 +35,9 @@ LARGER = "lso.smaller: left < right becomes left < right - 1"
 
 
 @pytest.fixture(scope="module")
-def traces() -> Occasions:
-    """The calls of the decisions in some traces."""
-    return watched(traced(SEEDS))
+def recorded() -> Occasions:
+    """The calls of the decisions in a few recorded sessions."""
+    return watched(of_sessions(sessions_in(sample(10_000, FAMILIES).lines)))
 
 
 def offset_calls() -> Occasions:
@@ -51,11 +46,11 @@ def offset_calls() -> Occasions:
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_a_trace_sees_a_mutant_of_each_kind(kind: Kind, traces: Occasions) -> None:
+def test_a_session_sees_a_mutant_of_each_kind(kind: Kind, recorded: Occasions) -> None:
     """And names the rule."""
     name, rule = KNOWN[kind]
 
-    found = hunt(Found(name, kind), by_name()[name], "traces", traces)
+    found = hunt(Found(name, kind), by_name()[name], "recorded sessions", recorded)
 
     assert found.fate is Fate.KILLED
     assert rule in found.rules
