@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from model_tests.reports import BadInput
-from model_tests.traces.audit_cluster import audit_cluster, controlled, unexplained
+from model_tests.traces.audit_cluster import audit_cluster, controlled, told_once, unexplained
 from model_tests.traces.audit_findings import Verdict
 from model_tests.traces.audit_groups import groups_of, with_offsets
 from model_tests.traces.audit_history import History, read_history, read_received
@@ -125,7 +125,9 @@ def _report(
     journal: History | None,
 ) -> AuditReport:
     """The report on the logs of a listing, of which each has its verdict, and on the transactions across them."""
-    logs = [Log(log.path, log.topic, log.partition, verdicts[number][0]) for number, log in enumerate(listing.logs)]
+    logs = told_once(
+        [Log(log.path, log.topic, log.partition, verdicts[number][0]) for number, log in enumerate(listing.logs)]
+    )
     damage = [*listing.damage, *(bad for number in verdicts for bad in verdicts[number][1])]
     controllers = controlled(logs)
     transactions, findings = audit_transactions(logs, controllers)

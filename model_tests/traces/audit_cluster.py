@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -32,12 +32,14 @@ class Controlled:
     Attributes:
         log: number of the log that is furthest of its copies.
         losses: by the number of a log what unclean elections may have taken from it.
+        behind: numbers of logs that need not have what their partition's newest leaders appended.
     """
 
     log: int
     history: ControllerHistory
     partitions: Mapping[Name, PartitionHistory]
     losses: Mapping[int, tuple[Loss, ...]]
+    behind: frozenset[int]
 
     def coordinator_epochs(self, topic: str) -> Mapping[int, PartitionHistory]:
         """The partitions of an internal topic, whose leader epochs are the epochs of its coordinators."""
@@ -98,22 +100,39 @@ def controlled(logs: Sequence["Log"]) -> dict[str, Controlled]:
     found = {}
     for cluster, (number, history) in best.items():
         partitions = {(one.topic, one.partition): one for one in history.partitions}
-        own = {other: log for other, log in enumerate(logs) if cluster_of(log.path) == cluster}
-        losses = {other: _losses(log, partitions.get((log.topic, log.partition))) for other, log in own.items()}
-        found[cluster] = Controlled(number, history, partitions, losses)
+        own = {
+            other: (log, partitions.get((log.topic, log.partition)))
+            for other, log in enumerate(logs)
+            if cluster_of(log.path) == cluster
+        }
+        behind = frozenset(other for other, (log, partition) in own.items() if _is_behind(log, partition))
+        losses = {other: _losses(*one, behind=other in behind) for other, one in own.items()}
+        found[cluster] = Controlled(number, history, partitions, losses, behind)
     return found
 
 
-def _losses(log: "Log", history: PartitionHistory | None) -> tuple[Loss, ...]:
-    """Where the leader of an unclean election, or whoever came after it, went on in a log."""
+def _is_behind(log: "Log", history: PartitionHistory | None) -> bool:
+    """The log has nothing of the newest leader, and was not in sync with it when its broker stopped."""
+    replica = log.verdict.cluster.replica if log.verdict.cluster is not None else None
+    if history is None or replica is None:
+        return False
+    newest = max((one.epoch for one in history.leaderships if one.leader != ABSENT), default=ABSENT)
+    last = max((epoch for epoch, _, _ in replica.epochs), default=ABSENT)
+    return last < newest and not (replica.stopped and _node_of(log.path) in history.in_sync)
+
+
+def _losses(log: "Log", history: PartitionHistory | None, *, behind: bool) -> tuple[Loss, ...]:
+    """Where the leader of an unclean election, or whoever came after it, went on in a log, if it got so far."""
     replica = log.verdict.cluster.replica if log.verdict.cluster is not None else None
     if history is None or replica is None:
         return ()
     found = []
     for one in history.unclean:
-        later = (offset for epoch, offset, _ in replica.epochs if epoch >= one.epoch)
+        start = next((offset for epoch, offset, _ in replica.epochs if epoch >= one.epoch), replica.log_end)
+        if start == replica.log_end and behind:
+            continue
         election = f"the unclean election of broker {one.leader} for leader epoch {one.epoch}"
-        found.append(Loss(next(later, replica.log_end), f"{election} (offset {one.offset} of the controller's log)"))
+        found.append(Loss(start, one.epoch, f"{election} (offset {one.offset} of the controller's log)"))
     return tuple(found)
 
 
@@ -123,15 +142,18 @@ def audit_cluster(
     """Replicas and leader epochs; with all findings of each log, in the order of the logs."""
     found: dict[int, list[Finding]] = {number: [] for number in range(len(logs))}
     compared: list[Compared] = []
-    for (cluster, name), copies in sorted(_copies(logs).items()):
+    for (cluster, name), copies in sorted(_copies(logs, known).items()):
         controller = known.get(cluster)
         history = controller.partitions.get(name) if controller is not None else None
         if len(copies) > 1:
             compared.append(compare(copies, history.leader if history is not None else ABSENT))
             for number, finding in compared[-1].found:
                 found[number].append(finding)
+        told: set[Finding] = set()
         for copy in copies:
-            found[copy.log] += judge_epochs(copy, history)
+            wrong = [finding for finding in judge_epochs(copy, history) if finding not in told]
+            found[copy.log] += wrong
+            told.update(wrong)
     for controller in known.values():
         found[controller.log] += controller.history.findings
     return _report(compared, known), [tuple(merged(own, found[number])) for number, own in enumerate(findings)]
@@ -140,24 +162,49 @@ def audit_cluster(
 def unexplained(
     damage: Iterable[Damage], logs: Sequence["Log"], findings: Sequence[tuple[Finding, ...]]
 ) -> list[Damage]:
-    """The damage without the leader-epoch checkpoints of logs whose batches are found to be another history."""
-    named = {
-        str(Path(log.path) / EPOCHS)
+    """The damage without the leader-epoch checkpoints of partitions whose batches are found to be another history."""
+    wrong = {
+        (cluster_of(log.path), log.topic, log.partition)
         for log, own in zip(logs, findings, strict=True)
         if any(one.rule is rules.REPL_PREFIX_AGREEMENT and one.severity is Severity.VIOLATION for one in own)
     }
-    return [bad for bad in damage if bad.path not in named]
+    places = {str(Path(log.path) / EPOCHS): (cluster_of(log.path), log.topic, log.partition) for log in logs}
+    return [bad for bad in damage if places.get(bad.path) not in wrong]
 
 
-def _copies(logs: Sequence["Log"]) -> dict[tuple[str, Name], list[Copy]]:
-    """The replicas of each partition; the controller's log is committed otherwise, and no broker's replica."""
+def told_once(logs: Sequence["Log"]) -> list["Log"]:
+    """The logs; what several replicas of a partition show alike is a finding of the one that is furthest."""
+    held = list(logs)
+    replicas: dict[tuple[str, str, int], list[int]] = {}
+    for number, log in enumerate(logs):
+        replicas.setdefault((cluster_of(log.path), log.topic, log.partition), []).append(number)
+    for numbers in replicas.values():
+        seen: set[Finding] = set()
+        for number in sorted(numbers, key=lambda one: _reach(logs[one]), reverse=True):
+            own = logs[number].verdict.findings
+            left = tuple(one for one in own if one not in seen)
+            held[number] = replace(logs[number], verdict=replace(logs[number].verdict, findings=left))
+            seen.update(own)
+    return held
+
+
+def _reach(log: "Log") -> tuple[int, int]:
+    here = log.verdict.told.here if log.verdict.told is not None else None
+    return (here.last_leader_epoch, here.end) if here is not None else (ABSENT, ABSENT)
+
+
+def _copies(logs: Sequence["Log"], known: Mapping[str, Controlled]) -> dict[tuple[str, Name], list[Copy]]:
+    """The replicas of each partition, by cluster."""
     found: dict[tuple[str, Name], list[Copy]] = {}
     for number, log in enumerate(logs):
         replica = log.verdict.cluster.replica if log.verdict.cluster is not None else None
-        if replica is None or log.topic == TOPIC or log.partition == ABSENT:
+        if replica is None or log.partition == ABSENT:
             continue
-        copy = Copy(number, log.path, _node_of(log.path), log.verdict.batches, replica)
-        found.setdefault((cluster_of(log.path), (log.topic, log.partition)), []).append(copy)
+        cluster = cluster_of(log.path)
+        losses = known[cluster].losses.get(number, ()) if cluster in known else ()
+        node, batches, of_quorum = _node_of(log.path), log.verdict.batches, log.topic == TOPIC
+        copy = Copy(number, log.path, node, batches, replica, losses, of_quorum)
+        found.setdefault((cluster, (log.topic, log.partition)), []).append(copy)
     return found
 
 

@@ -50,9 +50,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """An offset from which on an unclean election may have taken away what was committed, and used offsets again."""
+    """An offset from which on an unclean election may have taken away what was committed, and used offsets again.
+
+    Attributes:
+        epoch: the leader epoch that began with it.
+        election: who was elected, and where the controller's log says so.
+    """
 
     offset: int
+    epoch: int
     election: str
 
 

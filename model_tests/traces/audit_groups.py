@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from model_tests.traces.audit_findings import Finding
 from model_tests.traces.audit_log import read_log
@@ -15,6 +15,15 @@ from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:
     from model_tests.traces.audit_transactions import Log
+
+
+_ABOUT_TRANSACTIONS: Final = (
+    rules.OFFSETS_ATOMIC,
+    rules.TXN_ATOMIC,
+    rules.TXN_ONE_OUTCOME,
+    rules.TXN_MARKER_ONCE,
+    rules.TXN_REGISTERED_BEFORE_DATA,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +82,7 @@ def with_offsets(logs: Sequence["Log"], findings: Sequence[tuple[Finding, ...]])
 
 
 def _is_about_offsets(log: "Log", finding: Finding) -> bool:
-    return log.topic == TOPIC and finding.rule is rules.OFFSETS_ATOMIC and finding.producer_id != ABSENT
+    return log.topic == TOPIC and finding.rule in _ABOUT_TRANSACTIONS and finding.producer_id != ABSENT
 
 
 def _with_offsets(log: "Log", finding: Finding) -> Finding:

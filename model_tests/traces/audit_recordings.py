@@ -1,6 +1,7 @@
 """The bundled logs of real brokers, unpacked for a while, and what was observed when they were recorded."""
 
 import json
+import lzma
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,10 @@ KAFKA_3_9: Final = "kafka-3.9.0"
 KAFKA_4_0: Final = "kafka-4.0-tv2"
 RECORDED: Final = (KAFKA_3_9, KAFKA_4_0)
 DEFECTS: Final = "defects"
+CLUSTER: Final = "kafka-3.9.0-cluster"
+"""Three brokers and a controller, a folder each."""
+CLUSTER_RUNNING: Final = "kafka-3.9.0-cluster-mid"
+"""The same three brokers earlier, two of them running, one killed."""
 
 UNREGISTERED: Final = frozenset((KAFKA_4_0, "tv2-0", offset) for offset in (608, 1012, 2583, 4586, 5006, 6393))
 """Where the recorded build of 4.0 took data of the bumped epoch, sent after the answer to EndTxn without
@@ -49,7 +54,7 @@ class Defect:
 def unpacked() -> Iterator[Path]:
     """A directory with every recording in a folder of its name, and the defects in another."""
     with tempfile.TemporaryDirectory(prefix="eos-recordings-") as directory:
-        for name in RECORDED:
+        for name in (*RECORDED, CLUSTER):
             with tarfile.open(_HERE / f"{name}.tar.xz") as archive:
                 archive.extractall(directory, filter="data")
         yield Path(directory)
@@ -58,6 +63,12 @@ def unpacked() -> Iterator[Path]:
 def journal(recording: str) -> str:
     """The file with what the clients of a recording did and were told."""
     return str(_HERE / f"{recording}.journal.ndjson.xz")
+
+
+def leader_changes() -> tuple[dict[str, Any], ...]:
+    """What the controller of the recorded cluster decided about partitions, record by record."""
+    with lzma.open(_HERE / f"{CLUSTER}.changes.ndjson.xz", "rt") as lines:
+        return tuple(json.loads(line) for line in lines)
 
 
 def observed(recording: str) -> Mapping[str, Observed]:

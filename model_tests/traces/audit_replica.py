@@ -51,6 +51,10 @@ class Replica:
     blocks: tuple[int, ...] = ()
     epochs: tuple[tuple[int, int, int], ...] = ()
 
+    def epoch_at(self, offset: int) -> int:
+        """Leader epoch of the batch that has an offset; -1 where none has."""
+        return next((epoch for epoch, first, _ in reversed(self.epochs) if first <= offset), ABSENT)
+
     @property
     def committed(self) -> int:
         """The offset below which its records are committed, as far as it knows and has them."""
@@ -139,7 +143,7 @@ def _beyond_end(replica: Replica) -> list[Finding]:
         return []
     message = (
         f"the log ends at offset {replica.log_end}, but {HIGH_WATERMARK} has the high watermark "
-        f"{replica.high_watermark}: committed records are missing"
+        f"{replica.high_watermark}: committed records are missing, or were not copied"
     )
     severity = Severity.VIOLATION
     if not replica.stopped:

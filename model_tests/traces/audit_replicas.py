@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
-from model_tests.traces.audit_findings import Finding, Severity
+from model_tests.traces.audit_findings import Finding, Loss, Severity
 from model_tests.traces.audit_replica import Replica
 from model_tests.traces.audit_replicas_difference import Difference, first_difference
 from model_tests.traces.controller_log_history import PartitionHistory
@@ -22,6 +22,8 @@ class Copy:
         log: its number.
         node: the broker's id; -1 where its directory does not say.
         batches: how many it has.
+        losses: what unclean elections may have taken from it.
+        of_quorum: it is the controller's log, which is committed by Raft and has no checkpoint of its high watermark.
     """
 
     log: int
@@ -29,6 +31,8 @@ class Copy:
     node: int
     batches: int
     replica: Replica
+    losses: tuple[Loss, ...] = ()
+    of_quorum: bool = False
 
     @property
     def label(self) -> str:
@@ -56,7 +60,7 @@ def compare(copies: Sequence[Copy], leader: int) -> Compared:
     pairs: dict[tuple[int, int], tuple[Difference, int, bool]] = {}
     ends = []
     for ours, theirs in combinations(range(len(copies)), 2):
-        end, certain = _compared_up_to(copies[ours].replica, copies[theirs].replica)
+        end, certain = _compared_up_to(copies[ours], copies[theirs])
         ends.append(end)
         found = _differ(copies[ours], copies[theirs], end)
         if found is not None:
@@ -66,11 +70,18 @@ def compare(copies: Sequence[Copy], leader: int) -> Compared:
     return Compared(min(ends), sum(one.batches for one in copies[1:]), tuple(_blamed(copies, pairs, leader)))
 
 
-def _compared_up_to(left: Replica, right: Replica) -> tuple[int, bool]:
-    """The lower high watermark; without both checkpoints the lower end, where a difference decides nothing."""
-    if ABSENT in (left.high_watermark, right.high_watermark):
-        return min(left.log_end, right.log_end), False
-    return min(left.committed, right.committed), True
+def _compared_up_to(left: Copy, right: Copy) -> tuple[int, bool]:
+    """The lower high watermark; without both checkpoints the lower end, where a difference decides nothing.
+
+    Two logs of a Raft quorum that have the same epoch at an offset are the same up to there.
+    """
+    one, other = left.replica, right.replica
+    end = min(one.log_end, other.log_end)
+    if left.of_quorum:
+        return end, one.epoch_at(end - 1) == other.epoch_at(end - 1)
+    if ABSENT in (one.high_watermark, other.high_watermark):
+        return end, False
+    return min(one.committed, other.committed), True
 
 
 def _differ(left: Copy, right: Copy, end: int) -> Difference | None:
@@ -89,19 +100,31 @@ def _blamed(
         number = max(range(len(copies)), key=lambda one: (times[one], copies[one].node != leader, one))
         own = {pair: found for pair, found in pairs.items() if number in pair}
         pair, (first, end, certain) = min(own.items(), key=lambda item: item[1][0].offset)
-        others = [copies[one ^ other ^ number].label for one, other in own]
-        yield copies[number].log, _finding(first, pair[0] == number, others, end, certain)
+        loss = _between(first, (*copies[pair[0]].losses, *copies[pair[1]].losses))
+        labels = [copies[one ^ other ^ number].label for one, other in own]
+        yield copies[number].log, _finding(first, pair[0] == number, labels, end, loss, certain=certain)
         pairs = {pair: found for pair, found in pairs.items() if number not in pair}
 
 
-def _finding(first: Difference, is_left: bool, others: Sequence[str], end: int, certain: bool) -> Finding:
+def _between(first: Difference, losses: Sequence[Loss]) -> Loss | None:
+    """The unclean election before which one of the two replicas ends, and after which the other goes on."""
+    earlier, later = sorted(first.epochs)
+    return next((loss for loss in losses if ABSENT < earlier < loss.epoch <= later), None)
+
+
+def _finding(
+    first: Difference, is_left: bool, others: Sequence[str], end: int, loss: Loss | None, *, certain: bool
+) -> Finding:
     here, there = (first.left, first.right) if is_left else (first.right, first.left)
-    message = f"this replica has {here} where {', '.join(others)} has {there}"
+    message = f"this replica has {here} where {' and '.join(others)} have {there}"
     if certain:
-        message += f", below the high watermark {end} that both know: their histories differ from here on"
+        message += f", below offset {end}, up to which both are committed: their histories differ from here on"
     else:
-        message += ": which of it is committed no high watermark says"
+        message += "; which of it is committed nothing here says"
     severity = Severity.VIOLATION if certain else Severity.UNDECIDED
+    if certain and loss is not None:
+        message += f"; {loss.election} came between"
+        severity = Severity.KNOWN
     return Finding(rules.REPL_PREFIX_AGREEMENT, severity, first.offset, ABSENT, ABSENT, message, step="Fetch")
 
 
@@ -126,10 +149,11 @@ def judge_epochs(copy: Copy, history: PartitionHistory | None) -> Iterator[Findi
 
 
 def _odd_one(runs: Sequence[tuple[int, int, int]], number: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Of two runs whose epochs fall, the one that fits neither neighbour, and the other."""
+    """Of two runs whose epochs fall, the one without which they do not, or the shorter; and the other."""
     before, after = runs[number - 1], runs[number]
-    raised = number > 1 and runs[number - 2][0] <= after[0]
-    raised = raised or (number == 1 and before[2] < after[2])
+    without_before = number == 1 or runs[number - 2][0] <= after[0]
+    without_after = number + 1 == len(runs) or before[0] <= runs[number + 1][0]
+    raised = without_before and (not without_after or before[2] < after[2])
     return (before, after) if raised else (after, before)
 
 

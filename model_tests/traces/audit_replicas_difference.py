@@ -1,24 +1,25 @@
 """The first offset at which two replicas of a partition differ, found by digests and then in the files."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from model_tests.traces.audit_log import read_log
 from model_tests.traces.audit_replica import Replica, coarser, digests
-from model_tests.traces.kafka_log_batches import Batches, Facts, joined
+from model_tests.traces.kafka_log_batches import Batches, Facts
 from model_tests.traces.kafka_log_folders import list_logs
-from model_tests.traces.kafka_log_read import read_checked
 from spec.vocabulary import ABSENT
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first offset at which two replicas differ, and what each has there."""
+    """The first offset at which two replicas differ, and what each has there; an epoch is -1 where that is nothing."""
 
     offset: int
     left: str
     right: str
+    epochs: tuple[int, int]
 
 
 def first_difference(left: Replica, right: Replica, paths: tuple[str, str], end: int) -> Difference | None:
@@ -28,7 +29,7 @@ def first_difference(left: Replica, right: Replica, paths: tuple[str, str], end:
     """
     begin = max(left.begin, right.begin)
     for first, last in _suspected(left, right, begin, end):
-        found = _difference_in(paths, first, last)
+        found = _difference_in(paths, (first, last), end)
         if found is not None:
             return found
     return None
@@ -47,9 +48,9 @@ def _suspected(left: Replica, right: Replica, begin: int, end: int) -> Iterator[
             yield max(first, begin), min(last, end)
 
 
-def _difference_in(paths: tuple[str, str], first: int, last: int) -> Difference | None:
-    """The first difference of the batches that lie in a range."""
-    (left, left_hidden), (right, right_hidden) = (_read(path, first, last) for path in paths)
+def _difference_in(paths: tuple[str, str], begins: tuple[int, int], end: int) -> Difference | None:
+    """The first difference of the batches that begin in a range, and end before an offset."""
+    (left, left_hidden), (right, right_hidden) = (_read(path, begins, end) for path in paths)
     left, right = left.take(~_inside(left, right_hidden)), right.take(~_inside(right, left_hidden))
     ours, theirs = digests(left), digests(right)
     count = min(len(ours), len(theirs))
@@ -59,25 +60,23 @@ def _difference_in(paths: tuple[str, str], first: int, last: int) -> Difference 
         return None
     offsets = [int(one.base_offset[row]) for one in (left, right) if row < len(one)]
     offset = min(offsets)
-    return Difference(offset, _worded(left, row, offset), _worded(right, row, offset))
+    epochs = (_epoch(left, row, offset), _epoch(right, row, offset))
+    return Difference(offset, _worded(left, row, offset), _worded(right, row, offset), epochs)
 
 
-def _read(path: str, first: int, last: int) -> tuple[Batches, list[tuple[int, int]]]:
-    """The batches that lie wholly in a range, and the ranges that unreadable bytes may have held."""
-    segments = [
-        segment
-        for log in list_logs([path]).logs
-        for segment in log.segments
-        if segment.base < last and (segment.active or segment.end > first)
-    ]
-    read = [read_checked(segment, crc=False) for segment in segments]
-    batches = joined(own for own, _ in read)
+def _read(path: str, begins: tuple[int, int], end: int) -> tuple[Batches, list[tuple[int, int]]]:
+    """The batches that begin in a range, and the ranges that unreadable bytes may have held."""
+    first, last = begins
+    (log,) = list_logs([path]).logs
+    segments = [one for one in log.segments if one.base < last and (one.active or one.end > first)]
+    batches, damage = read_log(replace(log, segments=tuple(segments)), crc=False)
     hidden = []
     for row in np.flatnonzero(batches.follows_damage).tolist():
         hidden.append((int(batches.last_offset[row - 1]) + 1 if row else 0, int(batches.base_offset[row])))
-    if any(damage for _, damage in read):
+    if damage:
         hidden.append((int(batches.last_offset[-1]) + 1 if len(batches) else 0, last))
-    return batches.take((batches.base_offset >= first) & (batches.last_offset < last)), hidden
+    here = (batches.base_offset >= first) & (batches.base_offset < last) & (batches.last_offset < end)
+    return batches.take(here), hidden
 
 
 def _inside(batches: Batches, ranges: list[tuple[int, int]]) -> Facts:
@@ -86,6 +85,12 @@ def _inside(batches: Batches, ranges: list[tuple[int, int]]) -> Facts:
     for first, last in ranges:
         inside |= (batches.base_offset >= first) & (batches.base_offset < last)
     return inside
+
+
+def _epoch(batches: Batches, row: int, offset: int) -> int:
+    """Leader epoch of the batch that a replica has at an offset."""
+    here = row < len(batches) and int(batches.base_offset[row]) == offset
+    return int(batches.leader_epoch[row]) if here else ABSENT
 
 
 def _worded(batches: Batches, row: int, offset: int) -> str:

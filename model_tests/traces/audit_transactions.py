@@ -114,6 +114,7 @@ def _cluster(
     places = places_of(
         ((number, log.topic, log.partition, one.here) for number, log, one in told if one and log.topic != TOPIC),
         controller.losses if controller is not None else {},
+        controller.behind if controller is not None else frozenset(),
     )
     transactions = [transaction for history in known for transaction in history.transactions]
     report, found = _judge(joined(places, transactions), known, {(place.topic, place.partition) for place in places})
@@ -230,6 +231,8 @@ def _same_cause(one: Finding, finding: Finding) -> bool:
         return False
     if one.offset == finding.offset:
         return True
+    if finding.rule is one.rule is rules.FENCE_COORDINATOR_EPOCH and one.guard and one.offset > finding.offset:
+        return True  # markers after one of an epoch that was too high seem stale
     wrong_epoch = finding.rule is rules.TXN_MARKER_ONCE and finding.step == "WriteTxnMarkers"
     follows = one.rule in _WHERE_SEEN and one.offset > finding.offset and one.producer_epoch < finding.producer_epoch
     return wrong_epoch and follows and finding.producer_epoch != ABSENT

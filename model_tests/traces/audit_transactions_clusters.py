@@ -29,12 +29,14 @@ def cluster_of(path: str) -> str:
 def places_of(
     logs: Iterable[tuple[int, str, int, PartitionTransactions]],
     losses: Mapping[int, tuple[Loss, ...]] = MappingProxyType({}),
+    behind: frozenset[int] = frozenset(),
 ) -> list[Place]:
     """Each log once: of the replicas of a partition the one that is furthest, and those that have something else.
 
     Args:
         logs: number, topic, partition and summary of each.
         losses: by number what unclean elections may have taken from it, where the controller's log tells.
+        behind: numbers of logs that are behind the partition's newest leader, says the controller's log.
     """
     by_name: dict[tuple[str, int], list[tuple[int, PartitionTransactions]]] = {}
     for number, topic, partition, summary in logs:
@@ -48,7 +50,14 @@ def places_of(
                 kept.append((number, summary))
         furthest = _reach(kept[0][1])
         places += [
-            Place(number, topic, partition, summary, _reach(summary) < furthest, losses.get(number))
+            Place(
+                number,
+                topic,
+                partition,
+                summary,
+                number in behind or _reach(summary) < furthest,
+                losses.get(number),
+            )
             for number, summary in kept
         ]
     return places
