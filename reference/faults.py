@@ -26,6 +26,15 @@ class Faults:
         timeout: so much time passes that open transactions are aborted.
         forgetting: so much time passes that transactional ids at rest are forgotten.
         exhaustion: so many sessions of a transactional id come and go that its epochs are nearly used up.
+
+    Of worlds of replicas alone:
+        pause: a broker stands still, often for longer than its session lasts.
+        controller: another controller is elected.
+        preference: a partition is to get its preferred leader back.
+        shutdown: a broker is told to shut down.
+        drift: a broker's clock is set forward or back.
+        deletion: a leader deletes what is replicated.
+        power: per thousand starts of a broker that was killed, those after which the ends of its logs are gone.
     """
 
     loss: int = 30
@@ -42,6 +51,13 @@ class Faults:
     timeout: int = 6
     forgetting: int = 2
     exhaustion: int = 6
+    pause: int = 6
+    controller: int = 3
+    preference: int = 4
+    shutdown: int = 3
+    drift: int = 2
+    deletion: int = 2
+    power: int = 200
     ordered: bool = True
 
 
@@ -60,6 +76,13 @@ NO_FAULTS: Final = Faults(
     timeout=0,
     forgetting=0,
     exhaustion=0,
+    pause=0,
+    controller=0,
+    preference=0,
+    shutdown=0,
+    drift=0,
+    deletion=0,
+    power=0,
 )
 """Nothing goes wrong."""
 

@@ -7,7 +7,9 @@ from reference.faults import Faults
 from reference.raw import RawWorld
 from reference.recorder import Observer, Row
 from reference.schedule import ProducerScheduler, RawScheduler
+from reference.schedule_replicas import ReplicasScheduler, drawn_replicas
 from reference.schedule_transactions import TransactionScheduler, drawn_world
+from reference.scheduler import Scheduler
 from reference.shape import Shape
 from reference.tape import Tape
 from spec.versions import NEWEST, Profile
@@ -33,8 +35,8 @@ def simulate(
         profile: the version whose behaviour the nodes have.
         steps: rows wanted.
         faults: what may go wrong; the defaults of `Faults` if not given.
-        workload: `producers` (idempotent producers over a network), `raw` (anything at one partition) or `transactions`
-            (transactional producers, coordinators and readers).
+        workload: `producers` (idempotent producers over a network), `raw` (anything at one partition), `transactions`
+            (transactional producers, coordinators and readers) or `replicas` (brokers that replicate, and controllers).
         shape: size and configuration of the world of producers.
         tape: another source of choices, as a recorded tape or one that Hypothesis draws.
         observer: is told of each step as it is added, and stops the run by raising.
@@ -48,12 +50,12 @@ def simulate(
         return run(ProducerScheduler(cluster, tape, faults), steps, observer)
     if workload == "transactions":
         return run(TransactionScheduler(drawn_world(profile, tape, faults, seed), tape, faults), steps, observer)
-    raise ValueError(f"workload {workload!r} is none of 'producers', 'raw', 'transactions'")
+    if workload == "replicas":
+        return run(ReplicasScheduler(drawn_replicas(profile, tape, faults, seed), tape, faults), steps, observer)
+    raise ValueError(f"workload {workload!r} is none of 'producers', 'raw', 'transactions', 'replicas'")
 
 
-def run(
-    scheduler: ProducerScheduler | RawScheduler | TransactionScheduler, steps: int, observer: Observer | None = None
-) -> list[Row]:
+def run(scheduler: Scheduler, steps: int, observer: Observer | None = None) -> list[Row]:
     """Let the scheduler choose until there are enough rows; the observer is told of each."""
     rows = scheduler.recorder.rows
     if observer is not None:

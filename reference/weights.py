@@ -93,3 +93,15 @@ ADMINISTRATION: Final = (
 
 BEYOND: Final = 100
 """Per thousand requests to delete records, those that ask for more than there is."""
+
+UNCLEAN: Final = 60
+"""Per thousand worlds, those in which a follower out of sync may be elected."""
+
+SKEWED: Final = 300
+"""Per thousand worlds, those in which the clocks of nodes differ."""
+
+MOST_AHEAD_MS: Final = 500
+"""How far ahead of true time a clock may begin."""
+
+MOST_DRIFT_PPM: Final = 500
+"""How much too fast or too slow a clock may go, in parts per million."""

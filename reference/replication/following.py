@@ -1,5 +1,6 @@
 """The follower's side of a partition: truncate, fetch, copy (AbstractFetcherThread, ReplicaFetcherThread)."""
 
+from collections.abc import Iterator
 from enum import Enum, unique
 
 from reference.errors import Refusal
@@ -39,12 +40,19 @@ class Following:
         phase: what comes next.
     """
 
-    __slots__ = ("_asked", "_profile", "_replica", "_watch", "leader", "leader_epoch", "node", "phase")
+    __slots__ = ("_asked", "_askings", "_profile", "_replica", "_watch", "leader", "leader_epoch", "node", "phase")
 
     def __init__(
-        self, profile: Profile, node: int, replica: ReplicaLog, watch: Watch, leader: int, leader_epoch: LeaderEpoch
+        self,
+        profile: Profile,
+        node: int,
+        replica: ReplicaLog,
+        watch: Watch,
+        askings: Iterator[int],
+        leader: int,
+        leader_epoch: LeaderEpoch,
     ) -> None:
-        """A follower that has not asked anything."""
+        """A follower that has not asked anything; `askings` numbers what it asks, as no request before it."""
         self.node = node
         self.leader = leader
         self.leader_epoch = leader_epoch
@@ -52,7 +60,8 @@ class Following:
         self._profile = profile
         self._replica = replica
         self._watch = watch
-        self._asked = 0
+        self._askings = askings
+        self._asked = ABSENT
 
     def begin(self, now: Timestamp) -> None:
         """Find out where the logs part, with the first fetch or before it, or cut at the high watermark."""
@@ -65,7 +74,7 @@ class Following:
 
     def ask(self, broker_epoch: int) -> Fetch | AskEpochEnd | None:
         """The next request to the leader; None while there is nothing to ask. What was asked before is given up."""
-        self._asked += 1
+        self._asked = next(self._askings)
         named = self.leader_epoch if self._profile.fetch_names_leader_epoch else NO_EPOCH
         match self.phase:
             case Phase.TRUNCATING:

@@ -106,10 +106,10 @@ class Leadership:
         return len(self.insync) < min(self.config.min_insync, len(self.followers) + 1)
 
     def is_eligible(self, broker: int) -> bool:
-        """Whether a follower may join: it is there, and its fetches were those of its present incarnation."""
-        if broker not in self.brokers:
-            return False
-        return not self.profile.incarnations_compared or self._counted(broker) == self.brokers[broker]
+        """Whether a follower may join: since 3.5 it must be there, and have fetched in its present incarnation."""
+        if not self.profile.incarnations_compared:
+            return True
+        return broker in self.brokers and self._counted(broker) == self.brokers[broker]
 
     def _counted(self, broker: int) -> int:
         return self.brokers.get(broker, ABSENT) if broker == self.node else self.followers[broker].broker_epoch

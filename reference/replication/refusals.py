@@ -68,3 +68,10 @@ class ElectionNotNeeded(Refusal):
     """The partition has the leader that the election would give it."""
 
     code = ErrorCode.ELECTION_NOT_NEEDED
+
+
+class UnexpectedAppendOffset(Refusal):
+    """A copied batch begins before the follower's log end: the logs have parted, and nobody has noticed."""
+
+    code = ErrorCode.OFFSET_OUT_OF_RANGE
+    rule = rules.REPL_PREFIX_AGREEMENT

@@ -1,5 +1,6 @@
 """One replica at its broker: who leads it, what it does as leader or follower, and which answers wait for it."""
 
+from itertools import count
 from typing import Final, NamedTuple
 
 from reference.broker.partition import Partition
@@ -60,6 +61,7 @@ class Replica:
     """
 
     __slots__ = (
+        "_askings",
         "_config",
         "delayed",
         "following",
@@ -80,6 +82,7 @@ class Replica:
         self.replica_log = ReplicaLog(log)
         self.watch = Watch(log, tell)
         self._config = config
+        self._askings = count(1)
         self.delayed: list[Delayed] = []
         self.forget()
 
@@ -169,8 +172,8 @@ class Replica:
         if self.leader == NO_LEADER:
             self.following = None
         elif self.following is None or self.leader_epoch != former_epoch:
-            args = (self.profile, self.node, self.replica_log, self.watch, self.leader, self.leader_epoch)
-            self.following = Following(*args)
+            own = (self.profile, self.node, self.replica_log, self.watch, self._askings)
+            self.following = Following(*own, self.leader, self.leader_epoch)
             self.following.begin(now)
 
     def hear_of(self, brokers: BrokerEpochs) -> None:

@@ -4,6 +4,7 @@ from reference.broker.partition import Partition
 from reference.log.batch import RecordBatch
 from reference.log.leader_epochs import EpochCache
 from reference.replication.messages import NO_EPOCH, UNDEFINED, EpochEnd
+from reference.replication.refusals import UnexpectedAppendOffset
 from spec.vocabulary import LeaderEpoch, Offset, Timestamp
 
 
@@ -34,8 +35,11 @@ class ReplicaLog:
         """Append a batch that the leader has accepted.
 
         Raises:
+            UnexpectedAppendOffset: the batch does not begin at or after the log end.
             Refusal: before 2.4, the batch's epoch is below the producer's.
         """
+        if batch.base_offset < self.log.log_end:
+            raise UnexpectedAppendOffset(base_offset=batch.base_offset, log_end=self.log.log_end)
         self.log.replicate(batch)
         self.epochs.assign(batch.leader_epoch, batch.base_offset)
 

@@ -47,6 +47,7 @@ class ZooKeeperController(Controller):
         known = self.metadata.brokers[broker]
         self.touch(broker, now, shutting_down=known.shutting_down or shuts_down)
         if shuts_down and not known.shutting_down:
+            self.metadata.version += 1
             self.tell_broker("ControlledShutdown", broker)
             for partition in self.with_insync(broker):
                 self.relieve(partition, broker)
@@ -64,6 +65,7 @@ class ZooKeeperController(Controller):
         """ZooKeeper drops the nodes of the silent, and the controller hears of it."""
         for broker in self.silent(now):
             self.metadata.brokers[broker] = replace(self.metadata.brokers[broker], fenced=True)
+            self.metadata.version += 1
             self.tell_broker("BrokerFenced", broker)
             self.broker_has_gone(broker)
 

@@ -1,0 +1,259 @@
+"""A world of brokers that replicate, controllers, producers, and a network that does what it likes.
+
+Each method is one event. The world decides nothing: who calls the methods (a scheduler, a test) chooses what happens
+next. Brokers and controllers know only what they were told, and each has a clock of its own. A broker registers at
+once when it starts, or when it hears that its registration has passed; all else goes over the network.
+"""
+
+from contextlib import suppress
+
+from reference.client.producer import Attempt
+from reference.errors import Refusal
+from reference.network import Message
+from reference.replica_rows import node_name
+from reference.replication.controller import Controller
+from reference.replication.messages import AlterPartition, AskEpochEnd, Fetch, LeaderAndIsr
+from reference.world.replicas_base import ReplicasBase, controller_name, producer_name
+from reference.world.replicas_messages import (
+    AlterAnswer,
+    EpochAnswer,
+    FetchAnswer,
+    Heartbeat,
+    HeartbeatAnswer,
+    Produce,
+    Produced,
+    Sent,
+)
+from reference.world.replicas_nodes import BrokerNode, Status
+from spec.vocabulary import ABSENT, ErrorCode, Offset
+
+
+class ReplicasWorld(ReplicasBase):
+    """The world."""
+
+    # --- clients ----------------------------------------------------------------------------------------------
+
+    def application_sends(self, producer: int, partition: int, values: tuple[bytes, ...]) -> None:
+        """An application hands a batch of these values to its producer."""
+        self.clients.producers[producer].send(partition, len(values), self.clock.now, values)
+
+    def producer_asks_for_id(self, producer: int, node: int) -> None:
+        """A producer without producer id gets one from a broker that runs."""
+        identity = self.nodes[node].producer_ids.init_producer_id()
+        self.clients.producers[producer].identified(identity)
+        self.recorder.record(
+            "InitProducerId",
+            self.nodes[node].now,
+            node=node_name(node),
+            client=producer_name(producer),
+            world_ms=self.clock.now,
+            error=int(ErrorCode.NONE),
+            reply_producer_id=identity.producer_id,
+            reply_epoch=identity.epoch,
+        )
+
+    def producer_sends(self, producer: int, partition: int) -> Message[Sent]:
+        """A producer sends its next batch to the broker that it takes for the leader."""
+        broker, asked = self.clients.send(producer, partition)
+        return self._send(producer_name(producer), node_name(broker), partition, asked)
+
+    def producer_ticks(self, producer: int) -> None:
+        """A producer expires batches, settles unresolved ones and bumps its epoch if it must."""
+        self.clients.producers[producer].tick(self.clock.now)
+
+    def producer_gives_up(self, producer: int, attempt: Attempt) -> None:
+        """A producer waits no longer for an answer; its request is still under way."""
+        self.clients.give_up(producer, attempt)
+
+    def producer_refreshes_metadata(self, producer: int, partition: int, node: int) -> None:
+        """A producer asks a broker that runs who leads, and is told what that one has heard."""
+        replica = self.nodes[node].broker.replicas.get(partition)
+        if replica is not None:
+            self.clients.hear(producer, partition, replica.leader)
+
+    # --- the network ------------------------------------------------------------------------------------------
+
+    def deliverable(self) -> list[Message[Sent]]:
+        """What may arrive next: at a process that stands still, nothing does."""
+        paused = {node_name(node.number) for node in self.nodes if node.status is Status.PAUSED}
+        return [message for message in self.network.deliverable() if message.payload.receiver not in paused]
+
+    def message_is_lost(self, message: Message[Sent]) -> None:
+        """A message is lost; a producer notices, brokers ask again."""
+        self.network.lose(message)
+        body = message.payload.body
+        if isinstance(body, Produce | Produced) and not message.copy:
+            asked = body if isinstance(body, Produce) else body.asked
+            self.clients.give_up(asked.producer, asked.attempt)
+
+    def message_arrives(self, message: Message[Sent], leave_copy: bool = False) -> None:
+        """A message reaches whom it is for; at a broker that is down, it is lost."""
+        sent = message.payload
+        kind, _, number = sent.receiver.partition("-")
+        if kind == "broker" and self.nodes[int(number)].status is Status.DOWN:
+            self.message_is_lost(message)
+            return
+        self.network.deliver(message, leave_copy)
+        if kind == "broker":
+            self._broker_receives(self.nodes[int(number)], message)
+        elif kind == "controller":
+            self._controller_receives(self.controllers[int(number)], sent)
+        elif isinstance(sent.body, Produced):
+            self._producer_receives(sent.body, sent.partition)
+
+    def _producer_receives(self, answered: Produced, partition: int) -> None:
+        self.clients.receive(answered)
+        if answered.reply.error is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            self.clients.hear(answered.asked.producer, partition, self.leader_of(partition))
+
+    def _broker_receives(self, node: BrokerNode, message: Message[Sent]) -> None:
+        sender, receiver, partition, body = message.payload
+        broker = node.broker
+        match body:
+            case Produce():
+                self._producing.receive(node, message, body)
+            case Fetch():
+                answer, proposal = broker.answer_fetch(partition, body, node.now)
+                self._send(receiver, sender, partition, FetchAnswer(body, answer))
+                self._propose(node, partition, proposal)
+            case AskEpochEnd():
+                end = broker.replicas[partition].epoch_end(body)
+                self._send(receiver, sender, partition, EpochAnswer(body, end))
+            case FetchAnswer() | EpochAnswer():
+                self._follower_receives(node, partition, body)
+            case AlterAnswer():
+                broker.altered(partition, body.answer, node.now)
+            case LeaderAndIsr():
+                with suppress(Refusal):
+                    broker.hear(partition, body, node.now)
+            case HeartbeatAnswer():
+                self._register(node, clean=True)
+        self._producing.release(node)
+
+    def _follower_receives(self, node: BrokerNode, partition: int, body: FetchAnswer | EpochAnswer) -> None:
+        following = node.broker.replicas[partition].following
+        if following is None:
+            return
+        node.asked_ms.pop(partition, None)
+        if isinstance(body, FetchAnswer):
+            following.receive(body.asked, body.answer, node.now)
+        else:
+            following.receive_end(body.asked, body.answer, node.now)
+
+    def _controller_receives(self, controller: Controller, sent: Sent) -> None:
+        match sent.body:
+            case AlterPartition():
+                answer = controller.alter_partition(sent.partition, sent.body)
+                self._send(sent.receiver, sent.sender, sent.partition, AlterAnswer(sent.body, answer))
+            case Heartbeat(broker, epoch, shuts_down):
+                try:
+                    controller.heartbeat(broker, epoch, shuts_down, self.clock.now)
+                except Refusal as refusal:
+                    if refusal.code is ErrorCode.STALE_BROKER_EPOCH:
+                        self._send(sent.receiver, sent.sender, ABSENT, HeartbeatAnswer(refusal.code))
+        self._tell_brokers()
+
+    # --- brokers ----------------------------------------------------------------------------------------------
+
+    def follower_fetches(self, node: int, partition: int) -> None:
+        """A follower asks its leader for what comes next, or where their logs part."""
+        machine = self.nodes[node]
+        asked = machine.broker.asks(partition)
+        if asked is not None:
+            machine.asked_ms[partition] = machine.now
+            self._send(node_name(node), node_name(asked[0]), partition, asked[1])
+
+    def leader_checks_lag(self, node: int) -> None:
+        """A broker looks for followers that have lagged for too long."""
+        machine = self.nodes[node]
+        for partition, proposal in machine.broker.check_lags(machine.now).items():
+            self._propose(machine, partition, proposal)
+        self._producing.release(machine)
+
+    def broker_asks_again(self, node: int, partition: int) -> None:
+        """A leader whose proposal was not answered sends it again."""
+        machine = self.nodes[node]
+        self._propose(machine, partition, machine.broker.ask_again(partition))
+
+    def purgatory_expires(self, node: int) -> None:
+        """A broker answers what has waited for too long."""
+        self._producing.release(self.nodes[node])
+
+    def broker_heartbeats(self, node: int) -> None:
+        """A broker tells the controller that it is there, or that it wants to shut down; or it keeps its session."""
+        machine = self.nodes[node]
+        body = Heartbeat(node, machine.broker.epoch, machine.shuts_down)
+        self._send(node_name(node), controller_name(self.active), ABSENT, body)
+
+    def broker_writes_checkpoint(self, node: int) -> None:
+        """A broker writes its high watermarks to disk."""
+        for replica in self.nodes[node].broker.replicas.values():
+            replica.replica_log.write_checkpoint()
+
+    def leader_deletes_records(self, node: int, partition: int) -> None:
+        """A leader drops everything below its high watermark (retention, DeleteRecords)."""
+        replica = self.replica(node, partition)
+        before = replica.watch.before()
+        replica.log.log.advance_start(Offset(replica.log.high_watermark))
+        replica.watch.decided("DeleteRecords", before, leads=True, offset=replica.log.high_watermark)
+
+    # --- faults of brokers ------------------------------------------------------------------------------------
+
+    def broker_crashes(self, node: int) -> None:
+        """A process is killed: memory and connections are gone, and nobody is told."""
+        self.nodes[node].stop()
+        self.clients.lose_all(node)
+
+    def broker_starts(self, node: int, lost_batches: int = 0, clean: bool = False) -> None:
+        """A broker comes back from disk and registers; after a loss of power the tails of its logs are gone.
+
+        Args:
+            node: the broker, which is down.
+            lost_batches: batches at the end of each log that never reached the disk.
+            clean: it had shut down in order.
+        """
+        machine = self.nodes[node]
+        machine.start(lost_batches)
+        self._register(machine, clean)
+        self._tell_brokers()
+
+    def broker_pauses(self, node: int) -> None:
+        """A process stands still; what it thinks that it is, it still is when it goes on."""
+        self.nodes[node].status = Status.PAUSED
+
+    def broker_resumes(self, node: int) -> None:
+        """A process goes on."""
+        self.nodes[node].status = Status.UP
+
+    def broker_begins_shutdown(self, node: int) -> None:
+        """A broker is told to stop: from now on its heartbeats say so."""
+        self.nodes[node].shuts_down = True
+        self.broker_heartbeats(node)
+
+    def broker_ends_shutdown(self, node: int) -> None:
+        """A broker that leads nothing any more writes its checkpoints and goes."""
+        self.broker_writes_checkpoint(node)
+        self.broker_crashes(node)
+
+    def clock_drifts(self, node: int, milliseconds: int) -> None:
+        """A broker's clock goes ahead of the others, or falls behind."""
+        self.nodes[node].skew_ms += milliseconds
+
+    # --- controllers ------------------------------------------------------------------------------------------
+
+    def controller_checks_sessions(self) -> None:
+        """Brokers that were not heard of for too long are fenced."""
+        self.controller.check_sessions(self.clock.now)
+        self._tell_brokers()
+
+    def controller_is_elected(self, number: int) -> None:
+        """Another controller; the one before goes on for a while, and changes nothing any more."""
+        self.active = number
+        self.controller.take_office(self.clock.now)
+        self._tell_brokers(again=True)
+
+    def preferred_leader_is_elected(self, partition: int) -> None:
+        """An administrator, or the controller's timer, asks for the preferred leader."""
+        with suppress(Refusal):
+            self.controller.elect_preferred(partition)
+        self._tell_brokers()

@@ -1,0 +1,82 @@
+"""A client's batch at a broker: admitted, written, and answered when it is replicated."""
+
+from collections.abc import Callable
+from typing import Final
+
+from reference.broker.produce import PartitionAnswer
+from reference.client.producer import Reply
+from reference.network import Message
+from reference.recorder import batch_columns, reply_columns
+from reference.replication.replica import Delayed, Replica
+from reference.world.replicas_messages import Body, Produce, Produced, Sent, Waiting
+from reference.world.replicas_nodes import BrokerNode
+from reference.world.replicas_shape import ACKS_ALL
+from spec.vocabulary import ErrorCode, Offset, Origin, Timestamp
+
+PRODUCE_VERSION: Final = 11
+
+Send = Callable[[str, str, int, Body], object]
+"""Sends a message: from whom, to whom, of which partition, what."""
+
+
+class Producing:
+    """What brokers do with Produce.
+
+    Attributes:
+        timeout_ms: how long an answer to acks=all waits.
+    """
+
+    __slots__ = ("_send", "timeout_ms")
+
+    def __init__(self, timeout_ms: int, send: Send) -> None:
+        """Brokers that answer by `send`."""
+        self.timeout_ms = timeout_ms
+        self._send = send
+
+    def receive(self, node: BrokerNode, message: Message[Sent], asked: Produce) -> None:
+        """Write a batch; answer at once, later, or (acks=0) not at all."""
+        sent = message.payload
+        replica = node.broker.replicas[sent.partition]
+        answer = self._append(replica, message, asked)
+        if answer.error is ErrorCode.NONE and replica.leadership is not None:
+            replica.leadership.raise_high_watermark(node.now)
+        if answer.error is ErrorCode.NONE and asked.acks == ACKS_ALL:
+            deadline = Timestamp(node.now + self.timeout_ms)
+            replica.wait(Delayed(Offset(answer.last_offset + 1), deadline, Waiting(sent, answer)))
+        elif asked.acks != 0:
+            self._answer(sent, asked, answer, answer.error)
+
+    def _append(self, replica: Replica, message: Message[Sent], asked: Produce) -> PartitionAnswer:
+        sent, batch, leadership = message.payload, asked.attempt.records, replica.leadership
+        before = replica.watch.before(batch.producer_id)
+        insync = 0 if leadership is None else len(leadership.insync)
+        answer = replica.append(sent.partition, batch, asked.acks, PRODUCE_VERSION)
+        replica.watch.decided(
+            "Produce",
+            before,
+            **batch_columns(batch),
+            **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
+            client=sent.sender,
+            message=message.number,
+            batch=asked.attempt.batch.ordinal,
+            origin=int(Origin.CLIENT),
+            api_version=PRODUCE_VERSION,
+            acks=asked.acks,
+            batch_count=1,
+            leads=leadership is not None,
+            leader_epoch=replica.leader_epoch,
+            insync_size=insync,
+            min_insync=replica.min_insync,
+        )
+        return answer
+
+    def release(self, node: BrokerNode) -> None:
+        """Answer whatever waits no longer."""
+        for partition in node.broker.replicas.values():
+            for waiting, error in partition.release(node.now):
+                if isinstance(waiting, Waiting) and isinstance(waiting.sent.body, Produce):
+                    self._answer(waiting.sent, waiting.sent.body, waiting.answer, error)
+
+    def _answer(self, sent: Sent, asked: Produce, answer: PartitionAnswer, error: ErrorCode) -> None:
+        reply = Reply(error, answer.base_offset, answer.log_start) if error is answer.error else Reply(error)
+        self._send(sent.receiver, sent.sender, sent.partition, Produced(asked, reply))
