@@ -58,6 +58,7 @@ PROVED_HERE: Final = (
     rules.LSO_BOUNDS,
     rules.LSO_DECIDED_BELOW,
     rules.LSO_MONOTONE,
+    rules.LSO_READ_COMMITTED,
 )
 """The rules with a theorem about a system, or with facts of the decision for all inputs."""
 
@@ -170,6 +171,7 @@ SEARCHES: Final = (
 @evidences(rules.LSO_BOUNDS, Layer.PROOF)
 @evidences(rules.LSO_DECIDED_BELOW, Layer.PROOF)
 @evidences(rules.LSO_MONOTONE, Layer.PROOF)
+@evidences(rules.LSO_READ_COMMITTED, Layer.PROOF)
 def proofs(asked: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
     """Prove the decision's facts for all inputs, and by induction every system with a theorem of these rules."""
     rules_asked = frozenset(asked)

@@ -29,6 +29,10 @@ BOUNDED: Final[Mapping[str, Mapping[Effort, int]]] = MappingProxyType(
         "two transactions": depths(7, 12, 20),
         "a successor": depths(default=0, deep=10),
         "another coordinator": depths(default=0, deep=10),
+        "bumps by the client, and a successor": depths(deep=0),
+        "bumps by the client, epochs that run out": depths(deep=0),
+        "readers": depths(deep=0),
+        "readers of two partitions": depths(deep=0),
         "two batches": depths(deep=0),
         "two transactions on two partitions": depths(deep=0),
         "version 0, a successor, requests in order": depths(default=0, deep=10),
@@ -61,6 +65,7 @@ INSTANCES: Final = tuple(
 @evidences(rules.FENCE_ZOMBIE_CANNOT_COMMIT, Layer.BOUNDED)
 @evidences(rules.FENCE_EPOCH_EXHAUSTION, Layer.BOUNDED)
 @evidences(rules.IDS_IDENTITY_NEVER_REPEATS, Layer.BOUNDED)
+@evidences(rules.LSO_READ_COMMITTED, Layer.BOUNDED)
 def searched() -> Searched:
     """The rules with a theorem about the transactions of one transactional id."""
     return Searched(
@@ -76,6 +81,7 @@ def searched() -> Searched:
             rules.FENCE_ZOMBIE_CANNOT_COMMIT,
             rules.FENCE_EPOCH_EXHAUSTION,
             rules.IDS_IDENTITY_NEVER_REPEATS,
+            rules.LSO_READ_COMMITTED,
         ),
         instances=INSTANCES,
         broken=tuple(Broken(each.violates, partial(built, each.name, each.knobs)) for each in CONTROLS),

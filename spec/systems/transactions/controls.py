@@ -45,9 +45,14 @@ class BrokenTransactions:
 
 
 def quiet(profile: Profile, max_epoch: int = 14, **changed: Any) -> Knobs:
-    """A release in which nothing fails, times out or is bumped by its client, but what is changed."""
+    """A release in which nothing fails or times out, nobody reads and no client bumps, but what is changed."""
     calm = Knobs(
-        profile=finite(profile, max_epoch), clients_bump=False, times_out=False, leaders_fail=False, appends_fail=False
+        profile=finite(profile, max_epoch),
+        readers=False,
+        clients_bump=False,
+        times_out=False,
+        leaders_fail=False,
+        appends_fail=False,
     )
     return replace(calm, **changed)
 
@@ -247,6 +252,30 @@ OF_KNOBS: Final = (
             bounds=Bounds(transactions=3, producer_ids=3),
         ),
         compared=frozenset({EXHAUSTED}),
+    ),
+    _broken(
+        "a reader does not stop at what is open",
+        "nothing_committed_is_passed_over",
+        quiet(NEWEST, readers=True, readers_wait=False, bounds=_ONE),
+        readers_wait=True,
+    ),
+    _broken(
+        "a reader is given what is aborted later",
+        "reader_sees_no_half",
+        quiet(NEWEST, readers=True, readers_wait=False, bounds=_ONE),
+        readers_wait=True,
+    ),
+    _broken(
+        "a reader is not told what is aborted",
+        "received_is_committed",
+        quiet(NEWEST, readers=True, aborted_filtered=False, bounds=_ONE),
+        aborted_filtered=True,
+    ),
+    _broken(
+        "a late Produce is read, and its client was told of an abort",
+        "reader_sees_what_the_client_was_told",
+        quiet(KAFKA_3_9, readers=True, outlive=frozenset({BATCHES}), bounds=_TWO),
+        outlive=NOTHING,
     ),
     _broken(
         "the coordinator does not wait for its log",

@@ -49,6 +49,7 @@ INSTANCES: Final = (
     ),
     Instance("bumps by the client", quiet(NEWEST, clients_bump=True, outlive=IN_ORDER)),
     Instance("version 0, bumps by the client", quiet(KAFKA_3_9, clients_bump=True, outlive=NOTHING)),
+    Instance("readers of two batches", quiet(NEWEST, readers=True, bounds=Bounds(transactions=1, batches=2))),
     Instance("one transaction on two partitions", quiet(NEWEST, bounds=Bounds(transactions=1, partitions=2))),
     Instance("a successor", quiet(NEWEST, times_out=True, bounds=Bounds(instances=2)), large=True),
     Instance(
@@ -69,6 +70,12 @@ INSTANCES: Final = (
         large=True,
     ),
     Instance("another coordinator", quiet(NEWEST, times_out=True, bounds=Bounds(coordinators=2)), large=True),
+    Instance("readers", quiet(NEWEST, readers=True, times_out=True), large=True),
+    Instance(
+        "readers of two partitions",
+        quiet(NEWEST, readers=True, bounds=Bounds(transactions=1, partitions=2)),
+        large=True,
+    ),
     Instance("two batches", quiet(NEWEST, bounds=Bounds(batches=2)), large=True),
     Instance("two transactions on two partitions", quiet(NEWEST, bounds=Bounds(partitions=2)), large=True),
     Instance(

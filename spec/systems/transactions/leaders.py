@@ -82,7 +82,7 @@ class Leaders(Acting):
         outside = all_of(reply.error == ErrorCode.INVALID_TXN_STATE.value, state.guard_taken(*at))
         refused = all_of(outside, view.is_registered(txn, partition))
         settled = self._settled(view, identity, partition, view.batch(*at), appended)
-        return settled.but(
+        return self._numbered(settled, at, appended).but(
             entry=update(state.entry, view.producer(identity), partition, to=decided.entry),
             phase=update(state.phase, *at, to=IDLE),
             data=update(state.data, *at, to=choose(appended, OPEN, state.data(*at))),
@@ -167,6 +167,16 @@ class Leaders(Acting):
     def leader_forgets(self, state: State, producer: Term, partition: Term) -> State:
         """The producer's state has expired."""
         return state.but(entry=update(state.entry, producer, partition, to=ProducerEntry()))
+
+    def _numbered(self, state: State, at: tuple[Term, Term, Term], appended: Term) -> State:
+        """A batch that is appended is the last one that readers come to."""
+        if not self.knobs.readers:
+            return state
+        end, partition = state.log_end(at[1]), at[1]
+        return state.but(
+            offset=update(state.offset, *at, to=choose(appended, end, state.offset(*at))),
+            log_end=update(state.log_end, partition, to=choose(appended, end + 1, end)),
+        )
 
     def _settled(
         self, view: View, identity: Identity, partition: Term, request: AppendRequest, appended: Term

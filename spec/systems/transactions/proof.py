@@ -11,6 +11,7 @@ from spec.systems.language import Claim, Sort, State, System
 from spec.systems.transactions import coordinator_lemmas as of_coordinator
 from spec.systems.transactions import identity_lemmas as of_identities
 from spec.systems.transactions import partition_lemmas as of_partitions
+from spec.systems.transactions import reader_lemmas as of_readers
 from spec.systems.transactions import sequence_lemmas as of_sequences
 from spec.systems.transactions.claims import Sentence
 from spec.systems.transactions.known import Known
@@ -24,6 +25,7 @@ from spec.systems.transactions.world import (
     INSTANCE,
     PARTITION,
     PRODUCER,
+    READER,
     TRANSACTION,
     Bounds,
     Knobs,
@@ -59,6 +61,10 @@ PROVED: Final = (
     "open_can_be_ended",
     "last_epoch_is_the_coordinators",
     "one_fence_takes_one_epoch",
+    "received_is_committed",
+    "nothing_committed_is_passed_over",
+    "reader_sees_no_half",
+    "reader_sees_what_the_client_was_told",
 )
 """Names of the theorems that the lemmas carry.
 
@@ -142,6 +148,15 @@ LEMMAS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
 )
 """Each lemma, the rule that it serves most, and what it speaks of."""
 
+LEMMAS_OF_READERS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
+    (of_readers.log_is_numbered, rules.LSO_READ_COMMITTED, _MESSAGE),
+    (of_readers.numbers_differ, rules.LSO_READ_COMMITTED, (TRANSACTION, BATCH, TRANSACTION, BATCH, PARTITION)),
+    (of_readers.readers_are_within, rules.LSO_READ_COMMITTED, (READER, PARTITION)),
+    (of_readers.received_was_committed, rules.LSO_READ_COMMITTED, (READER, *_MESSAGE)),
+    (of_readers.passed_was_decided, rules.LSO_DECIDED_BELOW, (READER, *_MESSAGE)),
+)
+"""Those of a system with readers."""
+
 
 def proved(knobs: Knobs = UNBOUNDED, taken: Decisions | None = None) -> System:
     """The transactions with the lemmas, and the theorems that follow from them.
@@ -152,7 +167,7 @@ def proved(knobs: Knobs = UNBOUNDED, taken: Decisions | None = None) -> System:
     """
     of = taken or decisions(knobs)
     system = transactions(knobs, of)
-    theorems = tuple(system.claim(name) for name in PROVED)
+    theorems = tuple(theorem for theorem in system.theorems if theorem.name in PROVED)
     return replace(system, theorems=theorems, lemmas=lemmas(knobs, of), assumptions=PROOF_ASSUMPTIONS)
 
 
@@ -166,4 +181,4 @@ def lemmas(knobs: Knobs, taken: Decisions) -> tuple[Claim, ...]:
 
         return Claim(sentence.__name__, rule, str(sentence.__doc__), over, holds)
 
-    return tuple(claim(*lemma) for lemma in LEMMAS)
+    return tuple(claim(*lemma) for lemma in (*LEMMAS, *(LEMMAS_OF_READERS if knobs.readers else ())))

@@ -9,6 +9,8 @@ from spec.systems.transactions.claims import Claims
 from spec.systems.transactions.clients import Clients
 from spec.systems.transactions.coordinators import Coordinators
 from spec.systems.transactions.leaders import Leaders
+from spec.systems.transactions.reader_claims import has_passed
+from spec.systems.transactions.readers import Readers
 from spec.systems.transactions.view import Decisions, View, decisions
 from spec.systems.transactions.world import (
     BATCH,
@@ -16,6 +18,8 @@ from spec.systems.transactions.world import (
     INSTANCE,
     OPEN,
     PARTITION,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
     TRANSACTION,
     Knobs,
     derived,
@@ -32,6 +36,7 @@ ASSUMPTIONS: Final = (
     "A6 before version 2, requests and markers arrive while their transaction is on; no batch overtakes the first one",
     "A7 a repeated marker may take a later transaction's guard away: a batch is then refused, and nothing else",
     "A8 offsets of a group, and what its coordinator makes of them, are left to their own system",
+    "A12 readers know which batches are open and which are aborted (shown apart, in the system of one partition)",
 )
 
 TRUE_SYSTEM: Final = Knobs()
@@ -60,6 +65,12 @@ def successor_has_transaction(view: View, txn: Term, instance: Term) -> Term:
     return all_of(instance > 0, view.owner(txn) == instance)
 
 
+def aborted_is_read_by_one(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+    """A reader of everything has an aborted batch, which one of committed data has passed over."""
+    passed = has_passed(view, READ_COMMITTED, txn, partition, batch)
+    return all_of(aborted(view, txn, partition, batch), view.received(READ_UNCOMMITTED, txn, partition, batch), passed)
+
+
 def transactions(knobs: Knobs = TRUE_SYSTEM, taken: Decisions | None = None) -> System:
     """The system with these knobs.
 
@@ -79,7 +90,9 @@ def transactions(knobs: Knobs = TRUE_SYSTEM, taken: Decisions | None = None) -> 
     return System(
         name="transactions",
         variables=variables(knobs),
-        actions=(*Clients(knobs, of).all(), *Leaders(knobs, of).all(), *Coordinators(knobs, of).all()),
+        actions=tuple(
+            action for party in (Clients, Leaders, Readers, Coordinators) for action in party(knobs, of).all()
+        ),
         theorems=Claims(knobs, of).theorems(),
         lemmas=(),
         goals=(
@@ -87,6 +100,7 @@ def transactions(knobs: Knobs = TRUE_SYSTEM, taken: Decisions | None = None) -> 
             goal(aborted, *message),
             goal(open_when_its_end_is_asked_for, *message),
             goal(successor_has_transaction, TRANSACTION, INSTANCE),
+            *((goal(aborted_is_read_by_one, *message),) * knobs.readers),
         ),
         assumptions=ASSUMPTIONS,
         derived=derived(),

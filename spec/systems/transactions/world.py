@@ -30,6 +30,7 @@ INSTANCE: Final = Sort("instance")
 DECISION: Final = Sort("decision")
 COORDINATOR: Final = Sort("coordinator_epoch")
 PRODUCER: Final = Sort("producer_id")
+READER: Final = Sort("reader")
 OUTCOME: Final = Sort("outcome")
 FATE: Final = Sort("fate")
 
@@ -47,6 +48,9 @@ IDLE, UNASKED, ASKED, CONFIRMED = 0, 1, 2, 3
 
 NOWHERE, OPEN, DECIDED = 0, 1, 2
 """Where a batch is: not in the log, in the log undecided; from 2 on, by how much, the decision of its marker."""
+
+READ_UNCOMMITTED, READ_COMMITTED = 0, 1
+"""Readers, by what they ask for."""
 
 TIMEOUT: Final = 1
 """That of every transaction; its start is 0 and the time is always after both."""
@@ -96,6 +100,9 @@ class Knobs:
         outlive: what may arrive when its transaction is over, for its client or, a marker, for the coordinator; a
             bump, once it is answered or its instance has a successor.
         compared: where the coordinator compares the whole identity that a bump expects; nowhere in any release.
+        readers: there are readers, and batches are numbered for them.
+        readers_wait: a reader of committed data stops at the first open transaction.
+        aborted_filtered: it is told which data is aborted.
         clients_bump: instances may ask for a bump of the identity that they have.
         first_in_order: no batch overtakes the first one of a producer that the partition does not know.
         times_out: open transactions may time out.
@@ -118,6 +125,9 @@ class Knobs:
     without: frozenset[str] = frozenset()
     outlive: frozenset[str] = EVERYTHING
     compared: frozenset[str] = frozenset()
+    readers: bool = True
+    readers_wait: bool = True
+    aborted_filtered: bool = True
     clients_bump: bool = True
     first_in_order: bool = False
     times_out: bool = True
@@ -154,6 +164,7 @@ class Knobs:
             DECISION.name: self.bounds.decisions,
             COORDINATOR.name: self.bounds.coordinators,
             PRODUCER.name: self.bounds.producer_ids,
+            READER.name: 2,
             OUTCOME.name: 2,
             FATE.name: 3 if self.appends_fail else 1,
         }
@@ -193,6 +204,11 @@ def variables(knobs: Knobs) -> tuple[Variable, ...]:
         Variable("phase", message, IDLE),
         Variable("guarded", message, initial=False),
         Variable("data", message, NOWHERE),
+        # readers: where each batch is among those of its partition, how far each reader is, what it was given
+        Variable("offset", message, ABSENT),
+        Variable("log_end", (PARTITION,), 0),
+        Variable("position", (READER, PARTITION), 0),
+        Variable("received", (READER, *message), initial=False),
         # the coordinator: memory, the transaction that registered each partition, the decision that it carries out
         Variable("coordinator_epoch", (), 0),
         Variable("memory", (), before),
@@ -238,7 +254,10 @@ def _if(fact: Term) -> Term:
 
 
 def derived() -> tuple[Least, ...]:
-    """Whether there is some such request, partition or batch: 0 where there is, -1 where there is none."""
+    """Whether there is some such request, partition or batch: 0 where there is, -1 where there is none.
+
+    Of what is open on a partition, the least number.
+    """
 
     def unanswered(state: State, txn: Term, partition: Term, batch: Term) -> Term:
         waits = all_of(state.produced(txn, partition, batch) >= 0, negate(state.acknowledged(txn, partition, batch)))
@@ -257,7 +276,11 @@ def derived() -> tuple[Least, ...]:
     def late(state: State, decision: Term, coordinator: Term, partition: Term) -> Term:
         return _if(all_of(state.to_mark(decision, partition), state.marked(decision, partition) < coordinator))
 
+    def undecided(state: State, partition: Term, txn: Term, batch: Term) -> Term:
+        return choose(state.data(txn, partition, batch) == OPEN, state.offset(txn, partition, batch), ABSENT)
+
     return (
+        Least("first_ongoing", (PARTITION,), (TRANSACTION, BATCH), undecided),
         Least("unanswered", (TRANSACTION,), (PARTITION, BATCH), unanswered),
         Least("joined", (TRANSACTION,), (PARTITION,), joined),
         Least("in_process", (TRANSACTION,), (PARTITION, BATCH), in_process),

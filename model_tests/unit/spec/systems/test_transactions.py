@@ -28,6 +28,7 @@ COUNTS = {
     "version 1, requests in order": (515, 1029, 24),
     "bumps by the client": (499, 1508, 19),
     "version 0, bumps by the client": (218, 329, 21),
+    "readers of two batches": (455, 1689, 18),
     "one transaction on two partitions": (274, 850, 16),
 }
 """States and edges of the whole instance, and the actions to its deepest state."""
@@ -57,6 +58,10 @@ DEPTHS = {
     "KIP-360: a late bump ends the next transaction": 7,
     "KIP-360: a zombie's bump ends its successor's transaction": 7,
     "KIP-360: a late bump of one producer id uses up the next one": 11,
+    "a reader does not stop at what is open": 6,
+    "a reader is given what is aborted later": 9,
+    "a reader is not told what is aborted": 9,
+    "a late Produce is read, and its client was told of an abort": 17,
     "the coordinator does not wait for its log": 4,
     "markers before Prepare is durable": 4,
     "an identity before it is durable": 5,
@@ -139,6 +144,11 @@ def test_a_commit_after_another_transaction_is_reached() -> None:
     last = replayed(instance.system, instance.finite, trace)
     assert 12 == len(trace)
     assert any_of(*(goal.reached(last, *at) for at in instance.finite.points(goal.over)))
+
+
+def test_a_reader_of_everything_has_what_is_aborted() -> None:
+    """The contrast: a reader of committed data has passed over the same batch."""
+    assert "aborted_is_read_by_one" in seen("readers of two batches").reached
 
 
 @pytest.mark.parametrize("change", named(*CONTROLS))
