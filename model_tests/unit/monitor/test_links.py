@@ -1,0 +1,85 @@
+"""What a step is linked to: the state that the step before left, the last batch accepted, identities handed out."""
+
+from typing import Any
+
+from model_tests.monitor.monitor import Monitor
+from model_tests.traces.schema import Row, complete
+
+
+def a_step(**columns: Any) -> Row:
+    """A step of no decision on the newest release, in which nothing applies but what is given."""
+    return complete({"profile": "4.3", "transaction_version": 2, "node": "broker-0", "error": 0, **columns})
+
+
+def of_id(left: int, found: int, node: str = "broker-0", identifier: str = "payments") -> Row:
+    """A step of a transactional id that finds one epoch and leaves another."""
+    known = {"txn_state": 0, "txn_producer_id": 4000}
+    states = {f"{moment}_{name}": value for moment in ("before", "after") for name, value in known.items()}
+    return a_step(transactional_id=identifier, node=node, before_txn_epoch=found, after_txn_epoch=left, **states)
+
+
+def of_producer(found: int, left: int, **columns: Any) -> Row:
+    """A fault that finds one epoch of a producer and leaves another."""
+    epochs = {"before_epoch": found, "after_epoch": left}
+    return a_step(topic="t", partition=0, producer_id=1000, after_log_end=9, **{**epochs, **columns})
+
+
+def handed_out(epoch: int, node: str, identifier: str = "payments") -> Row:
+    """A step that hands out an identity which the id has not yet."""
+    return a_step(transactional_id=identifier, node=node, reply_producer_id=4000, reply_epoch=epoch)
+
+
+def guards(*rows: Row) -> list[list[str]]:
+    """The links that each step breaks, with its rule."""
+    monitor = Monitor()
+    return [[f"{violation.rule} {violation.guard}" for violation in monitor.judge(row)] for row in rows]
+
+
+def test_a_coordinator_knows_of_an_id_what_the_step_before_left() -> None:
+    """A change that no step tells of is seen at the next one."""
+    broken = guards(of_id(found=3, left=4), of_id(found=4, left=4), of_id(found=7, left=7))
+
+    assert [[], [], ["txn.legal_transition previous_id_state"]] == broken
+
+
+def test_each_node_and_each_id_has_its_own_steps() -> None:
+    """What another coordinator knew, or what is known of another id, is no state before."""
+    first = of_id(found=3, left=4)
+
+    broken = guards(first, of_id(found=7, left=7, node="broker-1"), of_id(found=9, left=9, identifier="refunds"))
+
+    assert [[], [], []] == broken
+
+
+def test_an_identity_is_handed_out_once_by_whichever_node() -> None:
+    """The same producer id and epoch a second time; another id may have the same."""
+    repeated = "ids.identity_never_repeats identity"
+
+    broken = guards(
+        handed_out(0, "broker-0"),
+        handed_out(1, "broker-1"),
+        handed_out(0, "broker-2", identifier="refunds"),
+        handed_out(0, "broker-1"),
+    )
+
+    assert [[], [], [], [repeated]] == broken
+
+
+def test_a_partition_knows_of_a_producer_what_the_step_before_left() -> None:
+    """A change that no step tells of is seen at the next one on the same replica."""
+    first = of_producer(found=0, left=1)
+
+    broken = guards(first, of_producer(found=5, left=5, node="broker-1"), of_producer(found=2, left=2))
+
+    assert [[], [], ["seq.state_recoverable previous_state"]] == broken
+
+
+def test_a_violation_of_a_link_has_the_values_of_both_steps() -> None:
+    """What was left and what was found stand beside each other."""
+    monitor = Monitor()
+    monitor.judge(of_id(found=3, left=4))
+
+    (violation,) = monitor.judge(of_id(found=7, left=7))
+
+    values = violation.values
+    assert (4, 7, True) == (values["previous_after_txn_epoch"], values["before_txn_epoch"], values["has_previous"])
