@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from reference.broker.partition import Partition
 from reference.broker.producer_entry import UNKNOWN_PRODUCER, ProducerEntry, VerificationEntry
+from reference.clock import Clock
 from reference.log.batch import RecordBatch
 from reference.trace import CACHED, COLUMNS, SCHEMA_VERSION
 from spec.versions import Profile
@@ -55,13 +56,15 @@ class Recorder:
 
     Attributes:
         rows: the steps so far.
+        clock: of the world, where nodes have clocks of their own.
         observer: is told of each step from now on.
     """
 
-    __slots__ = ("_common", "observer", "rows")
+    __slots__ = ("_common", "clock", "observer", "rows")
 
     def __init__(self, trace: int, profile: Profile) -> None:
         """A recorder of the trace named `trace`, whose nodes behave as `profile` says."""
+        self.clock: Clock | None = None
         self.rows: list[Row] = []
         self.observer: Observer | None = None
         self._common: Row = dict(BLANK) | {
@@ -78,7 +81,8 @@ class Recorder:
         row = dict(self._common)
         row["api"] = api
         row["step"] = len(self.rows)
-        row["time_ms"] = row["world_ms"] = now
+        row["time_ms"] = now
+        row["world_ms"] = now if self.clock is None else self.clock.now
         row.update(columns)
         if before is not NOWHERE:
             _fill(row, BEFORE, before)

@@ -13,10 +13,20 @@ from reference.schedule import LONGEST_QUEUE
 from reference.scheduler import Scheduler, unusual, usual
 from reference.tape import Tape, Weighted
 from reference.transaction_faults import TransactionFaults
-from reference.weights import ACTIONS, ADMINISTRATION, APPLICATIONS, BEYOND, TRANSACTIONS
+from reference.weights import (
+    ACTIONS,
+    ADMINISTRATION,
+    APPLICATIONS,
+    BEYOND,
+    MOST_AHEAD_MS,
+    MOST_DRIFT_PPM,
+    SKEWED,
+    TRANSACTIONS,
+    UNCLEAN,
+)
 from reference.world.instances import Instance
 from reference.world.plain_applications import PlainApplication
-from reference.world.transaction_shape import TransactionShape
+from reference.world.transaction_shape import Skew, TransactionShape
 from reference.world.transaction_world import TransactionWorld
 from spec.versions import Profile
 
@@ -228,8 +238,9 @@ class TransactionScheduler(Scheduler):
 
 def drawn_world(profile: Profile, tape: Tape, faults: Faults, trace: int) -> TransactionWorld:
     """A world whose size and network the tape chooses; its times are short, so that they pass within a trace."""
+    nodes = 2 + tape.below(2)
     shape = TransactionShape(
-        nodes=2 + tape.below(2),
+        nodes=nodes,
         replicas=1 + tape.below(2),
         partitions=1 + tape.below(2),
         log_partitions=1 + tape.below(2),
@@ -239,5 +250,12 @@ def drawn_world(profile: Profile, tape: Tape, faults: Faults, trace: int) -> Tra
         producer_expiration_ms=120_000,
         delivery_timeout_ms=10_000,
         ordered=faults.ordered and tape.happens(500),
+        unclean=tape.happens(UNCLEAN),
+        skews=tuple(drawn_skew(tape) for _ in range(nodes)) if tape.happens(SKEWED) else (),
     )
     return TransactionWorld(profile, shape, trace)
+
+
+def drawn_skew(tape: Tape) -> Skew:
+    """How a node's clock differs from true time."""
+    return Skew(tape.below(MOST_AHEAD_MS + 1), tape.between(-MOST_DRIFT_PPM, MOST_DRIFT_PPM))

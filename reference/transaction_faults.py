@@ -15,6 +15,9 @@ from spec.vocabulary import Epoch
 LOADS_AT_ONCE: Final = 700
 """Per thousand elections, those after which the log is read at once."""
 
+ELECTION_MS: Final = 2_000
+"""Time that an election takes where clocks differ: more than they differ by, as sessions have to expire first."""
+
 WRITTEN: Final = 300
 """Per thousand failures of a coordinator's append, those after which the record is in the log all the same."""
 
@@ -155,9 +158,14 @@ class TransactionFaults:
     # --- nodes ------------------------------------------------------------------------------------------------
 
     def leader_fails_over(self) -> None:
-        """A follower in sync takes over a partition."""
+        """A follower in sync takes over a partition; where it may, also one that is not."""
         partition = self.tape.pick(self.world.partitions)
-        candidates = self.world.brokers.partitions[partition].candidates()
+        replicated = self.world.brokers.partitions[partition]
+        outside = [node for node in range(self.world.shape.replicas) if node not in replicated.insync]
+        if self.world.shape.unclean and outside:
+            self.world.unclean_leader_election(partition, self.tape.pick(outside))
+            return
+        candidates = replicated.candidates()
         if candidates:
             self.world.leader_fails_over(partition, self.tape.pick(candidates))
 
@@ -170,6 +178,8 @@ class TransactionFaults:
             self._elect(self.tape.below(shape.log_partitions), node)
 
     def _elect(self, partition: int, node: int) -> None:
+        if self.world.shape.skews:
+            self.world.clock.advance(ELECTION_MS)
         former = self.world.brokers.log_leaders.get(partition)
         self.zombies = [zombie for zombie in self.zombies if zombie != (partition, node)]
         self.loading = [other for other in self.loading if other != partition]

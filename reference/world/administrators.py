@@ -91,8 +91,9 @@ class Administrators:
         else:
             for replica in replicated.replicas:
                 replica.follow_log_start(replicated.leader.log_start)
-        now, node = self._brokers.clock.now, replicated.leader_node
+        node = replicated.leader_node
         asked: Row = {"client": ADMIN, "offset": offset, "error": int(error)}
+        now = self._brokers.now_at(node)
         record_fault(self._steps.recorder, "DeleteRecords", now, partition.partition, before, node, asked)
 
     def _is_coordinated(self, partition: TopicPartition, producer_id: ProducerId) -> bool:

@@ -86,7 +86,7 @@ class Appends:
         before = observe(replica, asked.marker.producer_id)
         error, last = ErrorCode.NONE, NO_OFFSET
         try:
-            last = write_marker(replica, asked.marker, asked.version, self.brokers.clock.now).last_offset
+            last = write_marker(replica, asked.marker, asked.version, self.brokers.now_at(request.node)).last_offset
         except Refusal as refusal:
             error = refusal.code
         self.steps.marked(request, asked, replica, before, error, last)

@@ -18,7 +18,7 @@ from reference.broker.transaction_log import TransactionLog
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import CoordinatorType
-from reference.clock import Clock
+from reference.clock import Clock, NodeClock
 from reference.replica_rows import TOPIC
 from reference.world.authorization import Authorizer
 from reference.world.coordinator_log import NodeTransactionLog
@@ -27,7 +27,7 @@ from reference.world.messages import Body, Broker, Request, WriteMarker
 from reference.world.node import Node
 from reference.world.transaction_shape import TransactionShape
 from spec.versions import Profile
-from spec.vocabulary import CoordinatorEpoch
+from spec.vocabulary import CoordinatorEpoch, Timestamp
 
 Send = Callable[[Broker, int, Body], Request]
 """Sends a request from a node to a node."""
@@ -44,6 +44,8 @@ class Brokers:
         log_epochs: leader epoch of each of them: the coordinator epoch.
         group_leaders: node that leads a partition of `__consumer_offsets`, by number.
         nodes: by number.
+        clock: of the world.
+        clocks: of the nodes, by number.
         unavailable: data partitions that nobody can write to for now.
         authorizer: who may do what.
     """
@@ -65,16 +67,27 @@ class Brokers:
         self.unavailable: set[TopicPartition] = set()
         self.authorizer = Authorizer((TOPIC,))
         self.send = send
+        self.clocks = tuple(self._clock_of(node) for node in range(shape.nodes))
         self._allocator = BlockAllocator()
         self.nodes = [self._started(node) for node in range(shape.nodes)]
+
+    def _clock_of(self, node: int) -> Clock:
+        if node >= len(self.shape.skews):
+            return self.clock
+        return NodeClock(self.clock, *self.shape.skews[node])
+
+    def now_at(self, node: int) -> Timestamp:
+        """The time by a node's own clock."""
+        return self.clocks[node].now
 
     def _started(self, number: int) -> Node:
         log = NodeTransactionLog(self.profile, self.log, number, self.log_leaders)
         producer_ids = ProducerIdManager(self._allocator)
         markers = MarkerSender(lambda partition, marker: self._send_marker(number, partition, marker))
+        clock = self.clocks[number]
         config = CoordinatorConfig(self.shape.max_timeout_ms, self.shape.id_expiration_ms)
-        transactions = TransactionCoordinator(self.profile, producer_ids, log, markers.write, self.clock, config)
-        groups = GroupCoordinator(self.profile, self.offsets, self.clock)
+        transactions = TransactionCoordinator(self.profile, producer_ids, log, markers.write, clock, config)
+        groups = GroupCoordinator(self.profile, self.offsets, clock)
         return Node(log, producer_ids, transactions, groups, markers, {})
 
     def _send_marker(self, node: int, partition: TopicPartition, marker: TxnMarker) -> int:
@@ -140,4 +153,4 @@ class Brokers:
         self.nodes[number] = self._started(number)
         if number < self.shape.replicas:
             for replicated in self.partitions.values():
-                replicated.restart(number, self.clock.now)
+                replicated.restart(number, self.now_at(number))

@@ -46,7 +46,7 @@ from reference.world.node import (
     offset_commit,
 )
 from reference.world.steps import Steps
-from spec.vocabulary import ABSENT, NO_SEQUENCE, ErrorCode, Timestamp
+from spec.vocabulary import ABSENT, NO_SEQUENCE, ErrorCode
 
 Principal = Callable[[int], str]
 """The name under which an instance of a transactional id is authorized."""
@@ -66,10 +66,6 @@ class Handling:
         self.appends = Appends(brokers, steps, send_answer)
         self._principal = principal
         self._answer = send_answer
-
-    @property
-    def _now(self) -> Timestamp:
-        return self.brokers.clock.now
 
     def _node(self, request: Request) -> Node:
         return self.brokers.nodes[request.node]
@@ -215,7 +211,7 @@ class Handling:
             {number: self.appends.replica(request.node, asked.partition)},
             {number: asked.partition},
             asked.version,
-            self._now,
+            self.brokers.now_at(request.node),
         )
 
     # --- markers ----------------------------------------------------------------------------------------------
@@ -248,7 +244,7 @@ class Handling:
             {number: self.brokers.offsets.partitions[number]},
             {number: TopicPartition(OFFSETS_TOPIC, number)},
             asked.version,
-            self._now,
+            self.brokers.now_at(request.node),
         )
         try:
             groups.shards.of_group(asked.group)

@@ -25,6 +25,7 @@ def play(world: TransactionWorld, node: int = 0) -> None:
     """One round: everybody does what can be done; what any node can answer is asked of `node`."""
     for instance in living(world):
         send_all(world, instance, node)
+    send_plain(world, node)
     for request in tuple(world.wires.requests.in_transit):
         world.broker_receives(request)
     for node in range(world.shape.nodes):
@@ -46,6 +47,16 @@ def send_all(world: TransactionWorld, instance: Instance, node: int) -> None:
             world.producer_sends(instance, partition)
 
 
+def send_plain(world: TransactionWorld, node: int) -> None:
+    """The producers without transactional id send whatever they may."""
+    world.plain.tick()
+    for application in world.plain.living:
+        if application.producer.needs_producer_id:
+            world.plain.ask_for_id(application, node)
+    while ready := next(world.plain.sendable(), None):
+        world.plain.produce(*ready)
+
+
 def busy(world: TransactionWorld) -> bool:
     """Whether anything is left to do."""
     wires = world.wires
@@ -53,7 +64,8 @@ def busy(world: TransactionWorld) -> bool:
     owing = any(owes_as_leader(world, node) for node in range(world.shape.nodes))
     behind = any(replicated.behind() for replicated in world.brokers.partitions.values())
     working = any(instance.producer.may_poll() or instance.producer.is_incomplete for instance in living(world))
-    return bool(under_way) or owing or behind or working
+    plain = any(each.untold.batches or each.producer.needs_producer_id for each in world.plain.living)
+    return bool(under_way) or owing or behind or working or plain
 
 
 def owes_as_leader(world: TransactionWorld, node: int) -> bool:

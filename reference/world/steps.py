@@ -1,5 +1,6 @@
 """The steps of nodes as rows: Produce, markers, coordinator requests, and what coordinators do by themselves."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from reference.broker.ids import ProducerIdentity
@@ -61,16 +62,16 @@ class Steps:
         recorder: the steps so far.
     """
 
-    __slots__ = ("_clock", "_offsets_partitions", "recorder")
+    __slots__ = ("_clocks", "_offsets_partitions", "recorder")
 
-    def __init__(self, recorder: Recorder, clock: Clock, offsets_partitions: int) -> None:
-        """Steps at the time of `clock`, in a world with so many partitions of `__consumer_offsets`."""
+    def __init__(self, recorder: Recorder, clocks: Sequence[Clock], offsets_partitions: int) -> None:
+        """Steps at the time of the nodes' clocks, in a world with so many partitions of `__consumer_offsets`."""
         self.recorder = recorder
-        self._clock = clock
+        self._clocks = clocks
         self._offsets_partitions = offsets_partitions
 
-    def _record(self, api: str, columns: Row, before: Observed = NOWHERE, after: Observed = NOWHERE) -> None:
-        self.recorder.record(api, self._clock.now, before, after, **columns)
+    def _record(self, api: str, node: int, columns: Row, before: Observed = NOWHERE, after: Observed = NOWHERE) -> None:
+        self.recorder.record(api, self._clocks[node].now, before, after, node=node_name(node), **columns)
 
     # --- partitions -------------------------------------------------------------------------------------------
 
@@ -101,7 +102,7 @@ class Steps:
             **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
             **asked.made_by._asdict(),
         }
-        self._record("Produce", who(request) | columns, before, observe(replica, batch.producer_id))
+        self._record("Produce", request.node, who(request) | columns, before, observe(replica, batch.producer_id))
 
     def marked(
         self, request: Request, asked: WriteMarker, replica: Partition, before: Observed, error: ErrorCode, last: int
@@ -114,10 +115,12 @@ class Steps:
             "api_version": asked.version,
             "batch_count": 1,
             "marker_version": asked.marker_version,
-            **batch_columns(asked.marker.batch(self._clock.now)),
+            **batch_columns(asked.marker.batch(self._clocks[request.node].now)),
             **reply_columns(error, last, last),
         }
-        self._record("WriteTxnMarkers", who(request) | columns, before, observe(replica, asked.marker.producer_id))
+        self._record(
+            "WriteTxnMarkers", request.node, who(request) | columns, before, observe(replica, asked.marker.producer_id)
+        )
 
     def fetched(
         self,
@@ -129,18 +132,17 @@ class Steps:
         result: FetchResult | None,
     ) -> None:
         """A reader's fetch was answered by a leader: one row, and one for each aborted transaction that it lists."""
-        where: Row = {"node": node_name(node), "topic": partition.topic, "partition": partition.partition, **asked}
+        where: Row = {"topic": partition.topic, "partition": partition.partition, **asked}
         seen = observe(leader)
-        self._record("ConsumerFetch", where | answered_columns(error, result), seen, seen)
+        self._record("ConsumerFetch", node, where | answered_columns(error, result), seen, seen)
         for aborted in (result.aborted if result is not None else None) or ():
             named: Row = {"producer_id": aborted.producer_id, "first_offset": aborted.first_offset, "error": 0}
-            self._record("ConsumerFetchAborted", where | named)
+            self._record("ConsumerFetchAborted", node, where | named)
 
     def described(self, node: int, partition: TopicPartition, leader: Partition) -> None:
         """An administrator was shown the producers of a partition: one row for each."""
         for active in leader.describe_producers():
             columns: Row = {
-                "node": node_name(node),
                 "client": ADMIN,
                 "topic": partition.topic,
                 "partition": partition.partition,
@@ -153,21 +155,21 @@ class Steps:
                 "error": 0,
             }
             seen = observe(leader, active.producer_id)
-            self._record("DescribeProducers", columns, seen, seen)
+            self._record("DescribeProducers", node, columns, seen, seen)
 
     # --- coordinators -----------------------------------------------------------------------------------------
 
     def listed(self, node: int, coordinator: TransactionCoordinator) -> None:
         """An administrator was shown the ids of a coordinator: one row for each."""
         for key, known in sorted(memory_of(coordinator).items()):
-            columns: Row = {"node": node_name(node), "client": ADMIN, "transactional_id": key, "error": 0}
+            columns: Row = {"client": ADMIN, "transactional_id": key, "error": 0}
             columns |= known_columns("before_", known) | known_columns("after_", known)
-            self._record("ListTransactions", columns)
+            self._record("ListTransactions", node, columns)
 
     def identified(self, node: int, client: str, identity: ProducerIdentity) -> None:
         """A producer without transactional id was given a producer id."""
         told: Row = {"reply_producer_id": identity.producer_id, "reply_epoch": identity.epoch, "error": 0}
-        self._record("InitProducerId", {"node": node_name(node), "client": client, **told})
+        self._record("InitProducerId", node, {"client": client, **told})
 
     def asked(
         self,
@@ -182,7 +184,7 @@ class Steps:
         columns = request_columns(asked, touched) | answer_columns(answer) | transaction_of(request.body)
         columns |= known_columns("before_", before.get(key), touched)
         columns |= known_columns("after_", memory_of(coordinator).get(key), touched)
-        self._record(API[type(asked).__name__], who(request) | columns)
+        self._record(API[type(asked).__name__], request.node, who(request) | columns)
 
     def verified(
         self, request: Request, asked: Verify, before: Memory, coordinator: TransactionCoordinator, error: ErrorCode
@@ -193,20 +195,20 @@ class Steps:
         columns |= known_columns("before_", before.get(key), (asked.partition,))
         columns |= known_columns("after_", memory_of(coordinator).get(key), (asked.partition,))
         api = "AddPartitionsToTxn" if asked.adds else "VerifyPartitions"
-        self._record(api, who(request) | columns)
+        self._record(api, request.node, who(request) | columns)
 
     def changed(self, api: str, node: int, before: Memory, coordinator: TransactionCoordinator) -> None:
         """A coordinator did something by itself: one row for each id that is not what it was."""
         after = memory_of(coordinator)
         for key in changed(before, after):
-            columns: Row = {"node": node_name(node), "client": node_name(node), "transactional_id": key, "error": 0}
+            columns: Row = {"client": node_name(node), "transactional_id": key, "error": 0}
             columns |= known_columns("before_", before.get(key)) | known_columns("after_", after.get(key))
-            self._record(api, columns)
+            self._record(api, node, columns)
 
 
 def who(request: Request) -> Row:
-    """Where a request was handled, who sent it, and which sending it is."""
-    return {"node": node_name(request.node), "client": sender_name(request.sender), "message": request.number}
+    """Who sent a request, and which sending it is."""
+    return {"client": sender_name(request.sender), "message": request.number}
 
 
 def sender_name(sender: Sender) -> str:

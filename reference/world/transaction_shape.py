@@ -1,11 +1,19 @@
 """How large a world of transactions is, and how it is configured."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from reference.broker.producer_state import PRODUCER_EXPIRATION_MS
 from reference.broker.transaction_coordinator import DEFAULT_EXPIRATION_MS, DEFAULT_MAX_TIMEOUT_MS
 from reference.client.producer import DELIVERY_TIMEOUT_MS
 from reference.client.transactional_producer import TRANSACTION_TIMEOUT_MS
+
+
+class Skew(NamedTuple):
+    """How a node's clock differs from true time: ahead by so much at first, and drifting in parts per million."""
+
+    ahead_ms: int = 0
+    drift_ppm: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +33,8 @@ class TransactionShape:
         producer_expiration_ms: producer.id.expiration.ms.
         delivery_timeout_ms: delivery.timeout.ms of the producers.
         ordered: whether a connection delivers in the order of sending.
+        unclean: unclean.leader.election.enable.
+        skews: of the nodes' clocks, by node; the clocks of all others are true.
     """
 
     nodes: int = 2
@@ -39,3 +49,5 @@ class TransactionShape:
     producer_expiration_ms: int = PRODUCER_EXPIRATION_MS
     delivery_timeout_ms: int = DELIVERY_TIMEOUT_MS
     ordered: bool = False
+    unclean: bool = False
+    skews: tuple[Skew, ...] = ()

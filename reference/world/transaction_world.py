@@ -5,8 +5,10 @@ happens next. A request may be lost, copied, delayed or overtaken, and so may it
 sender once at most, and the sender may give it up before.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 
+from reference.broker.replicated import ReplicatedPartition
 from reference.broker.transaction_log import AppendFault
 from reference.broker.transaction_metadata import AT_REST, TopicPartition, increment_epoch
 from reference.broker.transaction_timeouts import abort_timed_out, expire_ids
@@ -28,7 +30,10 @@ from reference.world.steps import Steps
 from reference.world.transaction_shape import TransactionShape
 from reference.world.wires import Wires
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import MAX_EPOCH, Epoch
+from spec.vocabulary import MAX_EPOCH, Epoch, Timestamp
+
+Elect = Callable[[ReplicatedPartition, int, Timestamp], None]
+"""Makes a node the leader of a partition."""
 
 
 class TransactionWorld(Applications):
@@ -47,9 +52,10 @@ class TransactionWorld(Applications):
         shape = shape or TransactionShape()
         clock, wires = Clock(), Wires(shape.ordered)
         self.recorder = Recorder(trace, profile)
+        self.recorder.clock = clock
         history = History(self.recorder, clock)
         super().__init__(profile, shape, clock, wires, Brokers(profile, shape, clock, wires.send), history)
-        self._steps = Steps(self.recorder, self.clock, shape.offsets_partitions)
+        self._steps = Steps(self.recorder, self.brokers.clocks, shape.offsets_partitions)
         self.handling = Handling(self.brokers, self._steps, self._principal, self.wires.reply)
         self.readers = Readers(self.brokers, self._steps, history)
         self.plain = PlainApplications(profile, shape, clock, wires, self.brokers, history, self._steps)
@@ -189,24 +195,38 @@ class TransactionWorld(Applications):
         before = memory_of(coordinator)
         entry = coordinator.states.known(transactional_id)
         earlier = entry.metadata._replace(epoch=Epoch(epoch - 1))
-        change = entry.begin(increment_epoch(earlier, earlier.timeout_ms, None, self.clock.now))
+        now = self.brokers.now_at(node)
+        change = entry.begin(increment_epoch(earlier, earlier.timeout_ms, None, now))
         with suppress(Refusal):
-            coordinator.states.write(entry, change, self.clock.now)
+            coordinator.states.write(entry, change, now)
         self._steps.changed("Sessions", node, before, coordinator)
 
     # --- partitions and nodes ---------------------------------------------------------------------------------
 
     def follower_fetches(self, partition: TopicPartition, node: int) -> None:
         """A follower copies the next batch of its leader, and answers that waited for it go out."""
-        follow(self.recorder, self.clock.now, self.brokers.partitions[partition], partition.partition, node)
+        follow(self.recorder, self.brokers.now_at(node), self.brokers.partitions[partition], partition.partition, node)
         self.handling.appends.release(partition)
 
     def leader_fails_over(self, partition: TopicPartition, node: int) -> None:
         """A follower in sync takes over a data partition."""
-        replicated = self.brokers.partitions[partition]
+        self._leader_changes("LeaderFailover", partition, node, ReplicatedPartition.fail_over)
+
+    def unclean_leader_election(self, partition: TopicPartition, node: int) -> None:
+        """A follower out of sync takes over (unclean.leader.election.enable); what it does not have is lost."""
+        self._leader_changes("UncleanLeaderElection", partition, node, ReplicatedPartition.elect_uncleanly)
+
+    def _leader_changes(
+        self,
+        api: str,
+        partition: TopicPartition,
+        node: int,
+        elect: Callable[[ReplicatedPartition, int, Timestamp], None],
+    ) -> None:
+        replicated, now = self.brokers.partitions[partition], self.brokers.now_at(node)
         before = Before.of(replicated.replicas)
-        replicated.fail_over(node, self.clock.now)
-        record_fault(self.recorder, "LeaderFailover", self.clock.now, partition.partition, before, node)
+        elect(replicated, node, now)
+        record_fault(self.recorder, api, now, partition.partition, before, node)
         self.handling.appends.turn_away(partition)
         self.handling.appends.release(partition)
 
@@ -235,13 +255,14 @@ class TransactionWorld(Applications):
         if node >= self.shape.replicas:
             return
         for partition, before in befores.items():
-            record_fault(self.recorder, "BrokerRestart", self.clock.now, partition.partition, before, node)
+            record_fault(self.recorder, "BrokerRestart", self.brokers.now_at(node), partition.partition, before, node)
             self.handling.appends.turn_away(partition)
             self.handling.appends.release(partition)
 
     def producer_state_expires(self, node: int) -> None:
         """A node forgets the producers that were silent for too long."""
+        now = self.brokers.now_at(node)
         for partition, replicated in self.brokers.partitions.items():
             before = Before.of(replicated.replicas)
-            replicated.replicas[node].state.expire(self.clock.now)
-            record_fault(self.recorder, "ProducerStateExpiry", self.clock.now, partition.partition, before, node)
+            replicated.replicas[node].state.expire(now)
+            record_fault(self.recorder, "ProducerStateExpiry", now, partition.partition, before, node)
