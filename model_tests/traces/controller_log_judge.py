@@ -118,7 +118,7 @@ def _judge_in_sync(
         dead = _listed(tuple(broker for broker in joined if broker not in alive))
         message = f"{said}, though {dead} is fenced, shuts down, or is not registered"
         yield _finding(rules.REPL_COMMITTED_SURVIVES, Severity.VIOLATION, offset, message, "ineligible")
-    if not after and not may_leave(len(before.in_sync), profile):
+    if not after and not may_leave(1, profile):
         yield _finding(rules.REPL_COMMITTED_SURVIVES, Severity.VIOLATION, offset, f"{said}: its last member must stay")
 
 

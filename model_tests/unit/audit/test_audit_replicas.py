@@ -1,0 +1,78 @@
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model_tests.traces.audit_cluster_wire import plain_side, side_of
+from model_tests.traces.audit_log import audit_log, read_log, surroundings
+from model_tests.traces.audit_recordings import CLUSTER
+from model_tests.traces.audit_replica import Replica, coarser, summarized
+from model_tests.traces.audit_replicas_difference import first_difference
+from model_tests.traces.audit_wire import decode, encode
+from model_tests.traces.kafka_log_folders import list_logs
+from model_tests.unit.audit.written import data, encoded
+from reference.log.batch import RecordBatch
+from spec.vocabulary import LeaderEpoch, Offset
+
+SIZES = st.lists(st.integers(1, 90), min_size=1, max_size=30)
+
+
+def written(folder: Path, sizes: list[int], other: int | None = None) -> list[int]:
+    """A log of batches of these sizes, of which one may have another value; their offsets."""
+    batches: list[RecordBatch] = []
+    offset = 0
+    for number, size in enumerate(sizes):
+        batch = data(offset, size, at=7 if number == other else 0)
+        batches.append(batch.at(Offset(offset), LeaderEpoch(number // 5)))
+        offset += size
+    folder.mkdir(parents=True)
+    (folder / f"{0:020}.log").write_bytes(encoded(batches))
+    return [batch.base_offset for batch in batches]
+
+
+def summary(folder: Path) -> Replica:
+    (log,) = list_logs([str(folder)]).logs
+    batches, _ = read_log(log)
+    return summarized(log, batches, 0, int(batches.last_offset[-1]) + 1, 0)
+
+
+@settings(max_examples=60)
+@given(SIZES, SIZES, st.data())
+def test_the_first_difference_is_found_wherever_it_is(
+    common: list[int], more: list[int], chosen: st.DataObject
+) -> None:
+    """Below the offset up to which two logs are compared, whatever the sizes of batches and logs; none above it."""
+    other = chosen.draw(st.integers(0, len(common) - 1))
+    with TemporaryDirectory() as directory:
+        left, right = Path(directory, "l", "a-0"), Path(directory, "r", "a-0")
+        offsets = written(left, common)
+        written(right, common + more, other)
+        ends = [*offsets[1:], sum(common)]
+        end = chosen.draw(st.sampled_from(ends))
+
+        found = first_difference(summary(left), summary(right), (str(left), str(right)), end)
+
+    expected = offsets[other] if offsets[other] < end else None
+    assert (found.offset if found else None) == expected
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), max_size=40), st.sampled_from([64, 128, 512]))
+def test_digests_of_neighbours_add_up(blocks: list[int], wanted: int) -> None:
+    """Blocks may be joined: the sum of all stays what it was."""
+    joined = coarser(blocks, 64, wanted)
+
+    assert len(joined) == -(-len(blocks) * 64 // wanted)
+    assert sum(joined.tolist()) % 2**64 == sum(blocks) % 2**64
+
+
+def test_what_a_task_sends_of_a_cluster_is_what_it_found(recordings: Path) -> None:
+    """Replicas, the controller's history and the offsets of groups come back the same from their wire form."""
+    for name in ("__cluster_metadata-0", "__consumer_offsets-0", "zombie-0"):
+        (log,) = list_logs([str(recordings / CLUSTER / "n1" / name)]).logs
+        verdict, damage = audit_log(log, surroundings(log))
+
+        side = verdict.cluster
+        assert side is not None
+        assert side_of(plain_side(side)) == side
+        assert decode(encode(verdict, damage))[0].cluster == side

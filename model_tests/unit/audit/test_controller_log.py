@@ -1,0 +1,236 @@
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model_tests.traces.audit_findings import Severity
+from model_tests.traces.audit_log import read_log
+from model_tests.traces.audit_recordings import CLUSTER, leader_changes
+from model_tests.traces.controller_log import ControllerLog, ControllerRecord, read_controller
+from model_tests.traces.controller_log_history import ControllerHistory, controller_history
+from model_tests.traces.controller_log_values import (
+    NO_LEADER_CHANGE,
+    Bracket,
+    BrokerChange,
+    Change,
+    NewTopic,
+    PartitionChange,
+    RemovedTopic,
+    read_change,
+)
+from model_tests.traces.coordinator_log import raw_records
+from model_tests.traces.kafka_log_fields import Malformed, Unknown
+from model_tests.traces.kafka_log_folders import list_logs
+from model_tests.unit.audit.changed_cluster import batches_in
+from spec.versions import KAFKA_3_9, NEWEST, Profile
+from spec.vocabulary import ABSENT
+
+TOPIC = UUID(int=7)
+BROKERS = [BrokerChange(broker, fenced=False, shutting_down=False) for broker in (1, 2, 3)]
+CREATED = PartitionChange(
+    TOPIC,
+    0,
+    leader=1,
+    in_sync=(1, 2, 3),
+    replicas=(1, 2, 3),
+    recovering=False,
+    eligible=(),
+    last_known=(),
+    leader_epoch=0,
+)
+
+
+def told(*batches: Change | list[Change], profile: Profile = NEWEST) -> tuple[ControllerHistory, list[tuple[Any, ...]]]:
+    """The history of a topic of one partition after these batches, and what is found in it."""
+    start: list[Change | list[Change]] = [[*BROKERS, NewTopic(TOPIC, "a"), CREATED]]
+    rows = [batch if isinstance(batch, list) else [batch] for batch in (*start, *batches)]
+    records = [
+        ControllerRecord(row, 10 * row + place, 1000 * row, change)
+        for row, batch in enumerate(rows)
+        for place, change in enumerate(batch)
+    ]
+    history, _ = controller_history(ControllerLog(records, whole=True), 10 * len(rows), 1, 0, profile)
+    return history, [(one.rule.id, one.severity, one.offset) for one in history.findings]
+
+
+def changed(leader: int | None = None, in_sync: tuple[int, ...] | None = None, **more: Any) -> PartitionChange:
+    return PartitionChange(TOPIC, 0, leader=NO_LEADER_CHANGE if leader is None else leader, in_sync=in_sync, **more)
+
+
+def fenced(broker: int) -> BrokerChange:
+    return BrokerChange(broker, fenced=True)
+
+
+def back(broker: int) -> BrokerChange:
+    return BrokerChange(broker, fenced=False)
+
+
+def test_the_recorded_history_is_what_another_reader_saw(recordings: Path) -> None:
+    """All 1507 changes of partitions: what changed, who leads in which epoch, who is in sync."""
+    (log,) = list_logs([str(recordings / CLUSTER / "n100")]).logs
+    batches, _ = read_log(log)
+
+    history, changes = controller_history(read_controller(log, batches), 0, 0, 0)
+
+    seen = [
+        {
+            "off": one.offset,
+            "topic": one.topic,
+            "part": one.partition,
+            "kind": "+".join(one.kinds),
+            "leader": one.leader,
+            "epoch": one.leader_epoch,
+            "isr": list(one.in_sync),
+        }
+        for one in changes
+    ]
+    coordinators = [one for one in history.partitions if one.topic == "__transaction_state"]
+    assert seen == list(leader_changes())
+    assert sum(one.elections for one in coordinators) == 56
+    assert history.judged == len(changes) - len(history.partitions)
+
+
+def test_clean_elections_and_changes_of_the_set_are_no_findings() -> None:
+    """A leader dies, one in sync follows, the dead one returns and leads again by preference."""
+    history, found = told(
+        [changed(leader=2, in_sync=(2, 3)), fenced(1)],
+        back(1),
+        changed(in_sync=(2, 3, 1)),
+        changed(leader=1),
+        changed(leader=ABSENT),
+    )
+
+    (partition,) = history.partitions
+    assert found == []
+    assert [(one.epoch, one.leader) for one in partition.leaderships] == [(0, 1), (1, 2), (2, 1), (3, ABSENT)]
+    assert (partition.shrinks, partition.expansions, partition.in_sync) == (1, 1, (2, 3, 1))
+    assert [partition.led(epoch) for epoch in range(5)] == [True, True, True, False, None]
+
+
+@pytest.mark.parametrize(
+    ("batches", "severity", "word"),
+    [
+        ((changed(in_sync=(1, 3)), changed(leader=2)), Severity.VIOLATION, "does not say that it must recover"),
+        ((changed(in_sync=(1, 3)), changed(leader=2, in_sync=(2,), recovering=True)), Severity.VIOLATION, "one is"),
+        (([changed(leader=3, in_sync=(3,))], [fenced(3)], changed(leader=1, in_sync=(1,), recovering=True)),
+         Severity.KNOWN, "broker 1 leads a-0 from leader epoch 2 on, since nobody in sync (3) is alive"),
+        ((fenced(2), changed(leader=2)), Severity.VIOLATION, "not registered, fenced, or shutting down"),
+        ((BrokerChange(2, shutting_down=True), changed(leader=2)), Severity.VIOLATION, "shutting down"),
+        ((BrokerChange(2, registered=False), changed(leader=2)), Severity.VIOLATION, "not registered"),
+        ((changed(leader=4),), Severity.VIOLATION, "its replicas are 1, 2, 3"),
+        ((changed(in_sync=(2, 3)),), Severity.VIOLATION, "without leader 1"),
+        ((changed(in_sync=(1, 2)), fenced(3), changed(in_sync=(1, 2, 3))), Severity.VIOLATION, "though 3 is fenced"),
+        ((changed(in_sync=(1, 2, 3, 4)),), Severity.VIOLATION, "but the replicas are"),
+    ],
+)  # fmt: skip
+def test_what_an_election_may_not_do_is_found(
+    batches: tuple[Change | list[Change], ...], severity: Severity, word: str
+) -> None:
+    """At the record, with who and why; an unclean election that is recorded as one is known."""
+    history, found = told(*batches)
+
+    assert found == [("repl.committed_survives", severity, 10 * len(batches))]
+    assert word in history.findings[0].message
+
+
+def test_the_last_member_stays_before_kip_966() -> None:
+    """An empty in-sync set is for releases with eligible leader replicas."""
+    gone = changed(leader=ABSENT, in_sync=())
+
+    assert told(gone, profile=NEWEST)[1] == []
+    assert told(gone, profile=KAFKA_3_9)[1] == [("repl.committed_survives", Severity.VIOLATION, 10)]
+
+
+def test_an_eligible_replica_leads_without_being_in_sync() -> None:
+    """Under KIP-966 it has all that is committed; the last one that led may not, and its election is unclean."""
+    empty: list[Change] = [changed(leader=ABSENT, in_sync=(), eligible=(2,)), fenced(1), fenced(3)]
+    elected = changed(leader=2, in_sync=(2,), eligible=())
+
+    assert told(empty, elected, profile=NEWEST)[1] == []
+
+
+def test_a_leader_epoch_that_falls_is_found() -> None:
+    """A record that tells the whole state again may not go back."""
+    again = PartitionChange(TOPIC, 0, 1, (1, 2, 3), (1, 2, 3), False, (), (), 0)
+
+    assert told(changed(leader=2), again)[1] == [("repl.prefix_agreement", Severity.VIOLATION, 20)]
+
+
+def test_events_that_share_a_batch_are_in_no_order() -> None:
+    """A broker that is elected, and fenced later in the same batch, was alive."""
+    assert told([changed(leader=2), changed(leader=3, in_sync=(1, 3)), fenced(2)])[1] == []
+
+
+def test_an_aborted_metadata_transaction_changed_nothing() -> None:
+    """Records between begin and abort are passed over, those before an end take effect."""
+    history, found = told(
+        [Bracket("begin"), changed(leader=4), Bracket("abort")],
+        [Bracket("begin"), changed(leader=3), Bracket("end")],
+    )
+
+    assert found == []
+    assert history.partitions[0].leader == 3
+
+
+def test_a_deleted_topic_is_forgotten() -> None:
+    """The next topic of its name begins at leader epoch 0 again."""
+    other = UUID(int=8)
+    made = PartitionChange(other, 0, 3, (3,), (3,), False, (), (), 0)
+
+    history, found = told([RemovedTopic(TOPIC)], [NewTopic(other, "a"), made])
+
+    assert found == []
+    assert [(one.topic, len(one.leaderships)) for one in history.partitions] == [("a", 1)]
+
+
+@pytest.fixture(scope="module")
+def values(recordings: Path) -> list[bytes]:
+    """A record of every kind and version that the cluster wrote."""
+    (log,) = list_logs([str(recordings / CLUSTER / "n100")]).logs
+    batches, _ = read_log(log)
+    kinds: dict[bytes, bytes] = {}
+    for raw in raw_records(log, batches, [], []):
+        kinds.setdefault((raw.value or b"")[:3], raw.value or b"")
+    return list(kinds.values())
+
+
+@given(st.data())
+def test_damaged_records_are_never_more_than_malformed_or_unknown(values: list[bytes], data: st.DataObject) -> None:
+    """Whatever is cut off or overwritten: one of the two errors, or a record."""
+    content = bytearray(data.draw(st.sampled_from(values)))
+    cut = data.draw(st.integers(0, len(content)))
+    if cut:
+        content[data.draw(st.integers(0, cut - 1))] = data.draw(st.integers(0, 255))
+
+    with suppress(Malformed, Unknown):
+        read_change(bytes(content[:cut]))
+
+
+def test_a_log_goes_on_from_its_checkpoint(recordings: Path, tmp_path: Path) -> None:
+    """A controller's log without its beginning has the state in a checkpoint; without one nothing is judged."""
+    source = recordings / CLUSTER / "n100" / "__cluster_metadata-0"
+    (segment,) = source.glob("*.log")
+    content = segment.read_bytes()
+    cut = next(start for start, _ in batches_in(content) if int.from_bytes(content[start : start + 8], "big") > 1100)
+    folder = tmp_path / "__cluster_metadata-0"
+    folder.mkdir()
+    base = int.from_bytes(content[cut : cut + 8], "big")
+    (folder / f"{base:020}.log").write_bytes(content[cut:])
+
+    def history() -> ControllerHistory:
+        (log,) = list_logs([str(folder)]).logs
+        batches, _ = read_log(log)
+        return controller_history(read_controller(log, batches), 0, 0, 0)[0]
+
+    without = history()
+    (folder / f"{base:020}-0000000001.checkpoint").write_bytes(content[:cut])
+    with_checkpoint = history()
+
+    assert (without.whole, without.judged, without.partitions) == (False, 0, ())
+    assert with_checkpoint.whole
+    assert [one.offset for one in with_checkpoint.findings] == [1204, 1468]
+    assert len(with_checkpoint.partitions) == 34

@@ -1,0 +1,159 @@
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model_tests.reports import VIOLATED
+from model_tests.traces.audit import run_here
+from model_tests.traces.audit_findings import Severity
+from model_tests.traces.audit_recordings import KAFKA_3_9
+from model_tests.traces.audit_report import AuditReport
+from model_tests.traces.group_log import Pending
+from model_tests.traces.group_log_values import OffsetKey, read_offset, read_offset_key
+from model_tests.traces.kafka_log_fields import Malformed, Unknown
+from model_tests.unit.audit.written import write_segment
+from reference.broker import group_record as writer
+from reference.broker.transaction_metadata import TopicPartition
+from reference.log.batch import RecordBatch, data_batch, marker_batch
+from reference.log.record import Record
+from spec.vocabulary import ABSENT, ControlType, Offset, Timestamp
+
+READS = TopicPartition("orders", 0)
+NAMES = st.text(max_size=8)
+VALUES = st.builds(
+    writer.OffsetValue,
+    offset=st.integers(0, 2**63 - 1).map(Offset),
+    metadata=NAMES,
+    committed_ms=st.integers(0, 2**63 - 1).map(Timestamp),
+    leader_epoch=st.integers(-1, 2**31 - 1),
+    version=st.integers(0, 3),
+)
+FLEXIBLE = bytes([0, 4, *(9).to_bytes(8, "big"), 255, 255, 255, 255, 2, ord("m"), *(5).to_bytes(8, "big"), 1, 7, 1, 0])
+"""A value of version 4: offset 9, metadata m, and a tagged field that nobody knows."""
+
+
+def of(offset: int | None, partition: TopicPartition = READS, group: str = "g") -> Record:
+    """A group's offset, or its end."""
+    value = writer.OffsetValue(Offset(offset)).encode() if offset is not None else None
+    return Record(0, 0, writer.encode_key(writer.OffsetKey(group, partition)), value)
+
+
+def plain(*offsets: Record) -> RecordBatch:
+    return data_batch([one._replace(offset_delta=number) for number, one in enumerate(offsets)])
+
+
+def inside(producer_id: int, *offsets: Record) -> RecordBatch:
+    """Offsets of a transaction."""
+    listed = [one._replace(offset_delta=number) for number, one in enumerate(offsets)]
+    return data_batch(listed, producer_id=producer_id, epoch=3, base_sequence=0, transactional=True)
+
+
+def ended(producer_id: int, kind: ControlType) -> RecordBatch:
+    return marker_batch(producer_id, 3, kind, 0)
+
+
+def audited(tmp_path: Path, *batches: RecordBatch) -> AuditReport:
+    write_segment(tmp_path / "__consumer_offsets-0", batches)
+    return run_here([tmp_path])
+
+
+@given(NAMES, NAMES, st.integers(0, 2**31 - 1), st.sampled_from([0, 1]), VALUES)
+def test_keys_and_values_are_read_in_every_version(
+    group: str, topic: str, number: int, version: int, value: writer.OffsetValue
+) -> None:
+    """What the reference writes in Kafka's bytes comes back."""
+    key = writer.encode_key(writer.OffsetKey(group, TopicPartition(topic, number), version))
+
+    assert read_offset_key(key) == OffsetKey(group, topic, number)
+    assert read_offset(value.encode()) == value.offset
+
+
+def test_other_records_are_told_by_name() -> None:
+    """A group's generation, records of KIP-848, and kinds that nobody knows yet."""
+    assert read_offset(FLEXIBLE) == 9
+    assert read_offset_key(writer.encode_key(writer.GroupKey("g"))) == "GroupMetadata"
+    assert read_offset_key(b"\0\5whatever") == "ConsumerGroupMemberMetadata"
+    assert read_offset_key(b"\0\x63") == "key of version 99"
+
+
+@given(VALUES.map(lambda value: value.encode()) | st.just(FLEXIBLE), st.data())
+def test_damaged_values_are_never_more_than_malformed_or_unknown(content: bytes, data: st.DataObject) -> None:
+    """Wherever a value is cut off: one of the two errors."""
+    cut = data.draw(st.integers(0, len(content) - 1))
+
+    with pytest.raises((Malformed, Unknown)):
+        read_offset(content[:cut])
+    with suppress(Malformed):
+        read_offset_key(content[:cut])
+
+
+def test_a_marker_decides_what_becomes_of_offsets(tmp_path: Path) -> None:
+    """A commit makes them true, an abort forgets them, an open transaction leaves them pending."""
+    report = audited(
+        tmp_path,
+        plain(of(5), of(7, TopicPartition("orders", 1))),
+        inside(9, of(6)),
+        ended(9, ControlType.COMMIT),
+        inside(9, of(8), of(8, TopicPartition("orders", 1))),
+        ended(9, ControlType.ABORT),
+        inside(9, of(10)),
+    )
+
+    first, second = report.groups.offsets
+    assert (first.group, first.topic, first.partition) == ("g", "orders", 0)
+    assert (first.offset, first.recorded_at, first.committed, first.aborted) == (6, 2, 1, 1)
+    assert first.pending == (Pending(9, 3, 10, 7),)
+    assert (second.offset, second.committed, second.aborted, second.pending) == (7, 0, 1, ())
+    assert report.findings == ()
+
+
+def test_of_two_commits_the_later_record_holds(tmp_path: Path) -> None:
+    """An offset that was committed while the transaction was open is not taken back by its commit."""
+    report = audited(tmp_path, inside(9, of(6)), plain(of(8)), ended(9, ControlType.COMMIT))
+
+    assert [one.offset for one in report.groups.offsets] == [8]
+
+
+def test_a_deleted_offset_is_gone(tmp_path: Path) -> None:
+    """A tombstone ends a group's offset, and what is pending for it."""
+    report = audited(tmp_path, plain(of(5)), inside(9, of(6)), plain(of(None)), ended(9, ControlType.COMMIT))
+
+    assert [(one.offset, one.recorded_at) for one in report.groups.offsets] == [(ABSENT, ABSENT)]
+
+
+def test_offsets_of_a_producer_outside_its_transaction_are_found(tmp_path: Path) -> None:
+    """They are visible before its outcome is decided: at the batch, with the group and its offset."""
+    outside = data_batch([of(6)], producer_id=9, epoch=3, base_sequence=0)
+
+    report = audited(tmp_path, plain(of(5)), outside, ended(9, ControlType.ABORT))
+
+    ((_, finding),) = report.findings
+    assert (finding.rule.id, finding.severity, finding.offset) == ("offsets.atomic", Severity.VIOLATION, 1)
+    assert "group g: orders-0 = 6" in finding.message
+    assert report.exit_code == VIOLATED
+
+
+def test_a_value_of_a_later_version_is_undecided(tmp_path: Path) -> None:
+    """It is skipped as a coordinator skips it, and said so; a damaged one is damage."""
+    later = Record(0, 0, of(1).key, b"\0\x09whatever")
+    damaged = Record(0, 0, of(1).key, b"\0\3damaged")
+
+    report = audited(tmp_path, plain(later), plain(damaged), plain(of(4)))
+
+    ((_, finding),) = report.findings
+    (bad,) = report.damage
+    assert (finding.rule.id, finding.severity, finding.offset) == ("offsets.atomic", Severity.UNDECIDED, 0)
+    assert "the record at offset 1" in bad.message
+    assert [one.offset for one in report.groups.offsets] == [4]
+
+
+def test_every_recorded_offset_is_accounted_for(recordings: Path) -> None:
+    """In 3.9.0 three groups committed in transactions; each commit became true or was aborted."""
+    report = run_here([recordings / KAFKA_3_9 / f"__consumer_offsets-{number}" for number in range(4)])
+
+    offsets = report.groups.offsets
+    assert {one.group for one in offsets} == {"ctp", "rd-g", "aio-g"}
+    assert (sum(one.committed for one in offsets), sum(one.aborted for one in offsets)) == (99, 31)
+    assert [one.pending for one in offsets] == [()] * 5
