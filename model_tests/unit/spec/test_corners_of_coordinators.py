@@ -1,0 +1,227 @@
+"""Corners of the coordinator's decisions that no session, trace or search meets: order, and edges by one."""
+
+from dataclasses import replace
+
+import pytest
+
+from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, OTHER, PRODUCER, ending, entry
+from spec.engines.reading_z3 import INTEGERS, evaluate, evaluate_record
+from spec.protocol import blocks, completing, ids, registering
+from spec.protocol.completing import WITHOUT_LIMIT, is_expired, is_given_up, is_timed_out, prepare_complete
+from spec.protocol.coordinator import (
+    TransactionEntry,
+    Transition,
+    append_failed,
+    choose_entry,
+    loaded,
+    look_up,
+    names_of,
+)
+from spec.protocol.ending import answered, end, guards, keeps_outcome
+from spec.protocol.ids import InitRequest
+from spec.protocol.registering import AddRequest
+from spec.versions import KAFKA_3_9, NEWEST, SNAPSHOT_4_0
+from spec.vocabulary import ErrorCode, TransactionState
+
+EMPTY, ONGOING = TransactionState.EMPTY, TransactionState.ONGOING
+PREPARE_COMMIT, PREPARE_ABORT = TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT
+COMMITTED, ABORTED = TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT
+FENCING = TransactionState.PREPARE_EPOCH_FENCE.value
+UNKNOWN = TransactionEntry()
+
+
+# --- EndTxn ---------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_id_is_no_unknown_one() -> None:
+    """It is refused before the coordinator looks for it."""
+    refused = end(UNKNOWN, ending(commits=True, id_empty=True), NEWEST)
+
+    assert refused.error == ErrorCode.INVALID_REQUEST
+
+
+def test_a_transition_under_way_comes_before_the_outcome() -> None:
+    """A repetition waits, too."""
+    before = entry(COMMITTED, pending=ONGOING.value, client_version=0)
+
+    assert end(before, ending(commits=True, bumps=False), SNAPSHOT_4_0).error == ErrorCode.CONCURRENT_TRANSACTIONS
+
+
+def test_a_commit_that_meets_a_fence_is_told_of_the_fence() -> None:
+    """Though the epoch could not be raised either."""
+    profile = replace(NEWEST, last_epoch_recovers=False)
+    before = entry(ONGOING, pending=FENCING, producer_epoch=LAST)
+    request = ending(commits=True, epoch=LAST)
+
+    assert names_of(guards(before, request, profile))[end(before, request, profile).branch] == "fence_under_way"
+
+
+@pytest.mark.parametrize(
+    ("producer", "fields", "error"),
+    [
+        (OTHER, {"previous_producer_id": PRODUCER, "producer_epoch": 0}, ErrorCode.INVALID_PRODUCER_ID_MAPPING),
+        (PRODUCER, {"previous_producer_id": PRODUCER}, ErrorCode.PRODUCER_FENCED),
+    ],
+    ids=["of another producer id", "of an id that did not rotate"],
+)
+def test_no_retry_across_a_rotation(producer: int, fields: dict[str, int], error: ErrorCode) -> None:
+    """Only the last epoch of the id before, and only at epoch 0, repeats the request that rotated."""
+    before = entry(COMMITTED, **fields)
+    request = replace(ending(commits=True, epoch=LAST - 1), producer_id=producer)
+
+    assert end(before, request, NEWEST).error == error
+
+
+def test_the_coordinators_own_abort_has_no_lower_epoch() -> None:
+    """Not even by one."""
+    request = ending(commits=False, epoch=EPOCH - 1, bumps=False, by_client=False)
+
+    assert end(entry(ONGOING, client_version=0), request, KAFKA_3_9).error == ErrorCode.PRODUCER_FENCED
+
+
+def test_the_next_producer_id_may_be_0() -> None:
+    """It is told at once, and is what the id completes with."""
+    before = entry(ONGOING, producer_epoch=LAST - 1)
+    request = replace(ending(commits=True, epoch=LAST - 1), fresh_producer_id=0)
+
+    prepared = end(before, request, NEWEST)
+    completed = prepare_complete(prepared.target, 300, NEWEST)
+
+    assert answered(prepared, request, NEWEST).producer_id == 0
+    assert (completed.target.producer_id, completed.target.producer_epoch) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (PREPARE_ABORT, COMMITTED, False),
+        (PREPARE_ABORT, PREPARE_COMMIT, False),
+        (PREPARE_COMMIT, ABORTED, False),
+        (PREPARE_ABORT, ABORTED, True),
+        (PREPARE_COMMIT, COMMITTED, True),
+        (ONGOING, PREPARE_ABORT, True),
+    ],
+)
+def test_what_keeps_an_outcome(before: TransactionState, after: TransactionState, expected: bool) -> None:
+    """From Prepare on; before it there is none."""
+    assert keeps_outcome(entry(before), entry(after)) is expected
+
+
+# --- InitProducerId, AddPartitionsToTxn -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "changes", "first"),
+    [
+        (entry(ONGOING, pending=PREPARE_COMMIT.value), {"timeout": 0}, "timeout"),
+        (entry(ONGOING, pending=PREPARE_COMMIT.value), {"producer_id": OTHER, "producer_epoch": 1}, "pending"),
+        (entry(PREPARE_COMMIT), {"producer_id": OTHER, "producer_epoch": 1}, "identity_fenced"),
+        (entry(EMPTY), {"id_empty": True, "producer_id": PRODUCER}, "half_identity"),
+        (entry(EMPTY), {"id_empty": True, "timeout": 0}, "id_empty"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_of_two_checks_of_an_init_the_first_decides(
+    before: TransactionEntry, changes: dict[str, int], first: str
+) -> None:
+    """In Kafka's order, and by the rule of the first."""
+    request = replace(InitRequest(timeout=1000, fresh_producer_id=FRESH), **changes)
+
+    decided = ids.initialize(before, request, NEWEST)
+
+    assert names_of(ids.guards(before, request, NEWEST))[decided.branch] == first
+
+
+def test_adding_nothing_begins_a_transaction() -> None:
+    """All of no partitions are registered; only in an open transaction is there nothing to do."""
+    request = AddRequest(PRODUCER, EPOCH, all_registered=True, now=200)
+
+    begun = [registering.register(entry(state), request, NEWEST).appends for state in (EMPTY, ONGOING)]
+
+    assert begun == [True, False]
+
+
+# --- after the outcome ----------------------------------------------------------------------------------------
+
+
+def test_only_a_client_of_version_2_rotates() -> None:
+    """Whatever id was kept in mind."""
+    before = entry(PREPARE_COMMIT, client_version=0, next_producer_id=FRESH)
+
+    assert prepare_complete(before, 300, NEWEST).target.producer_id == PRODUCER
+
+
+def test_a_marker_that_was_taken_is_not_given_up() -> None:
+    """Nor is one that is tried again."""
+    given_up = {error for error in ErrorCode if is_given_up(error.value)}
+
+    assert given_up == {ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED}
+
+
+def test_only_a_transaction_in_two_phases_has_no_limit() -> None:
+    """One millisecond less is a limit."""
+    timed_out = [is_timed_out(entry(ONGOING, timeout=WITHOUT_LIMIT - less), 2**40) for less in (1, 0)]
+
+    assert timed_out == [True, False]
+
+
+def test_an_unknown_id_does_not_expire() -> None:
+    """There is nothing to forget."""
+    assert not is_expired(UNKNOWN, 10, 0)
+
+
+# --- memory and log -------------------------------------------------------------------------------------------
+
+
+def test_under_version_1_a_failed_fence_keeps_its_epoch() -> None:
+    """The epoch before the bump is not known any more."""
+    profile = NEWEST.under(1)
+    before = entry(ONGOING, pending=FENCING, last_epoch=EPOCH - 1)
+    target = entry(PREPARE_ABORT, producer_epoch=EPOCH + 1, last_epoch=EPOCH)
+
+    after = append_failed(before, Transition(0, 0, True, before, target), profile)
+
+    assert (after.producer_epoch, after.last_epoch, after.fence_failed) == (EPOCH + 1, -1, True)
+
+
+def test_since_version_1_the_log_knows_the_clients_version() -> None:
+    """The flexible format of the record has it."""
+    record = entry(ONGOING)
+
+    assert [loaded(record, NEWEST.under(version)).client_version for version in (0, 1, 2)] == [0, 2, 2]
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_a_choice_among_terms_is_one_of_each_scalar(holds: bool) -> None:
+    """The solver's reading of an id's entry."""
+    chosen = choose_entry(INTEGERS.constant("fact", bool), entry(ONGOING), UNKNOWN)
+
+    assert evaluate_record(chosen, {"fact": holds}) == (entry(ONGOING) if holds else UNKNOWN)
+
+
+@pytest.mark.parametrize(("state", "commits", "expected"), [(1, 0, 10), (1, 1, 11), (2, 1, 21), (2, 0, -9)])
+def test_a_table_read_by_terms_says_its_cell(state: int, commits: int, expected: int) -> None:
+    """The solver's reading, as Python's."""
+    table: dict[tuple[int, ...], int] = {(1, 0): 10, (1, 1): 11, (2, 1): 21}
+    asked = (INTEGERS.constant("state"), INTEGERS.constant("commits"))
+
+    read = evaluate(look_up(table, asked, -9), {"state": state, "commits": commits})
+
+    assert (read, look_up(table, (state, commits), -9)) == (expected, expected)
+
+
+# --- blocks of producer ids -----------------------------------------------------------------------------------
+
+
+def test_past_the_last_block_a_raced_claim_has_no_id_either() -> None:
+    """What was read says so already."""
+    refused = blocks.claim(blocks.BlockRecord(7, 3), blocks.BlockRecord(6, 2), size=2, largest=7)
+
+    assert refused.error == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_the_marker_of_a_transaction_is_of_its_identity() -> None:
+    """And of the coordinator that writes it."""
+    marker = completing.marker_of(entry(PREPARE_COMMIT), 4)
+
+    assert marker == completing.MarkerRequest(PRODUCER, EPOCH, 4, 2)

@@ -1,0 +1,70 @@
+"""Corners of the replicas' decisions that no session, trace or search meets: order, and edges by one."""
+
+import pytest
+
+from spec.protocol import electing, repl
+from spec.protocol.electing import Progress, leader_epoch_after, progressed
+from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Returning, Watermark
+from spec.versions import KAFKA_2_7, NEWEST
+from spec.vocabulary import ErrorCode
+
+FOLLOWS = Leading(leads=False, epoch=4, log_start=0, log_end=9)
+LEADS = Leading(leads=True, epoch=4, log_start=0, log_end=9)
+
+
+def test_an_unknown_leader_epoch_is_told_before_that_nobody_leads() -> None:
+    """The broker has not heard of the election yet."""
+    refused = repl.fetched(FOLLOWS, FollowerFetch(5, 3), EpochEnd())
+
+    assert refused.error == ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+def test_who_is_refused_is_told_nothing_of_the_log() -> None:
+    """Not that it diverges, either."""
+    refused = repl.fetched(FOLLOWS, FollowerFetch(4, 8, last_epoch=3), EpochEnd(2, 5))
+
+    assert (refused.error, refused.diverges) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, False)
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [(EpochEnd(2, 9), True), (EpochEnd(3, 4), True), (EpochEnd(3, 5), False)],
+    ids=["an older epoch", "ends one before", "ends there"],
+)
+def test_when_a_follower_diverges(end: EpochEnd, expected: bool) -> None:
+    """The leader does not have its last epoch, or less of it."""
+    assert repl.fetched(LEADS, FollowerFetch(4, 5, last_epoch=3), end).diverges is expected
+
+
+def test_a_replica_without_the_leaders_epoch_goes_as_far_as_the_leader_says() -> None:
+    """Its own log cannot say more."""
+    assert repl.truncated_to(Returning(9, 2), EpochEnd(3, 6), EpochEnd()) == 6
+
+
+@pytest.mark.parametrize(("least_end", "expected"), [(6, 6), (5, 5), (4, 5)])
+def test_the_high_watermark_rises_by_one(least_end: int, expected: int) -> None:
+    """And never falls."""
+    assert repl.leader_high_watermark(Watermark(5, least_end, 2, 2)) == expected
+
+
+@pytest.mark.parametrize(
+    ("last_fetch", "caught_up", "offset", "expected"),
+    [(10, 3, 8, 10), (4, 3, 8, 4), (2, 3, 8, 3), (10, 3, 7, 3), (10, 3, 9, 20)],
+    ids=["then", "a moment later", "an older fetch", "less than then", "now"],
+)
+def test_when_a_follower_was_caught_up(last_fetch: int, caught_up: int, offset: int, expected: int) -> None:
+    """As of its last Fetch where it now has what the leader had then; as of now where it has everything."""
+    before = Progress(5, last_fetch, 8, caught_up)
+
+    assert progressed(before, offset, 9, 20) == Progress(offset, 20, 9, expected)
+
+
+def test_where_nothing_changes_no_leader_epoch_begins() -> None:
+    """Neither today nor when a smaller set began one."""
+    assert [leader_epoch_after(4, elects=False, shrinks=False, profile=each) for each in (KAFKA_2_7, NEWEST)] == [4, 4]
+    assert leader_epoch_after(4, elects=False, shrinks=True, profile=KAFKA_2_7) == 5
+
+
+def test_a_follower_in_step_does_not_lag() -> None:
+    """However long ago it was heard of."""
+    assert not electing.lags(Progress(9, 0, 9, 0), 9, 99_999, 10_000)
