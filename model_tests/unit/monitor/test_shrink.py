@@ -6,9 +6,11 @@ from time import monotonic
 from model_tests.monitor.runs import run_of
 from model_tests.monitor.shrink import Failure, Size, shrunk
 from model_tests.mutants.reference import PLANTED
+from model_tests.traces.simulate import WORKLOADS
 from reference.tape import Tape
 
 GAP = next(planted for planted in PLANTED if planted.name == "gap of one accepted")
+MISCOUNTED = next(planted for planted in PLANTED if planted.name == "miscounted batch accepted")
 
 
 def fails_on_seven_then_three(choices: Sequence[int]) -> Failure | None:
@@ -28,15 +30,28 @@ def test_what_does_not_matter_is_left_out_and_what_does_is_lowered() -> None:
     assert ((7, 3), Size(steps=2, choices=2, total=10)) == (smallest.choices, smallest.size)
 
 
-def test_a_piece_is_made_simple_where_it_cannot_be_left_out() -> None:
-    """What counts by its place becomes 0."""
+def test_choices_that_must_be_alike_are_made_simple_together() -> None:
+    """Where no single choice can be lowered, a piece of the tape still can."""
 
-    def fails_if_long(choices: Sequence[int]) -> Failure | None:
-        return Failure.of(choices, [len(choices)]) if len(choices) >= 20 and choices[19] == 1 else None
+    def fails_where_alike(choices: Sequence[int]) -> Failure | None:
+        alike = len(choices) == 5 and choices[0] == choices[1] and choices[2] == choices[3] and choices[4] == 1
+        return Failure.of(choices, [5]) if alike else None
 
-    smallest = shrunk(Failure.of([3] * 19 + [1, 5, 5], [22]), fails_if_long)
+    smallest = shrunk(Failure.of((6, 6, 9, 9, 1), [5]), fails_where_alike)
 
-    assert (0,) * 19 + (1,) == smallest.choices
+    assert (0, 0, 0, 0, 1) == smallest.choices
+
+
+def test_what_is_no_smaller_is_not_tried_for_ever() -> None:
+    """An attempt that fails as before is no progress."""
+    failure, tried = Failure.of((5, 5, 5), [1, 2, 3]), list[Sequence[int]]()
+
+    def fails_the_same_way(choices: Sequence[int]) -> Failure | None:
+        tried.append(choices)
+        return failure
+
+    assert failure == shrunk(failure, fails_the_same_way, seconds=5)
+    assert len(tried) < 50
 
 
 def test_shrinking_ends_with_its_time() -> None:
@@ -70,6 +85,16 @@ def test_a_planted_defect_shrinks_to_the_two_batches_that_show_it() -> None:
     assert "seq.successor" in smallest.rules
     assert smallest.rows == again.rows
     assert {run.command} == {violation.replay for violation in smallest.violations}
+
+
+def test_another_rule_is_not_what_was_looked_for() -> None:
+    """With a second defect that a single step shows, the trace still shrinks to the first."""
+    with GAP.in_place(), MISCOUNTED.in_place():
+        runs = (run_of(seed) for seed in range(0, 300, len(WORKLOADS)))
+        run, played = next((run, run.play()) for run in runs if run.play().rules == {"seq.successor"})
+        smallest = run.shrunk(played, seconds=30)
+
+    assert {"seq.successor"} == smallest.rules
 
 
 def test_a_run_that_holds_is_not_shrunk() -> None:
