@@ -2,13 +2,16 @@
 
 import random
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from model_tests.mutants import crossreading
+from model_tests.mutants.in_pipelines import hunt_in_pipelines, true_pipelines
 from model_tests.mutants.in_sessions import hunt_in_sessions
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS, hunt_in_transactions, true_transactions
 from model_tests.mutants.of_disk import OF_DISK
 from model_tests.mutants.of_groups import OF_GROUPS
+from model_tests.mutants.of_pipelines import OF_PIPELINES
 from model_tests.mutants.on_disk import hunt_on_disk, true_disk
 from model_tests.mutants.planted import Planted
 from model_tests.mutants.reference import PLANTED, hunt, run_once
@@ -28,6 +31,12 @@ SAMPLE: Final = {Effort.QUICK: 0, Effort.DEFAULT: 1}
 TRANSACTIONS_SAMPLE: Final = {Effort.QUICK: 5, Effort.DEFAULT: 16}
 """Mutants of transactions that are hunted; a deep run hunts all of them."""
 
+PIPELINES_SAMPLE: Final = {Effort.QUICK: 2, Effort.DEFAULT: 6}
+"""Mutants of pipelines that are hunted; likewise."""
+
+PIPELINE_RUNS: Final = {Effort.QUICK: 2, Effort.DEFAULT: 20, Effort.DEEP: 1000}
+"""Runs of the true pipelines."""
+
 WITHOUT_SPARK: Final = ("conformance", "proof")
 """The slower layers that a default run asks; the test of `crossreading` asks all of them."""
 
@@ -37,8 +46,9 @@ SEED: Final = 20261121
 def evidence(effort: Effort) -> Part:
     """Catch the mutants of the reference and of the specification, and run the true reference as they were."""
     started = time.monotonic()
-    of_transactions = sampled_of_transactions(effort)
+    of_transactions, of_pipelines = sampled_of_transactions(effort), sampled_of_pipelines(effort)
     mutants = (
+        *(hunt_in_pipelines(planted) for planted in of_pipelines),
         *(hunt_in_transactions(planted) for planted in of_transactions),
         *(hunt(planted) for planted in PLANTED),
         *(hunt_on_disk(planted) for planted in OF_DISK),
@@ -47,6 +57,7 @@ def evidence(effort: Effort) -> Part:
     runs, failures = true_reference(CONTROL[effort])
     failures += true_disk(CONTROL[effort])
     failures += true_transactions(CONTROL[effort])
+    failures += true_pipelines(PIPELINE_RUNS[effort])
     sample = sampled(effort)
     crossed = tuple(cross(planted, layers_of(effort) if planted in sample else {}) for planted in crossreading.BROKEN)
     return Part(
@@ -55,12 +66,13 @@ def evidence(effort: Effort) -> Part:
         extra={
             "of_the_reference": len(mutants),
             "of_the_specification": len(crossed),
-            "control_runs": runs + 2 * CONTROL[effort],
+            "control_runs": runs + 2 * CONTROL[effort] + PIPELINE_RUNS[effort],
             "seconds": round(time.monotonic() - started, 1),
         },
         failures=(*(survival(mutant) for mutant in mutants if not caught(mutant)), *failures),
         sampled=f"slow layers ran {len(sample)} of {len(crossed)} broken guards; "
-        f"ran {len(of_transactions)} of {len(OF_TRANSACTIONS)} mutants of transactions",
+        f"ran {len(of_transactions)} of {len(OF_TRANSACTIONS)} mutants of transactions, "
+        f"{len(of_pipelines)} of {len(OF_PIPELINES)} of pipelines",
     )
 
 
@@ -81,10 +93,18 @@ def survival(mutant: Mutant) -> str:
 
 def sampled_of_transactions(effort: Effort) -> list[Planted]:
     """The mutants of transactions that this effort hunts, in their order."""
-    if effort is Effort.DEEP:
-        return list(OF_TRANSACTIONS)
-    chosen = random.Random(SEED).sample(range(len(OF_TRANSACTIONS)), TRANSACTIONS_SAMPLE[effort])
-    return [OF_TRANSACTIONS[number] for number in sorted(chosen)]
+    return list(OF_TRANSACTIONS) if effort is Effort.DEEP else chosen_of(OF_TRANSACTIONS, TRANSACTIONS_SAMPLE[effort])
+
+
+def sampled_of_pipelines(effort: Effort) -> list[Planted]:
+    """Likewise, of pipelines."""
+    return list(OF_PIPELINES) if effort is Effort.DEEP else chosen_of(OF_PIPELINES, PIPELINES_SAMPLE[effort])
+
+
+def chosen_of(planted: Sequence[Planted], count: int) -> list[Planted]:
+    """So many of these, the same every time, in their order."""
+    chosen = random.Random(SEED).sample(range(len(planted)), count)
+    return [planted[number] for number in sorted(chosen)]
 
 
 def true_reference(runs: int) -> tuple[int, tuple[str, ...]]:

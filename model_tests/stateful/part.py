@@ -12,6 +12,9 @@ from model_tests.stateful.disk_invariants import DISK_RULES
 from model_tests.stateful.disk_machine import DiskMachine
 from model_tests.stateful.idempotence import ForgetfulMachine, IdempotenceMachine
 from model_tests.stateful.ledger import Broken, Ledger, Violation
+from model_tests.stateful.pipeline_control import pipeline_controls
+from model_tests.stateful.pipeline_machine import PipelineMachine
+from model_tests.stateful.pipeline_watch import PIPELINE_RULES
 from model_tests.stateful.transaction_ids import PRODUCER_ID_RULES, exhaustion_control, use_up_producer_ids
 from model_tests.stateful.transaction_invariants import TRANSACTION_RULES
 from model_tests.stateful.transaction_machine import MACHINES, TransactionMachine
@@ -36,7 +39,9 @@ IDEMPOTENCE_RULES: Final = (
 )
 """The rules that the machine over producers and replicas has invariants for."""
 
-RULES: Final = tuple(dict.fromkeys((*IDEMPOTENCE_RULES, *DISK_RULES, *TRANSACTION_RULES, *PRODUCER_ID_RULES)))
+RULES: Final = tuple(
+    dict.fromkeys((*IDEMPOTENCE_RULES, *DISK_RULES, *TRANSACTION_RULES, *PIPELINE_RULES, *PRODUCER_ID_RULES))
+)
 """The rules that the machines have invariants for."""
 
 EXAMPLES: Final = {Effort.QUICK: 240, Effort.DEFAULT: 400, Effort.DEEP: 5000}
@@ -50,6 +55,9 @@ DISK_EXAMPLES: Final = {Effort.QUICK: 120, Effort.DEFAULT: 400, Effort.DEEP: 500
 
 TRANSACTION_EXAMPLES: Final = {Effort.QUICK: 25, Effort.DEFAULT: 80, Effort.DEEP: 3000}
 """Examples of each machine of transactions."""
+
+PIPELINE_EXAMPLES: Final = {Effort.QUICK: 4, Effort.DEFAULT: 12, Effort.DEEP: 2000}
+"""Examples of the machine of pipelines."""
 
 PRODUCER_ID_RUNS: Final = {Effort.QUICK: 10, Effort.DEFAULT: 40, Effort.DEEP: 1000}
 """Runs in which the producer ids are used up."""
@@ -82,13 +90,14 @@ class Account:
 
 def evidence(effort: Effort) -> Part:
     """Run the machines, and say of each rule what they found."""
-    accounts = (on_producers(effort), on_disk(effort), on_transactions(effort), on_producer_ids(effort))
+    runs = (on_producers, on_disk, on_transactions, on_pipelines, on_producer_ids)
+    accounts = tuple(run(effort) for run in runs)
     ledgers = [ledger for account in accounts for ledger in (account.ledger, account.beside)]
     failures = [failure for account in accounts for failure in account.failures]
     return Part(
         name="stateful",
         results=tuple(joined(result for account in accounts for result in account.results()).values()),
-        controls=(exhaustion_control(),),
+        controls=(exhaustion_control(), *pipeline_controls()),
         extra={
             "examples": sum(ledger.runs for ledger in ledgers),
             "steps": sum(ledger.steps for ledger in ledgers),
@@ -129,6 +138,14 @@ def on_transactions(effort: Effort) -> Account:
     return Account(TRANSACTION_RULES, ledger, tuple(failures), time.monotonic() - started)
 
 
+def on_pipelines(effort: Effort) -> Account:
+    """Run the machine of pipelines."""
+    chosen = settings(hypothesis_settings(effort), max_examples=PIPELINE_EXAMPLES[effort])
+    ledger, started = Ledger(), time.monotonic()
+    failures = failures_of(PipelineMachine, ledger, chosen)
+    return Account(PIPELINE_RULES, ledger, tuple(failures), time.monotonic() - started)
+
+
 def on_producer_ids(effort: Effort) -> Account:
     """Have brokers use up the last producer ids."""
     ledger, started = Ledger(), time.monotonic()
@@ -138,7 +155,9 @@ def on_producer_ids(effort: Effort) -> Account:
 
 
 def failures_of(
-    machine: type[IdempotenceMachine | DiskMachine | TransactionMachine], ledger: Ledger, chosen: settings
+    machine: type[IdempotenceMachine | DiskMachine | TransactionMachine | PipelineMachine],
+    ledger: Ledger,
+    chosen: settings,
 ) -> list[Violation | str]:
     """Run a machine on an account of its own, and say what broke: rules, or the machine itself."""
     accounted = type(machine.__name__, (machine,), {"ledger": ledger})

@@ -135,6 +135,14 @@ class PipelineRun(PipelineWorld):
             self.happens(f"worker {worker.number} {'leaves' if tells else 'crashes'} in {worker.phase.name}")
             (self.worker_leaves if tells else self.worker_crashes)(worker)
 
+    def worker_gives_up(self, number: int) -> None:
+        """The program of a worker will fail in the middle of its next transaction, and try again."""
+        working = [worker for worker in self.workers if worker.works]
+        if working:
+            worker = Choices(number).pick(working)
+            self.happens(f"worker {worker.number} will abort its next transaction")
+            self.worker_will_fail(worker)
+
     def worker_stands_still(self, number: int) -> None:
         """A worker is suspended, often for so long that its group goes on without it; or one goes on."""
         choose = Choices(number)

@@ -37,6 +37,7 @@ PIPELINE_ACTIONS: Final = (
     PipelineAction("reader_reads", 3),
     PipelineAction("worker_joins", 3),
     PipelineAction("worker_goes", 4, fault=True),
+    PipelineAction("worker_gives_up", 4),
     PipelineAction("worker_stands_still", 6, fault=True),
     PipelineAction("network_loses", 4, fault=True),
     PipelineAction("transactions_move", 2, fault=True),
@@ -47,9 +48,9 @@ PIPELINE_ACTIONS: Final = (
 )
 
 
-def drawn_weights(tape: Tape) -> list[tuple[PipelineAction, int]]:
+def drawn_weights(tape: Tape, actions: Sequence[PipelineAction]) -> list[tuple[PipelineAction, int]]:
     """Which events a run has, and how often."""
-    return [(a, a.weight * tape.pick((1, 1, 3))) for a in PIPELINE_ACTIONS if not a.fault or tape.happens(600)]
+    return [(a, a.weight * tape.pick((1, 1, 3))) for a in actions if not a.fault or tape.happens(600)]
 
 
 def goes_on(world: PipelineRun, tape: Tape, weights: Sequence[tuple[PipelineAction, int]], steps: int) -> bool:
@@ -64,13 +65,20 @@ def goes_on(world: PipelineRun, tape: Tape, weights: Sequence[tuple[PipelineActi
 def has_a_past(world: PipelineRun, seed: int) -> None:
     """Some events, drawn from a seed: none of 0."""
     tape = Tape.seeded(seed)
-    goes_on(world, tape, drawn_weights(tape), seed % LONGEST_PAST)
+    goes_on(world, tape, drawn_weights(tape, PIPELINE_ACTIONS), seed % LONGEST_PAST)
 
 
-def run_pipeline(seed: int, ledger: Ledger, order: Order = Order.IN_TRANSACTION) -> PipelineRun:
-    """One run of a seed, until an invariant sees a rule broken."""
+def run_pipeline(
+    seed: int,
+    ledger: Ledger,
+    order: Order = Order.IN_TRANSACTION,
+    actions: Sequence[PipelineAction] = PIPELINE_ACTIONS,
+    *,
+    ends: bool = True,
+) -> PipelineRun:
+    """One run of a seed, until an invariant sees a rule broken; with `ends`, up to the totals."""
     tape = Tape.seeded(seed)
     world = PipelineRun(drawn_pipeline(Choices(tape.below(NUMBERS)), order), ledger)
-    if goes_on(world, tape, drawn_weights(tape), STEPS):
+    if goes_on(world, tape, drawn_weights(tape, actions), STEPS) and ends:
         world.ends()
     return world

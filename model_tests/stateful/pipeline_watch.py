@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.pipeline_logs import Generations, Outcomes
@@ -24,7 +24,7 @@ from spec import rules
 from spec.evidence import Layer, evidences
 from spec.vocabulary import ErrorCode
 
-PIPELINE_RULES = (
+PIPELINE_RULES: Final = (
     rules.TXN_ATOMIC,
     rules.LSO_READ_COMMITTED,
     rules.OFFSETS_ATOMIC,
@@ -75,7 +75,7 @@ class PipelineWatch:
             self._group_replies_seen = told.number
             self._member_answered(told.payload)
         for name, outcomes in self.outcomes.items():
-            if outcomes.looks(self.world.brokers.partitions[name].leader.log.batches) and name in self.world.outputs:
+            if outcomes.looks(self.world.brokers.partitions[name].leader.log.batches):
                 self.has_one_outcome()
                 self.counts_once()
 
@@ -119,8 +119,8 @@ class PipelineWatch:
     def has_one_outcome(self) -> None:
         """No transaction is committed in one place and aborted in another."""
         seen: dict[bytes, bool] = {}
-        for name in self.world.outputs:
-            for value, outcome in self.outcomes[name].committed.items():
+        for outcomes in self.outcomes.values():
+            for value, outcome in outcomes.committed.items():
                 if outcome is not None:
                     owner = value.rpartition(b"/")[0]
                     same = seen.setdefault(owner, outcome) == outcome

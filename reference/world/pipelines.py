@@ -116,6 +116,10 @@ class PipelineWorld(TransactionWorld):
         """It goes on as if nothing had been."""
         worker.paused = False
 
+    def worker_will_fail(self, worker: Worker) -> None:
+        """A worker's own program fails in the middle of its next transaction, which it aborts; it goes on itself."""
+        worker.will_fail = True
+
     # --- the program of a worker ------------------------------------------------------------------------------
 
     def worker_goes_on(self, worker: Worker, node: int = 0) -> None:
@@ -132,8 +136,7 @@ class PipelineWorld(TransactionWorld):
         elif worker.is_blocked:
             return
         elif state is ClientState.ABORTABLE_ERROR:
-            self.application_aborts(worker.instance)
-            worker.phase = Phase.ENDING
+            self._aborts(worker)
         else:
             self._does_next(worker, node)
 
@@ -187,12 +190,19 @@ class PipelineWorld(TransactionWorld):
         self.application_begins(worker.instance)
         for record in worker.records:
             self._writes_record(worker, record)
-        if worker.order is Order.IN_TRANSACTION:
+        if worker.will_fail:
+            worker.will_fail = False
+            self._aborts(worker)
+        elif worker.order is Order.IN_TRANSACTION:
             worker.sent = self._sends_offsets(worker, worker.offsets)
             worker.phase = Phase.SENDING_OFFSETS
         else:
             self.application_commits(worker.instance)
             worker.phase = Phase.ENDING
+
+    def _aborts(self, worker: Worker) -> None:
+        self.application_aborts(worker.instance)
+        worker.phase = Phase.ENDING
 
     def _writes_record(self, worker: Worker, read: Delivered) -> None:
         (value,) = worker.instance.next_values(1)

@@ -56,6 +56,7 @@ class Worker:
         offsets: that it commits for them.
         sent: what sending offsets into the transaction comes to.
         commit: its commit of offsets outside of a transaction.
+        will_fail: its program fails in the middle of the next transaction.
         paused: it does nothing and hears nothing, and knows nothing of it.
     """
 
@@ -69,6 +70,7 @@ class Worker:
     offsets: Offsets = field(default_factory=dict)
     sent: PendingResult | None = None
     commit: Commit | None = None
+    will_fail: bool = False
     paused: bool = False
 
     @property

@@ -1,0 +1,216 @@
+"""Defects of consumers in groups, of their coordinator, and of what both make of transactions."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from model_tests.mutants.planted import Planted, defect
+from reference.broker import group_checks, group_coordinator
+from reference.broker.group_coordinator import GroupCoordinator, TransactionalCommit
+from reference.broker.group_log import LoadedGroups
+from reference.broker.group_membership import Membership
+from reference.broker.group_metadata import ClassicGroup
+from reference.broker.group_offsets import GroupOffsets, RecordedOffset
+from reference.broker.group_record import OffsetKey
+from reference.broker.group_requests import NOBODY, Claim, OffsetAndMetadata, Offsets
+from reference.broker.group_shards import Shard
+from reference.broker.ids import ProducerIdentity
+from reference.broker.partition import FetchResult
+from reference.broker.transaction_metadata import TopicPartition
+from reference.client import assignors, consumer, group_consumer
+from reference.client.assignors import Assigned, Counts, Subscriber
+from reference.client.completed_fetch import records_from
+from reference.client.coordinator_requests import TxnOffsetCommit
+from reference.client.group_consumer import GroupConsumer
+from reference.client.group_exchange import OffsetFetch
+from reference.client.transaction_manager import TransactionManager
+from reference.log.record import Record
+from reference.world.appends import Appends
+from reference.world.messages import Request, WriteMarker
+from spec import rules
+from spec.vocabulary import Offset, ProducerId
+
+_offset_commit = TransactionManager._offset_commit
+_take_over = GroupConsumer._take_over
+_positions = GroupConsumer.positions
+_check_commit = group_checks.check_commit
+_complete_offsets = GroupOffsets.complete
+_complete_generation = Membership._complete
+_take_over_shard = Shard.take_over
+_pend = GroupOffsets.pend
+_mark = Appends.mark
+
+
+# --- consumers ------------------------------------------------------------------------------------------------
+
+
+def commit_as_nobody(
+    manager: TransactionManager, producer: ProducerIdentity, group: str, offsets: Offsets, claim: Claim
+) -> TxnOffsetCommit:
+    """Offsets in a transaction do not say which member sends them, as before KIP-447."""
+    return _offset_commit(manager, producer, group, offsets, NOBODY)
+
+
+def stay_after_abort(read: GroupConsumer) -> None:
+    """After an abort the consumer goes on behind what it has read."""
+
+
+def begin_anew(read: GroupConsumer) -> None:
+    """After an assignment the consumer begins where the log does, not where the group is."""
+    _take_over(read)
+    read.unknown.clear()
+
+
+def fetch_unstable(group: str, partitions: tuple[TopicPartition, ...], require_stable: bool) -> OffsetFetch:
+    """Offsets that an open transaction may change are not waited for."""
+    return OffsetFetch(group, partitions, require_stable=False)
+
+
+def one_further(read: GroupConsumer) -> dict[TopicPartition, OffsetAndMetadata]:
+    """The offset of one record more than was read is committed."""
+    return {partition: OffsetAndMetadata(Offset(each.offset + 1)) for partition, each in _positions(read).items()}
+
+
+def last_read(read: GroupConsumer) -> dict[TopicPartition, OffsetAndMetadata]:
+    """The offset of the last record is committed, not that of the next."""
+    return {
+        partition: OffsetAndMetadata(Offset(max(0, each.offset - 1))) for partition, each in _positions(read).items()
+    }
+
+
+def everything_to_everybody(members: Sequence[Subscriber], counts: Counts) -> Assigned:
+    """Every member is assigned all partitions of its topics."""
+    return {
+        member.member_id: [TopicPartition(topic, n) for topic in member.topics for n in range(counts.get(topic, 0))]
+        for member in members
+    }
+
+
+def deliver_everything(result: FetchResult, offset: int) -> Iterator[tuple[Offset, Record]]:
+    """Records of aborted transactions are delivered, too."""
+    for batch in result.batches:
+        if not batch.is_control:
+            yield from records_from(batch, offset)
+
+
+# --- the coordinator of the group -----------------------------------------------------------------------------
+
+
+def check_nobody_in_transactions(group: ClassicGroup, claim: Claim, transactional: bool) -> None:
+    """Whoever has a transaction commits."""
+    if not transactional:
+        _check_commit(group, claim, transactional)
+
+
+def never_unstable(offsets: GroupOffsets, key: OffsetKey) -> bool:
+    """No transaction is waited for."""
+    return False
+
+
+def forget_pending(shard: Shard, known: LoadedGroups) -> None:
+    """Whoever loads forgets the offsets of open transactions."""
+    known.offsets.pending.clear()
+    _take_over_shard(shard, known)
+
+
+def complete_as_aborted(offsets: GroupOffsets, producer_id: ProducerId, committed: bool) -> None:
+    """The offsets of a committed transaction are lost."""
+    _complete_offsets(offsets, producer_id, committed=False)
+
+
+def complete_as_committed(offsets: GroupOffsets, producer_id: ProducerId, committed: bool) -> None:
+    """An abort commits as well."""
+    _complete_offsets(offsets, producer_id, committed=True)
+
+
+def pend_as_committed(offsets: GroupOffsets, producer_id: ProducerId, key: OffsetKey, recorded: RecordedOffset) -> None:
+    """Offsets count before their transaction has ended."""
+    _pend(offsets, producer_id, key, recorded)
+    offsets.commit(key, recorded)
+
+
+def write_outside(coordinator: GroupCoordinator, shard: Shard, asked: TransactionalCommit, guard: int) -> None:
+    """Offsets are written outside of the transaction that they were sent in."""
+    shard.write(coordinator._records(asked.group, asked.offsets))
+
+
+def same_generation(membership: Membership, group: ClassicGroup) -> None:
+    """A rebalance leaves the generation as it was, once there is one."""
+    before = group.generation
+    _complete_generation(membership, group)
+    if before > 0:
+        group.generation = before
+
+
+# --- markers --------------------------------------------------------------------------------------------------
+
+
+def other_outcome(appends: Appends, request: Request, asked: WriteMarker) -> None:
+    """The last partition gets the other outcome."""
+    if asked.partition.partition == 1:
+        asked = asked._replace(marker=replace(asked.marker, committed=not asked.marker.committed))
+    _mark(appends, request, asked)
+
+
+OF_PIPELINES: Final[tuple[Planted, ...]] = (
+    defect(
+        "after an abort the consumer does not go back", rules.OFFSETS_ATOMIC, GroupConsumer, "rewind", stay_after_abort
+    ),
+    defect(
+        "offsets in a transaction name no member",
+        rules.OFFSETS_ATOMIC,
+        TransactionManager,
+        "_offset_commit",
+        commit_as_nobody,
+    ),
+    defect(
+        "an assignment begins at the start of the log", rules.OFFSETS_ATOMIC, GroupConsumer, "_take_over", begin_anew
+    ),
+    defect("the consumer commits one record more", rules.OFFSETS_ATOMIC, GroupConsumer, "positions", one_further),
+    defect("the consumer commits one record less", rules.OFFSETS_ATOMIC, GroupConsumer, "positions", last_read),
+    defect(
+        "a consumer takes unstable offsets", rules.OFFSETS_STABLE_FETCH, group_consumer, "OffsetFetch", fetch_unstable
+    ),
+    defect(
+        "every member is assigned every partition",
+        rules.OFFSETS_ATOMIC,
+        assignors,
+        "ASSIGNORS",
+        dict.fromkeys(assignors.ASSIGNORS, everything_to_everybody),
+    ),
+    defect("workers read aborted words", rules.LSO_READ_COMMITTED, consumer, "delivered", deliver_everything),
+    defect(
+        "whoever has a transaction commits offsets of the group",
+        rules.OFFSETS_GENERATION_FENCE,
+        group_coordinator,
+        "check_commit",
+        check_nobody_in_transactions,
+    ),
+    defect("a stable fetch does not wait", rules.OFFSETS_STABLE_FETCH, GroupOffsets, "is_unstable", never_unstable),
+    defect(
+        "a coordinator that moves forgets pending offsets", rules.OFFSETS_ATOMIC, Shard, "take_over", forget_pending
+    ),
+    defect(
+        "offsets of a committed transaction are lost",
+        rules.OFFSETS_ATOMIC,
+        GroupOffsets,
+        "complete",
+        complete_as_aborted,
+    ),
+    defect(
+        "offsets of an aborted transaction count", rules.OFFSETS_ATOMIC, GroupOffsets, "complete", complete_as_committed
+    ),
+    defect("offsets count at once", rules.OFFSETS_ATOMIC, GroupOffsets, "pend", pend_as_committed),
+    defect(
+        "offsets are written outside of their transaction",
+        rules.OFFSETS_ATOMIC,
+        GroupCoordinator,
+        "_write_pending",
+        write_outside,
+    ),
+    defect(
+        "a rebalance keeps the generation", rules.OFFSETS_GENERATION_FENCE, Membership, "_complete", same_generation
+    ),
+    defect("one partition gets the other outcome", rules.TXN_ATOMIC, Appends, "mark", other_outcome),
+)
+"""Every mutant of pipelines."""

@@ -1,0 +1,58 @@
+"""Defects planted in consumers and groups are caught by the rule that they break, and the true reference is not."""
+
+from collections import Counter
+from typing import Final
+
+import pytest
+
+from model_tests.mutants.in_pipelines import hunt_in_pipelines, true_pipelines
+from model_tests.mutants.of_pipelines import OF_PIPELINES
+from model_tests.mutants.part import caught, sampled_of_pipelines, survival
+from model_tests.mutants.planted import Planted
+from model_tests.stateful.pipeline_watch import PIPELINE_RULES
+from model_tests.verify.results import Effort
+
+ONE_OF_EACH: Final = tuple({planted.rule: planted for planted in reversed(OF_PIPELINES)}.values())
+"""One defect for each rule; `eos verify` hunts a sample of all, and a deep run all of them."""
+
+
+@pytest.mark.parametrize("planted", ONE_OF_EACH, ids=lambda planted: planted.name)
+def test_a_defect_of_pipelines_is_caught_by_its_rule(planted: Planted) -> None:
+    """An invariant of the rule that the defect breaks sees it."""
+    found = hunt_in_pipelines(planted)
+
+    assert caught(found), survival(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("planted", OF_PIPELINES, ids=lambda planted: planted.name)
+def test_every_defect_of_pipelines_is_caught(planted: Planted) -> None:
+    """Likewise, each of them."""
+    found = hunt_in_pipelines(planted)
+
+    assert caught(found), survival(found)
+
+
+def test_the_true_pipelines_survive() -> None:
+    """Where the defects are caught, nothing is wrong without them."""
+    assert () == true_pipelines(runs=15)
+
+
+def test_every_rule_of_pipelines_has_a_defect_that_breaks_it() -> None:
+    """An invariant that no defect can break shows nothing."""
+    assert set() == set(PIPELINE_RULES) - {planted.rule for planted in OF_PIPELINES}
+    assert len(OF_PIPELINES) >= 15
+
+
+def test_names_of_defects_of_pipelines_are_unique() -> None:
+    """A survivor is found by its name."""
+    names = Counter(planted.name for planted in OF_PIPELINES)
+
+    assert [] == [name for name, times in names.items() if times > 1]
+
+
+def test_a_deep_run_hunts_all_defects_of_pipelines() -> None:
+    """A quick one hunts a sample, the same every time."""
+    assert list(OF_PIPELINES) == sampled_of_pipelines(Effort.DEEP)
+    assert 0 < len(sampled_of_pipelines(Effort.QUICK)) < len(sampled_of_pipelines(Effort.DEFAULT)) < len(OF_PIPELINES)
+    assert sampled_of_pipelines(Effort.DEFAULT) == sampled_of_pipelines(Effort.DEFAULT)
