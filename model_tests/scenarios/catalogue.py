@@ -10,6 +10,7 @@ from model_tests.scenarios import (
     comparison,
     coordinators,
     delivery,
+    elections,
     fencing,
     limits,
     pipelines,
@@ -19,7 +20,18 @@ from model_tests.scenarios import (
 )
 from model_tests.scenarios.scenario import REGISTERED, Scenario
 
-CHAPTERS: Final = (delivery, limits, replication, pipelines, fencing, timeouts, coordinators, readers, comparison)
+CHAPTERS: Final = (
+    delivery,
+    limits,
+    replication,
+    elections,
+    pipelines,
+    fencing,
+    timeouts,
+    coordinators,
+    readers,
+    comparison,
+)
 
 SCENARIOS: Final[Mapping[str, Scenario[Any]]] = MappingProxyType(
     {

@@ -3,13 +3,18 @@
 from dataclasses import replace
 from typing import Final
 
-from model_tests.scenarios.producer_stage import OfProducers, ProducerStage
+from model_tests.scenarios.replicas_stage import OfReplicas, ReplicasStage
 from model_tests.scenarios.scenario import Facts, scenario
-from reference.shape import Shape
+from reference.world.replicas_shape import ReplicasShape, Writer
+from spec.versions import KAFKA_0_11, KAFKA_3_6, NEWEST
 
-PAIR: Final = Shape(producers=1, nodes=2)
-TRIO: Final = Shape(producers=1, nodes=3)
-PLAIN: Final = replace(PAIR, idempotent=False)
+TRIO: Final = ReplicasShape(writers=(Writer(),), request_timeout_ms=100_000)
+"""Three brokers, and a producer that waits longer than a follower may lag."""
+PLAIN: Final = replace(TRIO, writers=(Writer(idempotent=False),))
+NOBODY: Final = replace(TRIO, writers=(Writer(acks=0, idempotent=False),))
+LEADER_ALONE: Final = replace(TRIO, writers=(Writer(acks=1, idempotent=False),))
+LAG_MS: Final = NEWEST.replica_lag_time_max_ms
+FOREVER_MS: Final = 2 * LAG_MS
 
 
 @scenario(
@@ -18,14 +23,14 @@ PLAIN: Final = replace(PAIR, idempotent=False)
     items=(22,),
     story="""With acks=0 a record that is sent counts as written. The broker answers nothing, so that a lost request
     is never sent again. It is at most once: fast, and good for what may be missing.""",
-    setting=OfProducers(shape=replace(PLAIN, acks=0)),
+    setting=OfReplicas(shape=NOBODY),
     expected={"told as written": ["a", "b"], "log": ["b"]},
 )
-def acks_0(stage: ProducerStage) -> Facts:
+def acks_0(stage: ReplicasStage) -> Facts:
     """The first of two requests is lost."""
     first, second = stage.send("a", "b")
-    stage.request_is_lost(first)
-    stage.broker_receives(second)
+    stage.message_is_lost(first)
+    stage.arrives(second)
     stage.settle()
     return {"told as written": stage.promised, "log": stage.log}
 
@@ -36,18 +41,18 @@ def acks_0(stage: ProducerStage) -> Facts:
     items=(22,),
     story="""With acks=0 nobody waits for the leader, let alone for a follower. The record is in the log of a leader
     that fails, and nowhere else.""",
-    setting=OfProducers(shape=replace(PLAIN, acks=0)),
-    expected={"told as written": ["a"], "log": []},
+    setting=OfReplicas(shape=NOBODY),
+    expected={"told as written": ["a"], "log": [], "leads": "broker 1"},
 )
 @scenario(
     "acks-1",
     "acks=1: the leader acknowledges and fails before anybody has copied the record",
     items=(22,),
     story="""With acks=1 the leader answers as soon as the record is in its own log. If it fails before a follower
-    has copied the record, the next leader does not have it, and the old one drops it when it is back. A record is lost
-    that was acknowledged.""",
-    setting=OfProducers(shape=replace(PLAIN, acks=1)),
-    expected={"told as written": ["a"], "log": []},
+    has copied the record, the next leader does not have it, and the old one drops it when it is back. A record is
+    lost that was acknowledged.""",
+    setting=OfReplicas(shape=LEADER_ALONE),
+    expected={"told as written": ["a"], "log": [], "leads": "broker 1"},
 )
 @scenario(
     "acks-all",
@@ -55,17 +60,17 @@ def acks_0(stage: ProducerStage) -> Facts:
     items=(22, 1),
     story="""The same run with acks=all. The leader answers when all replicas in sync have the record, so that it
     has not answered yet when it fails. The producer sends the record to the next leader, and it is there once.""",
-    setting=OfProducers(shape=PAIR),
-    expected={"told as written": ["a"], "log": ["a"]},
+    setting=OfReplicas(shape=TRIO),
+    expected={"told as written": ["a"], "log": ["a"], "leads": "broker 1"},
 )
-def leader_fails_before_copying(stage: ProducerStage) -> Facts:
-    """The leader has a record that no follower has, and fails."""
-    (first,) = stage.send("a")
-    stage.broker_receives(first)
-    stage.answer_all()
-    stage.leader_fails_over(0, 1)
+def leader_fails_before_copying(stage: ReplicasStage) -> Facts:
+    """The leader has a record that no follower has, and fails; then it is back."""
+    stage.arrives(*stage.send("a"))
+    stage.answered()
+    stage.fails(0)
     stage.settle()
-    return {"told as written": stage.promised, "log": stage.log}
+    stage.returns(0)
+    return {"told as written": stage.promised, "log": stage.log, "leads": stage.leader}
 
 
 @scenario(
@@ -73,9 +78,9 @@ def leader_fails_before_copying(stage: ProducerStage) -> Facts:
     "acks=all without idempotence: the leader fails between copying and answering",
     items=(22, 1),
     story="""The record is on every replica, but the leader fails before it answers. The producer sends it to the
-    next leader, which has it already. With acks=all nothing that is acknowledged is lost; without idempotence it may be
-    there twice.""",
-    setting=OfProducers(shape=PLAIN),
+    next leader, which has it already. With acks=all nothing that is acknowledged is lost; without idempotence it
+    may be there twice.""",
+    setting=OfReplicas(shape=PLAIN),
     expected={"told as written": ["a"], "log": ["a", "a"]},
 )
 @scenario(
@@ -84,16 +89,15 @@ def leader_fails_before_copying(stage: ProducerStage) -> Facts:
     items=(22, 7, 1),
     story="""The same run with idempotence. A follower derives the state of producers from what it copies, so that
     the next leader recognizes the batch, and answers with the offset of the first copy. This is exactly once.""",
-    setting=OfProducers(shape=PAIR),
+    setting=OfReplicas(shape=TRIO),
     expected={"told as written": ["a"], "log": ["a"]},
 )
-def leader_fails_before_answering(stage: ProducerStage) -> Facts:
+def leader_fails_before_answering(stage: ReplicasStage) -> Facts:
     """A record is on all replicas, and its answer is lost with the leader."""
-    (first,) = stage.send("a")
-    stage.broker_receives(first)
-    stage.replicate(1)
+    stage.arrives(*stage.send("a"))
+    stage.replicate(1, 2)
     stage.lose_answers()
-    stage.leader_fails_over(0, 1)
+    stage.fails(0)
     stage.settle()
     return {"told as written": stage.promised, "log": stage.log}
 
@@ -102,23 +106,40 @@ def leader_fails_before_answering(stage: ProducerStage) -> Facts:
     "unclean-election",
     "Unclean election: a replica that is behind becomes leader",
     items=(22,),
-    story="""The follower is behind and leaves the in-sync set, so that the leader alone acknowledges with acks=all.
-    Then the leader fails. With unclean.leader.election.enable the follower takes over rather than leave the partition
-    without leader, and an acknowledged record is lost.""",
-    setting=OfProducers(shape=PAIR),
-    expected={"told as written": ["a", "b"], "log": ["a"], "candidates for a clean election": 0},
+    story="""The followers are behind and leave the in-sync set, so that the leader alone acknowledges with
+    acks=all. Then the leader fails. With unclean.leader.election.enable a follower takes over rather than leave the
+    partition without leader, and an acknowledged record is lost.""",
+    setting=OfReplicas(shape=replace(TRIO, unclean_allowed=True)),
+    expected={"told as written": ["a", "b"], "in sync before": ["broker 0"], "leads": "broker 1", "log": ["a"]},
 )
-def unclean_election(stage: ProducerStage) -> Facts:
+@scenario(
+    "clean-election",
+    "Clean election: a partition waits for the replica that has everything",
+    items=(22,),
+    story="""The same run without unclean elections. Nobody leads, nobody can write or read, until the last broker
+    that was in sync is back with its log. Availability is given up for what was acknowledged.""",
+    setting=OfReplicas(shape=TRIO),
+    expected={
+        "told as written": ["a", "b"],
+        "in sync before": ["broker 0"],
+        "leads": "nobody",
+        "leads when broker 0 is back": "broker 0",
+        "log": ["a", "b"],
+    },
+)
+def election_without_candidates(stage: ReplicasStage) -> Facts:
     """The second record is acknowledged by the leader alone."""
     stage.acknowledged("a")
-    (second,) = stage.send("b")
-    stage.broker_receives(second)
-    stage.follower_leaves_insync(0, 1)
-    stage.answer_all()
-    candidates = len(stage.partitions[0].candidates())
-    stage.unclean_leader_election(0, 1)
-    stage.settle()
-    return {"told as written": stage.promised, "log": stage.log, "candidates for a clean election": candidates}
+    stage.arrives(*stage.send("b"))
+    stage.passes(FOREVER_MS, slow=(1, 2))
+    stage.answered()
+    before = {"told as written": stage.promised, "in sync before": stage.insync}
+    stage.fails(0)
+    leads = stage.leader
+    if leads != "nobody":
+        return {**before, "leads": leads, "log": stage.log}
+    stage.returns(0)
+    return {**before, "leads": leads, "leads when broker 0 is back": stage.leader, "log": stage.log}
 
 
 @scenario(
@@ -126,31 +147,53 @@ def unclean_election(stage: ProducerStage) -> Facts:
     "min.insync.replicas=2: a leader alone accepts nothing",
     items=(22,),
     story="""With min.insync.replicas=2 a leader whose followers are all out of sync refuses acks=all with
-    NOT_ENOUGH_REPLICAS. The producer tries again until a follower is back. The partition was not available for a while,
-    but whatever is acknowledged is on two replicas.""",
-    setting=OfProducers(shape=replace(PAIR, min_insync=2)),
+    NOT_ENOUGH_REPLICAS. The producer tries again until a follower is back. The partition was not available for a
+    while, but whatever is acknowledged is on two replicas.""",
+    setting=OfReplicas(shape=replace(TRIO, min_insync=2)),
     expected={
         "first answer": "NOT_ENOUGH_REPLICAS",
         "log while alone": [],
         "told as written": ["a"],
-        "replicas that have it": 2,
+        "replicas that have it": 3,
     },
 )
-def min_insync_replicas(stage: ProducerStage) -> Facts:
-    """The only follower leaves the in-sync set, and comes back."""
-    stage.follower_leaves_insync(0, 1)
-    (first,) = stage.send("a")
-    stage.broker_receives(first)
-    stage.answer_all()
+def min_insync_replicas(stage: ReplicasStage) -> Facts:
+    """Both followers fail, and come back."""
+    stage.fails(1)
+    stage.fails(2)
+    stage.arrives(*stage.send("a"))
+    stage.answered()
     alone = stage.log
-    stage.follower_fetches(0, 1)
+    stage.returns(1)
+    stage.returns(2)
     stage.settle()
     return {
         "first answer": stage.answers[0],
         "log while alone": alone,
         "told as written": stage.promised,
-        "replicas that have it": sum(replica.log_end > 0 for replica in stage.partitions[0].replicas),
+        "replicas that have it": sum(stage.log_of(node) == ["a"] for node in range(3)),
     }
+
+
+@scenario(
+    "not-enough-replicas-after-append",
+    "min.insync.replicas=2: the followers leave when the record is already written",
+    items=(22,),
+    story="""The record was admitted and written; then the followers leave the in-sync set. The leader answers
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND: it is in the log, and not safe. Without idempotence the retry writes it again.""",
+    setting=OfReplicas(profile=KAFKA_3_6, shape=replace(PLAIN, min_insync=2)),
+    expected={"first answer": "NOT_ENOUGH_REPLICAS_AFTER_APPEND", "told as written": ["a"], "log": ["a", "a"]},
+)
+def not_enough_replicas_after_append(stage: ReplicasStage) -> Facts:
+    """Both followers fail after the append, and come back."""
+    stage.arrives(*stage.send("a"))
+    stage.broker_crashes(1)
+    stage.fails(2)
+    stage.answered()
+    stage.returns(1)
+    stage.returns(2)
+    stage.settle()
+    return {"first answer": stage.answers[0], "told as written": stage.promised, "log": stage.log}
 
 
 @scenario(
@@ -158,9 +201,9 @@ def min_insync_replicas(stage: ProducerStage) -> Facts:
     "A slow follower holds everybody up, leaves the in-sync set, and returns",
     items=(22,),
     story="""With acks=all the high watermark is the smallest log end of the replicas in sync, so that one slow
-    follower delays every acknowledgement and every reader. After replica.lag.time.max.ms it leaves the set and delays
-    nobody. When it has caught up, it is in sync again.""",
-    setting=OfProducers(shape=TRIO),
+    follower delays every acknowledgement and every reader. After replica.lag.time.max.ms it leaves the set and
+    delays nobody. When it has caught up, it is in sync again.""",
+    setting=OfReplicas(shape=TRIO),
     expected={
         "acknowledged while it is slow": [],
         "readable while it is slow": [],
@@ -170,15 +213,14 @@ def min_insync_replicas(stage: ProducerStage) -> Facts:
         "log": ["a"],
     },
 )
-def slow_follower(stage: ProducerStage) -> Facts:
+def slow_follower(stage: ReplicasStage) -> Facts:
     """Broker 2 does not copy for a while."""
-    (first,) = stage.send("a")
-    stage.broker_receives(first)
-    stage.replicate(1)
-    stage.answer_all()
+    stage.arrives(*stage.send("a"))
+    stage.passes(LAG_MS // 3, slow=(2,))
+    stage.answered()
     slow = {"acknowledged while it is slow": stage.promised, "readable while it is slow": stage.readable}
-    stage.follower_leaves_insync(0, 2)
-    stage.answer_all()
+    stage.passes(LAG_MS, slow=(2,))
+    stage.answered()
     left = {"acknowledged when it has left": stage.promised, "in sync when it has left": stage.insync}
     stage.replicate(2)
     return {**slow, **left, "in sync in the end": stage.insync, "log": stage.log}
@@ -188,20 +230,68 @@ def slow_follower(stage: ProducerStage) -> Facts:
     "follower-fails",
     "A follower fails, comes back, and catches up",
     items=(22, 7),
-    story="""A follower that restarts leaves the in-sync set, and the leader goes on without it. It comes back with
-    the log that it has on disk, copies what it lacks, and is in sync again. No acknowledgement was missed, none was
-    wrong.""",
-    setting=OfProducers(shape=PAIR),
-    expected={"told as written": ["a", "b"], "in sync in the end": ["broker 0", "broker 1"], "log of broker 1": 2},
+    story="""A follower that fails is fenced and leaves the in-sync set, and the leader goes on without it. It comes
+    back with the log that it has on disk, copies what it lacks, and is in sync again. No acknowledgement was
+    missed, none was wrong.""",
+    setting=OfReplicas(shape=TRIO),
+    expected={
+        "in sync without it": ["broker 0", "broker 2"],
+        "told as written": ["a", "b"],
+        "in sync in the end": ["broker 0", "broker 1", "broker 2"],
+        "log of broker 1": ["a", "b"],
+    },
 )
-def follower_fails(stage: ProducerStage) -> Facts:
-    """The follower restarts between two records."""
+def follower_fails(stage: ReplicasStage) -> Facts:
+    """The follower is down between two records."""
     stage.acknowledged("a")
-    stage.broker_restarts(1)
-    stage.story.remark("broker 1", "restarts, and is out of sync")
+    stage.fails(1)
+    without = stage.insync
     stage.acknowledged("b")
+    stage.returns(1)
     return {
+        "in sync without it": without,
         "told as written": stage.promised,
         "in sync in the end": stage.insync,
-        "log of broker 1": int(stage.partitions[0].replicas[1].log_end),
+        "log of broker 1": stage.log_of(1),
     }
+
+
+@scenario(
+    "truncation-high-watermark",
+    "Before 0.11: a follower drops an acknowledged record, and becomes leader",
+    items=(22, 25),
+    story="""A follower hears of the high watermark one fetch late. Before KIP-101 it cut its log there whenever it
+    turned to another leader, and copied the rest again. If the new leader failed meanwhile, the follower, still in
+    the in-sync set, took over without a record that all replicas had acknowledged.""",
+    setting=OfReplicas(
+        profile=replace(KAFKA_0_11, truncates_by_leader_epoch=False),
+        shape=PLAIN,
+        beside="truncation to the high watermark as before it",
+    ),
+    expected={"told as written": ["a"], "broker 2 has": [], "leads": "broker 2", "log": []},
+)
+@scenario(
+    "truncation-leader-epoch",
+    "Since 0.11: a follower cuts its log where the leader says that an epoch ended",
+    items=(22, 25),
+    story="""The same run with leader epochs (KIP-101). The follower asks the new leader where the last epoch that
+    it knows ended, and keeps what the leader has too. What was acknowledged is in the log of whoever leads next.""",
+    setting=OfReplicas(profile=KAFKA_0_11, shape=PLAIN),
+    expected={"told as written": ["a"], "broker 2 has": ["a"], "leads": "broker 2", "log": ["a"]},
+)
+def truncation(stage: ReplicasStage) -> Facts:
+    """Everybody has the record when the leader fails, and only the leader knows so; then its successor fails."""
+    stage.arrives(*stage.send("a"))
+    stage.replicate(1, 2, rounds=1)
+    stage.follower_fetches(1, 0)
+    stage.follower_fetches(2, 0)
+    stage.requests_alone()
+    stage.answered()
+    stage.broker_crashes(0)
+    stage.story.remark("broker 0", "is killed")
+    stage.notices(slow=(1, 2))
+    has = stage.log_of(2)
+    stage.broker_crashes(1)
+    stage.story.remark("broker 1", "is killed, before anybody has copied from it")
+    stage.notices(slow=(2,))
+    return {"told as written": stage.promised, "broker 2 has": has, "leads": stage.leader, "log": stage.log}

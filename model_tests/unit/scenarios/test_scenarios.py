@@ -1,5 +1,6 @@
 """Every scenario ends as expected, shows what it says, and can fail."""
 
+from collections.abc import Sequence
 from unittest.mock import patch
 
 import pytest
@@ -14,10 +15,13 @@ from reference.broker.group_offsets import GroupOffsets
 from reference.broker.partition import Partition
 from reference.broker.producer_append import ProducerAppend
 from reference.broker.producer_entry import ProducerEntry
-from reference.broker.replicated import ReplicatedPartition
 from reference.broker.transaction_coordinator import TransactionCoordinator
+from reference.replication import kraft_controller
+from reference.replication.elections import Candidate, Elected
+from reference.replication.kraft_controller import KRaftController
+from reference.replication.leadership import Leadership
 
-OWED = (1, 8, 9, 13, 14, 16, 17, 18, 19, 22)
+OWED = (1, 8, 9, 13, 14, 16, 17, 18, 19, 22, 23)
 """The subjects that are to be shown by runs."""
 
 
@@ -55,15 +59,23 @@ def nothing(*_: object) -> None:
     """What should decide does not."""
 
 
-def at_once(replicated: ReplicatedPartition) -> None:
+def at_once(leadership: Leadership, _: object) -> bool:
     """The high watermark does not wait for followers."""
-    replicated.leader.advance_high_watermark(replicated.leader.log_end)
+    leadership.replica.log.advance_high_watermark(leadership.replica.log.log_end)
+    return True
+
+
+def the_first(candidates: Sequence[Candidate], *_: object) -> Elected:
+    """The first of the assignment that is there leads, in sync or not."""
+    return Elected(next((each.broker for each in candidates if each.alive), -1))
 
 
 DEFECTS = [
     pytest.param(ProducerEntry, "find_duplicate", nothing, "lost-acknowledgement-idempotent", id="window"),
     pytest.param(ProducerAppend, "check_successor", nothing, "lost-request-idempotent", id="successor"),
-    pytest.param(ReplicatedPartition, "raise_high_watermark", at_once, "slow-follower", id="high-watermark"),
+    pytest.param(Leadership, "raise_high_watermark", at_once, "slow-follower", id="high-watermark"),
+    pytest.param(kraft_controller, "present_or_first", the_first, "leader-fails", id="election"),
+    pytest.param(KRaftController, "check_proposal", nothing, "zombie-proposal", id="stale-proposal"),
     pytest.param(Partition, "last_stable", property(lambda self: self.high_watermark), "read-uncommitted", id="lso"),
     pytest.param(end_txn, "check_identity", nothing, "zombie-fencing", id="fence-at-coordinator"),
     pytest.param(GroupOffsets, "complete", nothing, "exactly-once-pipeline", id="offsets"),

@@ -1,0 +1,316 @@
+"""The stage of brokers that replicate: what is sent, copied, elected and dropped is noted down as it happens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from model_tests.diagrams.events import Event, Mark
+from model_tests.scenarios.producer_stage import ACKS, ROUNDS, broker, values_of
+from model_tests.scenarios.replicas_drawn import CONTROLLER, draw_step
+from model_tests.scenarios.storyboard import Storyboard
+from reference.network import Message
+from reference.recorder import Row
+from reference.replication.messages import AlterPartition, Fetch
+from reference.world.replicas import ReplicasWorld
+from reference.world.replicas_messages import FetchAnswer, Produce, Produced, Sent
+from reference.world.replicas_shape import ReplicasShape
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import NO_PRODUCER_ID, ErrorCode
+
+STEP_MS: Final = 500
+ALONE: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class OfReplicas:
+    """A setting of brokers that replicate one partition.
+
+    Attributes:
+        beside: what is set beside that, in words.
+    """
+
+    profile: Profile = NEWEST
+    shape: ReplicasShape = field(default_factory=ReplicasShape)
+    beside: str = ""
+
+    @property
+    def words(self) -> str:
+        """Releases and settings."""
+        shape, writer = self.shape, self.shape.writers[0]
+        parts = [
+            f"Kafka {self.profile.name}",
+            "KRaft" if self.profile.quorum_controller else "ZooKeeper",
+            f"acks={ACKS[writer.acks]}",
+            "idempotent" if writer.idempotent else "not idempotent",
+            f"{shape.replicas} replicas",
+            f"min.insync.replicas={shape.min_insync}" if shape.min_insync > 1 else "",
+            "unclean.leader.election.enable" if shape.unclean_allowed else "",
+            self.beside,
+        ]
+        return ", ".join(part for part in parts if part)
+
+    def stage(self) -> "ReplicasStage":
+        """A world in which nothing has happened."""
+        return ReplicasStage(self.profile, self.shape)
+
+
+class ReplicasStage(ReplicasWorld):
+    """Brokers, controllers and producers; partition 0 is the one that everybody writes to."""
+
+    def __init__(self, profile: Profile, shape: ReplicasShape) -> None:
+        """Brokers that are all in sync, and producers that have their producer ids."""
+        super().__init__(profile, shape)
+        self.story = Storyboard()
+        self.answers: list[str] = []
+        self._drawn = len(self.recorder.rows)
+        for number, producer in enumerate(self.clients.producers):
+            if producer.needs_producer_id:
+                self.producer_asks_for_id(number, 0)
+        self._draw_rows()
+
+    @property
+    def steps(self) -> tuple[tuple[Event, ...], ...]:
+        """What has happened, to be drawn."""
+        return self.story.steps
+
+    @property
+    def cast(self) -> tuple[str, ...]:
+        """Producers, brokers, the controller."""
+        producers = map(self.name_of, range(len(self.shape.writers)))
+        return (*producers, *map(broker, range(self.shape.brokers)), CONTROLLER)
+
+    def name_of(self, producer: int) -> str:
+        """Name of a producer."""
+        return "producer" if len(self.shape.writers) == ALONE else f"producer {producer + 1}"
+
+    # --- what a scenario does -----------------------------------------------------------------------------------
+
+    def send(self, *values: str, producer: int = 0) -> list[Message[Sent]]:
+        """The application hands over records, each a batch of its own, and they are sent; what is under way."""
+        for value in values:
+            self.application_sends(producer, 0, (value.encode(),))
+        return self.send_again(producer)
+
+    def send_again(self, producer: int = 0) -> list[Message[Sent]]:
+        """The producer sends whatever it may."""
+        self.producer_ticks(producer)
+        sent = []
+        while self.clients.producers[producer].may_drain(0):
+            sent.append(self.producer_sends(producer, 0))
+        return sent
+
+    def arrives(self, *messages: Message[Sent]) -> None:
+        """Messages arrive."""
+        for message in messages:
+            self.message_arrives(message)
+
+    def answered(self) -> None:
+        """Every answer to a producer that is under way arrives."""
+        self.arrives(*self._under_way(Produced))
+
+    def lose_answers(self) -> None:
+        """Every answer to a producer that is under way is lost."""
+        for message in self._under_way(Produced):
+            self.message_is_lost(message)
+
+    def _under_way(self, *kinds: type) -> list[Message[Sent]]:
+        return [message for message in self.deliverable() if isinstance(message.payload.body, kinds)]
+
+    def talk(self) -> None:
+        """Brokers and controllers hear all that they have told each other."""
+        for _ in range(ROUNDS):
+            clients = self._under_way(Produce, Produced)
+            messages = [message for message in self.deliverable() if message not in clients]
+            if not messages:
+                return
+            self.arrives(*messages)
+
+    def requests_alone(self) -> None:
+        """What followers ask arrives, and what they are answered is lost."""
+        self.arrives(*self._under_way(Fetch))
+        for message in self._under_way(FetchAnswer):
+            self.message_is_lost(message)
+
+    def proposals_arrive(self) -> None:
+        """What leaders propose reaches the controller."""
+        self.arrives(*self._under_way(AlterPartition))
+
+    def replicate(self, *nodes: int, rounds: int = 3) -> None:
+        """Followers copy everything, learn the high watermark, and return to the in-sync set."""
+        for _ in range(rounds):
+            for node in nodes:
+                if self.nodes[node].is_up:
+                    self.follower_fetches(node, 0)
+            self.talk()
+
+    def passes(self, milliseconds: int, slow: Sequence[int] = ()) -> None:
+        """Time passes: brokers send heartbeats, leaders look for laggards, all followers but the slow ones copy."""
+        for _ in range(0, milliseconds, STEP_MS):
+            self.clock.advance(STEP_MS)
+            running = [node.number for node in self.nodes if node.is_up]
+            for node in running:
+                self.broker_heartbeats(node)
+            self.talk()
+            self.controller_checks_sessions()
+            self.talk()
+            self.replicate(*(node for node in running if node not in slow), rounds=1)
+            for node in running:
+                self.leader_checks_lag(node)
+            self.talk()
+
+    def settle(self) -> None:
+        """Without further faults, everything comes to its end, if it does within the rounds."""
+        for _ in range(ROUNDS):
+            self.arrives(*self._under_way(Produce))
+            self.replicate(*(node.number for node in self.nodes if node.is_up))
+            self.answered()
+            for producer in range(len(self.shape.writers)):
+                self.clients.hear(producer, 0, self.leader_of(0))
+                self.send_again(producer)
+            if not self._under_way(Produce, Produced):
+                return
+
+    def acknowledged(self, *values: str) -> None:
+        """Records are sent and, with everything else that is under way, acknowledged."""
+        self.send(*values)
+        self.settle()
+
+    def fails(self, node: int) -> None:
+        """A broker is killed, and so much time passes that the controller notices."""
+        self.broker_crashes(node)
+        self.story.remark(broker(node), "is killed")
+        self.notices()
+
+    def notices(self, slow: Sequence[int] = ()) -> None:
+        """So much time passes that the controller fences whoever is silent."""
+        self.passes(self.shape.session_timeout_ms + 2 * STEP_MS, slow)
+
+    def stands_still(self, node: int) -> None:
+        """A broker stands still, and so much time passes that the controller notices."""
+        self.broker_pauses(node)
+        self.story.remark(broker(node), "stands still")
+        self.notices()
+
+    def returns(self, node: int) -> None:
+        """A broker is back from disk, registers, and copies what it lacks."""
+        self.story.remark(broker(node), "is back, with what it has on disk")
+        self.broker_starts(node)
+        self.catches_up(node)
+
+    def goes_on(self, node: int) -> None:
+        """A broker that stood still goes on, is heard of, and copies what it lacks."""
+        self.story.remark(broker(node), "goes on")
+        self.broker_resumes(node)
+        self.catches_up(node)
+
+    def catches_up(self, node: int) -> None:
+        """A broker that is back hears who leads, and follows."""
+        self.talk()
+        self.passes(2 * STEP_MS)
+        self.replicate(node)
+
+    # --- what a scenario sees -----------------------------------------------------------------------------------
+
+    @property
+    def leader(self) -> str:
+        """Who leads, as the controller has it."""
+        leader = self.leader_of(0)
+        return "nobody" if leader < 0 else broker(leader)
+
+    @property
+    def insync(self) -> list[str]:
+        """The in-sync set, as the controller has it."""
+        return [broker(node) for node in sorted(self.metadata.partitions[0].insync)]
+
+    def log_of(self, node: int) -> list[str]:
+        """The values that a broker has."""
+        return [value for batch in self.replica(node).log.log for value in values_of(batch)]
+
+    @property
+    def log(self) -> list[str]:
+        """The values in the leader's log."""
+        return self.log_of(max(0, self.leader_of(0)))
+
+    @property
+    def readable(self) -> list[str]:
+        """The values that a consumer is given: those below the high watermark."""
+        result = self.replica(self.leader_of(0)).log.fetch(0)
+        return [value for batch in result.batches for value in values_of(batch)]
+
+    @property
+    def promised(self) -> list[str]:
+        """The values of which the application was told that they are in the log."""
+        history = [batch for producer in self.clients.producers for _, batch in producer.history]
+        return [value.decode() for batch in history if batch.outcome is True for value in batch.values]
+
+    def error_of(self, row: Row) -> str:
+        """The answer of a step."""
+        return ErrorCode(int(row["error"])).name
+
+    # --- what is noted down -------------------------------------------------------------------------------------
+
+    def message_arrives(self, message: Message[Sent], leave_copy: bool = False) -> None:
+        """A message arrives."""
+        self._tell(message, Mark.PLAIN)
+        super().message_arrives(message, leave_copy)
+        self._draw_rows()
+
+    def message_is_lost(self, message: Message[Sent]) -> None:
+        """A message is lost."""
+        self._tell(message, Mark.LOST)
+        super().message_is_lost(message)
+
+    def _tell(self, message: Message[Sent], mark: Mark) -> None:
+        sent = message.payload
+        node = broker(int((sent.receiver if isinstance(sent.body, Produce) else sent.sender).rpartition("-")[2]))
+        if isinstance(sent.body, Produce):
+            exchange = (sent.body.producer, sent.body.attempt.number)
+            self.story.tell(self.name_of(sent.body.producer), node, asked(sent.body), mark, exchange)
+        elif isinstance(sent.body, Produced):
+            asking, reply = sent.body.asked, sent.body.reply
+            refused = reply.error is not ErrorCode.NONE
+            if mark is Mark.PLAIN:
+                self.answers.append(reply.error.name)
+            text = reply.error.name if refused else f"offset {reply.offset}"
+            mark = mark or (Mark.REFUSED if refused else Mark.PLAIN)
+            exchange = (asking.producer, asking.attempt.number)
+            self.story.tell(node, self.name_of(asking.producer), text, mark, exchange)
+
+    def controller_checks_sessions(self) -> None:
+        """The controller fences who is silent."""
+        super().controller_checks_sessions()
+        self._draw_rows()
+
+    def leader_checks_lag(self, node: int) -> None:
+        """A leader looks for laggards."""
+        super().leader_checks_lag(node)
+        self._draw_rows()
+
+    def controller_is_elected(self, number: int) -> None:
+        """Another controller."""
+        super().controller_is_elected(number)
+        self._draw_rows()
+
+    def preferred_leader_is_elected(self, partition: int) -> None:
+        """The preferred leader gets back what it led."""
+        super().preferred_leader_is_elected(partition)
+        self._draw_rows()
+
+    def broker_starts(self, node: int, lost_batches: int = 0, clean: bool = False) -> None:
+        """A broker comes back."""
+        super().broker_starts(node, lost_batches, clean)
+        self._draw_rows()
+
+    def _draw_rows(self) -> None:
+        rows, self._drawn = self.recorder.rows[self._drawn :], len(self.recorder.rows)
+        for row in rows:
+            name, _, number = str(row["node"]).rpartition("-")
+            hosts = name == "broker" and row["partition"] == 0
+            draw_step(self.story, row, self.replica(int(number)).log.log if hosts else None)
+
+
+def asked(body: Produce) -> str:
+    """A Produce in words."""
+    batch = body.attempt.records
+    values = ", ".join(values_of(batch))
+    return f"Produce {values}" + ("" if batch.producer_id == NO_PRODUCER_ID else f": sequence {batch.base_sequence}")
