@@ -34,7 +34,7 @@ TRANSACTIONS_SAMPLE: Final = {Effort.QUICK: 5, Effort.DEFAULT: 16}
 PIPELINES_SAMPLE: Final = {Effort.QUICK: 2, Effort.DEFAULT: 6}
 """Mutants of pipelines that are hunted; likewise."""
 
-PIPELINE_RUNS: Final = {Effort.QUICK: 2, Effort.DEFAULT: 20, Effort.DEEP: 1000}
+PIPELINE_RUNS: Final = {Effort.QUICK: 2, Effort.DEFAULT: 10, Effort.DEEP: 1000}
 """Runs of the true pipelines."""
 
 WITHOUT_SPARK: Final = ("conformance", "proof")
