@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from model_tests.traces.audit import run, run_here
+from model_tests.traces.audit_cluster_part import JUDGED as OF_A_CLUSTER
+from model_tests.traces.audit_cluster_part import ClusterEvidence, cluster_evidence
 from model_tests.traces.audit_findings import Finding, Severity
 from model_tests.traces.audit_recordings import (
     DEFECTS,
@@ -60,15 +62,20 @@ def evidence(effort: Effort) -> Part:  # the logs are small enough to be audited
         wholes = [run([directory / recording], history=journal(recording)) for recording in RECORDED]
         report = run_here([directory / DEFECTS])
         cases = defects(directory)
+        cluster = cluster_evidence(directory, running=effort is Effort.DEEP)
     logs = tuple(one for whole in wholes for one in whole.audited)
     judged = sum((whole.judged() for whole in wholes), Counter[str]())
-    seconds = sum(whole.seconds for whole in wholes) / len(JUDGED)
+    seconds = (sum(whole.seconds for whole in wholes) + cluster.seconds) / (len(JUDGED) + len(OF_A_CLUSTER))
     return Part(
         name="audit",
-        results=tuple(_result(rule, logs, judged[rule.id], directory, seconds) for rule in JUDGED),
-        controls=tuple(_control(case, report, directory) for case in cases if case.rules),
-        extra=_figures(wholes, report, directory),
+        results=(
+            *(_result(rule, logs, judged[rule.id], directory, seconds) for rule in JUDGED),
+            *(_of_cluster(rule, cluster, seconds) for rule in OF_A_CLUSTER),
+        ),
+        controls=(*(_control(case, report, directory) for case in cases if case.rules), *cluster.controls),
+        extra=_figures(wholes, report, directory) | {"cluster": cluster.figures},
         failures=(
+            *cluster.failures,
             *_disagreements(logs, directory),
             *_false_alarms(cases, report, directory),
             *_known_not_found(logs, directory),
@@ -98,6 +105,15 @@ def _result(rule: Rule, logs: Sequence[Audited], count: int, directory: Path, se
         | ({"known": known} if rule is rules.TXN_REGISTERED_BEFORE_DATA else {}),
         _line(*broken[0]) if broken else "",
     )
+
+
+def _of_cluster(rule: Rule, cluster: ClusterEvidence, seconds: float) -> Result:
+    """Evidence that only several brokers' logs can give; what they break is a failure of the part."""
+    broken = [line for line in cluster.failures if rule.id in line]
+    verdict = Verdict.VIOLATED if broken else Verdict.HOLDS
+    count = cluster.judged[rule.id]
+    figures = {"brokers": 3, "partitions": cluster.partitions, "judged": count}
+    return Result(rule, Layer.AUDIT, verdict, count, seconds, figures, broken[0] if broken else "")
 
 
 def _violations(logs: Iterable[Audited]) -> Iterator[tuple[Audited, Finding]]:

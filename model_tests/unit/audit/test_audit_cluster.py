@@ -6,10 +6,7 @@ import pytest
 
 from model_tests.reports import HOLDS, VIOLATED
 from model_tests.traces.audit import run_here
-from model_tests.traces.audit_findings import Finding, Severity
-from model_tests.traces.audit_recordings import CLUSTER, CLUSTER_RUNNING, journal
-from model_tests.traces.audit_report import AuditReport
-from model_tests.unit.audit.changed_cluster import (
+from model_tests.traces.audit_changes import (
     BROKERS,
     as_commit,
     copied,
@@ -20,6 +17,9 @@ from model_tests.unit.audit.changed_cluster import (
     outside_transactions,
     with_change,
 )
+from model_tests.traces.audit_findings import Finding, Severity
+from model_tests.traces.audit_recordings import CLUSTER, CLUSTER_RUNNING, journal
+from model_tests.traces.audit_report import AuditReport
 
 ZOMBIE, OFFSETS, UNCLEAN = "zombie-0", "__consumer_offsets-0", "unclean2-2"
 COORDINATORS = tuple(f"__transaction_state-{number}" for number in range(4))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model_tests.traces.audit_changes import batches_in
 from model_tests.traces.audit_findings import Severity
 from model_tests.traces.audit_log import read_log
 from model_tests.traces.audit_recordings import CLUSTER, leader_changes
@@ -25,7 +26,6 @@ from model_tests.traces.controller_log_values import (
 from model_tests.traces.coordinator_log import raw_records
 from model_tests.traces.kafka_log_fields import Malformed, Unknown
 from model_tests.traces.kafka_log_folders import list_logs
-from model_tests.unit.audit.changed_cluster import batches_in
 from spec.versions import KAFKA_3_9, NEWEST, Profile
 from spec.vocabulary import ABSENT
 

@@ -23,8 +23,8 @@ def copied(recordings: Path, directory: Path, *partitions: str, controlled: bool
         for file in source.iterdir():
             if file.is_file():
                 shutil.copy2(file, directory / node)
-        names = [*partitions, *([CONTROLLER_LOG] if controlled and node == "n1" else [])]
-        for name in names:
+        names = {*partitions, *([CONTROLLER_LOG] if controlled and node == "n1" else [])}
+        for name in sorted(names):
             if (source / name).exists():
                 shutil.copytree(source / name, directory / node / name)
     return directory
@@ -95,6 +95,12 @@ def in_coordinator_epoch(epoch: int) -> Change:
 def as_commit(batch: bytearray) -> None:
     """A marker that commits."""
     batch[-10:-8] = (1).to_bytes(2, "big")
+
+
+def recovered(batch: bytearray) -> None:
+    """A record of the controller that no longer says that a leader must recover, whose election was unclean."""
+    place = batch.index(b"\x05\x01\x01")  # tag, length, value
+    batch[place + 2] = 0
 
 
 def outside_transactions(batch: bytearray) -> None:
