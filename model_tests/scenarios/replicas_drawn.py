@@ -33,9 +33,8 @@ def draw_step(story: Storyboard, row: Row, log: PartitionLog | None) -> None:
         case "LeaderElection":
             story.remark(at, elected(row))
         case "AlterPartition" if row["error"] == 0:
-            verb = "leaves" if int(row["proposed_size"]) < int(row["insync_size"]) else "joins"
-            sender = broker(int(row["broker"]))
-            story.tell(sender, at, f"AlterPartition: somebody {verb} the in-sync set")
+            sizes = f"{row['proposed_size']} in sync instead of {row['insync_size']}"
+            story.tell(broker(int(row["broker"])), at, f"AlterPartition: {sizes}")
         case "AlterPartition":
             error = ErrorCode(int(row["error"])).name
             story.tell(broker(int(row["broker"])), at, "AlterPartition", part_of="proposal")

@@ -2,7 +2,7 @@
 
 from reference.recorder import Row
 from reference.replication.follower_progress import FollowerProgress
-from reference.replication.messages import Fetch, Fetched
+from reference.replication.messages import UNDEFINED, EpochEnd, Fetch, Fetched
 
 
 def progress_columns(broker: int, progress: FollowerProgress) -> Row:
@@ -16,13 +16,15 @@ def progress_columns(broker: int, progress: FollowerProgress) -> Row:
     }
 
 
-def fetch_columns(asked: Fetch, answer: Fetched) -> Row:
-    """A Fetch and its answer."""
+def fetch_columns(asked: Fetch, answer: Fetched, known: EpochEnd = UNDEFINED) -> Row:
+    """A Fetch, what its broker knows of the epoch that it names, and the answer."""
     return {
         "offset": asked.offset,
         "asked_leader_epoch": asked.leader_epoch,
         "asked_epoch": asked.last_epoch,
         "asked_broker_epoch": asked.broker_epoch,
+        "known_epoch": known.epoch,
+        "known_epoch_end": known.end,
         "error": int(answer.error),
         "answered_epoch": answer.diverging.epoch,
         "answered_end": answer.diverging.end,

@@ -38,9 +38,21 @@ class Following:
         leader: the broker to ask.
         leader_epoch: under which it leads.
         phase: what comes next.
+        failure: why it has failed, None if it has not.
     """
 
-    __slots__ = ("_asked", "_askings", "_profile", "_replica", "_watch", "leader", "leader_epoch", "node", "phase")
+    __slots__ = (
+        "_asked",
+        "_askings",
+        "_profile",
+        "_replica",
+        "_watch",
+        "failure",
+        "leader",
+        "leader_epoch",
+        "node",
+        "phase",
+    )
 
     def __init__(
         self,
@@ -57,6 +69,7 @@ class Following:
         self.leader = leader
         self.leader_epoch = leader_epoch
         self.phase = Phase.TRUNCATING
+        self.failure: Refusal | None = None
         self._profile = profile
         self._replica = replica
         self._watch = watch
@@ -113,8 +126,8 @@ class Following:
 
     def _copy_all(self, answer: Fetched) -> None:
         for batch in answer.batches:
-            if not self.copy(batch):
-                self.phase = Phase.FAILED
+            self.copy(batch)
+            if self.failure is not None:
                 return
         log = self._replica.log
         before = self._watch.before()
@@ -129,25 +142,30 @@ class Following:
             answered_log_start=answer.log_start,
         )
 
-    def copy(self, batch: RecordBatch) -> bool:
-        """Append a batch at the leader's offset; whether this version can."""
+    def copy(self, batch: RecordBatch) -> None:
+        """Append a batch at the leader's offset; where this version cannot, the follower has failed."""
         before = self._watch.before(batch.producer_id)
         error, offsets = ErrorCode.NONE, (batch.base_offset, batch.last_offset)
         try:
             self._replica.copy(batch)
         except Refusal as refusal:
+            self._fail(refusal)
             error, offsets = refusal.code, (NO_OFFSET, NO_OFFSET)
-        self._watch.decided(
-            "ReplicaFetch",
-            before,
-            **batch_columns(batch),
-            **reply_columns(error, *offsets),
-            client=f"broker-{self.leader}",
-            origin=int(Origin.REPLICATION),
-            batch_count=1,
-            leader_epoch=self.leader_epoch,
-        )
-        return error is ErrorCode.NONE
+        if self._watch.is_open:
+            self._watch.decided(
+                "ReplicaFetch",
+                before,
+                **batch_columns(batch),
+                **reply_columns(error, *offsets),
+                client=f"broker-{self.leader}",
+                origin=int(Origin.REPLICATION),
+                batch_count=1,
+                leader_epoch=self.leader_epoch,
+            )
+
+    def _fail(self, refusal: Refusal) -> None:
+        self.phase = Phase.FAILED
+        self.failure = refusal
 
     # --- truncation -------------------------------------------------------------------------------------------
 
@@ -169,9 +187,12 @@ class Following:
     def _truncate(self, answer: EpochEnd, offset: Offset, now: Timestamp, completed: bool = True) -> None:
         own = self._replica.epoch_end(answer.epoch)
         before = self._watch.producers()
-        self._replica.truncate(offset, now)
         if completed or self._profile.fetch_finds_divergence:
             self.phase = Phase.FETCHING
+        try:
+            self._replica.truncate(offset, now)
+        except Refusal as refusal:  # before 2.4, the log of a former leader may be one that no follower can replay
+            self._fail(refusal)
         self._watch.decided(
             "ReplicaTruncate",
             before[ABSENT],

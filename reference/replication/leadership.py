@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Final
 
 from reference.errors import NotLeaderOrFollower, OffsetOutOfRange, Refusal
+from reference.recorder import Observed
 from reference.replication.columns import fetch_columns, progress_columns
 from reference.replication.follower_progress import NEVER, FollowerProgress
 from reference.replication.messages import (
@@ -250,18 +251,24 @@ class Leadership:
             end = self.replica.log.log_end
             fetched = progress.fetched(asked.offset, end, now, asked.broker_epoch)
             self.followers[asked.follower] = fetched
-        caught_up = self.followers[asked.follower].caught_up_ms
-        columns = fetch_columns(asked, answer) | progress_columns(asked.follower, progress)
-        columns |= {"leads": True, "leader_epoch": self.leader_epoch, "caught_up_ms": caught_up}
-        columns |= {"known_epoch": known.epoch, "known_epoch_end": known.end}
-        columns |= {"broker_epoch": self.brokers.get(asked.follower, ABSENT), "insync": asked.follower in self.insync}
-        self.watch.decided("FetchFollower", before, **columns)
+        if self.watch.is_open:
+            self.tell_fetch(before, asked, known, answer, progress)
         if not counts:
             return answer, None
         proposal = self.expand(asked.follower)
         if self.followers[asked.follower].log_end != progress.log_end or proposal is not None:
             self.raise_high_watermark(now)
         return answer, proposal
+
+    def tell_fetch(
+        self, before: Observed, asked: Fetch, known: EpochEnd, answer: Fetched, progress: FollowerProgress
+    ) -> None:
+        """Tell of a fetch: what was asked, what was known of the follower before, and what is now."""
+        broker = asked.follower
+        columns = fetch_columns(asked, answer, known) | progress_columns(broker, progress)
+        columns |= {"leads": True, "leader_epoch": self.leader_epoch, "insync": broker in self.insync}
+        columns |= {"caught_up_ms": self.followers[broker].caught_up_ms}
+        self.watch.decided("FetchFollower", before, **columns, broker_epoch=self.brokers.get(broker, ABSENT))
 
     def check_incarnation(self, asked: Fetch, answer: Fetched) -> None:
         """A fetch of a follower that has been registered again since counts for nobody (KIP-903)."""

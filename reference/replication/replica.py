@@ -168,7 +168,7 @@ class Replica:
 
     def _follow(self, former_epoch: LeaderEpoch, now: Timestamp) -> None:
         self.leadership = None
-        self.log.leads = False
+        self.log.leads = self.log.alone = False
         if self.leader == NO_LEADER:
             self.following = None
         elif self.following is None or self.leader_epoch != former_epoch:

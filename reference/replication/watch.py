@@ -21,6 +21,11 @@ class Watch:
         self._log = log
         self._tell = tell
 
+    @property
+    def is_open(self) -> bool:
+        """Whether anybody listens; if not, there is nothing to tell."""
+        return self._tell is not None
+
     def before(self, producer_id: int = ABSENT) -> Observed:
         """The replica and one producer on it, before a decision."""
         return NOWHERE if self._tell is None else observe(self._log, producer_id)
