@@ -12,20 +12,24 @@ from model_tests.scenarios import (
     delivery,
     elections,
     fencing,
+    groups,
     limits,
     pipelines,
     readers,
     replication,
+    sending,
     timeouts,
 )
 from model_tests.scenarios.scenario import REGISTERED, Scenario
 
 CHAPTERS: Final = (
     delivery,
+    sending,
     limits,
     replication,
     elections,
     pipelines,
+    groups,
     fencing,
     timeouts,
     coordinators,

@@ -60,6 +60,7 @@ class PipelineWorld(TransactionWorld):
         partitions.clear()
         for name in (*self.inputs, *self.outputs):
             partitions[name] = ReplicatedPartition(self.profile, self.shape.replicas, self.shape.producer_expiration_ms)
+        self.brokers.names = tuple(partitions)
         self.brokers.authorizer.topics = (WORDS, COUNTS)
         self.handling.appends.waiting = {name: [] for name in partitions}
 

@@ -10,18 +10,19 @@ from model_tests.scenarios.catalogue import CHAPTERS, SCENARIOS
 from model_tests.scenarios.judged import judged
 from model_tests.scenarios.producer_stage import OfProducers
 from model_tests.scenarios.scenario import REGISTERED, scenario
-from reference.broker import end_txn
+from reference.broker import end_txn, group_checks
 from reference.broker.group_offsets import GroupOffsets
 from reference.broker.partition import Partition
 from reference.broker.producer_append import ProducerAppend
 from reference.broker.producer_entry import ProducerEntry
 from reference.broker.transaction_coordinator import TransactionCoordinator
+from reference.client.partition_queue import PartitionQueue
 from reference.replication import kraft_controller
 from reference.replication.elections import Candidate, Elected
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.leadership import Leadership
 
-OWED = (1, 8, 9, 13, 14, 16, 17, 18, 19, 22, 23)
+OWED = (1, 5, 8, 9, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23)
 """The subjects that are to be shown by runs."""
 
 
@@ -79,6 +80,9 @@ DEFECTS = [
     pytest.param(Partition, "last_stable", property(lambda self: self.high_watermark), "read-uncommitted", id="lso"),
     pytest.param(end_txn, "check_identity", nothing, "zombie-fencing", id="fence-at-coordinator"),
     pytest.param(GroupOffsets, "complete", nothing, "exactly-once-pipeline", id="offsets"),
+    pytest.param(group_checks, "check_member", nothing, "generation-fence", id="generation"),
+    pytest.param(GroupOffsets, "is_unstable", nothing, "stable-fetch", id="stable"),
+    pytest.param(PartitionQueue, "requeue", PartitionQueue.remove, "batch-too-large", id="parts"),
     pytest.param(Partition, "complete", nothing, "coordinator-after-prepare", id="marker"),
 ]
 

@@ -1,0 +1,178 @@
+"""The stage of consumer groups: workers that count words, their group, and everything between them noted."""
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Final
+
+from model_tests.diagrams.events import Mark
+from model_tests.scenarios.group_words import group_answer_words, group_request_words, is_told_of_group
+from model_tests.scenarios.noted_transactions import NotedTransactions
+from model_tests.scenarios.transaction_words import GROUPS
+from reference.client.consumer import Consumer
+from reference.client.coordinator_requests import InitProducerId
+from reference.client.group_exchange import error_of
+from reference.client.group_member import MemberSettings
+from reference.client.transaction_states import ClientState
+from reference.errors import Impossible
+from reference.network import Message
+from reference.world.group_requests import FromMember, ToMember
+from reference.world.messages import Asked, Request, Response
+from reference.world.pipeline_rounds import catch_up, play_pipelines
+from reference.world.pipelines import GROUP, PipelineWorld
+from reference.world.transaction_shape import TransactionShape
+from reference.world.worker import Order, Worker
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import ErrorCode
+
+ROUNDS: Final = 120
+"""Rounds after which what is waited for is not going to be."""
+
+SESSION_MS: Final = 6_000
+
+
+@dataclass(frozen=True, slots=True)
+class OfGroups:
+    """A setting with a consumer group.
+
+    Attributes:
+        assignor: by which the group assigns.
+    """
+
+    profile: Profile = NEWEST
+    shape: TransactionShape = field(default=TransactionShape())
+    assignor: str = "range"
+
+    @property
+    def words(self) -> str:
+        """Releases and settings."""
+        version = self.profile.transaction_version
+        return f"Kafka {self.profile.name}, transaction.version={version}, partitions assigned by {self.assignor}"
+
+    def stage(self) -> "GroupStage":
+        """A world in which nobody works."""
+        return GroupStage(self.profile, self.shape, self.assignor)
+
+
+class GroupStage(NotedTransactions, PipelineWorld):
+    """What a scenario of consumer groups is played on."""
+
+    def __init__(self, profile: Profile, shape: TransactionShape, assignor: str) -> None:
+        """The topics are empty."""
+        super().__init__(profile, shape)
+        self.assignor = assignor
+
+    # --- what is noted down -------------------------------------------------------------------------------------
+
+    def group_receives(self, message: Message[FromMember], leave_copy: bool = False) -> None:
+        """A consumer's request arrives."""
+        asked = message.payload
+        if is_told_of_group(asked.request):
+            exchange = (asked.member, asked.number)
+            self.story.tell(self._name_of(asked), GROUPS, group_request_words(asked.request), Mark.PLAIN, exchange)
+        super().group_receives(message, leave_copy)
+
+    def member_receives(self, message: Message[ToMember]) -> None:
+        """An answer arrives."""
+        asked, answer = message.payload
+        if is_told_of_group(asked.request, answer):
+            mark = Mark.PLAIN if error_of(answer) in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED) else Mark.REFUSED
+            exchange = (asked.member, asked.number)
+            self.story.tell(GROUPS, self._name_of(asked), group_answer_words(answer), mark, exchange)
+        super().member_receives(message)
+
+    def broker_receives(self, message: Message[Request], leave_copy: bool = False) -> None:
+        """A request of a producer arrives; how workers came by their producer ids is not in the story."""
+        self.names |= {value: (read.record.key or b"").decode() for value, read in self.made_of.items()}
+        with self._offstage_if(message.payload):
+            super().broker_receives(message, leave_copy)
+
+    def sender_receives(self, message: Message[Response], leave_copy: bool = False) -> None:
+        """Likewise, an answer."""
+        with self._offstage_if(message.payload.request):
+            super().sender_receives(message, leave_copy)
+
+    def _offstage_if(self, request: Request) -> AbstractContextManager[None]:
+        starts = isinstance(request.body, Asked) and isinstance(request.body.request, InitProducerId)
+        return self.story.offstage() if starts else nullcontext()
+
+    def worker_leaves(self, worker: Worker) -> None:
+        """A worker stops, and says so."""
+        self.story.remark(self.name_of(worker.instance), "stops")
+        with self.story.offstage():
+            super().worker_leaves(worker)
+
+    def worker_is_suspended(self, worker: Worker) -> None:
+        """A worker stands still."""
+        self.story.remark(self.name_of(worker.instance), "stands still, and does not know it")
+        super().worker_is_suspended(worker)
+
+    def worker_resumes(self, worker: Worker) -> None:
+        """It goes on."""
+        self.story.remark(self.name_of(worker.instance), "goes on as if nothing had been")
+        super().worker_resumes(worker)
+
+    def _name_of(self, asked: FromMember) -> str:
+        return self.name_of(self.workers[asked.member].instance)
+
+    # --- what a scenario does -----------------------------------------------------------------------------------
+
+    def write(self, *words: str) -> None:
+        """Words are committed to the input, each at the partition of its hash; not in the story."""
+        with self.story.offstage():
+            source = self.source_starts()
+            self.until(lambda: source.instance.producer.state is ClientState.READY)
+            self.source_writes(source, words)
+            self.rounds(4)
+            self.application_commits(source.instance)
+            self.until(lambda: source.instance.producer.state is ClientState.READY)
+            self.rounds(3)  # for the markers
+            self.application_crashes(source.instance)
+
+    def start(self, name: str, order: Order = Order.IN_TRANSACTION) -> Worker:
+        """A worker starts."""
+        settings = MemberSettings(
+            GROUP,
+            client_id=name.replace(" ", "-"),
+            assignors=(self.assignor,),
+            session_timeout_ms=SESSION_MS,
+            heartbeat_ms=1_000,
+            max_poll_ms=10_000,
+        )
+        return self.worker_starts(name, order, settings)
+
+    def rounds(self, rounds: int) -> None:
+        """For some time nothing goes wrong."""
+        for turn in range(rounds):
+            play_pipelines(self, turn % self.shape.nodes)
+
+    def until(self, ready: Callable[[], bool]) -> None:
+        """Rounds until something is so.
+
+        Raises:
+            Impossible: it is not going to be.
+        """
+        for _ in range(ROUNDS):
+            if ready():
+                return
+            self.rounds(1)
+        raise Impossible("the scenario never comes to this")
+
+    def catches_up(self) -> bool:
+        """Everything that is committed is counted; whether it is."""
+        return catch_up(self, ROUNDS)
+
+    # --- what a scenario sees -----------------------------------------------------------------------------------
+
+    def owned(self, *workers: Worker) -> list[str]:
+        """The partitions of each worker."""
+        return [" ".join(f"{t}-{n}" for t, n in worker.consumer.member.assigned) or "none" for worker in workers]
+
+    def counted(self) -> list[str]:
+        """What a read_committed reader of the output counts."""
+        reader = Consumer(self.outputs)
+        for partition in self.outputs:
+            self.readers.consumer_fetches(reader, partition)
+        counts = Counter((each.record.key or b"").decode() for each in reader.received)
+        return [f"{word}: {times}" for word, times in sorted(counts.items())]

@@ -1,0 +1,164 @@
+"""Consumer groups: who reads what, what a rebalance does, and how a zombie is kept from counting twice."""
+
+from typing import Final
+
+from model_tests.scenarios.group_stage import GroupStage, OfGroups
+from model_tests.scenarios.scenario import Facts, scenario
+from reference.client.group_member import MemberState
+from reference.world.transaction_shape import TransactionShape
+from reference.world.worker import Phase, Worker
+from spec.versions import KAFKA_2_4
+
+THREE: Final = TransactionShape(partitions=3)
+
+
+@scenario(
+    "idle-consumers",
+    "More consumers than partitions: one has nothing to do",
+    items=(21, 20),
+    story="""Three consumers of one group join for two partitions. Each partition has one consumer, so that the third
+    one is idle: more consumers than partitions do not make a group faster. When one leaves, the idle one takes its
+    partition over, in the next generation.""",
+    setting=OfGroups(),
+    expected={
+        "generation 1": ["words-0", "words-1", "none"],
+        "generation 2, without the first": ["words-0", "words-1"],
+    },
+)
+def idle_consumers(stage: GroupStage) -> Facts:
+    """Three join, one leaves."""
+    workers = together(stage, "worker 1", "worker 2", "worker 3")
+    first = stage.owned(*workers)
+    stage.worker_leaves(workers[0])
+    stage.until(lambda: {(MemberState.STABLE, 2)} == standing(*workers[1:]))
+    return {"generation 1": first, "generation 2, without the first": stage.owned(*workers[1:])}
+
+
+@scenario(
+    "assignment-by-range",
+    "Partitions assigned by range",
+    items=(21,),
+    story="""The coordinator makes generations, but it does not assign: the member that leads does, and the others get
+    what it sends. By range, each member has a run of neighbouring partitions of every topic, and the first ones have
+    one more where it does not come out even.""",
+    setting=OfGroups(shape=THREE),
+    expected={"worker 1": ["words-0 words-1"], "worker 2": ["words-2"]},
+)
+@scenario(
+    "assignment-by-round-robin",
+    "Partitions assigned in turn",
+    items=(21,),
+    story="""The same group, whose members offer roundrobin: the partitions are dealt out one by one.""",
+    setting=OfGroups(shape=THREE, assignor="roundrobin"),
+    expected={"worker 1": ["words-0 words-2"], "worker 2": ["words-1"]},
+)
+def assignment(stage: GroupStage) -> Facts:
+    """Two join for three partitions."""
+    first, second = together(stage, "worker 1", "worker 2")
+    return {"worker 1": stage.owned(first), "worker 2": stage.owned(second)}
+
+
+@scenario(
+    "generation-fence",
+    "A worker that the group has given up wants to commit",
+    items=(21, 10, 13),
+    story="""A worker has read words and written its counts when it stands still for so long that its session expires.
+    Another one is assigned its partitions, and counts the words. When the first goes on, its offsets name the member
+    and the generation that it was (KIP-447). The group coordinator refuses them, and its transaction is aborted. Both
+    have transactional ids of their own: no producer has fenced another.""",
+    setting=OfGroups(),
+    expected={"the zombie's transaction": "aborted", "counted": ["a: 2", "b: 1"]},
+)
+@scenario(
+    "generation-fence-before-2.5",
+    "Before 2.5: a worker that the group has given up commits",
+    items=(21, 10, 13, 25),
+    story="""The same run before KIP-447. Offsets in a transaction do not say which member sends them, and the
+    coordinator takes them from anybody: the words are counted twice. Until then, a transactional id for each input
+    partition was needed, so that the next owner fences the one before.""",
+    setting=OfGroups(KAFKA_2_4),
+    expected={"the zombie's transaction": "committed", "counted": ["a: 4", "b: 2"]},
+)
+def generation_fence(stage: GroupStage) -> Facts:
+    """One worker stands still in the middle of a transaction, another one takes over."""
+    stage.write("a", "b", "a")
+    with stage.story.offstage():
+        zombie = stage.start("worker 1")
+        stage.until(lambda: zombie.phase is Phase.READING and len(zombie.consumer.fetchable) == 2)
+        stage.worker_goes_on(zombie)
+    stage.worker_is_suspended(zombie)
+    stage.start("worker 2")
+    stage.catches_up()
+    stage.worker_resumes(zombie)
+    transaction = zombie.instance.transactions[0]
+    stage.until(lambda: transaction.is_aborted or transaction.is_committed)
+    stage.rounds(4)
+    return {
+        "the zombie's transaction": "aborted" if transaction.is_aborted else "committed",
+        "counted": stage.counted(),
+    }
+
+
+@scenario(
+    "stable-fetch",
+    "The next owner of a partition waits for the offsets of an open transaction",
+    items=(21, 13, 17),
+    story="""A worker crashes after it has sent its offsets along and before it commits. Nobody knows yet whether they
+    will count, and so a stable OffsetFetch does not tell the next owner any (UNSTABLE_OFFSET_COMMIT). It waits until
+    the transaction has timed out and is aborted, and then counts the words itself.""",
+    setting=OfGroups(),
+    expected={"while the transaction is open": [], "afterwards": ["a: 2", "b: 1"]},
+)
+def stable_fetch(stage: GroupStage) -> Facts:
+    """A crash with everything sent, another transactional id, a timeout."""
+    stage.write("a", "b", "a")
+    with stage.story.offstage():
+        first = stage.start("worker 1")
+        stage.until(lambda: first.phase is Phase.SENDING_OFFSETS and not first.is_blocked)
+    stage.worker_crashes(first)
+    second = stage.start("worker 2")
+    stage.until(lambda: second.consumer.member.state is MemberState.STABLE)
+    stage.rounds(2)
+    waiting = stage.counted()
+    with stage.story.offstage():
+        stage.rounds(stage.shape.transaction_timeout_ms // 500)
+    stage.coordinator_aborts_timed_out(0)
+    stage.catches_up()
+    return {"while the transaction is open": waiting, "afterwards": stage.counted()}
+
+
+@scenario(
+    "group-coordinator-fails",
+    "The coordinator of the group fails",
+    items=(21, 16),
+    story="""Offsets and generations are records of `__consumer_offsets`. The node that leads their partition fails,
+    and the next leader reads them: the members find it, and go on in the same generation, without a rebalance.""",
+    setting=OfGroups(),
+    expected={"generations": [1, 1], "owned": ["words-0", "words-1"], "counted": ["a: 2", "b: 1"]},
+)
+def group_coordinator_fails(stage: GroupStage) -> Facts:
+    """Two members, a new coordinator, and words that come afterwards."""
+    workers = together(stage, "worker 1", "worker 2")
+    stage.story.remark("group coordinator", "fails; another node reads __consumer_offsets")
+    stage.group_coordinator_fails_over(0, 1)
+    stage.write("a", "b", "a")
+    stage.catches_up()
+    return {
+        "generations": [worker.consumer.member.claim.generation for worker in workers],
+        "owned": stage.owned(*workers),
+        "counted": stage.counted(),
+    }
+
+
+def together(stage: GroupStage, *names: str) -> list[Worker]:
+    """Workers that join the first generation of the group."""
+    workers = [stage.start(name) for name in names]
+    stage.until(lambda: {(MemberState.STABLE, 1)} == standing(*workers))
+    stage.rounds(2)
+    return workers
+
+
+def standing(*workers: Worker) -> set[tuple[MemberState, int]]:
+    """Where the members stand, and in which generation."""
+    members = [worker.consumer.member for worker in workers]
+    return {(member.state, member.claim.generation) for member in members}
