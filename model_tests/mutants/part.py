@@ -12,6 +12,7 @@ from model_tests.mutants.in_transactions import OF_TRANSACTIONS, hunt_in_transac
 from model_tests.mutants.of_disk import OF_DISK
 from model_tests.mutants.of_groups import OF_GROUPS
 from model_tests.mutants.of_pipelines import OF_PIPELINES
+from model_tests.mutants.of_replicas import OF_REPLICAS, hunt_in_replicas, true_replicas
 from model_tests.mutants.on_disk import hunt_on_disk, true_disk
 from model_tests.mutants.planted import Planted
 from model_tests.mutants.reference import PLANTED, hunt, run_once
@@ -34,6 +35,12 @@ TRANSACTIONS_SAMPLE: Final = {Effort.QUICK: 5, Effort.DEFAULT: 16}
 PIPELINES_SAMPLE: Final = {Effort.QUICK: 2, Effort.DEFAULT: 6}
 """Mutants of pipelines that are hunted; likewise."""
 
+REPLICAS_SAMPLE: Final = {Effort.QUICK: 2, Effort.DEFAULT: 5}
+"""Mutants of replicas that are hunted; likewise."""
+
+REPLICA_RUNS: Final = {Effort.QUICK: 5, Effort.DEFAULT: 40, Effort.DEEP: 2000}
+"""Runs of the true replicas."""
+
 PIPELINE_RUNS: Final = {Effort.QUICK: 2, Effort.DEFAULT: 10, Effort.DEEP: 1000}
 """Runs of the true pipelines."""
 
@@ -47,7 +54,9 @@ def evidence(effort: Effort) -> Part:
     """Catch the mutants of the reference and of the specification, and run the true reference as they were."""
     started = time.monotonic()
     of_transactions, of_pipelines = sampled_of_transactions(effort), sampled_of_pipelines(effort)
+    of_replicas = sampled_of_replicas(effort)
     mutants = (
+        *(hunt_in_replicas(planted) for planted in of_replicas),
         *(hunt_in_pipelines(planted) for planted in of_pipelines),
         *(hunt_in_transactions(planted) for planted in of_transactions),
         *(hunt(planted) for planted in PLANTED),
@@ -58,6 +67,7 @@ def evidence(effort: Effort) -> Part:
     failures += true_disk(CONTROL[effort])
     failures += true_transactions(CONTROL[effort])
     failures += true_pipelines(PIPELINE_RUNS[effort])
+    failures += true_replicas(REPLICA_RUNS[effort])
     sample = sampled(effort)
     crossed = tuple(cross(planted, layers_of(effort) if planted in sample else {}) for planted in crossreading.BROKEN)
     return Part(
@@ -66,13 +76,14 @@ def evidence(effort: Effort) -> Part:
         extra={
             "of_the_reference": len(mutants),
             "of_the_specification": len(crossed),
-            "control_runs": runs + 2 * CONTROL[effort] + PIPELINE_RUNS[effort],
+            "control_runs": runs + 2 * CONTROL[effort] + PIPELINE_RUNS[effort] + REPLICA_RUNS[effort],
             "seconds": round(time.monotonic() - started, 1),
         },
         failures=(*(survival(mutant) for mutant in mutants if not caught(mutant)), *failures),
         sampled=f"slow layers ran {len(sample)} of {len(crossed)} broken guards; "
         f"ran {len(of_transactions)} of {len(OF_TRANSACTIONS)} mutants of transactions, "
-        f"{len(of_pipelines)} of {len(OF_PIPELINES)} of pipelines",
+        f"{len(of_pipelines)} of {len(OF_PIPELINES)} of pipelines, "
+        f"{len(of_replicas)} of {len(OF_REPLICAS)} of replicas",
     )
 
 
@@ -99,6 +110,11 @@ def sampled_of_transactions(effort: Effort) -> list[Planted]:
 def sampled_of_pipelines(effort: Effort) -> list[Planted]:
     """Likewise, of pipelines."""
     return list(OF_PIPELINES) if effort is Effort.DEEP else chosen_of(OF_PIPELINES, PIPELINES_SAMPLE[effort])
+
+
+def sampled_of_replicas(effort: Effort) -> list[Planted]:
+    """Likewise, of replicas."""
+    return list(OF_REPLICAS) if effort is Effort.DEEP else chosen_of(OF_REPLICAS, REPLICAS_SAMPLE[effort])
 
 
 def chosen_of(planted: Sequence[Planted], count: int) -> list[Planted]:

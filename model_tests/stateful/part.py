@@ -15,6 +15,8 @@ from model_tests.stateful.ledger import Broken, Ledger, Violation
 from model_tests.stateful.pipeline_control import pipeline_controls
 from model_tests.stateful.pipeline_machine import PipelineMachine
 from model_tests.stateful.pipeline_watch import PIPELINE_RULES
+from model_tests.stateful.replica_machine import ReplicaMachine, UncleanReplicaMachine
+from model_tests.stateful.replica_watch import REPLICA_RULES
 from model_tests.stateful.transaction_ids import PRODUCER_ID_RULES, exhaustion_control, use_up_producer_ids
 from model_tests.stateful.transaction_invariants import TRANSACTION_RULES
 from model_tests.stateful.transaction_machine import MACHINES, TransactionMachine
@@ -40,7 +42,16 @@ IDEMPOTENCE_RULES: Final = (
 """The rules that the machine over producers and replicas has invariants for."""
 
 RULES: Final = tuple(
-    dict.fromkeys((*IDEMPOTENCE_RULES, *DISK_RULES, *TRANSACTION_RULES, *PIPELINE_RULES, *PRODUCER_ID_RULES))
+    dict.fromkeys(
+        (
+            *IDEMPOTENCE_RULES,
+            *DISK_RULES,
+            *TRANSACTION_RULES,
+            *PIPELINE_RULES,
+            *REPLICA_RULES,
+            *PRODUCER_ID_RULES,
+        )
+    )
 )
 """The rules that the machines have invariants for."""
 
@@ -58,6 +69,9 @@ TRANSACTION_EXAMPLES: Final = {Effort.QUICK: 25, Effort.DEFAULT: 80, Effort.DEEP
 
 PIPELINE_EXAMPLES: Final = {Effort.QUICK: 4, Effort.DEFAULT: 12, Effort.DEEP: 2000}
 """Examples of the machine of pipelines."""
+
+REPLICA_EXAMPLES: Final = {Effort.QUICK: 20, Effort.DEFAULT: 60, Effort.DEEP: 3000}
+"""Examples of the machine of replicas."""
 
 PRODUCER_ID_RUNS: Final = {Effort.QUICK: 10, Effort.DEFAULT: 40, Effort.DEEP: 1000}
 """Runs in which the producer ids are used up."""
@@ -90,7 +104,7 @@ class Account:
 
 def evidence(effort: Effort) -> Part:
     """Run the machines, and say of each rule what they found."""
-    runs = (on_producers, on_disk, on_transactions, on_pipelines, on_producer_ids)
+    runs = (on_producers, on_disk, on_transactions, on_pipelines, on_replicas, on_producer_ids)
     accounts = tuple(run(effort) for run in runs)
     ledgers = [ledger for account in accounts for ledger in (account.ledger, account.beside)]
     failures = [failure for account in accounts for failure in account.failures]
@@ -146,6 +160,18 @@ def on_pipelines(effort: Effort) -> Account:
     return Account(PIPELINE_RULES, ledger, tuple(failures), time.monotonic() - started)
 
 
+def on_replicas(effort: Effort) -> Account:
+    """Run the machine of replicas, and a smaller number of runs in which replicated records may be lost."""
+    chosen = settings(hypothesis_settings(effort), max_examples=REPLICA_EXAMPLES[effort])
+    fewer = settings(chosen, max_examples=REPLICA_EXAMPLES[effort] // FORGETFUL_SHARE)
+    clean, unclean, started = Ledger(), Ledger(), time.monotonic()
+    failures = (
+        *failures_of(ReplicaMachine, clean, chosen),
+        *failures_of(UncleanReplicaMachine, unclean, fewer),
+    )
+    return Account(REPLICA_RULES, clean, failures, time.monotonic() - started, unclean)
+
+
 def on_producer_ids(effort: Effort) -> Account:
     """Have brokers use up the last producer ids."""
     ledger, started = Ledger(), time.monotonic()
@@ -155,7 +181,7 @@ def on_producer_ids(effort: Effort) -> Account:
 
 
 def failures_of(
-    machine: type[IdempotenceMachine | DiskMachine | TransactionMachine | PipelineMachine],
+    machine: type[IdempotenceMachine | DiskMachine | TransactionMachine | PipelineMachine | ReplicaMachine],
     ledger: Ledger,
     chosen: settings,
 ) -> list[Violation | str]:
