@@ -194,6 +194,9 @@ def simulate_command(
 def replay_command(
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="A trace file, Parquet or NDJSON.")] = None,
     seed: Annotated[int | None, typer.Option(help="Or the number of a trace to make again.")] = None,
+    tape: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Or a report (--json) whose run is made again by its tape.")
+    ] = None,
     trace: Annotated[int | None, typer.Option(help="Which trace of the file, if it has several.")] = None,
     step: Annotated[int | None, typer.Option(min=0, help="Show this step and those around it.")] = None,
     steps: Annotated[int, typer.Option(min=1, help="Length of the trace, as `eos simulate` was asked.")] = 200,
@@ -206,8 +209,9 @@ def replay_command(
 ) -> None:
     """Judge one trace, of a file or made again from its seed, and draw it; a failing seed is shrunk first."""
     chosen = {"workload": workload, "profile": profile, "transaction_version": transaction_version}
-    told = {"seed": seed, "trace": trace, "step": step, "steps": steps, "shrink_seconds": shrink_seconds, "svg": svg}
-    _judge(lambda: _provided("model_tests.traces.replay")(file, **chosen, **told), json_file)
+    where = {"seed": seed, "tape": tape, "trace": trace, "step": step, "steps": steps}
+    how = {"shrink_seconds": shrink_seconds, "svg": svg}
+    _judge(lambda: _provided("model_tests.traces.replay")(file, **where, **chosen, **how), json_file)
 
 
 @app.command("check")

@@ -1,7 +1,7 @@
 """One trace made again from its seed, or read from a file: judged step by step, shrunk if it fails, and drawn."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,12 +14,14 @@ from model_tests.diagrams.svg_file import draw
 from model_tests.monitor.drawing import sequence_of
 from model_tests.monitor.files import read_trace
 from model_tests.monitor.monitor import Monitor, rule_counts
-from model_tests.monitor.runs import Run, run_of
+from model_tests.monitor.runs import Played, Run, run_of
 from model_tests.monitor.shrink import SECONDS
+from model_tests.monitor.tapes import read_tape, told
 from model_tests.reports import HOLDS, VIOLATED, BadInput
 from model_tests.traces.check_report import RuleCount, Violation
 from model_tests.traces.schema import Row
 from model_tests.traces.simulate import STEPS
+from reference.tape import Tape
 
 AROUND: Final = 8
 """Steps shown before and after the one that is asked for."""
@@ -35,7 +37,8 @@ class ReplayReport:
         rows: the steps; after shrinking those of the shrunk trace.
         step: the step to show, with those around it; without it all are shown.
         rules: how often each was at stake.
-        tape: choices that make the shrunk trace; empty if nothing was shrunk.
+        run: what made the trace that is shown; none if it was read.
+        tape: the choices that make it.
     """
 
     name: str
@@ -44,6 +47,7 @@ class ReplayReport:
     step: int | None
     rules: tuple[RuleCount, ...]
     violations: tuple[Violation, ...]
+    run: Run | None = None
     tape: tuple[int, ...] = ()
 
     @property
@@ -52,14 +56,14 @@ class ReplayReport:
         return VIOLATED if self.violations else HOLDS
 
     def to_json(self) -> dict[str, object]:
-        """Origin, counts, violations, the shrunk tape, and the rows that are shown."""
+        """Origin, counts, violations, the run with its tape, and the rows that are shown."""
         return {
             "name": self.name,
             "steps": self.steps,
             "rules": {count.rule: count.judged for count in self.rules},
             "known": {count.rule: count.known for count in self.rules if count.known},
             "violations": [str(violation) for violation in self.violations],
-            "tape": list(self.tape),
+            "run": None if self.run is None else told(self.run, self.tape),
             "rows": [dict(row) for row in self.shown],
         }
 
@@ -81,9 +85,11 @@ class ReplayReport:
         """The diagram, what was judged, and what is broken."""
         console.print(text_of(self.diagram), markup=False, highlight=False, soft_wrap=True)
         judged, known = len(self.rules), sum(count.known for count in self.rules)
-        told = f"{self.steps} steps judged, {judged} rules at stake, {len(self.violations)} violations, {known} known"
-        console.print(told, highlight=False)
-        if self.tape:
+        counted = (
+            f"{self.steps} steps judged, {judged} rules at stake, {len(self.violations)} violations, {known} known"
+        )
+        console.print(counted, highlight=False)
+        if len(self.rows) < self.steps:
             console.print(f"shrunk from {self.steps} steps to {len(self.rows)}", highlight=False)
         for violation in self.violations:
             console.print(str(violation), markup=False, highlight=False)
@@ -93,6 +99,7 @@ def run(
     file: Path | None = None,
     *,
     seed: int | None = None,
+    tape: Path | None = None,
     trace: int | None = None,
     step: int | None = None,
     steps: int = STEPS,
@@ -107,6 +114,7 @@ def run(
     Args:
         file: of Parquet or NDJSON.
         seed: the trace's number, if it is to be made.
+        tape: a report of this command, whose run is to be made again by its tape.
         trace: which trace of the file, if it has several.
         step: the step to show, with those around it; without it all are shown, of a shrunk trace all in any case.
         steps: length of the trace that is made.
@@ -119,12 +127,14 @@ def run(
     Raises:
         BadInput: neither or both of file and seed are given, or what is given does not exist or cannot be read.
     """
-    if (file is None) == (seed is None):
-        raise BadInput("one of FILE and --seed says which trace to replay")
-    if seed is not None:
-        report = _made(run_of(seed, steps, workload, profile, transaction_version), step, shrink_seconds)
+    if [file, seed, tape].count(None) != 2:
+        raise BadInput("one of FILE, --seed and --tape says which trace to replay")
+    if file is not None:
+        report = _read(file, trace, step)
+    elif tape is not None:
+        report = _again(*read_tape(tape), step)
     else:
-        report = _read(Path(str(file)), trace, step)
+        report = _made(run_of(seed or 0, steps, workload, profile, transaction_version), step, shrink_seconds)
     if svg is not None:
         draw(report.diagram, svg)
     return report
@@ -135,16 +145,25 @@ def _made(run: Run, step: int | None, shrink_seconds: float) -> ReplayReport:
     if played.violations and shrink_seconds:
         with Console(stderr=True).status(f"{len(played.rows)} steps to a violation: shrinking"):
             shown = run.shrunk(played, shrink_seconds)
-    is_shrunk = shown is not played
+    return _shown(run, played, shown, step if shown is played else None)
+
+
+def _again(run: Run, choices: tuple[int, ...], step: int | None) -> ReplayReport:
+    played = run.play(Tape.recorded(choices))
+    return _shown(run, played, played, step)
+
+
+def _shown(run: Run, played: Played, shown: Played, step: int | None) -> ReplayReport:
     name = f"seed {run.seed}: {run.workload} on {run.profile.name}"
     return ReplayReport(
         name=f"{name}, transaction.version {run.profile.transaction_version}",
         steps=len(played.rows),
         rows=shown.rows,
-        step=None if is_shrunk else _existing(step, played.rows, name),
+        step=_existing(step, shown.rows, name),
         rules=tuple(rule_counts(played.findings)),
         violations=shown.violations,
-        tape=shown.choices if is_shrunk else (),
+        run=replace(run, steps=len(shown.rows)),
+        tape=shown.choices,
     )
 
 

@@ -1,8 +1,26 @@
-import pytest
+"""`eos replay`: one trace of a seed, a file or a tape, judged and drawn; what fails is shrunk first."""
 
-from model_tests.reports import BadInput
-from model_tests.traces.replay import run
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from model_tests.monitor.files import trace_writer
+from model_tests.mutants.reference import PLANTED
+from model_tests.reports import HOLDS, VIOLATED, BadInput
+from model_tests.traces.replay import ReplayReport, run
 from model_tests.traces.simulate import trace_of
+
+GAP = next(planted for planted in PLANTED if planted.name == "gap of one accepted")
+
+
+def printed(report: ReplayReport) -> str:
+    text = StringIO()
+    report.print(Console(width=100, file=text))
+    return text.getvalue()
 
 
 def test_a_replayed_trace_is_the_simulated_one_and_holds() -> None:
@@ -19,3 +37,60 @@ def test_a_step_past_the_end_is_named() -> None:
     """Asking for a step that the trace has not is one clear line."""
     with pytest.raises(BadInput, match="none numbered 100000"):
         run(seed=7, step=100_000)
+
+
+def test_a_failing_seed_is_shrunk_drawn_and_made_again_by_its_tape(tmp_path: Path) -> None:
+    """The diagram has the steps that matter and ends with the rule; the report's tape alone shows it again."""
+    with GAP.in_place():
+        report = run(seed=0)
+        (tmp_path / "report.json").write_text(json.dumps(report.to_json()))
+        again = run(tape=tmp_path / "report.json")
+
+    assert (VIOLATED, 2) == (report.exit_code, len(report.rows))
+    assert report.steps > 2
+    assert "seq.successor is violated: at step 1, by successor" in printed(report)
+    assert f"shrunk from {report.steps} steps to 2" in printed(report)
+    assert (report.rows, report.exit_code) == (again.rows, again.exit_code)
+    assert HOLDS == run(tape=tmp_path / "report.json").exit_code
+
+
+def test_a_file_is_judged_as_it_is(tmp_path: Path) -> None:
+    """Nothing is made again: what the file says is held against the decisions, and every violation is told."""
+    rows = [{**row, "error": 999} if row["step"] in (3, 5) else row for row in trace_of(0, steps=10)]
+    with trace_writer(tmp_path / "traces.ndjson") as write:
+        write(rows)
+
+    report = run(tmp_path / "traces.ndjson")
+
+    assert VIOLATED == report.exit_code
+    assert {3, 5} == {violation.step for violation in report.violations}
+    assert "999" in printed(report)
+
+
+def test_a_trace_is_drawn_into_a_file_too(tmp_path: Path) -> None:
+    """`--svg FILE` has the same diagram."""
+    run(seed=2, step=10, svg=tmp_path / "trace.svg")
+
+    assert "InitProducerId" in (tmp_path / "trace.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "not JSON"),
+        ("[]", "tells of no run"),
+        ('{"run": null}', "tells of no run"),
+        ('{"run": {"seed": 1}}', "workload is not what it should be"),
+        ("tape", "the tape is not what it should be"),
+        ("workload", "no workload 'other'"),
+    ],
+    ids=["cut", "list", "file", "part", "tape", "workload"],
+)
+def test_a_report_without_a_run_is_one_clear_line(text: str, told: str, tmp_path: Path) -> None:
+    """It says what is missing."""
+    whole: dict[str, Any] = {"seed": 1, "workload": "raw", "profile": "4.3", "transaction_version": 2, "steps": 5}
+    changed = {"tape": {**whole, "tape": [1, "a"]}, "workload": {**whole, "workload": "other", "tape": [1]}}
+    (tmp_path / "report.json").write_text(json.dumps({"run": changed[text]}) if text in changed else text)
+
+    with pytest.raises(BadInput, match=told):
+        run(tape=tmp_path / "report.json")
