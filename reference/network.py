@@ -5,14 +5,14 @@ of the connection, which takes the tail of what was sent. Out of order, every me
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
+
+from reference.errors import Impossible
 
 Payload = TypeVar("Payload")
 
 
-@dataclass(frozen=True, slots=True)
-class Message(Generic[Payload]):
+class Message(NamedTuple, Generic[Payload]):
     """One sending; a copy made by the network keeps the number."""
 
     number: int
@@ -58,8 +58,12 @@ class Network(Generic[Payload]):
 
     def deliver(self, message: Message[Payload], leave_copy: bool = False) -> Payload:
         """Take a message out of the network; a copy of it may stay behind and come later."""
-        place = next(place for place, waiting in enumerate(self.in_transit) if waiting is message)
-        del self.in_transit[place]
+        for place, waiting in enumerate(self.in_transit):
+            if waiting is message:
+                del self.in_transit[place]
+                break
+        else:
+            raise Impossible(f"message {message.number} is not under way")
         if leave_copy:
             self.in_transit.append(Message(message.number, message.channel, message.payload, copy=True))
         return message.payload

@@ -40,14 +40,14 @@ NOWHERE: Final = Observed(UNKNOWN_PRODUCER, None, ABSENT, ABSENT, ABSENT, ABSENT
 
 def observe(partition: Partition, producer_id: int = ABSENT) -> Observed:
     """The state of a partition and of one producer on it."""
-    key = ProducerId(producer_id)
+    key, state, log = ProducerId(producer_id), partition.state, partition.log
     return Observed(
-        partition.state.entry(key),
-        partition.state.verifications.get(key),
-        partition.log_start,
+        state.entry(key),
+        state.verifications.get(key),
+        log.log_start,
         partition.last_stable,
         partition.high_watermark,
-        partition.log_end,
+        log.log_end,
     )
 
 

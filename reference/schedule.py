@@ -8,7 +8,7 @@ from reference.cluster import Cluster
 from reference.faults import Faults
 from reference.raw import RawWorld
 from reference.replica_rows import Before, follow, record_fault
-from reference.scheduler import Event, Scheduler, always, unusual, usual
+from reference.scheduler import Event, Events, Scheduler, Traffic, always, unusual, usual
 from reference.tape import Tape
 from reference.weights import PRODUCERS, RAW
 
@@ -23,17 +23,16 @@ class ProducerScheduler(Scheduler):
         """A scheduler of `cluster` that has not made a turn."""
         self.cluster = cluster
         self.faults = faults
-        closing = (
-            self.producers_tick,
-            self.producer_asks_for_id,
-            self.producer_sends,
-            self.broker_receives,
-            self.producer_receives,
-            self.follower_fetches,
-        )
-        self._closing = usual(closing, PRODUCERS)
-        open_ended = usual((*closing, self.application_sends), PRODUCERS)
-        super().__init__(cluster.clock, tape, cluster.recorder, open_ended, unusual(self._rates()))
+        closing = (self.producers_tick, self.producer_asks_for_id, self.producer_sends, self.follower_fetches)
+        everything = (*closing, self.application_sends)
+        delivering = (self.broker_receives, self.producer_receives)
+        self._closing = usual((*closing, *delivering), PRODUCERS)
+        self._traffic = Traffic(everything, PRODUCERS, *delivering)
+        super().__init__(cluster.clock, tape, cluster.recorder, usual(everything, PRODUCERS), unusual(self._rates()))
+
+    def possible(self) -> Events:
+        """All events that the state of the network does not rule out."""
+        return self._traffic.among(self.cluster.requests.in_transit, self.cluster.replies.in_transit)
 
     def _rates(self) -> Iterable[tuple[Event, int]]:
         return (
@@ -50,7 +49,7 @@ class ProducerScheduler(Scheduler):
             self.clock.advance(self.cluster.shape.delivery_timeout_ms // 1000)
             if not self.is_unfinished():
                 return True
-            self._closing.pick(self.tape)()
+            self._closing.happen(self.tape)
         return False
 
     def is_unfinished(self) -> bool:

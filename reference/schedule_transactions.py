@@ -10,7 +10,7 @@ from reference.client.consumer import Consumer
 from reference.client.transaction_states import IllegalState, ProducerFailed
 from reference.faults import Faults
 from reference.schedule import LONGEST_QUEUE
-from reference.scheduler import Scheduler, unusual, usual
+from reference.scheduler import Event, Events, Scheduler, Traffic, unusual, usual
 from reference.tape import Tape, Weighted
 from reference.transaction_faults import TransactionFaults
 from reference.weights import (
@@ -53,23 +53,28 @@ class TransactionScheduler(Scheduler):
         self.faults = faults
         self.misfortunes = TransactionFaults(world, tape, faults)
         self.consumers = tuple(Consumer(world.partitions, isolation) for isolation in (1, 0))
-        events = (
+        events: list[Event] = [
             self.producers_tick,
             self.application_starts,
             self.application_acts,
             self.plain_application_acts,
             self.producer_asks,
             self.producer_sends,
-            self.broker_receives,
-            self.sender_receives,
-            self.follower_fetches,
             self.coordinator_sends_markers,
             self.consumer_fetches,
             self.administrator_acts,
             self.misfortunes.fault_is_mended,
-        )
+        ]
+        if world.shape.replicas > 1:
+            events.append(self.follower_fetches)
+        self._traffic = Traffic(events, TRANSACTIONS, self.broker_receives, self.sender_receives)
         rates = unusual(self.misfortunes.rates())
         super().__init__(world.clock, tape, world.recorder, usual(events, TRANSACTIONS), rates)
+
+    def possible(self) -> Events:
+        """All events that the state of the network does not rule out."""
+        wires = self.world.wires
+        return self._traffic.among(wires.requests.in_transit, wires.replies.in_transit)
 
     # --- applications -----------------------------------------------------------------------------------------
 
@@ -191,7 +196,8 @@ class TransactionScheduler(Scheduler):
 
     def coordinator_sends_markers(self) -> bool:
         """Some coordinator sends the markers that it owes."""
-        owing = [node for node in range(self.world.shape.nodes) if self.world.owes_markers(node)]
+        nodes = self.world.brokers.nodes
+        owing = [number for number, node in enumerate(nodes) if node.transactions.markers.owed]
         if owing:
             self.world.coordinator_sends_markers(self.tape.pick(owing))
         return bool(owing)

@@ -5,7 +5,7 @@ list, or Hypothesis (which can then shrink them). The tape keeps what was drawn.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -139,12 +139,9 @@ class Weighted(Generic[Choice]):
 
     def pick(self, tape: Tape) -> Choice:
         """One of the options, each as likely as its weight says."""
-        return self._options[bisect_right(self._sums, tape.below(self._sums[-1]))]
+        return self._options[bisect_right(self._sums, tape.below(self.total))]
 
-    def picks(self, tape: Tape, count: int) -> Iterator[Choice]:
-        """So many options, one after another, of a single draw."""
-        total = self._sums[-1]
-        left = tape.below(total**count)
-        for _ in range(count):
-            left, choice = divmod(left, total)
-            yield self._options[bisect_right(self._sums, choice)]
+    @property
+    def total(self) -> int:
+        """The sum of the weights."""
+        return self._sums[-1]

@@ -75,6 +75,11 @@ class TransactionStateManager:
         for led in tuple(self._led.values()):
             yield from tuple((led.entries or {}).values())
 
+    def remembered(self, transactional_id: str) -> TransactionEntry | None:
+        """The entry of an id, None if it is unknown, coordinated elsewhere or still being read."""
+        led = self._led.get(self.log.partition_of(transactional_id))
+        return None if led is None or led.entries is None else led.entries.get(transactional_id)
+
     def epoch_of(self, transactional_id: str) -> CoordinatorEpoch:
         """The coordinator epoch under which an id is coordinated.
 

@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 from reference.errors import Impossible
 from reference.log.batch import RecordBatch
@@ -12,11 +11,12 @@ from spec.vocabulary import Offset
 class PartitionLog:
     """An append-only list of batches; only truncation and the advance of log start take any away."""
 
-    __slots__ = ("_batches", "log_end", "log_start")
+    __slots__ = ("_batches", "_last_offsets", "log_end", "log_start")
 
     def __init__(self) -> None:
         """An empty log that starts at offset 0."""
         self._batches: list[RecordBatch] = []
+        self._last_offsets: list[int] = []  # of the batches, to search in
         self.log_start = Offset(0)
         self.log_end = Offset(0)
 
@@ -37,8 +37,10 @@ class PartitionLog:
         """Add a placed batch at or after the log end (a gap in offsets is what cleaning leaves)."""
         if batch.base_offset < self.log_end:
             raise Impossible(f"batch at {batch.base_offset} below the log end {self.log_end}")
+        last_offset = batch.base_offset + batch.last_offset_delta
         self._batches.append(batch)
-        self.log_end = Offset(batch.base_offset + batch.last_offset_delta + 1)
+        self._last_offsets.append(last_offset)
+        self.log_end = Offset(last_offset + 1)
 
     def append_all(self, batches: Sequence[RecordBatch]) -> None:
         """Add placed batches in one append."""
@@ -51,16 +53,16 @@ class PartitionLog:
 
     def walk(self, offset: int, below: int) -> Iterator[RecordBatch]:
         """As `read`, one batch at a time."""
-        first = bisect_left(self._batches, offset, key=_last_offset)
-        for batch in islice(self._batches, first, None):
+        for place in range(bisect_left(self._last_offsets, offset), len(self._batches)):
+            batch = self._batches[place]
             if batch.base_offset >= below:
                 return
             yield batch
 
     def truncate(self, offset: int) -> None:
         """Drop every batch that reaches `offset` or beyond; the log then ends at the last kept batch."""
-        kept = bisect_left(self._batches, offset, key=_last_offset)
-        del self._batches[kept:]
+        kept = bisect_left(self._last_offsets, offset)
+        del self._batches[kept:], self._last_offsets[kept:]
         end = self._batches[-1].last_offset + 1 if self._batches else self.log_start
         self.log_end = Offset(min(self.log_end, max(end, self.log_start)))
 
@@ -69,13 +71,10 @@ class PartitionLog:
         if not self.log_start <= offset <= self.log_end:
             raise Impossible(f"log start cannot go from {self.log_start} to {offset}, the log ends at {self.log_end}")
         self.log_start = Offset(offset)
-        del self._batches[: bisect_left(self._batches, offset, key=_last_offset)]
+        gone = bisect_left(self._last_offsets, offset)
+        del self._batches[:gone], self._last_offsets[:gone]
 
     def start_at(self, offset: Offset) -> None:
         """Drop everything and begin anew at `offset`, as a follower whose leader has nothing older."""
-        self._batches = []
+        self._batches, self._last_offsets = [], []
         self.log_start = self.log_end = offset
-
-
-def _last_offset(batch: RecordBatch) -> int:
-    return batch.last_offset

@@ -61,7 +61,7 @@ class Applications:
     @property
     def partitions(self) -> tuple[TopicPartition, ...]:
         """The data partitions, in the order of a producer's queues."""
-        return tuple(self.brokers.partitions)
+        return self.brokers.names
 
     # --- applications -----------------------------------------------------------------------------------------
 

@@ -74,7 +74,9 @@ class Authorizer:
 
     def may(self, principal: str, operation: Operation, resource: Resource, name: str) -> bool:
         """Whether a principal has a right."""
-        return Permission(operation, resource, name) not in self.denied.get(principal, set())
+        if principal not in self.denied:
+            return True
+        return Permission(operation, resource, name) not in self.denied[principal]
 
     def may_write_as(self, principal: str, transactional_id: str) -> bool:
         """Whether a principal may speak for a transactional id."""

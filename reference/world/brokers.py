@@ -38,6 +38,7 @@ class Brokers:
 
     Attributes:
         partitions: data partitions by name.
+        names: theirs, in the order of a producer's queues.
         log: `__transaction_state`, as all nodes share it.
         offsets: `__consumer_offsets`.
         log_leaders: node that leads a partition of `__transaction_state`, by number; none until one is elected.
@@ -59,6 +60,7 @@ class Brokers:
             TopicPartition(TOPIC, number): ReplicatedPartition(profile, shape.replicas, shape.producer_expiration_ms)
             for number in range(shape.partitions)
         }
+        self.names = tuple(self.partitions)
         self.log = TransactionLog(profile, shape.log_partitions)
         self.offsets = OffsetsTopic(profile, shape.offsets_partitions)
         self.log_leaders: dict[int, int] = {}

@@ -43,6 +43,12 @@ def memory_of(coordinator: TransactionCoordinator) -> Memory:
     return {entry.transactional_id: _known(entry) for entry in coordinator.states.entries()}
 
 
+def known_of(coordinator: TransactionCoordinator, transactional_id: str) -> Known | None:
+    """What a coordinator knows now of one id."""
+    entry = coordinator.states.remembered(transactional_id)
+    return None if entry is None else _known(entry)
+
+
 def _known(entry: TransactionEntry) -> Known:
     return Known(entry.metadata, entry.pending, entry.failed_fence)
 

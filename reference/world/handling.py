@@ -22,7 +22,7 @@ from reference.errors import Refusal
 from reference.world.appends import Appends, SendAnswer
 from reference.world.authorization import Operation
 from reference.world.brokers import Brokers
-from reference.world.coordinator_rows import memory_of
+from reference.world.coordinator_rows import known_of, memory_of
 from reference.world.messages import (
     Asked,
     Broker,
@@ -121,7 +121,7 @@ class Handling:
 
     def _receive_transactional(self, request: Request, asked: TransactionRequest) -> None:
         coordinator = self._node(request).transactions
-        before = memory_of(coordinator)
+        before = known_of(coordinator, asked.transactional_id)
         answer = self._denied_partitions(request, asked) or ask_transactions(
             coordinator, asked, self.brokers.partitions, self.brokers.shape.offsets_partitions
         )
@@ -141,7 +141,7 @@ class Handling:
 
     def _receive_verify(self, request: Request, asked: Verify) -> None:
         coordinator = self._node(request).transactions
-        before, found = memory_of(coordinator), None
+        before, found = known_of(coordinator, asked.transactional_id), None
         try:
             agree(coordinator, asked)
         except Refusal as refusal:

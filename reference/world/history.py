@@ -66,8 +66,10 @@ class Untold:
     @property
     def is_over(self) -> bool:
         """Whether there is something to tell."""
-        decided = any(sent.batch.outcome is not None for sent in self.batches)
-        return decided or any(call.result.is_done for call in self.calls)
+        for sent in self.batches:
+            if sent.batch.outcome is not None:
+                return True
+        return any(call.result.is_done for call in self.calls) if self.calls else False
 
     def decided_batches(self) -> list[SentBatch]:
         """The batches of which it is told now, each once."""

@@ -167,7 +167,7 @@ class PlainApplications:
     # --- inside -----------------------------------------------------------------------------------------------
 
     def _number(self, partition: TopicPartition) -> int:
-        return tuple(self._brokers.partitions).index(partition)
+        return self._brokers.names.index(partition)
 
     def _refresh_leader(self, application: PlainApplication, partition: TopicPartition) -> None:
         number = self._number(partition)

@@ -24,10 +24,12 @@ from reference.recorder import (
 from reference.replica_rows import node_name
 from reference.world.coordinator_rows import (
     API,
+    Known,
     Memory,
     answer_columns,
     changed,
     known_columns,
+    known_of,
     memory_of,
     request_columns,
     touched_by,
@@ -175,25 +177,30 @@ class Steps:
         self,
         request: Request,
         asked: TransactionRequest,
-        before: Memory,
+        before: Known | None,
         coordinator: TransactionCoordinator,
         answer: CoordinatorAnswer,
     ) -> None:
         """A client's request was answered by a coordinator."""
         key, touched = asked.transactional_id, touched_by(asked, self._offsets_partitions)
         columns = request_columns(asked, touched) | answer_columns(answer) | transaction_of(request.body)
-        columns |= known_columns("before_", before.get(key), touched)
-        columns |= known_columns("after_", memory_of(coordinator).get(key), touched)
+        columns |= known_columns("before_", before, touched)
+        columns |= known_columns("after_", known_of(coordinator, key), touched)
         self._record(API[type(asked).__name__], request.node, who(request) | columns)
 
     def verified(
-        self, request: Request, asked: Verify, before: Memory, coordinator: TransactionCoordinator, error: ErrorCode
+        self,
+        request: Request,
+        asked: Verify,
+        before: Known | None,
+        coordinator: TransactionCoordinator,
+        error: ErrorCode,
     ) -> None:
         """A broker's question was answered by a coordinator."""
         key = asked.transactional_id
         columns = verify_columns(asked) | {"error": int(error), "transaction": asked.transaction}
-        columns |= known_columns("before_", before.get(key), (asked.partition,))
-        columns |= known_columns("after_", memory_of(coordinator).get(key), (asked.partition,))
+        columns |= known_columns("before_", before, (asked.partition,))
+        columns |= known_columns("after_", known_of(coordinator, key), (asked.partition,))
         api = "AddPartitionsToTxn" if asked.adds else "VerifyPartitions"
         self._record(api, request.node, who(request) | columns)
 
