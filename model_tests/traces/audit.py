@@ -161,6 +161,7 @@ def _assumed(crc: bool, checkpointed_watermark: bool, producer_expiry_ms: int, p
         f"The high watermark is {source}the log's end: the log is at rest.",
         "The log start is log-start-offset-checkpoint where that names the partition, else the first segment's name.",
         f"A broker may forget a producer after {producer_expiry_ms / 3_600_000:g} h without a batch.",
+        f"Replicas are compared below the lower of their high watermarks by {HIGH_WATERMARK}.",
         "Offsets that are missing outside the active segment may have been removed by the log cleaner.",
         f"Appends are judged as Kafka {profile.name} decides them.",
         f"CRC-32C was {'checked' if crc else 'not checked'}.",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from model_tests.traces.audit_findings import Finding, Loss, Severity
-from model_tests.traces.audit_replicas import Compared, Copy, compare, judge_epochs, merged
+from model_tests.traces.audit_replicas import Compared, Copy, compare, merged
 from model_tests.traces.audit_transactions_clusters import cluster_of
 from model_tests.traces.controller_log import TOPIC
 from model_tests.traces.controller_log_history import ControllerHistory, PartitionHistory
@@ -145,15 +145,10 @@ def audit_cluster(
     for (cluster, name), copies in sorted(_copies(logs, known).items()):
         controller = known.get(cluster)
         history = controller.partitions.get(name) if controller is not None else None
-        if len(copies) > 1:
-            compared.append(compare(copies, history.leader if history is not None else ABSENT))
-            for number, finding in compared[-1].found:
-                found[number].append(finding)
-        told: set[Finding] = set()
-        for copy in copies:
-            wrong = [finding for finding in judge_epochs(copy, history) if finding not in told]
-            found[copy.log] += wrong
-            told.update(wrong)
+        shown = compare(copies, history)
+        compared += [shown] if len(copies) > 1 else []
+        for number, finding in shown.found:
+            found[number].append(finding)
     for controller in known.values():
         found[controller.log] += controller.history.findings
     return _report(compared, known), [tuple(merged(own, found[number])) for number, own in enumerate(findings)]

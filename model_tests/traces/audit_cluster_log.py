@@ -9,20 +9,36 @@ from model_tests.traces.controller_log_history import ControllerHistory, control
 from model_tests.traces.group_log import TOPIC as OFFSETS_TOPIC
 from model_tests.traces.group_log import GroupOffsets, group_offsets, judge_offsets, read_offsets
 from model_tests.traces.kafka_log_batches import Batches
+from model_tests.traces.kafka_log_derived import LeaderEpochs
 from model_tests.traces.kafka_log_folders import LogFolder
 from model_tests.traces.kafka_log_segment import Damage
 from spec.versions import NEWEST, Profile
 
 
 def with_cluster(
-    log: LogFolder, batches: Batches, verdict: Verdict, damage: list[Damage], profile: Profile = NEWEST
+    log: LogFolder,
+    batches: Batches,
+    verdict: Verdict,
+    damage: list[Damage],
+    epochs: LeaderEpochs | None = None,
+    profile: Profile = NEWEST,
 ) -> Verdict:
-    """The verdict with what the log tells of the cluster; damage in the records is added to `damage`."""
+    """The verdict with what the log tells of the cluster.
+
+    Args:
+        log: the partition's folder.
+        batches: what is in it.
+        verdict: what the log by itself showed.
+        damage: what cannot be read; damaged records are added.
+        epochs: its leader-epoch checkpoint.
+        profile: the release.
+    """
     here = verdict.told.here if verdict.told is not None else None
     if here is None:
         return verdict
     cleaned_to = max(here.cleaned_to, log.cleaned_to)
     replica = summarized(log, batches, verdict.offsets.log_start, verdict.offsets.log_end, cleaned_to)
+    replica = replace(replica, noted=tuple(zip(epochs.epochs, epochs.starts, strict=True)) if epochs else ())
     history = _controller(log, batches, damage, profile) if log.topic == TOPIC and len(batches) else None
     groups = None
     if log.topic == OFFSETS_TOPIC and len(batches):

@@ -99,6 +99,7 @@ class ClusterEvidence:
     """What the recorded cluster shows."""
 
     judged: Counter[str]
+    brokers: int
     partitions: int
     controls: tuple[Control, ...]
     failures: tuple[str, ...]
@@ -116,12 +117,12 @@ def cluster_evidence(directory: Path, *, running: bool) -> ClusterEvidence:
         found.append(f"{CLUSTER}: {cluster.unclean} unclean elections found, expected {UNCLEAN}")
     return ClusterEvidence(
         report.judged(),
+        len(BROKERS),
         len(report.audited),
         tuple(_control(change, directory) for change in CHANGES),
         tuple(found),
         sum(each.seconds for each in reports),
         {
-            "brokers": len(BROKERS),
             "replicated": cluster.replicated,
             "compared": cluster.compared,
             "elections": cluster.elections,

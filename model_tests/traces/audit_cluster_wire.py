@@ -51,7 +51,8 @@ def _plain_history(history: ControllerHistory) -> dict[str, object]:
 
 def _replica(plain: dict[str, Any]) -> Replica:
     epochs = tuple((epoch, offset, count) for epoch, offset, count in plain["epochs"])
-    return Replica(**{**plain, "blocks": tuple(plain["blocks"]), "epochs": epochs})
+    noted = tuple((epoch, offset) for epoch, offset in plain["noted"])
+    return Replica(**{**plain, "blocks": tuple(plain["blocks"]), "epochs": epochs, "noted": noted})
 
 
 def _history(plain: dict[str, Any]) -> ControllerHistory:

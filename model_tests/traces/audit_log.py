@@ -32,7 +32,7 @@ def audit_log(
     damage += [] if verdict.cleaned else _emptied(log)
     damage += [*derived.damage, *judge_indexes(batches, log.segments, derived, damage, around.log_start)]
     verdict = with_transactions(log, batches, around, verdict, damage)
-    verdict = with_cluster(log, batches, verdict, damage, profile)
+    verdict = with_cluster(log, batches, verdict, damage, derived.epochs, profile)
     return with_client(batches, verdict, client), damage
 
 

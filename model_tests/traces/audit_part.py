@@ -69,7 +69,7 @@ def evidence(effort: Effort) -> Part:  # the logs are small enough to be audited
     return Part(
         name="audit",
         results=(
-            *(_result(rule, logs, judged[rule.id], directory, seconds) for rule in JUDGED),
+            *(_result(rule, logs, judged[rule.id], cluster, directory, seconds) for rule in JUDGED),
             *(_of_cluster(rule, cluster, seconds) for rule in OF_A_CLUSTER),
         ),
         controls=(*(_control(case, report, directory) for case in cases if case.rules), *cluster.controls),
@@ -88,12 +88,15 @@ def _root(path: str, directory: Path) -> str:
     return Path(path).relative_to(directory).parts[0]
 
 
-def _result(rule: Rule, logs: Sequence[Audited], count: int, directory: Path, seconds: float) -> Result:
+def _result(
+    rule: Rule, logs: Sequence[Audited], judged: int, cluster: ClusterEvidence, directory: Path, seconds: float
+) -> Result:
     broken = [
         (one, finding)
         for one, finding in _violations(logs)
         if finding.rule is rule and _place(one, finding, directory) not in UNREGISTERED
     ]
+    count = judged + cluster.judged[rule.id]
     known = sum(_place(one, finding, directory) in UNREGISTERED for one, finding in _violations(logs))
     return Result(
         rule,
@@ -101,7 +104,7 @@ def _result(rule: Rule, logs: Sequence[Audited], count: int, directory: Path, se
         Verdict.VIOLATED if broken else Verdict.HOLDS,
         count,
         seconds,
-        {"logs": len(RECORDED), "partitions": len(logs), "judged": count}
+        {"logs": len(RECORDED) + cluster.brokers, "partitions": len(logs) + cluster.partitions, "judged": count}
         | ({"known": known} if rule is rules.TXN_REGISTERED_BEFORE_DATA else {}),
         _line(*broken[0]) if broken else "",
     )
@@ -112,7 +115,7 @@ def _of_cluster(rule: Rule, cluster: ClusterEvidence, seconds: float) -> Result:
     broken = [line for line in cluster.failures if rule.id in line]
     verdict = Verdict.VIOLATED if broken else Verdict.HOLDS
     count = cluster.judged[rule.id]
-    figures = {"brokers": 3, "partitions": cluster.partitions, "judged": count}
+    figures = {"brokers": cluster.brokers, "partitions": cluster.partitions, "judged": count}
     return Result(rule, Layer.AUDIT, verdict, count, seconds, figures, broken[0] if broken else "")
 
 

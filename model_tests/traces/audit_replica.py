@@ -39,6 +39,7 @@ class Replica:
         blocks: for every block from offset 0 on a digest of the batches that begin in it; digests of two
             neighbours add up to that of both.
         epochs: runs of batches of the same leader epoch: the epoch, the first offset, and how many batches.
+        noted: the lines of its leader-epoch checkpoint: the epoch, and the offset that it begins at.
     """
 
     first: int
@@ -50,6 +51,7 @@ class Replica:
     width: int = _NARROWEST
     blocks: tuple[int, ...] = ()
     epochs: tuple[tuple[int, int, int], ...] = ()
+    noted: tuple[tuple[int, int], ...] = ()
 
     def epoch_at(self, offset: int) -> int:
         """Leader epoch of the batch that has an offset; -1 where none has."""

@@ -1,4 +1,4 @@
-"""The replicas of a partition held against each other, and their leader epochs against the controller's log."""
+"""The replicas of a partition held against each other: who has another history, and from which offset on."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +8,7 @@ from pathlib import Path
 from model_tests.traces.audit_findings import Finding, Loss, Severity
 from model_tests.traces.audit_replica import Replica
 from model_tests.traces.audit_replicas_difference import Difference, first_difference
+from model_tests.traces.audit_replicas_epochs import judge_epochs
 from model_tests.traces.controller_log_history import PartitionHistory
 from spec import rules
 from spec.evidence import Layer, evidences
@@ -45,29 +46,52 @@ class Compared:
     """The replicas of a partition, held against each other.
 
     Attributes:
-        up_to: the offset below which all were compared.
         batches: those that were compared.
         found: findings, each with the number of the log it is in.
     """
 
-    up_to: int = 0
     batches: int = 0
     found: tuple[tuple[int, Finding], ...] = ()
 
 
-def compare(copies: Sequence[Copy], leader: int) -> Compared:
-    """All replicas of a partition below the high watermarks that both of a pair know; `leader` led last."""
-    pairs: dict[tuple[int, int], tuple[Difference, int, bool]] = {}
-    ends = []
-    for ours, theirs in combinations(range(len(copies)), 2):
-        end, certain = _compared_up_to(copies[ours], copies[theirs])
-        ends.append(end)
-        found = _differ(copies[ours], copies[theirs], end)
-        if found is not None:
-            pairs[(ours, theirs)] = (found, end, certain)
-    if not ends:
-        return Compared()
-    return Compared(min(ends), sum(one.batches for one in copies[1:]), tuple(_blamed(copies, pairs, leader)))
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two replicas that differ, by their places among the copies.
+
+    Attributes:
+        end: the offset below which they were compared.
+        certain: both must agree up to there.
+    """
+
+    left: int
+    right: int
+    first: Difference
+    end: int
+    certain: bool
+
+    def other(self, number: int) -> int:
+        """The one that it is compared with."""
+        return self.left ^ self.right ^ number
+
+
+def compare(copies: Sequence[Copy], history: PartitionHistory | None) -> Compared:
+    """All replicas of a partition below the high watermarks that both of a pair know, and the leader epochs of each."""
+    pairs = []
+    for left, right in combinations(range(len(copies)), 2):
+        end, certain = _compared_up_to(copies[left], copies[right])
+        first = _differ(copies[left], copies[right], end)
+        if first is not None:
+            pairs.append(_Pair(left, right, first, end, certain))
+    odd: list[list[Finding]] = []
+    for number, copy in enumerate(copies):
+        differs_at = {pair.first.offset for pair in pairs if number in (pair.left, pair.right)}
+        known = {finding for own in odd for finding in own}
+        odd.append([one for one in judge_epochs(copy.replica, history, differs_at) if one not in known])
+    found = [(copy.log, finding) for copy, own in zip(copies, odd, strict=True) for finding in own]
+    leader = history.leader if history is not None else ABSENT
+    suspects = [frozenset(finding.offset for finding in own) for own in odd]
+    batches = sum(copy.batches for copy in copies[1:])
+    return Compared(batches, (*found, *_blamed(copies, pairs, leader, suspects)))
 
 
 def _compared_up_to(left: Copy, right: Copy) -> tuple[int, bool]:
@@ -92,18 +116,27 @@ def _differ(left: Copy, right: Copy, end: int) -> Difference | None:
 
 @evidences(rules.REPL_PREFIX_AGREEMENT, Layer.AUDIT)
 def _blamed(
-    copies: Sequence[Copy], pairs: dict[tuple[int, int], tuple[Difference, int, bool]], leader: int
+    copies: Sequence[Copy], pairs: list[_Pair], leader: int, suspects: Sequence[frozenset[int]]
 ) -> Iterator[tuple[int, Finding]]:
-    """A finding for each replica that most others contradict; where there is no majority, the one that did not lead."""
+    """A finding for each replica that most others contradict.
+
+    Where there is no majority it is the one whose own leader epochs are at odds there, else the one that did not lead.
+    """
+
+    def blame(number: int) -> tuple[int, bool, bool, int]:
+        own = [pair for pair in pairs if number in (pair.left, pair.right)]
+        odd = any(pair.first.offset in suspects[number] for pair in own)
+        return len(own), odd, copies[number].node != leader, number
+
     while pairs:
-        times = [sum(number in pair for pair in pairs) for number in range(len(copies))]
-        number = max(range(len(copies)), key=lambda one: (times[one], copies[one].node != leader, one))
-        own = {pair: found for pair, found in pairs.items() if number in pair}
-        pair, (first, end, certain) = min(own.items(), key=lambda item: item[1][0].offset)
-        loss = _between(first, (*copies[pair[0]].losses, *copies[pair[1]].losses))
-        labels = [copies[one ^ other ^ number].label for one, other in own]
-        yield copies[number].log, _finding(first, pair[0] == number, labels, end, loss, certain=certain)
-        pairs = {pair: found for pair, found in pairs.items() if number not in pair}
+        number = max(range(len(copies)), key=blame)
+        own = [pair for pair in pairs if number in (pair.left, pair.right)]
+        first = min(own, key=lambda pair: pair.first.offset)
+        loss = _between(first.first, (*copies[first.left].losses, *copies[first.right].losses))
+        labels = [copies[pair.other(number)].label for pair in own]
+        undecided = len(copies) == 2 and not blame(number)[1]
+        yield copies[number].log, _finding(first, first.left == number, labels, loss, undecided=undecided)
+        pairs = [pair for pair in pairs if number not in (pair.left, pair.right)]
 
 
 def _between(first: Difference, losses: Sequence[Loss]) -> Loss | None:
@@ -112,55 +145,21 @@ def _between(first: Difference, losses: Sequence[Loss]) -> Loss | None:
     return next((loss for loss in losses if ABSENT < earlier < loss.epoch <= later), None)
 
 
-def _finding(
-    first: Difference, is_left: bool, others: Sequence[str], end: int, loss: Loss | None, *, certain: bool
-) -> Finding:
+def _finding(pair: _Pair, is_left: bool, others: Sequence[str], loss: Loss | None, *, undecided: bool) -> Finding:
+    first = pair.first
     here, there = (first.left, first.right) if is_left else (first.right, first.left)
     message = f"this replica has {here} where {' and '.join(others)} have {there}"
-    if certain:
-        message += f", below offset {end}, up to which both are committed: their histories differ from here on"
+    if pair.certain:
+        message += f", below offset {pair.end}, up to which both are committed: their histories differ from here on"
     else:
         message += "; which of it is committed nothing here says"
-    severity = Severity.VIOLATION if certain else Severity.UNDECIDED
-    if certain and loss is not None:
+    if undecided:
+        message += "; of two replicas the one that led last is taken to be right"
+    severity = Severity.VIOLATION if pair.certain else Severity.UNDECIDED
+    if pair.certain and loss is not None:
         message += f"; {loss.election} came between"
         severity = Severity.KNOWN
     return Finding(rules.REPL_PREFIX_AGREEMENT, severity, first.offset, ABSENT, ABSENT, message, step="Fetch")
-
-
-@evidences(rules.REPL_PREFIX_AGREEMENT, Layer.AUDIT)
-def judge_epochs(copy: Copy, history: PartitionHistory | None) -> Iterator[Finding]:
-    """Leader epochs never fall along a log, and in each of them somebody led."""
-    runs = copy.replica.epochs
-    for number in range(1, len(runs)):
-        if runs[number][0] < runs[number - 1][0]:
-            wrong, other = _odd_one(runs, number)
-            message = f"leader epoch {wrong[0]} beside leader epoch {other[0]} at offset {other[1]}: epochs never fall"
-            yield _epoch_finding(wrong[1], message)
-            break
-    if history is None:
-        return
-    for epoch, offset, _ in runs:
-        led = history.led(epoch)
-        beyond = epoch > history.leaderships[-1].epoch and copy.replica.stopped
-        if led is False or (led is None and beyond):
-            yield _epoch_finding(offset, f"leader epoch {epoch}, in which the controller's log has no leader")
-            break
-
-
-def _odd_one(runs: Sequence[tuple[int, int, int]], number: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Of two runs whose epochs fall, the one without which they do not, or the shorter; and the other."""
-    before, after = runs[number - 1], runs[number]
-    without_before = number == 1 or runs[number - 2][0] <= after[0]
-    without_after = number + 1 == len(runs) or before[0] <= runs[number + 1][0]
-    raised = without_before and (not without_after or before[2] < after[2])
-    return (before, after) if raised else (after, before)
-
-
-def _epoch_finding(offset: int, message: str) -> Finding:
-    return Finding(
-        rules.REPL_PREFIX_AGREEMENT, Severity.VIOLATION, offset, ABSENT, ABSENT, f"a batch of {message}", step="Produce"
-    )
 
 
 def merged(own: Sequence[Finding], found: Sequence[Finding]) -> list[Finding]:
@@ -176,8 +175,10 @@ def merged(own: Sequence[Finding], found: Sequence[Finding]) -> list[Finding]:
 
 
 def _is_same_place(one: Finding, finding: Finding) -> bool:
-    return one.offset == finding.offset and one.severity is Severity.VIOLATION is finding.severity
+    both_sure = one.severity is Severity.VIOLATION is finding.severity
+    return one.offset == finding.offset and (both_sure or one.rule is finding.rule)
 
 
 def _with_message(one: Finding, finding: Finding) -> Finding:
-    return replace(one, message=f"{one.message}; {finding.message}")
+    severity = Severity.VIOLATION if Severity.VIOLATION in (one.severity, finding.severity) else one.severity
+    return replace(one, severity=severity, message=f"{one.message}; {finding.message}")

@@ -69,7 +69,7 @@ def _read(path: str, begins: tuple[int, int], end: int) -> tuple[Batches, list[t
     first, last = begins
     (log,) = list_logs([path]).logs
     segments = [one for one in log.segments if one.base < last and (one.active or one.end > first)]
-    batches, damage = read_log(replace(log, segments=tuple(segments)), crc=False)
+    batches, damage = read_log(replace(log, segments=tuple(segments)))
     hidden = []
     for row in np.flatnonzero(batches.follows_damage).tolist():
         hidden.append((int(batches.last_offset[row - 1]) + 1 if row else 0, int(batches.base_offset[row])))

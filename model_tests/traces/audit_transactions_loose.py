@@ -27,7 +27,7 @@ def judge_loose(producer: Producer, identity: Identity) -> Iterator[Located]:
     for ended in producer.loose:
         yield from _loose_marker(producer, ended, identity)
     for place, run, before in producer.loose_runs:
-        if identity.later_unread or place.summary.tail_lost:
+        if identity.later_unread or place.summary.tail_lost or place.behind:
             continue
         if newest is not None and newest.doubtful and not newest.completed:
             continue
@@ -106,7 +106,7 @@ def judge_unknown(producer: Producer, all_coordinators: bool) -> Iterator[Locate
     yield from judge_alone(producer)
     if all_coordinators:
         for place, run, before in producer.loose_runs:
-            if not place.summary.tail_lost:
+            if not (place.summary.tail_lost or place.behind):
                 yield _hanging(place, run, before, None)
 
 

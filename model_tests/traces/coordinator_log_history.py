@@ -162,7 +162,7 @@ def judge_changes(links: Sequence[_Link]) -> tuple[list[Finding], int]:
         steps = (step_between(before, link.record.value, fenced=fenced) for before in _befores(links, number))
         link.step = next(filter(None, steps), "")
         link.raised_by = _raised_by(links, number)
-        if not link.step:
+        if not link.step and not _follows_unknown(links, number):
             link.broken = True
             findings.append(_broken(links, number))
     return findings, judged
@@ -196,6 +196,13 @@ def _befores(links: Sequence[_Link], number: int) -> Iterator[StateValue | None]
     for right in (earlier, links[number].record.value):
         if broken and before is not None and right is not None:
             yield _with_identity(before, right)
+
+
+def _follows_unknown(links: Sequence[_Link], number: int) -> bool:
+    """The record before may have been taken back, and what was before that one is missing."""
+    if number == 0 or not links[number - 1].after_hole:
+        return False
+    return bool(may_be_taken_back(links[number - 1].record.value, links[number].record.value))
 
 
 def _with_identity(value: StateValue, right: StateValue) -> StateValue:

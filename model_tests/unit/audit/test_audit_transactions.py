@@ -14,7 +14,9 @@ from model_tests.traces.audit_wire import decode, encode
 from model_tests.traces.kafka_log_folders import list_logs
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, Cluster
 from reference.broker.transaction_metadata import TopicPartition
-from reference.broker.transaction_record import by_topic
+from reference.broker.transaction_record import by_topic, encode_key
+from reference.log.batch import data_batch
+from reference.log.record import Record
 from spec.vocabulary import Epoch, TransactionState
 
 A, B, C = ("a", 0), ("b", 0), ("c", 0)
@@ -384,6 +386,24 @@ def test_a_damaged_value_is_damage(tmp_path: Path) -> None:
     (bad,) = report.damage
     assert "damaged value" in bad.message
     assert report.transactions.counts == {"committed": 1, "aborted": 1}
+
+
+def test_a_record_that_is_appended_twice_after_damage_is_no_violation(tmp_path: Path) -> None:
+    """A coordinator that gave up waiting for an append goes on from the state before it, which cannot be read here."""
+    cluster = begun()
+    cluster.add("tx", A)
+    ongoing = len(cluster.coordinator) - 1
+    cluster.send("tx", A)
+    cluster.prepare("tx", ABORT, fenced=True)
+    cluster.record("tx", cluster.values["tx"])
+    cluster.mark("tx", A)
+    cluster.complete("tx")
+    cluster.coordinator[ongoing] = data_batch([Record(0, 0, encode_key("tx"), b"\x00\x00rest")])
+
+    report = run_here([cluster.write(tmp_path)])
+
+    assert found(report) == []
+    assert len(report.damage) == 1
 
 
 def test_every_defect_of_the_recordings_is_found_and_nothing_else(recordings: Path) -> None:
