@@ -13,6 +13,7 @@ from model_tests.mutants.of_disk import OF_DISK
 from model_tests.mutants.of_groups import OF_GROUPS
 from model_tests.mutants.of_pipelines import OF_PIPELINES
 from model_tests.mutants.of_replicas import OF_REPLICAS, hunt_in_replicas, true_replicas
+from model_tests.mutants.of_sending import OF_SENDING, hunt_in_sending, true_sending
 from model_tests.mutants.on_disk import hunt_on_disk, true_disk
 from model_tests.mutants.planted import Planted
 from model_tests.mutants.reference import PLANTED, hunt, run_once
@@ -60,6 +61,7 @@ def evidence(effort: Effort) -> Part:
         *(hunt_in_pipelines(planted) for planted in of_pipelines),
         *(hunt_in_transactions(planted) for planted in of_transactions),
         *(hunt(planted) for planted in PLANTED),
+        *(hunt_in_sending(planted) for planted in OF_SENDING),
         *(hunt_on_disk(planted) for planted in OF_DISK),
         *(hunt_in_sessions(planted) for planted in OF_GROUPS),
     )
@@ -67,6 +69,7 @@ def evidence(effort: Effort) -> Part:
     failures += true_disk(CONTROL[effort])
     failures += true_transactions(CONTROL[effort])
     failures += true_pipelines(PIPELINE_RUNS[effort])
+    failures += true_sending(CONTROL[effort])
     failures += true_replicas(REPLICA_RUNS[effort])
     sample = sampled(effort)
     crossed = tuple(cross(planted, layers_of(effort) if planted in sample else {}) for planted in crossreading.BROKEN)
@@ -76,7 +79,7 @@ def evidence(effort: Effort) -> Part:
         extra={
             "of_the_reference": len(mutants),
             "of_the_specification": len(crossed),
-            "control_runs": runs + 2 * CONTROL[effort] + PIPELINE_RUNS[effort] + REPLICA_RUNS[effort],
+            "control_runs": runs + 3 * CONTROL[effort] + PIPELINE_RUNS[effort] + REPLICA_RUNS[effort],
             "seconds": round(time.monotonic() - started, 1),
         },
         failures=(*(survival(mutant) for mutant in mutants if not caught(mutant)), *failures),

@@ -17,6 +17,8 @@ from model_tests.stateful.pipeline_machine import PipelineMachine
 from model_tests.stateful.pipeline_watch import PIPELINE_RULES
 from model_tests.stateful.replica_machine import ReplicaMachine, UncleanReplicaMachine
 from model_tests.stateful.replica_watch import REPLICA_RULES
+from model_tests.stateful.sending_events import SENDING_RULES
+from model_tests.stateful.sending_machine import SendingMachine
 from model_tests.stateful.transaction_ids import PRODUCER_ID_RULES, exhaustion_control, use_up_producer_ids
 from model_tests.stateful.transaction_invariants import TRANSACTION_RULES
 from model_tests.stateful.transaction_machine import MACHINES, TransactionMachine
@@ -73,6 +75,9 @@ PIPELINE_EXAMPLES: Final = {Effort.QUICK: 4, Effort.DEFAULT: 12, Effort.DEEP: 20
 REPLICA_EXAMPLES: Final = {Effort.QUICK: 20, Effort.DEFAULT: 60, Effort.DEEP: 3000}
 """Examples of the machine of replicas."""
 
+SENDING_EXAMPLES: Final = {Effort.QUICK: 20, Effort.DEFAULT: 60, Effort.DEEP: 5000}
+"""Examples of the machine of a producer of records."""
+
 PRODUCER_ID_RUNS: Final = {Effort.QUICK: 10, Effort.DEFAULT: 40, Effort.DEEP: 1000}
 """Runs in which the producer ids are used up."""
 
@@ -104,7 +109,7 @@ class Account:
 
 def evidence(effort: Effort) -> Part:
     """Run the machines, and say of each rule what they found."""
-    runs = (on_producers, on_disk, on_transactions, on_pipelines, on_replicas, on_producer_ids)
+    runs = (on_producers, on_sending, on_disk, on_transactions, on_pipelines, on_replicas, on_producer_ids)
     accounts = tuple(run(effort) for run in runs)
     ledgers = [ledger for account in accounts for ledger in (account.ledger, account.beside)]
     failures = [failure for account in accounts for failure in account.failures]
@@ -133,6 +138,14 @@ def on_producers(effort: Effort) -> Account:
         *failures_of(ForgetfulMachine, forgetful, fewer),
     )
     return Account(IDEMPOTENCE_RULES, retained, failures, time.monotonic() - started, forgetful)
+
+
+def on_sending(effort: Effort) -> Account:
+    """Run the machine of a producer of records."""
+    chosen = settings(hypothesis_settings(effort), max_examples=SENDING_EXAMPLES[effort])
+    ledger, started = Ledger(), time.monotonic()
+    failures = failures_of(SendingMachine, ledger, chosen)
+    return Account(SENDING_RULES, ledger, tuple(failures), time.monotonic() - started)
 
 
 def on_disk(effort: Effort) -> Account:
@@ -181,7 +194,9 @@ def on_producer_ids(effort: Effort) -> Account:
 
 
 def failures_of(
-    machine: type[IdempotenceMachine | DiskMachine | TransactionMachine | PipelineMachine | ReplicaMachine],
+    machine: type[
+        IdempotenceMachine | SendingMachine | DiskMachine | TransactionMachine | PipelineMachine | ReplicaMachine
+    ],
     ledger: Ledger,
     chosen: settings,
 ) -> list[Violation | str]:

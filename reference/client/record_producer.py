@@ -61,7 +61,7 @@ class RecordProducer:
         return Layout(len(self.queues), available, queued)
 
     def send(self, key: bytes | None, value: bytes, now: Timestamp, partition: int | None = None) -> SentRecord:
-        """Hand over a record.
+        """Hand over a record; where it is not accepted yet, the calling thread waits for memory, and no other.
 
         Args:
             key: says the partition where the partitioner goes by keys.

@@ -1,0 +1,196 @@
+"""A world of one producer that takes records: accumulator and sender, connections that break, brokers that fail over.
+
+Each method is one event, and decides nothing. A connection delivers in the order of sending; where it breaks, its
+tail is lost, and no answer comes back.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from reference.broker.ids import BlockAllocator, ProducerIdManager
+from reference.broker.produce import ProduceRequest, handle_produce
+from reference.broker.replicated import ReplicatedPartition
+from reference.client.partition_queue import MAX_IN_FLIGHT
+from reference.client.partitioners import ByKey, Partitioner, RoundRobin
+from reference.client.plain_producer import PlainProducer
+from reference.client.producer import IdempotentProducer, Reply
+from reference.client.producer_settings import ProducerSettings
+from reference.client.record_producer import RecordProducer
+from reference.client.sender import ProduceCall
+from reference.client.sent_record import SentRecord
+from reference.clock import Clock
+from reference.log.batch import RecordBatch
+from reference.network import Message, Network
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import NO_OFFSET, ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class SendingShape:
+    """Sizes and settings.
+
+    Attributes:
+        partitions: of the topic.
+        nodes: replica i of every partition is on node i.
+        idempotent: enable.idempotence.
+        settings: of accumulator and sender.
+        delivery_timeout_ms: delivery.timeout.ms.
+        most_bytes: max.message.bytes of the topic.
+    """
+
+    partitions: int = 2
+    nodes: int = 2
+    idempotent: bool = True
+    settings: ProducerSettings = field(default=ProducerSettings())
+    delivery_timeout_ms: int = 120_000
+    most_bytes: int = 1_048_588
+
+
+class Answered(NamedTuple):
+    """The answer to a Produce, partition by partition."""
+
+    call: ProduceCall
+    replies: dict[int, Reply]
+
+
+class Parked(NamedTuple):
+    """An answer that waits until its batches are replicated; the last offset of each that is not."""
+
+    answered: Answered
+    wanted: dict[int, int]
+
+
+class SendingWorld:
+    """The world.
+
+    Attributes:
+        partitions: by number.
+        producer: takes records.
+        requests: under way to nodes; the channel is the node.
+        replies: under way back.
+        parked: answers that wait for replication.
+    """
+
+    def __init__(
+        self, profile: Profile = NEWEST, shape: SendingShape | None = None, partitioner: Partitioner | None = None
+    ) -> None:
+        """A producer that has its producer id, and has sent nothing."""
+        self.profile = profile
+        self.shape = shape or SendingShape()
+        self.clock = Clock()
+        self.partitions = [ReplicatedPartition(profile, self.shape.nodes) for _ in range(self.shape.partitions)]
+        self.requests: Network[ProduceCall] = Network()
+        self.replies: Network[Answered] = Network()
+        self.parked: list[Parked] = []
+        self._ids = ProducerIdManager(BlockAllocator())
+        kind = IdempotentProducer if self.shape.idempotent else PlainProducer
+        batches = kind(
+            self.shape.partitions, self.shape.delivery_timeout_ms, min(MAX_IN_FLIGHT, profile.cached_batches)
+        )
+        chosen = partitioner or ByKey(RoundRobin())
+        self.producer = RecordProducer(batches, chosen, self._leaders(), self.shape.settings)
+
+    def _leaders(self) -> list[int | None]:
+        return [partition.leader_node for partition in self.partitions]
+
+    # --- the producer -----------------------------------------------------------------------------------------
+
+    def application_sends(self, key: bytes | None, value: bytes) -> SentRecord:
+        """An application hands over a record."""
+        return self.producer.send(key, value, self.clock.now)
+
+    def producer_runs(self) -> list[ProduceCall]:
+        """One round of the sender: it gets a producer id if it needs one, and sends what it may.
+
+        A request that was not answered in time closes its connection; what was sent on it still arrives.
+        """
+        if self.producer.batches.needs_producer_id:
+            self.producer.batches.identified(self._ids.init_producer_id())
+        patience = self.shape.settings.request_timeout_ms
+        for call in tuple(self.producer.sender.calls.values()):
+            if self.clock.now - call.sent_ms >= patience:
+                self.connection_breaks(call.node, len(self.requests.of_channel(call.node)))
+        calls = self.producer.sender.run(self.clock.now)
+        for call in calls:
+            self.requests.send(call.node, call)
+        return calls
+
+    def producer_receives(self, message: Message[Answered]) -> None:
+        """An answer reaches the producer."""
+        call, replies = self.replies.deliver(message)
+        self.producer.sender.receive(call, replies, self.clock.now)
+
+    def producer_learns_leaders(self) -> None:
+        """Somebody says who leads; the leader of a partition with batches under way is found out later."""
+        under_way = {attempt.partition for call in self.producer.sender.calls.values() for attempt in call.attempts}
+        known = self.producer.sender.leaders
+        told = self._leaders()
+        self.producer.sender.learn(
+            [known[number] if number in under_way else leader for number, leader in enumerate(told)]
+        )
+
+    # --- the network ------------------------------------------------------------------------------------------
+
+    def connection_breaks(self, node: int, arriving: int = 0) -> None:
+        """A connection breaks: its first `arriving` requests still arrive, no answer comes back."""
+        self.requests.cut(node, arriving)
+        self.replies.cut(node, 0)
+        self.parked = [each for each in self.parked if each.answered.call.node != node]
+        for call in tuple(self.producer.sender.calls.values()):
+            if call.node == node:
+                self.producer.sender.lose(call, self.clock.now)
+
+    # --- brokers ----------------------------------------------------------------------------------------------
+
+    def broker_receives(self, message: Message[ProduceCall]) -> None:
+        """A Produce reaches its node, which answers when all its batches are replicated or refused."""
+        call = self.requests.deliver(message)
+        replies: dict[int, Reply] = {}
+        wanted: dict[int, int] = {}
+        for attempt in call.attempts:
+            replies[attempt.partition], last = self._appended(call.node, attempt.partition, attempt.records)
+            if last != NO_OFFSET:
+                wanted[attempt.partition] = last
+        self.parked.append(Parked(Answered(call, replies), wanted))
+        self._release()
+
+    def _appended(self, node: int, number: int, records: RecordBatch) -> tuple[Reply, int]:
+        replica = self.partitions[number].replicas[node]
+        if replica.leads and records.size > self.shape.most_bytes:
+            return Reply(ErrorCode.MESSAGE_TOO_LARGE), NO_OFFSET
+        insync = len(self.partitions[number].insync)
+        answer = handle_produce({number: replica}, ProduceRequest({number: (records,)}), None, 1, insync)[number]
+        return Reply(answer.error, answer.base_offset, answer.log_start), answer.last_offset
+
+    def follower_fetches(self, partition: int, node: int) -> None:
+        """A follower copies the next batch, and answers that waited for it go out."""
+        self.partitions[partition].follow(node)
+        self._release()
+
+    def leader_fails_over(self, partition: int, node: int) -> None:
+        """A follower in sync takes over; what waited for replication at the old leader is refused."""
+        former = self.partitions[partition].leader_node
+        self.partitions[partition].fail_over(node, self.clock.now)
+        for parked in self.parked:
+            if parked.answered.call.node == former and partition in parked.wanted:
+                parked.answered.replies[partition] = Reply(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+                del parked.wanted[partition]
+        self._release()
+
+    def _release(self) -> None:
+        """Send the answers that need not wait any more.
+
+        A connection is answered in order. Without that the window of five would not suffice: a later batch could be
+        acknowledged, and a sixth one sent, while the first of them is not.
+        """
+        waiting: set[int] = set()
+        for parked in tuple(self.parked):
+            node = parked.answered.call.node
+            if node in waiting or self._waits(parked):
+                waiting.add(node)
+            else:
+                self.parked.remove(parked)
+                self.replies.send(node, parked.answered)
+
+    def _waits(self, parked: Parked) -> bool:
+        return any(last >= self.partitions[p].leader.high_watermark for p, last in parked.wanted.items())
