@@ -72,6 +72,11 @@ MEANINGS: Final[Mapping[ErrorCode, tuple[Meaning, ...]]] = MappingProxyType(
         ErrorCode.UNSTABLE_OFFSET_COMMIT: _RETRIABLE,
         ErrorCode.FENCED_LEADER_EPOCH: _RETRIABLE,
         ErrorCode.UNKNOWN_LEADER_EPOCH: _RETRIABLE,
+        # of elections: no broker answers a producer so, but each is an InvalidMetadataException or the like
+        ErrorCode.NOT_CONTROLLER: _RETRIABLE,
+        ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: _RETRIABLE,
+        ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE: _RETRIABLE,
+        ErrorCode.ELECTION_NOT_NEEDED: _RETRIABLE,
         # the sequence is not the one that the broker waits for
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: (_SQ, _FA, _FA, _AB, _FA, _FA, _FA, _FA),
         ErrorCode.UNKNOWN_PRODUCER_ID: (_SQ, _FA, _FA, _BF, _BF, _FA, _BF, _BF),
@@ -114,6 +119,8 @@ MEANINGS: Final[Mapping[ErrorCode, tuple[Meaning, ...]]] = MappingProxyType(
         ErrorCode.MEMBER_ID_REQUIRED: _UNKNOWN,
         ErrorCode.INVALID_UPDATE_VERSION: _UNKNOWN,
         ErrorCode.INELIGIBLE_REPLICA: _UNKNOWN,
+        ErrorCode.STALE_CONTROLLER_EPOCH: _UNKNOWN,
+        ErrorCode.STALE_BROKER_EPOCH: _UNKNOWN,
     }
 )
 """Every error a producer can meet, and its meaning as the answer to each request."""
