@@ -156,6 +156,20 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
         "cluster.expansions": "how often one gained a member",
         "cluster.unclean": "elections of a leader that was not in sync",
         **_under(
+            "cluster.partitions[]",
+            PLACE
+            | {
+                "replicas[]": "a broker that has it",
+                "in_sync[]": "a broker in its in-sync set, at the end of the controller's log",
+                "leaders[].leader_epoch": "a leader epoch",
+                "leaders[].leader": "broker that led in it; -1 for nobody",
+                "leaders[].in_sync[]": "a broker in the in-sync set when it began",
+                "leaders[].unclean": "the leader was not in sync before",
+                "leaders[].offset": "of its record in the controller's log",
+                "leaders[].time": "when it was decided, in milliseconds",
+            },
+        ),
+        **_under(
             "groups.offsets[]",
             PLACE
             | {

@@ -56,6 +56,7 @@ class ClusterReport:
         elections: changes of leaders in the controller's log, with those that leave a partition without one.
         shrinks: how often an in-sync set lost a member; `expansions`, how often one gained a member.
         unclean: elections that may have lost what was committed.
+        partitions: who led each, by the controller's log.
         passed_over: records of the controller's log that say nothing of leaders, by name.
         counted: for each rule's id, what it was held against.
     """
@@ -66,6 +67,7 @@ class ClusterReport:
     shrinks: int = 0
     expansions: int = 0
     unclean: int = 0
+    partitions: tuple[PartitionHistory, ...] = ()
     passed_over: Mapping[str, int] = field(default_factory=dict)
     counted: Mapping[str, int] = field(default_factory=dict)
 
@@ -75,7 +77,11 @@ class ClusterReport:
     def to_json(self) -> dict[str, object]:
         """The same as plain values."""
         names = ("replicated", "compared", "elections", "shrinks", "expansions", "unclean")
-        return {name: getattr(self, name) for name in names} | {"passed_over": dict(self.passed_over)}
+        return {
+            **{name: getattr(self, name) for name in names},
+            "partitions": [_plain(one) for one in self.partitions],
+            "passed_over": dict(self.passed_over),
+        }
 
     def in_one_line(self) -> str:
         """For people."""
@@ -86,6 +92,26 @@ class ClusterReport:
             f"{replicas}; by the controller's log {self.elections} changes of leader ({self.unclean} unclean), in-sync "
             f"sets {self.shrinks} times smaller and {self.expansions} times larger."
         )
+
+
+def _plain(history: PartitionHistory) -> dict[str, object]:
+    return {
+        "topic": history.topic,
+        "partition": history.partition,
+        "replicas": list(history.replicas),
+        "in_sync": list(history.in_sync),
+        "leaders": [
+            {
+                "leader_epoch": one.epoch,
+                "leader": one.leader,
+                "in_sync": list(one.in_sync),
+                "unclean": one.unclean,
+                "offset": one.offset,
+                "time": one.timestamp,
+            }
+            for one in history.leaderships
+        ],
+    }
 
 
 def controlled(logs: Sequence["Log"]) -> dict[str, Controlled]:
@@ -226,6 +252,7 @@ def _report(compared: Sequence[Compared], known: Mapping[str, Controlled]) -> Cl
         shrinks=sum(one.shrinks for one in partitions),
         expansions=sum(one.expansions for one in partitions),
         unclean=sum(len(one.unclean) for one in partitions),
+        partitions=tuple(partitions),
         passed_over=passed,
         counted={
             rules.REPL_PREFIX_AGREEMENT.id: batches,

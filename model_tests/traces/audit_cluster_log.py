@@ -5,7 +5,8 @@ from dataclasses import replace
 from model_tests.traces.audit_findings import Finding, Verdict
 from model_tests.traces.audit_replica import ClusterSide, summarized, with_replica
 from model_tests.traces.controller_log import TOPIC, read_controller
-from model_tests.traces.controller_log_history import ControllerHistory, controller_history
+from model_tests.traces.controller_log_fold import controller_history
+from model_tests.traces.controller_log_history import ControllerHistory
 from model_tests.traces.group_log import TOPIC as OFFSETS_TOPIC
 from model_tests.traces.group_log import GroupOffsets, group_offsets, judge_offsets, read_offsets
 from model_tests.traces.kafka_log_batches import Batches

@@ -70,6 +70,6 @@ def _groups(plain: dict[str, Any]) -> GroupOffsets:
 
 
 def _partition(plain: dict[str, Any]) -> PartitionHistory:
-    leaderships = tuple(Leadership(**one) for one in plain["leaderships"])
+    leaderships = tuple(Leadership(**{**one, "in_sync": tuple(one["in_sync"])}) for one in plain["leaderships"])
     lists = {name: tuple(plain[name]) for name in ("replicas", "in_sync")}
     return PartitionHistory(**{**plain, **lists, "leaderships": leaderships})

@@ -12,7 +12,8 @@ from model_tests.traces.audit_findings import Severity
 from model_tests.traces.audit_log import read_log
 from model_tests.traces.audit_recordings import CLUSTER, leader_changes
 from model_tests.traces.controller_log import ControllerLog, ControllerRecord, read_controller
-from model_tests.traces.controller_log_history import ControllerHistory, controller_history
+from model_tests.traces.controller_log_fold import controller_history
+from model_tests.traces.controller_log_history import ControllerHistory
 from model_tests.traces.controller_log_values import (
     NO_LEADER_CHANGE,
     Bracket,
