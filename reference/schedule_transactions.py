@@ -5,6 +5,7 @@ Applications do what their producer's state admits; producers, the network, coor
 
 from typing import Final
 
+from reference.broker.group_requests import NOBODY
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer
 from reference.client.transaction_states import IllegalState, ProducerFailed
@@ -18,13 +19,16 @@ from reference.weights import (
     ADMINISTRATION,
     APPLICATIONS,
     BEYOND,
+    LOOPS,
     MOST_AHEAD_MS,
     MOST_DRIFT_PPM,
+    REJOINS,
     SKEWED,
     TRANSACTIONS,
     UNCLEAN,
 )
 from reference.world.instances import Instance
+from reference.world.loops import Loop
 from reference.world.plain_applications import PlainApplication
 from reference.world.transaction_shape import Skew, TransactionShape
 from reference.world.transaction_world import TransactionWorld
@@ -52,6 +56,7 @@ class TransactionScheduler(Scheduler):
         self.world = world
         self.faults = faults
         self.misfortunes = TransactionFaults(world, tape, faults)
+        self.loops: dict[int, Loop] = {}
         self.consumers = tuple(Consumer(world.partitions, isolation) for isolation in (1, 0))
         events: list[Event] = [
             self.producers_tick,
@@ -84,12 +89,17 @@ class TransactionScheduler(Scheduler):
         if kind == "transactional":
             possible = len(self.world.living) < MOST_INSTANCES
             if possible:
-                self.world.application_starts(self.tape.pick(IDS))
+                self._starts(self.tape.pick(IDS))
             return possible
         possible = len(self.world.plain.living) < MOST_PLAIN
         if possible:
             self.world.plain.start(idempotent=kind == "idempotent", acks=ACKS.get(kind, -1))
         return possible
+
+    def _starts(self, transactional_id: str) -> None:
+        instance = self.world.application_starts(transactional_id)
+        if self.tape.happens(LOOPS):
+            self.loops[instance.number] = self.world.loops.start()
 
     def application_acts(self) -> bool:
         """Some application does the next thing, unless its producer does not let it."""
@@ -118,21 +128,35 @@ class TransactionScheduler(Scheduler):
         return True
 
     def _act(self, instance: Instance, action: str) -> None:
+        loop = self.loops.get(instance.number)
         match action:
             case "initializes":
                 self.world.application_initializes(instance)
             case "begins":
+                if loop is not None:
+                    self._loops(loop)
                 self.world.application_begins(instance)
             case "sends":
                 self.world.application_sends(instance, self.tape.pick(self.world.partitions), 1 + self.tape.below(3))
+            case "commits" | "sends_offsets" if loop is not None and not instance.transaction.offsets:
+                loops = self.world.loops
+                self.world.application_sends_offsets(instance, loops.group, loops.consumed(loop), loop.claim)
             case "sends_offsets":
                 self.world.application_sends_offsets(instance, GROUP, self.consumers[0].consumed())
             case "commits":
                 self.world.application_commits(instance)
             case "aborts":
+                if loop is not None:
+                    self.world.loops.rewind(loop)
                 self.world.application_aborts(instance)
             case "crashes":
                 self.world.application_crashes(instance)
+
+    def _loops(self, loop: Loop) -> None:
+        """An application reads what it is to transform; if it is no member, or by chance, it joins its group again."""
+        if loop.claim == NOBODY or self.tape.happens(REJOINS):
+            self.world.loops.join(loop)
+        self.world.loops.read(loop)
 
     # --- producers, network, brokers --------------------------------------------------------------------------
 
@@ -168,6 +192,7 @@ class TransactionScheduler(Scheduler):
         for instance in self.world.living:
             self.world.producer_ticks(instance)
         self.world.plain.tick()
+        self.world.loops.pass_time()
         return True
 
     def broker_receives(self) -> bool:

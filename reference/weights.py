@@ -82,6 +82,12 @@ ACTIONS: Final[Mapping[ClientState, Sequence[tuple[str, int]]]] = MappingProxyTy
 APPLICATIONS: Final = (("transactional", 6), ("idempotent", 2), ("acks=all", 1), ("acks=1", 1), ("acks=0", 1))
 """What kind of application starts: with a transactional id, idempotent, or neither with these acks."""
 
+LOOPS: Final = 400
+"""Per thousand applications with a transactional id, those that consume what they transform and produce."""
+
+REJOINS: Final = 200
+"""Per thousand transactions of such an application, those before which it joins its group again."""
+
 ADMINISTRATION: Final = (
     ("describes producers", 3),
     ("lists transactions", 2),

@@ -23,6 +23,7 @@ from reference.world.brokers import Brokers
 from reference.world.coordinator_rows import memory_of
 from reference.world.handling import Handling
 from reference.world.history import History
+from reference.world.loops import Loops
 from reference.world.messages import Broker, Client, Plain, Request, Response, Sender
 from reference.world.plain_applications import PlainApplications
 from reference.world.readers import Readers
@@ -43,6 +44,7 @@ class TransactionWorld(Applications):
         handling: what nodes do with requests.
         readers: what consumers ask.
         plain: applications without transactions.
+        loops: applications that consume, transform and produce.
         administrators: what Kafka's tools do.
         recorder: the steps so far.
     """
@@ -59,6 +61,7 @@ class TransactionWorld(Applications):
         self.handling = Handling(self.brokers, self._steps, self._principal, self.wires.reply)
         self.readers = Readers(self.brokers, self._steps, history)
         self.plain = PlainApplications(profile, shape, clock, wires, self.brokers, history, self._steps)
+        self.loops = Loops(self.brokers, self.readers)
         self.administrators = Administrators(self.brokers, self._steps, wires.send)
         for partition in range(self.shape.log_partitions):
             self.coordinator_fails_over(partition, 0)
