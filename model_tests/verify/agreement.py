@@ -34,10 +34,11 @@ from spec.systems.ids.system import sizes as block_sizes
 from spec.systems.partition.log import Knobs as LogKnobs
 from spec.systems.partition.system import partition
 from spec.systems.partition.system import sizes as log_sizes
-from spec.systems.transactions.controls import CONTROLS, quiet
+from spec.systems.transactions.broken import quiet
+from spec.systems.transactions.controls import CONTROLS
 from spec.systems.transactions.system import transactions
-from spec.systems.transactions.view import decisions
-from spec.systems.transactions.view import remembered as views_remembered
+from spec.systems.transactions.taking import decisions
+from spec.systems.transactions.taking import remembered as views_remembered
 from spec.systems.transactions.world import Bounds, finite
 from spec.versions import NEWEST, PROFILES, Profile
 

@@ -14,10 +14,11 @@ from spec.engines.liveness import Graph, Livelock, Progressed, graph_of, never_d
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
 from spec.systems.language import Progress
-from spec.systems.transactions.controls import CONTROLS, NOTHING, quiet
+from spec.systems.transactions.broken import NOTHING, quiet
+from spec.systems.transactions.controls import CONTROLS
 from spec.systems.transactions.progress import progress, with_refusals
 from spec.systems.transactions.system import transactions
-from spec.systems.transactions.view import decisions, remembered
+from spec.systems.transactions.taking import decisions, remembered
 from spec.systems.transactions.world import Bounds, Knobs
 from spec.versions import KAFKA_3_9, NEWEST
 

@@ -59,6 +59,8 @@ PROVED_HERE: Final = (
     rules.LSO_DECIDED_BELOW,
     rules.LSO_MONOTONE,
     rules.LSO_READ_COMMITTED,
+    rules.OFFSETS_ATOMIC,
+    rules.OFFSETS_GENERATION_FENCE,
 )
 """The rules with a theorem about a system, or with facts of the decision for all inputs."""
 
@@ -172,6 +174,8 @@ SEARCHES: Final = (
 @evidences(rules.LSO_DECIDED_BELOW, Layer.PROOF)
 @evidences(rules.LSO_MONOTONE, Layer.PROOF)
 @evidences(rules.LSO_READ_COMMITTED, Layer.PROOF)
+@evidences(rules.OFFSETS_ATOMIC, Layer.PROOF)
+@evidences(rules.OFFSETS_GENERATION_FENCE, Layer.PROOF)
 def proofs(asked: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
     """Prove the decision's facts for all inputs, and by induction every system with a theorem of these rules."""
     rules_asked = frozenset(asked)

@@ -14,7 +14,7 @@ from spec.evidence import Layer, evidences
 from spec.systems.transactions.controls import CONTROLS
 from spec.systems.transactions.instances import INSTANCES as TRUE
 from spec.systems.transactions.system import transactions
-from spec.systems.transactions.view import decisions, remembered
+from spec.systems.transactions.taking import decisions, remembered
 from spec.systems.transactions.world import Knobs
 
 
@@ -33,6 +33,9 @@ BOUNDED: Final[Mapping[str, Mapping[Effort, int]]] = MappingProxyType(
         "bumps by the client, epochs that run out": depths(deep=0),
         "readers": depths(deep=0),
         "readers of two partitions": depths(deep=0),
+        "offsets and outputs": depths(deep=0),
+        "offsets of two transactions": depths(deep=0),
+        "version 0, offsets of two transactions, requests in order": depths(deep=0),
         "two batches": depths(deep=0),
         "two transactions on two partitions": depths(deep=0),
         "version 0, a successor, requests in order": depths(default=0, deep=10),
@@ -66,6 +69,8 @@ INSTANCES: Final = tuple(
 @evidences(rules.FENCE_EPOCH_EXHAUSTION, Layer.BOUNDED)
 @evidences(rules.IDS_IDENTITY_NEVER_REPEATS, Layer.BOUNDED)
 @evidences(rules.LSO_READ_COMMITTED, Layer.BOUNDED)
+@evidences(rules.OFFSETS_ATOMIC, Layer.BOUNDED)
+@evidences(rules.OFFSETS_GENERATION_FENCE, Layer.BOUNDED)
 def searched() -> Searched:
     """The rules with a theorem about the transactions of one transactional id."""
     return Searched(
@@ -82,6 +87,8 @@ def searched() -> Searched:
             rules.FENCE_EPOCH_EXHAUSTION,
             rules.IDS_IDENTITY_NEVER_REPEATS,
             rules.LSO_READ_COMMITTED,
+            rules.OFFSETS_ATOMIC,
+            rules.OFFSETS_GENERATION_FENCE,
         ),
         instances=INSTANCES,
         broken=tuple(Broken(each.violates, partial(built, each.name, each.knobs)) for each in CONTROLS),

@@ -7,14 +7,16 @@ from typing import Final
 from spec import rules
 from spec.bugs.bug import Bug, Instance, holds_in, violated
 from spec.systems.transactions.system import transactions
-from spec.systems.transactions.view import decisions, remembered
+from spec.systems.transactions.taking import decisions, remembered
 from spec.systems.transactions.world import BATCHES, ENDS, MARKERS, Bounds, Knobs, finite
 from spec.versions import KAFKA_4_0, PROFILES, Profile
 
 BEFORE_18654: Final = replace(KAFKA_4_0, name="4.0-before-18654", marker_keeps_next_guard=False)
 """4.0 while it was made: a transaction is ongoing for its own epoch alone, and a marker drops every guard."""
 
-_QUIET: Final = Knobs(readers=False, clients_bump=False, times_out=False, leaders_fail=False, appends_fail=False)
+_QUIET: Final = Knobs(
+    readers=False, groups=False, clients_bump=False, times_out=False, leaders_fail=False, appends_fail=False
+)
 _TWO: Final = Bounds(transactions=2, decisions=3)
 _THREE: Final = Bounds(transactions=3, decisions=4)
 _ONE: Final = Bounds(transactions=1, decisions=2)

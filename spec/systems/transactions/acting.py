@@ -6,7 +6,8 @@ from typing import TypeAlias
 
 from spec.algebra import Term
 from spec.systems.language import Action, Sort
-from spec.systems.transactions.view import Decisions, View
+from spec.systems.transactions.taking import Decisions
+from spec.systems.transactions.view import View
 from spec.systems.transactions.world import Knobs
 
 Guard: TypeAlias = Iterator[Term]

@@ -9,8 +9,10 @@ from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol.coordinator import is_fencing, is_in, is_preparing
 from spec.rules import Rule
 from spec.systems.language import Claim, Sort, State
+from spec.systems.transactions.group_claims import OF_GROUPS
 from spec.systems.transactions.reader_claims import OF_READERS
-from spec.systems.transactions.view import Decisions, View
+from spec.systems.transactions.taking import Decisions
+from spec.systems.transactions.view import View
 from spec.systems.transactions.world import (
     BATCH,
     COMMIT,
@@ -243,6 +245,7 @@ class Claims:
             self._claim(newest_is_not_fenced, rules.FENCE_STALE_EPOCH, TRANSACTION),
             *self._of_coordinators(),
             *(self._claim(sentence, rule, *over) for sentence, rule, over in OF_READERS if self._knobs.readers),
+            *(self._claim(sentence, rule, *over) for sentence, rule, over in OF_GROUPS if self._knobs.groups),
         )
 
     def _of_coordinators(self) -> tuple[Claim, ...]:

@@ -1,6 +1,6 @@
 """What the application's instances do: they begin transactions, send, and ask for the end, or for a new epoch."""
 
-from spec.algebra import Term, all_of, any_of
+from spec.algebra import Term, all_of, any_of, negate
 from spec.systems.language import Action, State, rewrite, update
 from spec.systems.transactions.acting import Acting, Guard
 from spec.systems.transactions.view import View
@@ -10,8 +10,10 @@ from spec.systems.transactions.world import (
     BATCHES,
     BUMP,
     COMMIT,
+    DATA,
     INSTANCE,
     NOT_SENT,
+    OFFSETS,
     OUTCOME,
     PARTITION,
     SENT,
@@ -27,8 +29,9 @@ class Clients(Acting):
         """Every action of the clients' transaction version."""
         sends = self._action("client_sends_batch", INSTANCE, TRANSACTION, PARTITION, BATCH)
         ends = self._action("client_ends", TRANSACTION, OUTCOME)
+        commits = self._action("client_commits_offset", INSTANCE, TRANSACTION, PARTITION)
         asks = self._action("client_asks_for_bump", INSTANCE, TRANSACTION)
-        actions = (sends, ends, asks) if self.knobs.clients_bump else (sends, ends)
+        actions = (sends, ends, *((commits,) * self.knobs.groups), *((asks,) * self.knobs.clients_bump))
         if self.knobs.bumps:
             return actions
         return (self._action("client_adds_partition", INSTANCE, TRANSACTION, PARTITION), *actions)
@@ -49,6 +52,7 @@ class Clients(Acting):
         view = self.of(state)
         yield view.produced(txn, partition, batch) == ABSENT
         yield any_of(batch == 0, view.produced(txn, partition, batch - 1) >= 0)
+        yield negate(view.kind(partition) == OFFSETS)
         if not self.knobs.bumps:
             yield view.is_added(txn, partition)
         yield self._in_transaction(view, instance, txn)
@@ -60,6 +64,26 @@ class Clients(Acting):
         return begun.but(
             produced=update(state.produced, txn, partition, batch, to=sequence),
             next_sequence=update(begun.next_sequence, instance, partition, to=sequence + 1),
+            kind=update(state.kind, partition, to=DATA) if self.knobs.groups else state.kind,
+        )
+
+    def client_commits_offset_if(self, state: State, instance: Term, txn: Term, partition: Term) -> Guard:
+        """The transaction has no offset of the group yet; before version 2 its partition is known to have joined."""
+        view = self.of(state)
+        yield negate(view.kind(partition) == DATA)
+        yield view.produced(txn, partition, 0) == ABSENT
+        if not self.knobs.bumps:
+            yield view.is_added(txn, partition)
+        yield self._in_transaction(view, instance, txn)
+
+    def client_commits_offset(self, state: State, instance: Term, txn: Term, partition: Term) -> State:
+        """TxnOffsetCommit is on the network, with the generation that the group has now (KIP-447)."""
+        begun = self._begun(state, instance, txn) if self.knobs.bumps else state
+        return begun.but(
+            produced=update(state.produced, txn, partition, 0, to=0),
+            next_sequence=update(begun.next_sequence, instance, partition, to=1),
+            kind=update(state.kind, partition, to=OFFSETS),
+            named=update(state.named, txn, partition, to=state.generation()),
         )
 
     def client_ends_if(self, state: State, txn: Term, outcome: Term) -> Guard:

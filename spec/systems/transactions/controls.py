@@ -1,140 +1,108 @@
 """What must break transactions: known bugs, old versions, and steps left out, each with the claim that it violates."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
-from spec.systems.transactions.world import (
-    BATCHES,
-    BUMPS,
-    ENDS,
-    EXHAUSTED,
-    MARKERS,
-    ONGOING,
-    Bounds,
-    Knobs,
-    finite,
-)
-from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, KAFKA_4_1, KAFKA_4_2, NEWEST, Profile
-
-NOTHING: Final[frozenset[str]] = frozenset()
-NEAR_THE_END: Final = 3
-"""The last epoch of all, where epochs are to run out: clients have 0 to 2."""
-
-
-@dataclass(frozen=True, slots=True)
-class BrokenTransactions:
-    """The system with one thing changed.
-
-    Attributes:
-        name: what is changed, or the number of the bug.
-        violates: name of the claim that no longer holds.
-        knobs: the change, with the bounds of its instance.
-        mended: the least that makes the claim hold again in the same instance.
-    """
-
-    name: str
-    violates: str
-    knobs: Knobs
-    mended: Knobs
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """How many values each sort of the instance has."""
-        return self.knobs.sizes()
-
-
-def quiet(profile: Profile, max_epoch: int = 14, **changed: Any) -> Knobs:
-    """A release in which nothing fails or times out, nobody reads and no client bumps, but what is changed."""
-    calm = Knobs(
-        profile=finite(profile, max_epoch),
-        readers=False,
-        clients_bump=False,
-        times_out=False,
-        leaders_fail=False,
-        appends_fail=False,
-    )
-    return replace(calm, **changed)
-
-
-def _broken(name: str, violates: str, knobs: Knobs, **mended: Any) -> BrokenTransactions:
-    """A change, and what takes it back; behaviours of the release are given by name in `behaviours`."""
-    behaviours: Mapping[str, Any] = mended.pop("behaviours", {})
-    profile = replace(knobs.profile, **behaviours)
-    return BrokenTransactions(name, violates, knobs, replace(knobs, profile=profile, **mended))
-
+from spec.systems.transactions.broken import NEAR_THE_END, NOTHING, broken, quiet
+from spec.systems.transactions.world import BATCHES, BUMPS, ENDS, EXHAUSTED, MARKERS, ONGOING, Bounds
+from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, KAFKA_4_1, KAFKA_4_2, NEWEST
 
 _ONE: Final = Bounds(transactions=1)
 _TWO: Final = Bounds(transactions=2)
 _THREE_DECISIONS: Final = Bounds(decisions=3)
 _TWO_BATCHES: Final = Bounds(transactions=1, batches=2)
+_REBALANCING: Final = Bounds(transactions=1, generations=2)
 _FAILOVER: Final = Bounds(transactions=1, coordinators=2)
 _ROTATING: Final = Bounds(producer_ids=2)
 _LAST: Final = NEAR_THE_END - 1
 
 
 OF_VERSIONS: Final = (
-    _broken(
+    broken(
         "KAFKA-17754: a late EndTxn ends the next transaction",
         "ends_its_own",
         quiet(KAFKA_3_9, outlive=frozenset({ENDS}), bounds=_THREE_DECISIONS),
         outlive=NOTHING,
     ),
-    _broken(
+    broken(
         "KAFKA-17754: the torn transaction",
         "client_was_told_the_truth",
         quiet(KAFKA_3_9, outlive=frozenset({ENDS}), bounds=_THREE_DECISIONS),
         outlive=NOTHING,
     ),
-    _broken(
+    broken(
         "KAFKA-17754: half of a transaction",
         "same_outcome_everywhere",
         quiet(KAFKA_3_9, outlive=frozenset({ENDS}), bounds=replace(_THREE_DECISIONS, batches=2)),
         outlive=NOTHING,
     ),
-    _broken(
+    broken(
         "a late AddPartitionsToTxn opens a transaction that the next one joins",
         "joins_its_own",
         quiet(KAFKA_3_9, bounds=replace(_TWO, partitions=2)),
         outlive=NOTHING,
     ),
-    _broken(
+    broken(
         "a late Produce joins the next transaction",
         "decided_with_its_own",
         quiet(KAFKA_3_9, outlive=frozenset({BATCHES}), bounds=_TWO),
         outlive=NOTHING,
     ),
-    _broken(
+    broken(
         "a late Produce opens a transaction that hangs",
         "open_data_will_be_decided",
         quiet(KAFKA_3_9_UNVERIFIED, outlive=frozenset({BATCHES}), bounds=_ONE),
         behaviours={"partition_verification": True},
     ),
-    _broken(
+    broken(
         "a late Produce of a zombie is committed by its successor",
         "zombie_does_not_commit",
         quiet(KAFKA_3_9_UNVERIFIED, outlive=frozenset({BATCHES}), bounds=replace(_TWO, instances=2)),
         behaviours={"partition_verification": True},
     ),
-    _broken(
+    broken(
+        "a late commit of offsets becomes the group's with the next transaction",
+        "offset_is_of_committed",
+        quiet(KAFKA_3_9, groups=True, outlive=frozenset({BATCHES}), bounds=_TWO),
+        outlive=NOTHING,
+    ),
+    broken(
+        "KIP-447: no commit is held against the group's generation",
+        "commit_is_of_its_generation",
+        quiet(replace(NEWEST, commits_fenced_by_generation=False), groups=True, bounds=_REBALANCING),
+        behaviours={"commits_fenced_by_generation": True},
+    ),
+    broken(
+        "KAFKA-15784: the group is looked at before the coordinator is asked",
+        "commit_is_of_its_generation",
+        quiet(replace(NEWEST, offsets_verified_first=False), groups=True, bounds=_REBALANCING),
+        behaviours={"offsets_verified_first": True},
+    ),
+    broken(
+        "a refused commit of offsets takes with it what is pending",
+        "outputs_come_with_offsets",
+        quiet(replace(NEWEST, refused_commit_drops_pending=True), groups=True, bounds=_TWO),
+        behaviours={"refused_commit_drops_pending": False},
+    ),
+    broken(
         "KAFKA-18575: a transaction of another epoch counts as ongoing",
         "markers_are_let_in",
         quiet(replace(NEWEST, ongoing_compares_epoch=False), bounds=_TWO),
         behaviours={"ongoing_compares_epoch": True},
     ),
-    _broken(
+    broken(
         "KAFKA-18654: a marker takes the next transaction's guard",
         "marker_leaves_next_guard",
         quiet(replace(NEWEST, marker_keeps_next_guard=False), bounds=_TWO),
         behaviours={"marker_keeps_next_guard": True},
     ),
-    _broken(
+    broken(
         "KAFKA-18660: the identity is looked at before the pending transition",
         "newest_is_not_fenced",
         quiet(replace(NEWEST, pending_checked_first=False), NEAR_THE_END, first_epoch=_LAST, bounds=_ROTATING),
         behaviours={"pending_checked_first": True},
     ),
-    _broken(
+    broken(
         "KAFKA-19367: a fence bumps twice",
         "open_can_be_ended",
         quiet(
@@ -146,13 +114,13 @@ OF_VERSIONS: Final = (
         ),
         behaviours={"fence_bumps_once": True},
     ),
-    _broken(
+    broken(
         "KAFKA-19446: a late marker ends the next transaction",
         "marker_has_effect_once",
         quiet(KAFKA_4_1, outlive=frozenset({MARKERS}), bounds=_TWO),
         behaviours={"marker_epoch_strict": True},
     ),
-    _broken(
+    broken(
         "KAFKA-20310: the next producer id is not in the log",
         "last_epoch_is_the_coordinators",
         quiet(
@@ -163,7 +131,7 @@ OF_VERSIONS: Final = (
         ),
         behaviours={"rotation_persisted": True},
     ),
-    _broken(
+    broken(
         "KAFKA-20090: a fence at the last epoch draws no producer id",
         "open_can_be_ended",
         quiet(
@@ -179,7 +147,7 @@ OF_VERSIONS: Final = (
 """Bugs that a release has, or had, by the behaviours of its profile."""
 
 OF_KNOBS: Final = (
-    _broken(
+    broken(
         "KAFKA-6119: a timeout does not raise the epoch",
         "client_was_told_the_truth",
         quiet(
@@ -192,55 +160,55 @@ OF_KNOBS: Final = (
         ),
         timeout_bumps=True,
     ),
-    _broken(
+    broken(
         "KAFKA-9144: producer state expires by the time of its data",
         "coordinator_epochs_never_fall",
         quiet(NEWEST, state_expires=True, bounds=_FAILOVER),
         state_expires=False,
     ),
-    _broken(
+    broken(
         "KAFKA-9666: a failed fence is forgotten",
         "one_fence_takes_one_epoch",
         quiet(KAFKA_3_9, times_out=True, appends_fail=True, failed_fence_remembered=False, bounds=_ONE),
         failed_fence_remembered=True,
     ),
-    _broken(
+    broken(
         "KAFKA-14884: the guard is not compared",
         "open_data_will_be_decided",
         quiet(KAFKA_3_9, outlive=frozenset({BATCHES}), guard_compared=False, bounds=_ONE),
         guard_compared=True,
     ),
-    _broken(
+    broken(
         "KAFKA-14920: a later sequence is verified first",
         "no_batch_is_skipped",
         quiet(KAFKA_3_9, first_in_order=True, without=frozenset({"verification_overtaken"}), bounds=_TWO_BATCHES),
         without=NOTHING,
     ),
-    _broken(
+    broken(
         "KAFKA-16352: a late completion takes the next one's place",
         "complete_is_awaited",
         quiet(NEWEST, completion_is_of_operation=False, bounds=_FAILOVER),
         completion_is_of_operation=True,
     ),
-    _broken(
+    broken(
         "KAFKA-19999: a repeated marker is refused",
         "markers_are_let_in",
         quiet(NEWEST, repeated_marker_accepted=False, bounds=_ONE),
         repeated_marker_accepted=True,
     ),
-    _broken(
+    broken(
         "KIP-360: a late bump ends the next transaction",
         "bump_ends_no_other",
         quiet(NEWEST, clients_bump=True, outlive=frozenset({BUMPS}), bounds=_TWO),
         compared=frozenset({ONGOING}),
     ),
-    _broken(
+    broken(
         "KIP-360: a zombie's bump ends its successor's transaction",
         "bump_ends_no_other",
         quiet(NEWEST, clients_bump=True, outlive=frozenset({BUMPS}), bounds=replace(_TWO, instances=2)),
         compared=frozenset({ONGOING}),
     ),
-    _broken(
+    broken(
         "KIP-360: a late bump of one producer id uses up the next one",
         "newest_is_not_fenced",
         quiet(
@@ -253,43 +221,55 @@ OF_KNOBS: Final = (
         ),
         compared=frozenset({EXHAUSTED}),
     ),
-    _broken(
+    broken(
+        "a group takes over what is aborted",
+        "offset_is_of_committed",
+        quiet(NEWEST, groups=True, without=frozenset({"aborted"}), bounds=_ONE),
+        without=NOTHING,
+    ),
+    broken(
+        "a group has the offset of aborted outputs",
+        "offsets_come_with_outputs",
+        quiet(NEWEST, groups=True, without=frozenset({"aborted"}), bounds=_ONE),
+        without=NOTHING,
+    ),
+    broken(
         "a reader does not stop at what is open",
         "nothing_committed_is_passed_over",
         quiet(NEWEST, readers=True, readers_wait=False, bounds=_ONE),
         readers_wait=True,
     ),
-    _broken(
+    broken(
         "a reader is given what is aborted later",
         "reader_sees_no_half",
         quiet(NEWEST, readers=True, readers_wait=False, bounds=_ONE),
         readers_wait=True,
     ),
-    _broken(
+    broken(
         "a reader is not told what is aborted",
         "received_is_committed",
         quiet(NEWEST, readers=True, aborted_filtered=False, bounds=_ONE),
         aborted_filtered=True,
     ),
-    _broken(
+    broken(
         "a late Produce is read, and its client was told of an abort",
         "reader_sees_what_the_client_was_told",
         quiet(KAFKA_3_9, readers=True, outlive=frozenset({BATCHES}), bounds=_TWO),
         outlive=NOTHING,
     ),
-    _broken(
+    broken(
         "the coordinator does not wait for its log",
         "log_knows_the_decision",
         quiet(NEWEST, appends_fail=True, waits_for_log=False, bounds=_FAILOVER),
         waits_for_log=True,
     ),
-    _broken(
+    broken(
         "markers before Prepare is durable",
         "outcome_is_kept",
         quiet(NEWEST, appends_fail=True, waits_for_log=False, bounds=_FAILOVER),
         waits_for_log=True,
     ),
-    _broken(
+    broken(
         "an identity before it is durable",
         "identities_differ",
         quiet(

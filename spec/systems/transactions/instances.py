@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from spec.systems.transactions.controls import NEAR_THE_END, NOTHING, quiet
+from spec.systems.transactions.broken import NEAR_THE_END, NOTHING, quiet
 from spec.systems.transactions.world import IN_ORDER, Bounds, Knobs
 from spec.versions import KAFKA_3_9, NEWEST, SNAPSHOT_4_0
 
@@ -50,6 +50,7 @@ INSTANCES: Final = (
     Instance("bumps by the client", quiet(NEWEST, clients_bump=True, outlive=IN_ORDER)),
     Instance("version 0, bumps by the client", quiet(KAFKA_3_9, clients_bump=True, outlive=NOTHING)),
     Instance("readers of two batches", quiet(NEWEST, readers=True, bounds=Bounds(transactions=1, batches=2))),
+    Instance("offsets of a group", quiet(NEWEST, groups=True, bounds=Bounds(transactions=1, generations=2))),
     Instance("one transaction on two partitions", quiet(NEWEST, bounds=Bounds(transactions=1, partitions=2))),
     Instance("a successor", quiet(NEWEST, times_out=True, bounds=Bounds(instances=2)), large=True),
     Instance(
@@ -74,6 +75,15 @@ INSTANCES: Final = (
     Instance(
         "readers of two partitions",
         quiet(NEWEST, readers=True, bounds=Bounds(transactions=1, partitions=2)),
+        large=True,
+    ),
+    Instance(
+        "offsets and outputs", quiet(NEWEST, groups=True, bounds=Bounds(transactions=1, partitions=2)), large=True
+    ),
+    Instance("offsets of two transactions", quiet(NEWEST, groups=True, bounds=Bounds(generations=2)), large=True),
+    Instance(
+        "version 0, offsets of two transactions, requests in order",
+        quiet(KAFKA_3_9, groups=True, outlive=NOTHING, times_out=True, bounds=Bounds(generations=2)),
         large=True,
     ),
     Instance("two batches", quiet(NEWEST, bounds=Bounds(batches=2)), large=True),

@@ -1,8 +1,12 @@
 """What the leaders of partitions do: they verify, append, write markers, and fail."""
 
+from typing import TypeAlias
+
 from spec.algebra import Term, all_of, any_of, choose, negate
-from spec.protocol import completing, seq, verification
+from spec.protocol import completing, offsets, seq, verification
+from spec.protocol.append import Append
 from spec.protocol.ending import Identity
+from spec.protocol.offsets import NO_OFFSET
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.verification import NOTHING_ASKED
 from spec.systems.language import Action, State, pick, rewrite, update
@@ -18,6 +22,7 @@ from spec.systems.transactions.world import (
     DECISION,
     IDLE,
     MARKERS,
+    OFFSETS,
     OPEN,
     PARTITION,
     PRODUCER,
@@ -25,6 +30,9 @@ from spec.systems.transactions.world import (
     UNASKED,
 )
 from spec.vocabulary import ErrorCode
+
+Message: TypeAlias = tuple[Term, Term, Term]
+"""Transaction, partition and number of a batch."""
 
 
 class Leaders(Acting):
@@ -47,6 +55,7 @@ class Leaders(Acting):
         view = self.of(state)
         known = view.known(view.who(txn), partition)
         request = view.batch(txn, partition, batch)
+        yield negate(view.kind(partition) == OFFSETS)
         yield view.produced(txn, partition, batch) >= 0
         yield view.phase(txn, partition, batch) == IDLE
         yield view.arrives(BATCHES, txn)
@@ -58,32 +67,43 @@ class Leaders(Acting):
     def leader_receives(self, state: State, txn: Term, partition: Term, batch: Term) -> State:
         """The coordinator is asked, or the batch goes to the log at once."""
         view = self.of(state)
-        identity, asks = view.who(txn), view.is_asked_about(txn, partition, batch)
+        return self._received(view, (txn, partition, batch), view.batch(txn, partition, batch))
+
+    def _received(self, view: View, at: Message, request: AppendRequest) -> State:
+        """While the coordinator is asked about this request, if it needs to be."""
+        state, (txn, partition, _) = view.state, at
+        identity, asks = view.who(txn), view.is_asked_about(txn, partition, request)
         before = view.verifying(identity, partition)
-        after = verification.asked(before, view.batch(txn, partition, batch), view.produce_version)
+        after = verification.asked(before, request, view.produce_version)
         return state.but(
             asked=update(state.asked, view.producer(identity), partition, to=pick(asks, after, before)),
-            phase=update(state.phase, txn, partition, batch, to=choose(asks, ASKED, UNASKED)),
-            guarded=update(state.guarded, txn, partition, batch, to=asks),
-            guard_taken=update(state.guard_taken, txn, partition, batch, to=False),
+            phase=update(state.phase, *at, to=choose(asks, ASKED, UNASKED)),
+            guarded=update(state.guarded, *at, to=asks),
+            guard_taken=update(state.guard_taken, *at, to=False),
         )
 
     def leader_appends_if(self, state: State, txn: Term, partition: Term, batch: Term) -> Guard:
         """The batch needs no consent, or has it."""
+        yield negate(state.kind(partition) == OFFSETS)
         phase = state.phase(txn, partition, batch)
         yield any_of(phase == UNASKED, phase == CONFIRMED)
 
     def leader_appends(self, state: State, txn: Term, partition: Term, batch: Term) -> State:
         """The batch is appended, recognised as a resend, or refused; the answer is on the network."""
-        view = self.of(state)
-        at, identity = (txn, partition, batch), view.who(txn)
-        decided = view.appended(*at)
-        appended, reply = decided.reply.appended, decided.reply
-        outside = all_of(reply.error == ErrorCode.INVALID_TXN_STATE.value, state.guard_taken(*at))
+        view, at = self.of(state), (txn, partition, batch)
+        request = view.batch(*at)
+        return self._appended(view, at, request, view.appended(*at, request), let=True)
+
+    def _appended(self, view: View, at: Message, request: AppendRequest, decided: Append, let: Term) -> State:
+        """After a request that the log was asked about, unless somebody else refused it before."""
+        state, (txn, partition, _), reply = view.state, at, decided.reply
+        identity, appended = view.who(txn), all_of(let, reply.appended)
+        known = view.known(identity, partition)
+        outside = all_of(let, reply.error == ErrorCode.INVALID_TXN_STATE.value, state.guard_taken(*at))
         refused = all_of(outside, view.is_registered(txn, partition))
-        settled = self._settled(view, identity, partition, view.batch(*at), appended)
+        settled = self._settled(view, identity, partition, request, appended)
         return self._numbered(settled, at, appended).but(
-            entry=update(state.entry, view.producer(identity), partition, to=decided.entry),
+            entry=update(state.entry, view.producer(identity), partition, to=pick(let, decided.entry, known)),
             phase=update(state.phase, *at, to=IDLE),
             data=update(state.data, *at, to=choose(appended, OPEN, state.data(*at))),
             appended_last=update(
@@ -123,7 +143,7 @@ class Leaders(Acting):
             lost = all_of(state.guarded(txn, p, batch), negate(settled.guarded(txn, p, batch)))
             return all_of(before.in_transaction, lost, negate(txn == state.opened_by(decision)))
 
-        return settled.but(
+        return self._offsets_ended(settled, marker.producer_id, partition, view.commits(decision)).but(
             entry=update(state.entry, marker.producer_id, partition, to=decided.entry),
             guard_taken=rewrite(state.guard_taken, taken, lambda *_: True),
             data=rewrite(state.data, ended, lambda *_: DECIDED + decision),
@@ -168,14 +188,25 @@ class Leaders(Acting):
         """The producer's state has expired."""
         return state.but(entry=update(state.entry, producer, partition, to=ProducerEntry()))
 
-    def _numbered(self, state: State, at: tuple[Term, Term, Term], appended: Term) -> State:
-        """A batch that is appended is the last one that readers come to."""
-        if not self.knobs.readers:
+    def _offsets_ended(self, state: State, producer: Term, partition: Term, commits: Term) -> State:
+        """What a producer has pending becomes the group's offset, or is dropped."""
+        if not self.knobs.groups:
             return state
-        end, partition = state.log_end(at[1]), at[1]
+        visible, pending = state.group_offset(partition), state.pending(producer, partition)
+        applied = offsets.apply(visible, pending, commits=commits, without=self.knobs.without)
         return state.but(
-            offset=update(state.offset, *at, to=choose(appended, end, state.offset(*at))),
-            log_end=update(state.log_end, partition, to=choose(appended, end + 1, end)),
+            group_offset=update(state.group_offset, partition, to=applied.committed),
+            pending=update(state.pending, producer, partition, to=NO_OFFSET),
+        )
+
+    def _numbered(self, state: State, at: Message, appended: Term) -> State:
+        """A batch that is appended is the last one of its partition."""
+        if not (self.knobs.readers or self.knobs.groups):
+            return state
+        number, end, partition = self.of(state).number(*at), state.log_end(at[1]), at[1]
+        return state.but(
+            offset=update(state.offset, *at, to=choose(appended, number, state.offset(*at))),
+            log_end=update(state.log_end, partition, to=choose(appended, number + 1, end)),
         )
 
     def _settled(

@@ -15,7 +15,8 @@ from spec.protocol.coordinator import is_fencing, is_in
 from spec.rules import Rule
 from spec.systems.language import Action, Function, Progress, Sort, State, System
 from spec.systems.transactions.acting import Guard
-from spec.systems.transactions.view import Decisions, View
+from spec.systems.transactions.taking import Decisions
+from spec.systems.transactions.view import View
 from spec.systems.transactions.world import COORDINATOR, DECISION, DURABLE, PARTITION, TRANSACTION, Knobs
 from spec.vocabulary import ErrorCode, TransactionState
 

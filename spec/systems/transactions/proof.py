@@ -9,6 +9,7 @@ from spec.algebra import Term
 from spec.rules import Rule
 from spec.systems.language import Claim, Sort, State, System
 from spec.systems.transactions import coordinator_lemmas as of_coordinator
+from spec.systems.transactions import group_lemmas as of_groups
 from spec.systems.transactions import identity_lemmas as of_identities
 from spec.systems.transactions import partition_lemmas as of_partitions
 from spec.systems.transactions import reader_lemmas as of_readers
@@ -16,7 +17,7 @@ from spec.systems.transactions import sequence_lemmas as of_sequences
 from spec.systems.transactions.claims import Sentence
 from spec.systems.transactions.known import Known
 from spec.systems.transactions.system import ASSUMPTIONS, transactions
-from spec.systems.transactions.view import Decisions, decisions
+from spec.systems.transactions.taking import Decisions, decisions
 from spec.systems.transactions.world import (
     BATCH,
     COORDINATOR,
@@ -65,6 +66,10 @@ PROVED: Final = (
     "nothing_committed_is_passed_over",
     "reader_sees_no_half",
     "reader_sees_what_the_client_was_told",
+    "offset_is_of_committed",
+    "offsets_come_with_outputs",
+    "outputs_come_with_offsets",
+    "commit_is_of_its_generation",
 )
 """Names of the theorems that the lemmas carry.
 
@@ -135,6 +140,7 @@ LEMMAS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
     (of_partitions.taken_guard_is_stale, _CROSSTALK, _MESSAGE),
     (of_partitions.nobody_is_refused_wrongly, _CROSSTALK, (TRANSACTION,)),
     (of_partitions.decided_by_its_own, _CROSSTALK, _MESSAGE),
+    (of_groups.decided_is_stale, rules.TXN_ATOMIC, _MESSAGE),
     (of_partitions.answered_as_decided, rules.TXN_CLIENT_VERDICT, (TRANSACTION, DECISION)),
     (of_partitions.end_is_an_outcome, rules.TXN_CLIENT_VERDICT, (TRANSACTION,)),
     (of_partitions.ended_by_its_own, _CROSSTALK, (DECISION,)),
@@ -156,6 +162,17 @@ LEMMAS_OF_READERS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = 
     (of_readers.passed_was_decided, rules.LSO_DECIDED_BELOW, (READER, *_MESSAGE)),
 )
 """Those of a system with readers."""
+
+
+LEMMAS_OF_GROUPS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
+    (of_groups.kind_is_of_what_was_sent, rules.OFFSETS_ATOMIC, _MESSAGE),
+    (of_groups.pending_is_open, rules.OFFSETS_ATOMIC, (PRODUCER, PARTITION)),
+    (of_groups.open_is_pending, rules.OFFSETS_ATOMIC, _MESSAGE),
+    (of_groups.visible_was_committed, rules.OFFSETS_ATOMIC, (PARTITION,)),
+    (of_groups.committed_was_visible, rules.OFFSETS_ATOMIC, _MESSAGE),
+    (of_groups.written_is_of_its_generation, rules.OFFSETS_GENERATION_FENCE, (TRANSACTION, PARTITION)),
+)
+"""Those of a system in which transactions commit offsets."""
 
 
 def proved(knobs: Knobs = UNBOUNDED, taken: Decisions | None = None) -> System:
@@ -181,4 +198,5 @@ def lemmas(knobs: Knobs, taken: Decisions) -> tuple[Claim, ...]:
 
         return Claim(sentence.__name__, rule, str(sentence.__doc__), over, holds)
 
-    return tuple(claim(*lemma) for lemma in (*LEMMAS, *(LEMMAS_OF_READERS if knobs.readers else ())))
+    of_readers, of_groups = LEMMAS_OF_READERS * knobs.readers, LEMMAS_OF_GROUPS * knobs.groups
+    return tuple(claim(*lemma) for lemma in (*LEMMAS, *of_readers, *of_groups))

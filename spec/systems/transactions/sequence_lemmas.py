@@ -3,7 +3,7 @@
 from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
 from spec.protocol.seq import is_unknown
 from spec.systems.transactions.known import Known
-from spec.systems.transactions.world import NOWHERE, OPEN
+from spec.systems.transactions.world import NOWHERE, OFFSETS, OPEN
 from spec.vocabulary import ABSENT
 
 
@@ -27,14 +27,15 @@ def sequence_is_next(view: Known, instance: Term, partition: Term, batch: Term) 
 
 
 def log_has_the_sequences(view: Known, txn: Term, partition: Term, batch: Term) -> Term:
-    """A partition that knows a transaction's epoch has its batches up to the last sequence; of later ones nothing."""
+    """A partition of data has, of the epoch that it knows, the batches up to the last sequence; of later ones none."""
     identity = view.who(txn)
     entry = view.known(identity, partition)
     there = view.data(txn, partition, batch) >= OPEN
     up_to_last = all_of(batch >= 0, batch <= entry.cached[0].last_sequence)
     current = implies(entry.epoch == identity.producer_epoch, same(there, up_to_last))
     later = implies(entry.epoch < identity.producer_epoch, negate(there))
-    return implies(view.owner(txn) >= 0, all_of(current, later))
+    of_data = all_of(view.owner(txn) >= 0, negate(view.kind(partition) == OFFSETS))
+    return implies(of_data, all_of(current, later))
 
 
 def log_has_no_gap(view: Known, txn: Term, partition: Term, batch: Term) -> Term:

@@ -8,10 +8,12 @@ from spec.systems.language import Goal, Sort, State, System
 from spec.systems.transactions.claims import Claims
 from spec.systems.transactions.clients import Clients
 from spec.systems.transactions.coordinators import Coordinators
+from spec.systems.transactions.groups import Groups
 from spec.systems.transactions.leaders import Leaders
 from spec.systems.transactions.reader_claims import has_passed
 from spec.systems.transactions.readers import Readers
-from spec.systems.transactions.view import Decisions, View, decisions
+from spec.systems.transactions.taking import Decisions, decisions
+from spec.systems.transactions.view import View
 from spec.systems.transactions.world import (
     BATCH,
     DECIDED,
@@ -35,7 +37,8 @@ ASSUMPTIONS: Final = (
     " and before a later instance has one",
     "A6 before version 2, requests and markers arrive while their transaction is on; no batch overtakes the first one",
     "A7 a repeated marker may take a later transaction's guard away: a batch is then refused, and nothing else",
-    "A8 offsets of a group, and what its coordinator makes of them, are left to their own system",
+    "A8 a group has one offset and one member that comes back in each generation; its coordinator takes a marker over"
+    " before it answers, and keeps what it knows as long as its log",
     "A12 readers know which batches are open and which are aborted (shown apart, in the system of one partition)",
 )
 
@@ -71,6 +74,11 @@ def aborted_is_read_by_one(view: View, txn: Term, partition: Term, batch: Term) 
     return all_of(aborted(view, txn, partition, batch), view.received(READ_UNCOMMITTED, txn, partition, batch), passed)
 
 
+def offset_is_taken_over(view: View, partition: Term) -> Term:
+    """A group has the offset of a transaction."""
+    return view.group_offset(partition).present
+
+
 def transactions(knobs: Knobs = TRUE_SYSTEM, taken: Decisions | None = None) -> System:
     """The system with these knobs.
 
@@ -91,7 +99,7 @@ def transactions(knobs: Knobs = TRUE_SYSTEM, taken: Decisions | None = None) -> 
         name="transactions",
         variables=variables(knobs),
         actions=tuple(
-            action for party in (Clients, Leaders, Readers, Coordinators) for action in party(knobs, of).all()
+            action for party in (Clients, Leaders, Groups, Readers, Coordinators) for action in party(knobs, of).all()
         ),
         theorems=Claims(knobs, of).theorems(),
         lemmas=(),
@@ -101,6 +109,7 @@ def transactions(knobs: Knobs = TRUE_SYSTEM, taken: Decisions | None = None) -> 
             goal(open_when_its_end_is_asked_for, *message),
             goal(successor_has_transaction, TRANSACTION, INSTANCE),
             *((goal(aborted_is_read_by_one, *message),) * knobs.readers),
+            *((goal(offset_is_taken_over, PARTITION),) * knobs.groups),
         ),
         assumptions=ASSUMPTIONS,
         derived=derived(),

@@ -1,21 +1,22 @@
 """One state of the transactions, in the words of the protocol; every decision taken here is the protocol's own."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from dataclasses import replace
 
-from spec.algebra import Term, all_of, any_of, negate
-from spec.protocol import append as appending
-from spec.protocol import completing, ending, ids, registering, verification
+from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.protocol import committing, completing, registering, verification
 from spec.protocol.append import Append
+from spec.protocol.committing import CommitRequest
 from spec.protocol.completing import MarkerRequest
 from spec.protocol.coordinator import TransactionEntry, Transition, is_at_rest, is_exhausted, is_in
 from spec.protocol.ending import EndRequest, Identity
+from spec.protocol.groups import Claim as Member
+from spec.protocol.groups import GroupEntry
 from spec.protocol.ids import InitRequest
-from spec.protocol.records import AppendRequest, ProducerEntry, Verification
+from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.registering import AddRequest
 from spec.protocol.verification import ABORTABLE_SINCE, ADDS_SINCE, VerificationEntry
 from spec.systems.language import Function, State, pick
+from spec.systems.transactions.taking import Decisions
 from spec.systems.transactions.world import (
     ABORT,
     ANSWERED,
@@ -28,47 +29,7 @@ from spec.systems.transactions.world import (
     TIMEOUT,
     Knobs,
 )
-from spec.vocabulary import ABSENT, ErrorCode, TransactionState
-
-Answer = TypeVar("Answer")
-Decision: TypeAlias = Callable[..., Answer]
-
-
-@dataclass(frozen=True, slots=True)
-class Decisions:
-    """The decisions of the protocol, of one release, with the guards that a knob takes out."""
-
-    append: Callable[[ProducerEntry, AppendRequest, Verification], Append]
-    initialize: Callable[[TransactionEntry, InitRequest], Transition]
-    register: Callable[[TransactionEntry, AddRequest], Transition]
-    end: Callable[[TransactionEntry, EndRequest], Transition]
-
-
-def decisions(knobs: Knobs) -> Decisions:
-    """The decisions of the knobs' release."""
-    profile = knobs.profile
-    return Decisions(
-        append=lambda entry, request, seen: appending.append(entry, request, profile, seen, knobs.without),
-        initialize=lambda entry, request: ids.initialize(entry, request, profile),
-        register=lambda entry, request: registering.register(entry, request, profile),
-        end=lambda entry, request: ending.end(entry, request, profile),
-    )
-
-
-def remembered(taken: Decisions) -> Decisions:
-    """The same decisions, each answer worked out once; for values only."""
-    return Decisions(_once(taken.append), _once(taken.initialize), _once(taken.register), _once(taken.end))
-
-
-def _once(decide: Decision[Answer]) -> Decision[Answer]:
-    answers: dict[tuple[object, ...], Answer] = {}
-
-    def once(*asked: object) -> Answer:
-        if asked not in answers:
-            answers[asked] = decide(*asked)
-        return answers[asked]
-
-    return once
+from spec.vocabulary import ABSENT, ErrorCode, GroupState, TransactionState
 
 
 class View:
@@ -154,18 +115,37 @@ class View:
         """Version of the clients' Produce."""
         return ADDS_SINCE if self.knobs.bumps else ABORTABLE_SINCE
 
-    def is_asked_about(self, txn: Term, partition: Term, batch: Term) -> Term:
-        """The leader asks the coordinator before it lets the batch in."""
+    def is_asked_about(self, txn: Term, partition: Term, request: AppendRequest) -> Term:
+        """The leader asks the coordinator before it lets a batch of the transaction in."""
         known = self.known(self.who(txn), partition)
-        return verification.is_asked(known, self.batch(txn, partition, batch), self.produce_version, self.knobs.profile)
+        return verification.is_asked(known, request, self.produce_version, self.knobs.profile)
 
-    def appended(self, txn: Term, partition: Term, batch: Term) -> Append:
+    def appended(self, txn: Term, partition: Term, batch: Term, request: AppendRequest) -> Append:
         """The leader's decision on a batch that the coordinator was asked about, or not."""
         identity = self.who(txn)
         guard = any_of(self.guarded(txn, partition, batch), not self.knobs.guard_compared)
         guarded = all_of(self.phase(txn, partition, batch) == CONFIRMED, guard)
         seen = verification.met(self.verifying(identity, partition), guarded)
-        return self.taken.append(self.known(identity, partition), self.batch(txn, partition, batch), seen)
+        return self.taken.append(self.known(identity, partition), request, seen)
+
+    def number(self, txn: Term, partition: Term, batch: Term) -> Term:
+        """The number that the batch gets among those of its partition; a repetition of the last one counts once."""
+        offset, end = self.offset(txn, partition, batch), self.log_end(partition)
+        return choose(all_of(offset >= 0, offset + 1 == end), offset, end)
+
+    def offset_batch(self, txn: Term) -> AppendRequest:
+        """A transaction's commit of one offset, as the group's coordinator appends it."""
+        identity = self.who(txn)
+        return committing.to_append(self.producer(identity), identity.producer_epoch, offsets=1, log_end=0)
+
+    def is_let_commit(self, txn: Term, partition: Term) -> Term:
+        """The group takes the commit for one of a present member (KIP-447)."""
+        group = GroupEntry(known=True, state=GroupState.STABLE.value, generation=self.generation())
+        member = Member(generation=self.named(txn, partition), member_given=True, member_known=True)
+        version = committing.ADDS_SINCE if self.knobs.bumps else committing.ABORTABLE_SINCE
+        request = CommitRequest(version, claim=member)
+        let = committing.commit_in_transaction(group, request, self.knobs.profile, self.knobs.without)
+        return let.error == ErrorCode.NONE.value
 
     def sent_marker(self, decision: Term, coordinator: Term) -> MarkerRequest:
         """The marker of a decision, as one coordinator sends it."""

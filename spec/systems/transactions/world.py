@@ -17,6 +17,7 @@ from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol.completing import MarkerRequest
 from spec.protocol.coordinator import BUMPING, TransactionEntry
 from spec.protocol.ending import Identity
+from spec.protocol.offsets import NO_OFFSET
 from spec.protocol.records import ProducerEntry
 from spec.protocol.verification import NOTHING_ASKED
 from spec.systems.language import Least, Sort, State, Variable
@@ -48,6 +49,9 @@ IDLE, UNASKED, ASKED, CONFIRMED = 0, 1, 2, 3
 
 NOWHERE, OPEN, DECIDED = 0, 1, 2
 """Where a batch is: not in the log, in the log undecided; from 2 on, by how much, the decision of its marker."""
+
+UNUSED, DATA, OFFSETS = 0, 1, 2
+"""What a partition is for: records, or the offsets of a group. Whoever writes to it first decides."""
 
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 """Readers, by what they ask for."""
@@ -88,6 +92,7 @@ class Bounds:
     decisions: int = 2
     coordinators: int = 1
     producer_ids: int = 1
+    generations: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +101,14 @@ class Knobs:
 
     Attributes:
         profile: the release whose decisions are taken.
-        without: guards of the append decision that never apply.
+        without: guards that never apply, of the append, of a commit of offsets, and of what a marker makes of them.
         outlive: what may arrive when its transaction is over, for its client or, a marker, for the coordinator; a
             bump, once it is answered or its instance has a successor.
         compared: where the coordinator compares the whole identity that a bump expects; nowhere in any release.
         readers: there are readers, and batches are numbered for them.
         readers_wait: a reader of committed data stops at the first open transaction.
         aborted_filtered: it is told which data is aborted.
+        groups: transactions commit offsets of a group, which may rebalance.
         clients_bump: instances may ask for a bump of the identity that they have.
         first_in_order: no batch overtakes the first one of a producer that the partition does not know.
         times_out: open transactions may time out.
@@ -128,6 +134,7 @@ class Knobs:
     readers: bool = True
     readers_wait: bool = True
     aborted_filtered: bool = True
+    groups: bool = True
     clients_bump: bool = True
     first_in_order: bool = False
     times_out: bool = True
@@ -209,6 +216,14 @@ def variables(knobs: Knobs) -> tuple[Variable, ...]:
         Variable("log_end", (PARTITION,), 0),
         Variable("position", (READER, PARTITION), 0),
         Variable("received", (READER, *message), initial=False),
+        # a group: what each partition is for, its generation, what each commit of offsets names and when it was
+        # written, what transactions have pending, and the group's offset; an offset is told by its transaction
+        Variable("kind", (PARTITION,), UNUSED),
+        Variable("generation", (), 1),
+        Variable("named", (TRANSACTION, PARTITION), ABSENT),
+        Variable("committed_in", (TRANSACTION, PARTITION), ABSENT),
+        Variable("pending", (PRODUCER, PARTITION), NO_OFFSET),
+        Variable("group_offset", (PARTITION,), NO_OFFSET),
         # the coordinator: memory, the transaction that registered each partition, the decision that it carries out
         Variable("coordinator_epoch", (), 0),
         Variable("memory", (), before),

@@ -11,10 +11,11 @@ from spec.engines.bmc import search
 from spec.engines.explore import Exploration, explore, replayed
 from spec.engines.finite import demand_all_happen, instance_of
 from spec.engines.verdict import Happening, Holds, Refuted
-from spec.systems.transactions.controls import CONTROLS, NOTHING, OF_VERSIONS, BrokenTransactions, quiet
+from spec.systems.transactions.broken import NOTHING, BrokenTransactions, quiet
+from spec.systems.transactions.controls import CONTROLS, OF_VERSIONS
 from spec.systems.transactions.instances import INSTANCES
 from spec.systems.transactions.system import transactions
-from spec.systems.transactions.view import decisions, remembered
+from spec.systems.transactions.taking import decisions, remembered
 from spec.systems.transactions.world import EVERYTHING, Bounds, Knobs
 from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, NEWEST, SNAPSHOT_4_0
 
@@ -29,6 +30,7 @@ COUNTS = {
     "bumps by the client": (499, 1508, 19),
     "version 0, bumps by the client": (218, 329, 21),
     "readers of two batches": (455, 1689, 18),
+    "offsets of a group": (182, 467, 11),
     "one transaction on two partitions": (274, 850, 16),
 }
 """States and edges of the whole instance, and the actions to its deepest state."""
@@ -41,6 +43,10 @@ DEPTHS = {
     "a late Produce joins the next transaction": 16,
     "a late Produce opens a transaction that hangs": 9,
     "a late Produce of a zombie is committed by its successor": 16,
+    "a late commit of offsets becomes the group's with the next transaction": 16,
+    "KIP-447: no commit is held against the group's generation": 6,
+    "KAFKA-15784: the group is looked at before the coordinator is asked": 6,
+    "a refused commit of offsets takes with it what is pending": 16,
     "KAFKA-18575: a transaction of another epoch counts as ongoing": 10,
     "KAFKA-18654: a marker takes the next transaction's guard": 13,
     "KAFKA-18660: the identity is looked at before the pending transition": 7,
@@ -58,6 +64,8 @@ DEPTHS = {
     "KIP-360: a late bump ends the next transaction": 7,
     "KIP-360: a zombie's bump ends its successor's transaction": 7,
     "KIP-360: a late bump of one producer id uses up the next one": 11,
+    "a group takes over what is aborted": 8,
+    "a group has the offset of aborted outputs": 8,
     "a reader does not stop at what is open": 6,
     "a reader is given what is aborted later": 9,
     "a reader is not told what is aborted": 9,
@@ -144,6 +152,11 @@ def test_a_commit_after_another_transaction_is_reached() -> None:
     last = replayed(instance.system, instance.finite, trace)
     assert 12 == len(trace)
     assert any_of(*(goal.reached(last, *at) for at in instance.finite.points(goal.over)))
+
+
+def test_a_group_takes_the_offset_of_a_transaction_over() -> None:
+    """The witness: what is claimed of offsets is claimed of something."""
+    assert "offset_is_taken_over" in seen("offsets of a group").reached
 
 
 def test_a_reader_of_everything_has_what_is_aborted() -> None:
