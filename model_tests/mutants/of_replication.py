@@ -10,8 +10,10 @@ from reference.broker.replicated import ReplicatedPartition
 from reference.client.producer import Reply
 from reference.cluster import Cluster, Request, Response
 from reference.log.batch import RecordBatch
+from reference.replication.leadership import Leadership
+from reference.replication.replica_log import ReplicaLog
 from spec import rules
-from spec.vocabulary import Timestamp
+from spec.vocabulary import Offset, Timestamp
 
 _replicate = Partition.replicate
 _restart = Partition.restart
@@ -64,17 +66,16 @@ def start_below_the_high_watermark(replicated: ReplicatedPartition, node: int, n
     _fail_over(replicated, node, now)
 
 
-def rebuild_nothing(replicated: ReplicatedPartition, node: int, now: Timestamp) -> None:
+def rebuild_nothing(replica: ReplicaLog, offset: Offset, now: Timestamp) -> None:
     """A follower whose log and the new leader's part truncates its log, but not its producer state."""
-    replica = replicated.replicas[node]
-    common = replicated.common_end(replica)
-    if common < replica.log_end:
-        replica.log.truncate(common)
+    replica.log.log.truncate(offset)
+    replica.epochs.truncate_end(replica.log.log_end)
 
 
-def count_the_leader_alone(replicated: ReplicatedPartition) -> None:
+def count_the_leader_alone(leadership: Leadership, now: Timestamp) -> bool:
     """The high watermark is the leader's log end."""
-    replicated.leader.advance_high_watermark(replicated.leader.log_end)
+    leadership.replica.log.advance_high_watermark(leadership.replica.log.log_end)
+    return True
 
 
 def answer_at_once(cluster: Cluster, request: Request, replica: Partition, answer: PartitionAnswer) -> None:
@@ -112,11 +113,11 @@ OF_REPLICATION: Final = (
         rules.SEQ_SUCCESSOR,
         (Patch(ProducerState, "snapshot", snapshot_of_the_window),),
     ),
-    _window("producer state not truncated", ReplicatedPartition, "align", rebuild_nothing),
+    _window("producer state not truncated", ReplicaLog, "truncate", rebuild_nothing),
     _once("restart loses the last batch", Partition, "restart", lose_the_tail),
     _once("replica out of sync becomes leader", ReplicatedPartition, "candidates", anyone),
     _once("new leader drops its last batch", ReplicatedPartition, "fail_over", start_below_the_high_watermark),
-    _once("high watermark of the leader alone", ReplicatedPartition, "raise_high_watermark", count_the_leader_alone),
+    _once("high watermark of the leader alone", Leadership, "raise_high_watermark", count_the_leader_alone),
     _once("answered before it is replicated", Cluster, "_answer", answer_at_once),
     _once("answered when something is replicated", Cluster, "_release", answer_one_early),
     _once("acknowledged by a leader that fails", Cluster, "_turn_away", acknowledge_on_failover),

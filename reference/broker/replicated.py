@@ -1,11 +1,29 @@
-"""A partition and its replicas: who leads, who is in sync, and what a change of leader does (Partition, KIP-101)."""
+"""A partition and its replicas, which talk to one another at once: no network, no clock, no controller of their own.
+
+The replicas are those of `reference.replication`. Whoever drives them says who is elected and who lags; leaders and
+followers decide the rest.
+"""
+
+from dataclasses import replace
+from typing import Final
 
 from reference.broker.partition import Partition
 from reference.broker.producer_state import PRODUCER_EXPIRATION_MS
-from reference.errors import Refusal
+from reference.errors import Impossible
 from reference.log.batch import RecordBatch
+from reference.replication.following import Following
+from reference.replication.leadership import Leadership, ReplicaConfig
+from reference.replication.messages import UNDEFINED, Altered, AskEpochEnd, Fetch, Fetched, LeaderAndIsr, PartitionState
+from reference.replication.metadata import next_leader
+from reference.replication.replica import Replica
 from spec.versions import Profile
-from spec.vocabulary import LeaderEpoch, Offset, Timestamp
+from spec.vocabulary import ErrorCode, LeaderEpoch, Timestamp
+
+NO_TIME: Final = Timestamp(0)
+"""The time where nothing depends on it: who lags is said from outside."""
+
+NOBODY_LAGS: Final = -1
+"""A lag after which no follower counts as caught up, but for its log."""
 
 
 class ReplicatedPartition:
@@ -13,43 +31,69 @@ class ReplicatedPartition:
 
     Attributes:
         replicas: by node.
-        leader_node: the node that leads.
-        insync: nodes whose replicas count for the high watermark; only they may become leader.
+        state: who leads and who is in sync.
         failed: nodes whose replica could not apply the leader's log (before 2.4) and has stopped for good.
     """
 
-    __slots__ = ("failed", "insync", "leader_epoch", "leader_node", "replicas")
+    __slots__ = ("_brokers", "_replicas", "failed", "replicas", "state")
 
     def __init__(self, profile: Profile, replicas: int = 1, expiration_ms: int = PRODUCER_EXPIRATION_MS) -> None:
         """Empty replicas, all in sync; node 0 leads."""
-        self.replicas = [
-            Partition(profile, leads=node == 0, alone=replicas == 1, expiration_ms=expiration_ms)
-            for node in range(replicas)
-        ]
-        self.leader_node = 0
-        self.leader_epoch = LeaderEpoch(0)
-        self.insync = set(range(replicas))
+        nodes = range(replicas)
+        self.replicas = [Partition(profile, leads=False, alone=False, expiration_ms=expiration_ms) for _ in nodes]
+        config = ReplicaConfig(lag_max_ms=NOBODY_LAGS, max_batches=1)
+        self._replicas = [Replica(profile, node, self.replicas[node], config) for node in nodes]
+        self._brokers = dict.fromkeys(nodes, 0)
         self.failed: set[int] = set()
+        self.state = PartitionState(tuple(nodes), 0, LeaderEpoch(0), 0, frozenset(nodes))
+        self._announce(NO_TIME)
+
+    @property
+    def leader_node(self) -> int:
+        """The node that leads."""
+        return self.state.leader
 
     @property
     def leader(self) -> Partition:
         """The leader's replica."""
-        return self.replicas[self.leader_node]
+        return self.replicas[self.state.leader]
+
+    @property
+    def leader_epoch(self) -> LeaderEpoch:
+        """The epoch of the present leader."""
+        return self.state.leader_epoch
+
+    @property
+    def insync(self) -> frozenset[int]:
+        """Nodes whose replicas count for the high watermark; only they may become leader, unless uncleanly."""
+        return self.state.insync
+
+    @property
+    def leadership(self) -> Leadership:
+        """What the leader knows of its followers."""
+        leadership = self._replicas[self.state.leader].leadership
+        if leadership is None:
+            raise Impossible(f"node {self.state.leader} does not lead")
+        return leadership
+
+    # --- following --------------------------------------------------------------------------------------------
 
     def behind(self) -> list[int]:
         """Followers with something to fetch: batches, a higher high watermark or their place in the in-sync set."""
-        leader = self.leader
+        leader, insync = self.leader, self.state.insync
         return [
             node
             for node, replica in enumerate(self.replicas)
             if replica is not leader
             and node not in self.failed
             and (
-                replica.log_end < leader.log_end
-                or replica.high_watermark < leader.high_watermark
-                or node not in self.insync
+                replica.log_end < leader.log_end or replica.high_watermark < leader.high_watermark or node not in insync
             )
         ]
+
+    def next_for(self, node: int) -> RecordBatch | None:
+        """The batch that a follower copies next, None if it has all."""
+        return next(self.leader.log.walk(self.replicas[node].log_end, self.leader.log_end), None)
 
     def follow(self, node: int) -> RecordBatch | None:
         """A follower copies the next batch, None if it has all; its progress may raise the high watermark.
@@ -57,86 +101,114 @@ class ReplicatedPartition:
         Raises:
             Refusal: before 2.4, the batch's epoch is below the producer's; the follower then stops for good.
         """
-        follower, leader = self.replicas[node], self.leader
-        batch = self.next_for(node)
-        if batch is not None:
-            try:
-                follower.replicate(batch)
-            except Refusal:
-                self.stop(node)
-                raise
-        if follower.log_end == leader.log_end:
-            self.insync.add(node)
-        self.raise_high_watermark()
-        follower.advance_high_watermark(leader.high_watermark)
-        return batch
+        following = self._following(node)
+        asked, answer = self._ask(following, NO_TIME)
+        following.receive(asked, answer, NO_TIME)
+        if following.failure is not None:
+            self.stop(node)
+            raise following.failure
+        replica = self.replicas[node]
+        self._count(asked._replace(offset=replica.log_end) if answer.batches else asked)
+        if replica.high_watermark != self.leader.high_watermark:
+            # The answer to the next fetch would tell it so.
+            replica.adopt_high_watermark(self.leader.high_watermark)
+        return answer.batches[0] if answer.batches else None
 
-    def next_for(self, node: int) -> RecordBatch | None:
-        """The batch that a follower copies next, None if it has all."""
-        return next(self.leader.log.walk(self.replicas[node].log_end, self.leader.log_end), None)
+    def _following(self, node: int) -> Following:
+        following = self._replicas[node].following
+        if following is None:
+            raise Impossible(f"node {node} follows nobody")
+        return following
+
+    def _ask(self, following: Following, now: Timestamp) -> tuple[Fetch, Fetched]:
+        """What a follower is answered once its log is the beginning of the leader's; nothing is counted yet."""
+        leader = self._replicas[self.state.leader]
+        while True:
+            asked = following.ask(0)
+            if isinstance(asked, AskEpochEnd):
+                following.receive_end(asked, leader.epoch_end(asked), now)
+            elif asked is None:
+                raise Impossible(f"node {following.node} has nothing to ask") from following.failure
+            else:
+                answer = leader.leading(asked.leader_epoch).answer(asked)
+                if answer.error is ErrorCode.NONE and answer.diverging == UNDEFINED:
+                    return asked, answer
+                following.receive(asked, answer, now)
+
+    def _count(self, asked: Fetch, joins: bool = True) -> None:
+        """The leader takes in how far a follower is; `joins`: it may join the in-sync set by that."""
+        leadership = self.leadership
+        before = leadership.followers[asked.follower]
+        leadership.count(asked, NO_TIME)
+        proposal = leadership.consider(asked.follower, before, NO_TIME)
+        if proposal is not None:
+            self._grant(frozenset(proposal.insync) if joins else self.state.insync)
+
+    # --- the in-sync set --------------------------------------------------------------------------------------
 
     def leave_insync(self, node: int) -> None:
         """A follower that was behind for too long leaves the in-sync set, and holds nothing back any more."""
-        self.insync.discard(node)
-        self.raise_high_watermark()
+        if node in self.state.insync:
+            self.leadership.propose(self.state.insync - {node})
+            self._grant(self.state.insync - {node})
+
+    def _grant(self, insync: frozenset[int]) -> None:
+        self.state = replace(self.state, insync=insync, partition_epoch=self.state.partition_epoch + 1)
+        self.leader.alone = insync == {self.state.leader}
+        self.leadership.altered(Altered(ErrorCode.NONE, self.state), NO_TIME)
 
     def stop(self, node: int) -> None:
         """A replica stops for good; it no longer holds back the high watermark."""
         self.failed.add(node)
         self.leave_insync(node)
 
-    def raise_high_watermark(self) -> None:
-        """The high watermark is the smallest log end among the in-sync replicas."""
-        self.leader.alone = self.insync == {self.leader_node}
-        self.leader.advance_high_watermark(min(self.replicas[node].log_end for node in self.insync))
+    # --- another leader ---------------------------------------------------------------------------------------
 
     def candidates(self) -> list[int]:
         """In-sync nodes other than the leader's."""
-        return sorted(self.insync - {self.leader_node})
+        return sorted(self.state.insync - {self.state.leader})
 
     def fail_over(self, node: int, now: Timestamp) -> None:
         """An in-sync follower becomes leader; the others drop what it does not have."""
-        self.leader_node = node
-        self.leader_epoch = LeaderEpoch(self.leader_epoch + 1)
-        for place, replica in enumerate(self.replicas):
-            replica.leads = place == node
-            replica.leader_epoch = self.leader_epoch
-            if place != node:
-                replica.alone = False
-                self.align(place, now)
-        self.raise_high_watermark()
+        self.state = next_leader(self.state, node)
+        self._announce(now)
 
     def elect_uncleanly(self, node: int, now: Timestamp) -> None:
         """A follower out of sync becomes leader, alone in the in-sync set; what it does not have is lost."""
-        self.insync = {node}
+        self.state = replace(self.state, insync=frozenset({node}))
         self.fail_over(node, now)
 
-    def align(self, node: int, now: Timestamp) -> None:
-        """Truncate a follower to where its log and the leader's part."""
-        replica = self.replicas[node]
-        common = self.common_end(replica)
-        if common < replica.log_end and node not in self.failed:
-            try:
-                replica.truncate(common, now)
-            except Refusal:
-                self.stop(node)
+    def _announce(self, now: Timestamp) -> None:
+        """Tell everybody who leads: first the leader, then the others, which turn to it at once."""
+        word = LeaderAndIsr(0, 0, self.state, self._brokers)
+        leader = self._replicas[self.state.leader]
+        leader.take_over(word, now)
+        leader.log.alone = self.state.insync == {self.state.leader}
+        for node, replica in enumerate(self._replicas):
+            if replica is not leader and node not in self.failed:
+                replica.take_over(word, now)
+                self._align(node, now)
 
-    def common_end(self, replica: Partition) -> Offset:
-        """The offset up to which a replica's log is the leader's: same offsets, same leader epochs."""
-        end = replica.log_start
-        for mine, leaders in zip(replica.log, self.leader.log, strict=False):
-            if (mine.base_offset, mine.leader_epoch) != (leaders.base_offset, leaders.leader_epoch):
-                break
-            end = Offset(mine.last_offset + 1)
-        return end
+    def _align(self, node: int, now: Timestamp) -> None:
+        """A follower cuts its log where it and the leader's part, and lets the leader know its end."""
+        following = self._following(node)
+        if following.failure is None:
+            asked, _ = self._ask(following, now)
+            self._count(asked, joins=False)
+        if following.failure is not None:
+            self.stop(node)
 
     def restart(self, node: int, now: Timestamp) -> None:
         """A node comes back from disk; it leaves the in-sync set unless it is the last of it."""
-        self.replicas[node].restart(now)
-        if self.insync == {node}:
+        replica = self._replicas[node]
+        replica.replica_log.write_checkpoint()
+        replica.restart(replica.log.log_end, now)
+        remaining = self.state.insync - {node}
+        if not remaining:
             self.fail_over(node, now)
-            return
-        self.insync.discard(node)
-        if node == self.leader_node:
-            self.fail_over(min(self.insync), now)
-        self.raise_high_watermark()
+        elif node == self.state.leader:
+            self.state = replace(self.state, insync=remaining)
+            self.fail_over(min(remaining), now)
+        else:
+            self.leave_insync(node)
+            replica.take_over(LeaderAndIsr(0, 0, self.state, self._brokers), now)

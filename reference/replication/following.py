@@ -134,13 +134,14 @@ class Following:
         log.adopt_high_watermark(answer.high_watermark)
         if answer.log_start > log.log_start:
             log.log.advance_start(min(answer.log_start, log.log_end))
-        self._watch.decided(
-            "FollowerHighWatermark",
-            before,
-            leader_epoch=self.leader_epoch,
-            leader_high_watermark=answer.high_watermark,
-            answered_log_start=answer.log_start,
-        )
+        if self._watch.is_open:
+            self._watch.decided(
+                "FollowerHighWatermark",
+                before,
+                leader_epoch=self.leader_epoch,
+                leader_high_watermark=answer.high_watermark,
+                answered_log_start=answer.log_start,
+            )
 
     def copy(self, batch: RecordBatch) -> None:
         """Append a batch at the leader's offset; where this version cannot, the follower has failed."""

@@ -1,12 +1,12 @@
 """The leader's side of a partition: followers, in-sync set, high watermark (Partition)."""
 
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final
 
-from reference.errors import NotLeaderOrFollower, OffsetOutOfRange, Refusal
+from reference.errors import NotLeaderOrFollower, Refusal
 from reference.recorder import Observed
 from reference.replication.columns import fetch_columns, progress_columns
+from reference.replication.fetching import WITHOUT_LIMIT, bounds, read_for
 from reference.replication.follower_progress import NEVER, FollowerProgress
 from reference.replication.messages import (
     NO_EPOCH,
@@ -23,8 +23,6 @@ from reference.replication.replica_log import ReplicaLog
 from reference.replication.watch import Watch
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, LeaderEpoch, Offset, Timestamp
-
-WITHOUT_LIMIT: Final = 2**31 - 1
 
 WITHDRAWN: Final = frozenset({ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED})
 """Answers after which a proposal is dropped; after others it is sent again, or superseded by word of a new state."""
@@ -211,8 +209,28 @@ class Leadership:
         before, log = self.watch.before(), self.replica.log
         known = log.high_watermark
         least = min((log.log_end, *(self.followers[broker].log_end for broker in self.holding_back(now))))
-        if least > known and not (self.lacks_insync and self.profile.high_watermark_needs_min_isr):
+        if least > known and not (self.profile.high_watermark_needs_min_isr and self.lacks_insync):
             log.advance_high_watermark(least)
+        if self.watch.is_open:
+            self.tell_high_watermark(before, least)
+        return log.high_watermark > known
+
+    def holding_back(self, now: Timestamp) -> list[int]:
+        """Followers that the high watermark waits for: in sync, perhaps in sync, or about to be."""
+        maximal = self.maximal
+        return [
+            broker
+            for broker, progress in self.followers.items()
+            if broker in maximal or self.is_about_to_join(broker, progress, now)
+        ]
+
+    def is_about_to_join(self, broker: int, progress: FollowerProgress, now: Timestamp) -> bool:
+        """Whether a follower out of the set has caught up, and may join it."""
+        end = self.replica.log.log_end
+        return progress.is_caught_up(end, now, self.config.lag_max_ms) and self.is_eligible(broker)
+
+    def tell_high_watermark(self, before: Observed, least: Offset) -> None:
+        """Tell of the high watermark, whether it has risen or not."""
         self.watch.decided(
             "LeaderHighWatermark",
             before,
@@ -223,48 +241,45 @@ class Leadership:
             maximal_size=len(self.maximal),
             min_insync=self.config.min_insync,
         )
-        return log.high_watermark > known
-
-    def holding_back(self, now: Timestamp) -> list[int]:
-        """Followers that the high watermark waits for: in sync, perhaps in sync, or about to be."""
-        end, maximal = self.replica.log.log_end, self.maximal
-        return [
-            broker
-            for broker, progress in self.followers.items()
-            if broker in maximal
-            or (self.is_eligible(broker) and progress.is_caught_up(end, now, self.config.lag_max_ms))
-        ]
 
     # --- fetches ----------------------------------------------------------------------------------------------
 
     def fetch(self, asked: Fetch, now: Timestamp) -> tuple[Fetched, AlterPartition | None]:
         """Answer a follower, and count what its fetch says of it; the in-sync set may be proposed to grow."""
         before, progress = self.watch.before(), self.followers[asked.follower]
-        known = self.replica.epoch_end(asked.last_epoch)
-        try:
-            answer = self.read(asked, known)
-            self.check_incarnation(asked, answer)
-        except Refusal as refusal:
-            answer = Fetched(refusal.code, (), *self.bounds())
+        answer = self.answer(asked)
         counts = answer.error is ErrorCode.NONE and answer.diverging == UNDEFINED
         if counts:
-            end = self.replica.log.log_end
-            fetched = progress.fetched(asked.offset, end, now, asked.broker_epoch)
-            self.followers[asked.follower] = fetched
+            self.count(asked, now)
         if self.watch.is_open:
-            self.tell_fetch(before, asked, known, answer, progress)
-        if not counts:
-            return answer, None
-        proposal = self.expand(asked.follower)
-        if self.followers[asked.follower].log_end != progress.log_end or proposal is not None:
-            self.raise_high_watermark(now)
-        return answer, proposal
+            self.tell_fetch(before, asked, answer, progress)
+        return answer, self.consider(asked.follower, progress, now) if counts else None
 
-    def tell_fetch(
-        self, before: Observed, asked: Fetch, known: EpochEnd, answer: Fetched, progress: FollowerProgress
-    ) -> None:
+    def answer(self, asked: Fetch) -> Fetched:
+        """What a follower is answered; its fetch is not counted yet."""
+        try:
+            answer = self.read(asked, self.replica.epoch_end(asked.last_epoch))
+            self.check_incarnation(asked, answer)
+        except Refusal as refusal:
+            return Fetched(refusal.code, (), *self.bounds())
+        return answer
+
+    def count(self, asked: Fetch, now: Timestamp) -> None:
+        """A follower asks for the offset after its log."""
+        progress = self.followers[asked.follower]
+        fetched = progress.fetched(asked.offset, self.replica.log.log_end, now, asked.broker_epoch)
+        self.followers[asked.follower] = fetched
+
+    def consider(self, follower: int, before: FollowerProgress, now: Timestamp) -> AlterPartition | None:
+        """What the progress of a follower means for the in-sync set, and for the high watermark."""
+        proposal = self.expand(follower)
+        if self.followers[follower].log_end != before.log_end or proposal is not None:
+            self.raise_high_watermark(now)
+        return proposal
+
+    def tell_fetch(self, before: Observed, asked: Fetch, answer: Fetched, progress: FollowerProgress) -> None:
         """Tell of a fetch: what was asked, what was known of the follower before, and what is now."""
-        broker = asked.follower
+        broker, known = asked.follower, self.replica.epoch_end(asked.last_epoch)
         columns = fetch_columns(asked, answer, known) | progress_columns(broker, progress)
         columns |= {"leads": True, "leader_epoch": self.leader_epoch, "insync": broker in self.insync}
         columns |= {"caught_up_ms": self.followers[broker].caught_up_ms}
@@ -277,26 +292,10 @@ class Leadership:
         if stale and answer.diverging == UNDEFINED:
             raise NotLeaderOrFollower(broker_epoch=asked.broker_epoch, current=current)
 
+    def read(self, asked: Fetch, known: EpochEnd) -> Fetched:
+        """What comes next, or where the two logs part; raises as `read_for`."""
+        return read_for(self.replica.log, asked, known, self.config.max_batches)
+
     def bounds(self) -> tuple[Offset, Offset, Offset]:
         """High watermark, log start and log end."""
-        log = self.replica.log
-        return log.high_watermark, log.log_start, log.log_end
-
-    def read(self, asked: Fetch, known: EpochEnd) -> Fetched:
-        """What comes next, or where the two logs part.
-
-        Raises:
-            OffsetOutOfRange: nothing can be said of the offset, or of the epoch that it was written under.
-        """
-        log = self.replica.log
-        # [repl.prefix_agreement]
-        if asked.last_epoch != NO_EPOCH:
-            if UNDEFINED.epoch in known or asked.offset < log.log_start:
-                raise OffsetOutOfRange(offset=asked.offset, epoch=asked.last_epoch)
-            if known.epoch < asked.last_epoch or known.end < asked.offset:
-                return Fetched(ErrorCode.NONE, (), *self.bounds(), diverging=known)
-
-        if not log.log_start <= asked.offset <= log.log_end:
-            raise OffsetOutOfRange(offset=asked.offset, log_start=log.log_start, log_end=log.log_end)
-        batches = islice(log.log.walk(asked.offset, log.log_end), self.config.max_batches)
-        return Fetched(ErrorCode.NONE, tuple(batches), *self.bounds())
+        return bounds(self.replica.log)

@@ -29,6 +29,8 @@ class ReplicaLog:
         """The newest epoch at or below `epoch`, and where it ends; `UNDEFINED` if none is known."""
         if epoch == NO_EPOCH:
             return UNDEFINED
+        if epoch == self.epochs.latest:
+            return EpochEnd(epoch, self.log.log_end)
         return EpochEnd(*self.epochs.end_offset_for(epoch, self.log.log_end))
 
     def copy(self, batch: RecordBatch) -> None:

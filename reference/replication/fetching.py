@@ -1,0 +1,43 @@
+"""What a leader reads for a follower: what comes next, or where their logs part (Partition.readRecords)."""
+
+from itertools import islice
+from typing import Final
+
+from reference.broker.partition import Partition
+from reference.errors import OffsetOutOfRange
+from reference.replication.messages import NO_EPOCH, UNDEFINED, EpochEnd, Fetch, Fetched
+from spec.vocabulary import ErrorCode, Offset
+
+WITHOUT_LIMIT: Final = 2**31 - 1
+
+
+def bounds(log: Partition) -> tuple[Offset, Offset, Offset]:
+    """High watermark, log start and log end."""
+    return log.high_watermark, log.log_start, log.log_end
+
+
+def read_for(log: Partition, asked: Fetch, known: EpochEnd, max_batches: int) -> Fetched:
+    """Answer a follower from the leader's log.
+
+    Args:
+        log: the leader's.
+        asked: the fetch.
+        known: where the epoch that the fetch names ends in that log.
+        max_batches: how many batches an answer has at most.
+
+    Raises:
+        OffsetOutOfRange: nothing can be said of the offset, or of the epoch that it was written under.
+    """
+    # [repl.prefix_agreement]
+    if asked.last_epoch != NO_EPOCH:
+        if UNDEFINED.epoch in known or asked.offset < log.log_start:
+            raise OffsetOutOfRange(offset=asked.offset, epoch=asked.last_epoch)
+        if known.epoch < asked.last_epoch or known.end < asked.offset:
+            return Fetched(ErrorCode.NONE, (), *bounds(log), diverging=known)
+
+    if not log.log_start <= asked.offset <= log.log_end:
+        raise OffsetOutOfRange(offset=asked.offset, log_start=log.log_start, log_end=log.log_end)
+    if asked.offset == log.log_end:
+        return Fetched(ErrorCode.NONE, (), *bounds(log))
+    batches = islice(log.log.walk(asked.offset, log.log_end), max_batches)
+    return Fetched(ErrorCode.NONE, tuple(batches), *bounds(log))
