@@ -1,43 +1,44 @@
 """Defects of consumers in groups, of their coordinator, and of what both make of transactions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from model_tests.mutants.of_groups import (
+    any_member,
+    check_nobody_in_transactions,
+    complete_as_aborted,
+    complete_as_committed,
+    never_unstable,
+    pend_as_committed,
+    take_over_without_pending,
+)
+from model_tests.mutants.of_transactional_client import deliver_everything
 from model_tests.mutants.planted import Planted, defect
-from reference.broker import group_checks, group_coordinator
+from reference.broker import group_coordinator
 from reference.broker.group_coordinator import GroupCoordinator, TransactionalCommit
-from reference.broker.group_log import LoadedGroups
 from reference.broker.group_membership import Membership
 from reference.broker.group_metadata import ClassicGroup
-from reference.broker.group_offsets import GroupOffsets, RecordedOffset
-from reference.broker.group_record import OffsetKey
+from reference.broker.group_offsets import GroupOffsets
 from reference.broker.group_requests import NOBODY, Claim, OffsetAndMetadata, Offsets
 from reference.broker.group_shards import Shard
 from reference.broker.ids import ProducerIdentity
-from reference.broker.partition import FetchResult
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client import assignors, consumer, group_consumer
 from reference.client.assignors import Assigned, Counts, Subscriber
-from reference.client.completed_fetch import records_from
 from reference.client.coordinator_requests import TxnOffsetCommit
 from reference.client.group_consumer import GroupConsumer
 from reference.client.group_exchange import OffsetFetch
 from reference.client.transaction_manager import TransactionManager
-from reference.log.record import Record
 from reference.world.appends import Appends
 from reference.world.messages import Request, WriteMarker
 from spec import rules
-from spec.vocabulary import Offset, ProducerId
+from spec.vocabulary import Offset
 
 _offset_commit = TransactionManager._offset_commit
 _take_over = GroupConsumer._take_over
 _positions = GroupConsumer.positions
-_check_commit = group_checks.check_commit
-_complete_offsets = GroupOffsets.complete
 _complete_generation = Membership._complete
-_take_over_shard = Shard.take_over
-_pend = GroupOffsets.pend
 _mark = Appends.mark
 
 
@@ -86,47 +87,7 @@ def everything_to_everybody(members: Sequence[Subscriber], counts: Counts) -> As
     }
 
 
-def deliver_everything(result: FetchResult, offset: int) -> Iterator[tuple[Offset, Record]]:
-    """Records of aborted transactions are delivered, too."""
-    for batch in result.batches:
-        if not batch.is_control:
-            yield from records_from(batch, offset)
-
-
 # --- the coordinator of the group -----------------------------------------------------------------------------
-
-
-def check_nobody_in_transactions(group: ClassicGroup, claim: Claim, transactional: bool) -> None:
-    """Whoever has a transaction commits."""
-    if not transactional:
-        _check_commit(group, claim, transactional)
-
-
-def never_unstable(offsets: GroupOffsets, key: OffsetKey) -> bool:
-    """No transaction is waited for."""
-    return False
-
-
-def forget_pending(shard: Shard, known: LoadedGroups) -> None:
-    """Whoever loads forgets the offsets of open transactions."""
-    known.offsets.pending.clear()
-    _take_over_shard(shard, known)
-
-
-def complete_as_aborted(offsets: GroupOffsets, producer_id: ProducerId, committed: bool) -> None:
-    """The offsets of a committed transaction are lost."""
-    _complete_offsets(offsets, producer_id, committed=False)
-
-
-def complete_as_committed(offsets: GroupOffsets, producer_id: ProducerId, committed: bool) -> None:
-    """An abort commits as well."""
-    _complete_offsets(offsets, producer_id, committed=True)
-
-
-def pend_as_committed(offsets: GroupOffsets, producer_id: ProducerId, key: OffsetKey, recorded: RecordedOffset) -> None:
-    """Offsets count before their transaction has ended."""
-    _pend(offsets, producer_id, key, recorded)
-    offsets.commit(key, recorded)
 
 
 def write_outside(coordinator: GroupCoordinator, shard: Shard, asked: TransactionalCommit, guard: int) -> None:
@@ -186,9 +147,14 @@ OF_PIPELINES: Final[tuple[Planted, ...]] = (
         "check_commit",
         check_nobody_in_transactions,
     ),
+    defect("a replaced static member commits", rules.OFFSETS_GENERATION_FENCE, ClassicGroup, "current", any_member),
     defect("a stable fetch does not wait", rules.OFFSETS_STABLE_FETCH, GroupOffsets, "is_unstable", never_unstable),
     defect(
-        "a coordinator that moves forgets pending offsets", rules.OFFSETS_ATOMIC, Shard, "take_over", forget_pending
+        "a coordinator that moves forgets pending offsets",
+        rules.OFFSETS_ATOMIC,
+        Shard,
+        "take_over",
+        take_over_without_pending,
     ),
     defect(
         "offsets of a committed transaction are lost",

@@ -126,6 +126,15 @@ class PipelineRun(PipelineWorld):
             self.happens(f"{missing[0]} starts")
             self._starts(missing[0])
 
+    def worker_starts_twice(self, number: int) -> None:
+        """A worker is started under a name under which one runs already; its transactional id may be its own."""
+        choose, alive = Choices(number), self._alive()
+        if alive and len(alive) < 2 * MOST_WORKERS:
+            name = choose.pick(alive).consumer.settings.member.client_id
+            transactional_id = name if choose.below(2) else f"{name}-{len(self.workers)}"
+            self.happens(f"{name} is started again as {transactional_id}")
+            self.worker_starts(transactional_id, self.setting.order, self.setting.member(name))
+
     def worker_goes(self, number: int) -> None:
         """A worker stops, and tells its group or does not."""
         choose = Choices(number)

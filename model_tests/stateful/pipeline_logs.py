@@ -75,6 +75,7 @@ class Generations:
         """A group that nobody has joined."""
         self.members: dict[int, set[str]] = {}
         self.answered = self.recorded = -1
+        self._static: dict[str, str] = {}
         self._read = 0
 
     @property
@@ -82,9 +83,13 @@ class Generations:
         """The present generation."""
         return max(self.answered, self.recorded)
 
-    def joined(self, generation: int, member_id: str) -> None:
-        """A member was told that it is in a generation."""
-        self.members.setdefault(generation, set()).add(member_id)
+    def joined(self, generation: int, member_id: str, instance: str | None = None) -> None:
+        """A member was told that it is in a generation; a static instance is nobody else any more."""
+        members = self.members.setdefault(generation, set())
+        if instance is not None:
+            members.discard(self._static.get(instance, ""))
+            self._static[instance] = member_id
+        members.add(member_id)
         self.answered = max(self.answered, generation)
 
     def elected(self) -> None:
@@ -103,4 +108,4 @@ class Generations:
     def _recorded(self, value: bytes) -> None:
         group = decode_group(value)
         self.recorded = group.generation
-        self.members.setdefault(group.generation, set()).update(member.member_id for member in group.members)
+        self.members[group.generation] = {member.member_id for member in group.members}

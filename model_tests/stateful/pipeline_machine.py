@@ -74,6 +74,11 @@ class PipelineMachine(RuleBasedStateMachine):
         self.world.worker_joins(number)
 
     @rule(number=NUMBER)
+    def worker_starts_twice(self, number: int) -> None:
+        """A second run of a worker."""
+        self.world.worker_starts_twice(number)
+
+    @rule(number=NUMBER)
     def worker_goes(self, number: int) -> None:
         """A worker leaves or crashes."""
         self.world.worker_goes(number)

@@ -37,6 +37,7 @@ PIPELINE_ACTIONS: Final = (
     PipelineAction("reader_reads", 3),
     PipelineAction("worker_joins", 3),
     PipelineAction("worker_goes", 4, fault=True),
+    PipelineAction("worker_starts_twice", 2, fault=True),
     PipelineAction("worker_gives_up", 4),
     PipelineAction("worker_stands_still", 6, fault=True),
     PipelineAction("network_loses", 4, fault=True),

@@ -25,17 +25,20 @@ class PipelineSetting(TransactionSetting):
         workers_at_first: how many; others come and go.
         order: in which workers commit offsets and output.
         assignor: by which partitions are assigned.
+        static: workers are static members: who starts again under a name takes the place of who had it.
     """
 
     workers_at_first: int = 2
     order: Order = Order.IN_TRANSACTION
     assignor: str = "range"
+    static: bool = False
 
     def member(self, name: str) -> MemberSettings:
         """Settings of a worker's membership."""
         return MemberSettings(
             GROUP,
             client_id=name,
+            group_instance_id=name if self.static else None,
             assignors=(self.assignor,),
             session_timeout_ms=SESSION_MS,
             heartbeat_ms=HEARTBEAT_MS,
@@ -53,4 +56,5 @@ def drawn_pipeline(choose: Choices, order: Order = Order.IN_TRANSACTION) -> Pipe
         workers_at_first=1 + choose.below(3),
         order=order,
         assignor=choose.pick(("range", "roundrobin")),
+        static=choose.below(3) == 1,
     )

@@ -10,7 +10,7 @@ from model_tests.stateful.pipeline_setting import PipelineSetting
 from model_tests.stateful.transaction_offsets import GroupLog
 from model_tests.stateful.transaction_watch import Watch
 from reference.broker.group_api import OffsetsAnswer
-from reference.broker.group_requests import NOBODY, Claim, JoinAnswer
+from reference.broker.group_requests import NOBODY, Claim, JoinAnswer, JoinRequest
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer, Delivered
 from reference.client.coordinator_channel import CoordinatorAnswer
@@ -91,8 +91,8 @@ class PipelineWatch:
 
     def _member_answered(self, told: ToMember) -> None:
         match told.asked.request, told.answer:
-            case _, JoinAnswer(error=ErrorCode.NONE, member_id=member_id, generation=generation):
-                self.generations.joined(generation, member_id)
+            case JoinRequest() as asked, JoinAnswer(error=ErrorCode.NONE, member_id=member_id, generation=generation):
+                self.generations.joined(generation, member_id, asked.group_instance_id)
             case OffsetCommit(claim=claim), dict(answers) if set(answers.values()) == {ErrorCode.NONE}:
                 self.comes_from_a_member(claim)
             case _, OffsetsAnswer() as answer:

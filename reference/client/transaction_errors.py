@@ -72,7 +72,7 @@ MEANINGS: Final[Mapping[ErrorCode, tuple[Meaning, ...]]] = MappingProxyType(
         ErrorCode.UNSTABLE_OFFSET_COMMIT: _RETRIABLE,
         ErrorCode.FENCED_LEADER_EPOCH: _RETRIABLE,
         ErrorCode.UNKNOWN_LEADER_EPOCH: _RETRIABLE,
-        # of elections: no broker answers a producer so, but each is an InvalidMetadataException or the like
+        # of controllers and elections: no broker answers a producer so
         ErrorCode.NOT_CONTROLLER: _RETRIABLE,
         ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: _RETRIABLE,
         ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE: _RETRIABLE,

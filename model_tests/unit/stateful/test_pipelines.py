@@ -148,3 +148,13 @@ def test_a_generation_that_was_not_written_down() -> None:
     generations.elected()
 
     assert (4, 3, {}) == (before, generations.current, generations.members)
+
+
+def test_a_static_instance_is_one_member() -> None:
+    """Who takes an instance's place in a generation is in it, and who had it is not any more."""
+    generations = Generations()
+    generations.joined(4, "m-1", "i-1")
+
+    generations.joined(4, "m-2", "i-1")
+
+    assert {4: {"m-2"}} == generations.members
