@@ -9,7 +9,7 @@ from typing import Final
 
 from reference.broker.partition import Partition
 from reference.broker.producer_state import PRODUCER_EXPIRATION_MS
-from reference.errors import Impossible
+from reference.errors import Impossible, Refusal
 from reference.log.batch import RecordBatch
 from reference.replication.following import Following
 from reference.replication.leadership import Leadership, ReplicaConfig
@@ -102,11 +102,13 @@ class ReplicatedPartition:
             Refusal: before 2.4, the batch's epoch is below the producer's; the follower then stops for good.
         """
         following = self._following(node)
-        asked, answer = self._ask(following, NO_TIME)
-        following.receive(asked, answer, NO_TIME)
-        if following.failure is not None:
+        try:
+            asked, answer = self._ask(following, NO_TIME)
+            following.receive(asked, answer, NO_TIME)
+            check(following)
+        except Refusal:
             self.stop(node)
-            raise following.failure
+            raise
         replica = self.replicas[node]
         self._count(asked._replace(offset=replica.log_end) if answer.batches else asked)
         if replica.high_watermark != self.leader.high_watermark:
@@ -121,14 +123,19 @@ class ReplicatedPartition:
         return following
 
     def _ask(self, following: Following, now: Timestamp) -> tuple[Fetch, Fetched]:
-        """What a follower is answered once its log is the beginning of the leader's; nothing is counted yet."""
+        """What a follower is answered once its log is the beginning of the leader's; nothing is counted yet.
+
+        Raises:
+            Refusal: before 2.4, the follower cannot cut its log there.
+        """
         leader = self._replicas[self.state.leader]
         while True:
+            check(following)
             asked = following.ask(0)
             if isinstance(asked, AskEpochEnd):
                 following.receive_end(asked, leader.epoch_end(asked), now)
             elif asked is None:
-                raise Impossible(f"node {following.node} has nothing to ask") from following.failure
+                raise Impossible(f"node {following.node} has nothing to ask")
             else:
                 answer = leader.leading(asked.leader_epoch).answer(asked)
                 if answer.error is ErrorCode.NONE and answer.diverging == UNDEFINED:
@@ -191,12 +198,12 @@ class ReplicatedPartition:
 
     def _align(self, node: int, now: Timestamp) -> None:
         """A follower cuts its log where it and the leader's part, and lets the leader know its end."""
-        following = self._following(node)
-        if following.failure is None:
-            asked, _ = self._ask(following, now)
-            self._count(asked, joins=False)
-        if following.failure is not None:
+        try:
+            asked, _ = self._ask(self._following(node), now)
+        except Refusal:
             self.stop(node)
+        else:
+            self._count(asked, joins=False)
 
     def restart(self, node: int, now: Timestamp) -> None:
         """A node comes back from disk; it leaves the in-sync set unless it is the last of it."""
@@ -212,3 +219,13 @@ class ReplicatedPartition:
         else:
             self.leave_insync(node)
             replica.take_over(LeaderAndIsr(0, 0, self.state, self._brokers), now)
+
+
+def check(following: Following) -> None:
+    """A follower that could not apply the leader's log has stopped.
+
+    Raises:
+        Refusal: why it could not.
+    """
+    if following.failure is not None:
+        raise following.failure
