@@ -21,12 +21,14 @@ class BrokenTransactions:
         violates: name of the claim that no longer holds.
         knobs: the change, with the bounds of its instance.
         mended: the least that makes the claim hold again in the same instance.
+        left_to_tests: the run has another change that does the same harm, and leaves this one to the tests.
     """
 
     name: str
     violates: str
     knobs: Knobs
     mended: Knobs
+    left_to_tests: bool = False
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -48,8 +50,8 @@ def quiet(profile: Profile, max_epoch: int = 14, **changed: Any) -> Knobs:
     return replace(calm, **changed)
 
 
-def broken(name: str, violates: str, knobs: Knobs, **mended: Any) -> BrokenTransactions:
+def broken(name: str, violates: str, knobs: Knobs, *, left_to_tests: bool = False, **mended: Any) -> BrokenTransactions:
     """A change, and what takes it back; behaviours of the release are given by name in `behaviours`."""
     behaviours: Mapping[str, Any] = mended.pop("behaviours", {})
     profile = replace(knobs.profile, **behaviours)
-    return BrokenTransactions(name, violates, knobs, replace(knobs, profile=profile, **mended))
+    return BrokenTransactions(name, violates, knobs, replace(knobs, profile=profile, **mended), left_to_tests)

@@ -71,6 +71,7 @@ OF_VERSIONS: Final = (
         "commit_is_of_its_generation",
         quiet(replace(NEWEST, commits_fenced_by_generation=False), groups=True, bounds=_REBALANCING),
         behaviours={"commits_fenced_by_generation": True},
+        left_to_tests=True,
     ),
     broken(
         "KAFKA-15784: the group is looked at before the coordinator is asked",
@@ -83,6 +84,13 @@ OF_VERSIONS: Final = (
         "outputs_come_with_offsets",
         quiet(replace(NEWEST, refused_commit_drops_pending=True), groups=True, bounds=_TWO),
         behaviours={"refused_commit_drops_pending": False},
+    ),
+    broken(
+        "a fenced zombie's commit takes with it what its successor has pending",
+        "outputs_come_with_offsets",
+        quiet(KAFKA_3_9, groups=True, outlive=NOTHING, bounds=replace(_TWO, instances=2)),
+        behaviours={"refused_commit_drops_pending": False},
+        left_to_tests=True,
     ),
     broken(
         "KAFKA-18575: a transaction of another epoch counts as ongoing",
@@ -207,6 +215,7 @@ OF_KNOBS: Final = (
         "bump_ends_no_other",
         quiet(NEWEST, clients_bump=True, outlive=frozenset({BUMPS}), bounds=replace(_TWO, instances=2)),
         compared=frozenset({ONGOING}),
+        left_to_tests=True,
     ),
     broken(
         "KIP-360: a late bump of one producer id uses up the next one",
@@ -232,6 +241,7 @@ OF_KNOBS: Final = (
         "offsets_come_with_outputs",
         quiet(NEWEST, groups=True, without=frozenset({"aborted"}), bounds=_ONE),
         without=NOTHING,
+        left_to_tests=True,
     ),
     broken(
         "a reader does not stop at what is open",
@@ -244,6 +254,7 @@ OF_KNOBS: Final = (
         "reader_sees_no_half",
         quiet(NEWEST, readers=True, readers_wait=False, bounds=_ONE),
         readers_wait=True,
+        left_to_tests=True,
     ),
     broken(
         "a reader is not told what is aborted",
@@ -256,6 +267,7 @@ OF_KNOBS: Final = (
         "reader_sees_what_the_client_was_told",
         quiet(KAFKA_3_9, readers=True, outlive=frozenset({BATCHES}), bounds=_TWO),
         outlive=NOTHING,
+        left_to_tests=True,
     ),
     broken(
         "the coordinator does not wait for its log",

@@ -47,6 +47,7 @@ DEPTHS = {
     "KIP-447: no commit is held against the group's generation": 6,
     "KAFKA-15784: the group is looked at before the coordinator is asked": 6,
     "a refused commit of offsets takes with it what is pending": 16,
+    "a fenced zombie's commit takes with it what its successor has pending": 20,
     "KAFKA-18575: a transaction of another epoch counts as ongoing": 10,
     "KAFKA-18654: a marker takes the next transaction's guard": 13,
     "KAFKA-18660: the identity is looked at before the pending transition": 7,
@@ -79,7 +80,13 @@ DEPTHS = {
 DEEPEST = 14
 """Deeper violations are left to explicit search, but where there is time."""
 
-LARGE_WHEN_MENDED = ("a late Produce of a zombie", "KAFKA-9666", "an identity before", "a late AddPartitionsToTxn")
+LARGE_WHEN_MENDED = (
+    "a late Produce of a zombie",
+    "KAFKA-9666",
+    "an identity before",
+    "a late AddPartitionsToTxn",
+    "a fenced",
+)
 
 
 def built(knobs: Knobs, name: str = "") -> Instanced:
