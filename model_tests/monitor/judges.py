@@ -8,6 +8,7 @@ from model_tests.traces.coordinator_links import ID_LINKS, new_identity
 from model_tests.traces.coordinator_verdicts import as_recorded
 from model_tests.traces.links import LINKS, linked
 from model_tests.traces.lower import Sheet
+from model_tests.traces.replication_verdicts import judged as of_replication
 from model_tests.traces.schema import coordinator_step_of, step_of
 from model_tests.traces.verdicts import REFUSED, judged, verdict_columns
 from spec.protocol.judge_coordinator import judge
@@ -42,6 +43,14 @@ def coordinator_judge(api: str, profile: str, transaction_version: int) -> Compi
     step = coordinator_step_of(sheet.column)
     expected, checks = judge(api, step, as_recorded(PROFILES[profile], transaction_version))
     return _verdict(verdict_columns(expected.branch, checks, sheet, ""))
+
+
+@cache
+def replication_judge(api: str, profile: str) -> Compiled:
+    """The judge of what leaders, followers and controllers decide, by the kind of step; it takes a row."""
+    sheet = Sheet()
+    branch, checks = of_replication(api, sheet.column, PROFILES[profile])
+    return _verdict(verdict_columns(branch, checks, sheet, ""))
 
 
 @cache

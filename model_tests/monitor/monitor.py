@@ -6,13 +6,22 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from model_tests.monitor.chains import Chains, Linked
-from model_tests.monitor.judges import append_judge, coordinator_judge, id_link_judge, link_judge, place_in_link
+from model_tests.monitor.judges import (
+    append_judge,
+    coordinator_judge,
+    id_link_judge,
+    link_judge,
+    place_in_link,
+    replication_judge,
+)
 from model_tests.traces.check import circumstances_of
 from model_tests.traces.check_report import RuleCount, Violation
 from model_tests.traces.coordinator_links import ID_LINK, ID_LINKS
 from model_tests.traces.coordinator_verdicts import is_coordinators
 from model_tests.traces.explain import explain_coordinator, explain_link, explain_step
+from model_tests.traces.explain_replication import explain_replication
 from model_tests.traces.links import LINKS
+from model_tests.traces.replication_verdicts import KIND, is_of_replication
 from model_tests.traces.schema import Row
 from model_tests.traces.verdicts import LINK, ROW, rules_in
 from spec.rules import RULES, Rule
@@ -96,6 +105,8 @@ class Monitor:
         elif is_coordinators(row):
             judge = coordinator_judge(row["api"], row["profile"], row["transaction_version"])
             yield row["api"], judge(row), None
+        if is_of_replication(row):
+            yield KIND.format(row["api"]), replication_judge(row["api"], row["profile"])(row), None
         step = self._chains.of_producer(row)
         if step is not None:
             yield LINK, link_judge()(*step), step
@@ -131,6 +142,8 @@ def _explained(row: Row, kind: str, rule: Rule, step: Linked | None) -> Violatio
     if step is not None:
         link = _LINK_RULES[kind, rule]
         return explain_link({**row, **_values(step, link.columns)}, link)
+    if kind == KIND.format(row["api"]):
+        return explain_replication(row, rule)
     return explain_step(row, rule) if kind == ROW else explain_coordinator(row, rule)
 
 

@@ -37,9 +37,10 @@ def progressed(before: Progress, offset: Term, leader_end: Term, now: Term) -> P
 
     A busy leader is always a little ahead: who now has what the leader had at the last Fetch was caught up then.
     """
-    then = choose(before.last_fetch > before.caught_up, before.last_fetch, before.caught_up)
+    then = _larger(before.last_fetch, before.caught_up)
     earlier = choose(offset >= before.leader_end_then, then, before.caught_up)
-    return Progress(offset, now, leader_end, choose(offset >= leader_end, now, earlier))
+    caught_up = choose(offset >= leader_end, _larger(now, before.caught_up), earlier)
+    return Progress(offset, now, _larger(leader_end, before.leader_end_then), caught_up)
 
 
 def lags(progress: Progress, leader_end: Term, now: Term, lag_max: Term) -> Term:
@@ -65,12 +66,16 @@ class Proposal:
         leader_epoch: that the sender knows.
         partition_epoch: of the in-sync set that the sender knows.
         ineligible: a proposed member is fenced, shuts down, or is not the incarnation whose fetches were counted.
+        registered: the sender's registration is the present one.
+        ill_formed: the set lacks the leader, or has a broker without a replica.
     """
 
     leads: Term
     leader_epoch: Term
     partition_epoch: Term
     ineligible: Term
+    registered: Term = True
+    ill_formed: Term = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +91,23 @@ class Decided:
         return self.branch == PASSED
 
 
-def proposal_guards(asked: Proposal, leader_epoch: Term, partition_epoch: Term) -> tuple[Guard, ...]:
+def proposal_guards(
+    asked: Proposal, leader_epoch: Term, partition_epoch: Term, profile: Profile = NEWEST
+) -> tuple[Guard, ...]:
     """What the controller refuses: an older leader, an older in-sync set, a member that may not come in.
 
-    A ZooKeeper controller is not asked: the leader writes on condition of the version that it knows, with one effect.
+    Where a leader does not ask (before 2.7) it writes the set itself, on condition of the version that it knows. Epochs
+    that the controller does not know yet are those of a newer controller.
     """
     survives = rules.REPL_COMMITTED_SURVIVES
     stale = ErrorCode.FENCED_LEADER_EPOCH.value
+    if not profile.insync_set_is_asked_for:
+        version = negate(asked.partition_epoch == partition_epoch)
+        return (Guard("stale_in_sync_set", survives, version, ErrorCode.INVALID_UPDATE_VERSION.value),)
+    newer = any_of(asked.leader_epoch > leader_epoch, asked.partition_epoch > partition_epoch)
     return (
+        Guard("stale_registration", survives, negate(asked.registered), ErrorCode.STALE_BROKER_EPOCH.value),
+        Guard("newer_than_known", survives, newer, ErrorCode.NOT_CONTROLLER.value),
         Guard("stale_leader_epoch", survives, asked.leader_epoch < leader_epoch, stale),
         Guard("not_the_leader", survives, negate(asked.leads), ErrorCode.INVALID_REQUEST.value),
         Guard(
@@ -102,12 +116,17 @@ def proposal_guards(asked: Proposal, leader_epoch: Term, partition_epoch: Term) 
             negate(asked.partition_epoch == partition_epoch),
             ErrorCode.INVALID_UPDATE_VERSION.value,
         ),
+        Guard("ill_formed", survives, asked.ill_formed, ErrorCode.INVALID_REQUEST.value),
         Guard("ineligible", survives, asked.ineligible, ErrorCode.INELIGIBLE_REPLICA.value),
     )
 
 
 def altered(
-    asked: Proposal, leader_epoch: Term, partition_epoch: Term, without: frozenset[str] = frozenset()
+    asked: Proposal,
+    leader_epoch: Term,
+    partition_epoch: Term,
+    without: frozenset[str] = frozenset(),
+    profile: Profile = NEWEST,
 ) -> Decided:
     """The in-sync set changes only on behalf of the present leader that knows the present set.
 
@@ -116,8 +135,9 @@ def altered(
         leader_epoch: the present one.
         partition_epoch: of the present in-sync set.
         without: names of guards that never apply.
+        profile: the release.
     """
-    checks = dropped(proposal_guards(asked, leader_epoch, partition_epoch), without)
+    checks = dropped(proposal_guards(asked, leader_epoch, partition_epoch, profile), without)
     decided = branch(checks)
     return Decided(decided, error_of(checks, decided))
 
@@ -177,6 +197,27 @@ def elected(candidates: Sequence[Candidate], unclean_allowed: Term, profile: Pro
     return Election(leader, any_of(leader == ABSENT, leader == in_sync), unclean)
 
 
+def chosen(
+    candidates: Sequence[Candidate], leader: Term, prefers: Term, unclean_allowed: Term, profile: Profile = NEWEST
+) -> Election:
+    """The present leader stays while it is fit to lead; else one is elected.
+
+    Args:
+        candidates: the replicas in the order of the assignment.
+        leader: the present one; -1 none.
+        prefers: the first of the assignment is to lead if it is fit to.
+        unclean_allowed: unclean.leader.election.enable; a preferred election is never unclean.
+        profile: the release.
+    """
+    stays = any_of(*(all_of(each.broker == leader, _is_fit(each, profile)) for each in candidates))
+    first = candidates[0]
+    anew = elected(candidates, unclean_allowed, profile)
+    kept = choose(stays, leader, anew.leader)
+    to_first = all_of(prefers, _is_fit(first, profile))
+    unclean = all_of(negate(stays), negate(to_first), anew.unclean)
+    return Election(choose(to_first, first.broker, kept), any_of(stays, to_first, anew.stays_in_sync), unclean)
+
+
 def is_electable(candidate: Candidate, unclean_allowed: Term, profile: Profile = NEWEST) -> Term:
     """The replica is elected in some election in which no other is before it."""
     last = _is_last_known(candidate, profile)
@@ -199,6 +240,11 @@ def leader_epoch_after(epoch: Term, *, elects: Term, shrinks: Term, profile: Pro
     return choose(begins, epoch + 1, epoch)
 
 
+def _is_fit(candidate: Candidate, profile: Profile) -> Term:
+    """It has all that is committed, and its broker is there."""
+    return any_of(all_of(candidate.alive, candidate.in_sync), _is_eligible(candidate, profile))
+
+
 def _is_eligible(candidate: Candidate, profile: Profile) -> Term:
     return all_of(profile.eligible_leader_replicas, candidate.alive, candidate.eligible)
 
@@ -213,3 +259,7 @@ def _first(brokers: Sequence[tuple[Term, Term]]) -> Term:
     for broker, fact in reversed(brokers):
         first = choose(fact, broker, first)
     return first
+
+
+def _larger(left: Term, right: Term) -> Term:
+    return choose(left > right, left, right)

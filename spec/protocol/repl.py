@@ -39,12 +39,14 @@ class Leading:
     Attributes:
         leads: it takes itself for the leader.
         epoch: the leader epoch that it knows.
+        incarnation: broker epoch under which it knows the follower to be registered; -1 where it knows of none.
     """
 
     leads: Term
     epoch: Term
     log_start: Term
     log_end: Term
+    incarnation: Term = ABSENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +57,13 @@ class FollowerFetch:
         epoch: the leader epoch that the follower knows; -1 where the request names none.
         offset: its log end.
         last_epoch: leader epoch of its last record; -1 where it has none, or names none.
+        incarnation: broker epoch of the follower; -1 where it names none.
     """
 
     epoch: Term
     offset: Term
     last_epoch: Term = ABSENT
+    incarnation: Term = ABSENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,20 +101,36 @@ def fetch_guards(leading: Leading, asked: FollowerFetch) -> tuple[Guard, ...]:
     )
 
 
-def range_guards(leading: Leading, asked: FollowerFetch, diverging: Term) -> tuple[Guard, ...]:
-    """A follower fetches within the leader's log; one that diverges is told so first."""
-    outside = any_of(asked.offset < leading.log_start, asked.offset > leading.log_end)
+def range_guards(leading: Leading, asked: FollowerFetch, end: EpochEnd) -> tuple[Guard, ...]:
+    """A follower fetches within the leader's log, and names an epoch of which the leader can tell where it ends."""
+    names = negate(asked.last_epoch == ABSENT)
+    unknown = all_of(names, any_of(end.epoch == ABSENT, end.end == ABSENT))
+    beyond = all_of(negate(diverges(asked, end)), asked.offset > leading.log_end)
+    agreement = rules.REPL_PREFIX_AGREEMENT
     return (
-        Guard(
-            "out_of_range",
-            rules.REPL_PREFIX_AGREEMENT,
-            all_of(negate(diverging), outside),
-            OUT_OF_RANGE,
-        ),
+        Guard("last_epoch_unknown", agreement, unknown, OUT_OF_RANGE),
+        Guard("below_log_start", agreement, asked.offset < leading.log_start, OUT_OF_RANGE),
+        Guard("beyond_log_end", agreement, beyond, OUT_OF_RANGE),
     )
 
 
-def fetched(leading: Leading, asked: FollowerFetch, end: EpochEnd, without: frozenset[str] = frozenset()) -> FetchReply:
+def incarnation_guards(
+    leading: Leading, asked: FollowerFetch, end: EpochEnd, profile: Profile = NEWEST
+) -> tuple[Guard, ...]:
+    """A Fetch that a follower sent before it was registered again counts for nobody (KIP-903)."""
+    stale = all_of(profile.incarnations_compared, asked.incarnation < leading.incarnation)
+    counts = all_of(stale, negate(diverges(asked, end)))
+    not_leader = ErrorCode.NOT_LEADER_OR_FOLLOWER.value
+    return (Guard("stale_incarnation", rules.REPL_COMMITTED_SURVIVES, counts, not_leader),)
+
+
+def fetched(
+    leading: Leading,
+    asked: FollowerFetch,
+    end: EpochEnd,
+    without: frozenset[str] = frozenset(),
+    profile: Profile = NEWEST,
+) -> FetchReply:
     """The leader's decision on a follower's Fetch.
 
     Args:
@@ -118,11 +138,16 @@ def fetched(leading: Leading, asked: FollowerFetch, end: EpochEnd, without: froz
         asked: the request.
         end: where the leader's log has the end of the follower's last epoch.
         without: names of guards that never apply.
+        profile: the release.
     """
-    diverging = diverges(asked, end)
-    checks = dropped((*fetch_guards(leading, asked), *range_guards(leading, asked, diverging)), without)
-    decided = branch(checks)
-    return FetchReply(decided, error_of(checks, decided), all_of(decided == PASSED, diverging))
+    checks = (
+        *fetch_guards(leading, asked),
+        *range_guards(leading, asked, end),
+        *incarnation_guards(leading, asked, end, profile),
+    )
+    kept = dropped(checks, without)
+    decided = branch(kept)
+    return FetchReply(decided, error_of(kept, decided), all_of(decided == PASSED, diverges(asked, end)))
 
 
 def diverges(asked: FollowerFetch, end: EpochEnd) -> Term:
@@ -152,7 +177,9 @@ def truncated_to(replica: Returning, leader: EpochEnd, own: EpochEnd, profile: P
         return replica.high_watermark
     told = _smaller(leader.end, replica.log_end)
     if profile.truncation_names_epoch:
-        told = choose(own.epoch == ABSENT, told, _smaller(own.end, told))
+        named = negate(any_of(leader.epoch == ABSENT, own.epoch == ABSENT))
+        further_back = choose(own.epoch == leader.epoch, _smaller(own.end, told), _smaller(own.end, replica.log_end))
+        told = choose(named, further_back, told)
     return choose(leader.end == ABSENT, _smaller(replica.high_watermark, replica.log_end), told)
 
 
@@ -191,9 +218,9 @@ def holds_back(*, in_sync: Term, proposed: Term, caught_up: Term) -> Term:
     return any_of(in_sync, proposed, caught_up)
 
 
-def follower_high_watermark(told: Term, log_end: Term) -> Term:
+def follower_high_watermark(told: Term, log_end: Term, log_start: Term = 0) -> Term:
     """A follower takes over the leader's high watermark, as far as its own log goes; so it may fall on a follower."""
-    return _smaller(told, log_end)
+    return choose(told < log_start, log_start, _smaller(told, log_end))
 
 
 @dataclass(frozen=True, slots=True)

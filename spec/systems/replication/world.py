@@ -207,7 +207,7 @@ class World:
         last = self.last_epoch(follower) if profile.truncates_by_leader_epoch else ABSENT
         asked = FollowerFetch(epoch, state.length(follower), last)
         leading = Leading(self.leads(leader), state.view(leader).epoch, 0, state.length(leader))
-        return repl.fetched(leading, asked, self.end_for(leader, follower), self.knobs.without)
+        return repl.fetched(leading, asked, self.end_for(leader, follower), self.knobs.without, profile)
 
     def truncated(self, leader: Term, follower: Term) -> Term:
         """The follower's log end after a round of truncation."""

@@ -1,0 +1,105 @@
+"""Every step of replication is held against the decisions while the reference makes it, and a false one is named."""
+
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from model_tests.monitor.monitor import Disagreement, Monitor
+from model_tests.mutants.of_replicas import OF_REPLICAS
+from model_tests.traces.replication_verdicts import JUDGES, is_of_replication, judged
+from model_tests.traces.schema import Row
+from reference.simulate import simulate
+from spec import rules
+from spec.versions import PROFILES, Profile
+
+CHANGES = {
+    "FetchFollower": ("error", "answered_end", "caught_up_ms"),
+    "OffsetsForLeaderEpoch": ("error", "answered_end", "answered_epoch"),
+    "ReplicaTruncate": ("truncated_to",),
+    "LeaderHighWatermark": ("after_high_watermark",),
+    "FollowerHighWatermark": ("after_high_watermark",),
+    "Produce": ("error",),
+    "DelayedProduce": ("error",),
+    "ReplicaLagCheck": ("lagging",),
+    "IsrExpansion": ("proposed",),
+    "AlterPartition": ("error",),
+    "LeaderElection": ("elected", "elected_uncleanly", "leader_epoch_after"),
+    "BecomeLeader": ("leader_epoch_after",),
+    "BecomeFollower": ("leader_epoch_after",),
+}
+"""What is decided, by the kind of step."""
+
+NOT_ENOUGH_REPLICAS = 19
+
+
+def steps_of(seed: int, profile: Profile) -> list[Row]:
+    """The steps of one trace of replicas."""
+    return [row for row in simulate(seed, profile, 400, workload="replicas") if is_of_replication(row)]
+
+
+@cache
+def steps() -> tuple[tuple[Profile, Row], ...]:
+    """Steps of every kind, under all profiles."""
+    found = ((profile, steps_of(seed, profile)) for seed, profile in enumerate(PROFILES.values()))
+    return tuple((profile, row) for profile, rows in found for row in rows)
+
+
+def broken_in(profile: Profile, row: Row) -> Iterator[str]:
+    """Ids of the rules that a step breaks."""
+    _, checks = judged(row["api"], row.__getitem__, profile)
+    return (check.rule.id for check in checks if check.at_stake and not check.holds)
+
+
+def test_the_decisions_agree_with_every_step() -> None:
+    """Under every profile, and with steps of every kind among them."""
+    assert set(JUDGES) == {row["api"] for _, row in steps()}
+    assert [] == [(row["trace"], row["step"], row["api"]) for profile, row in steps() if list(broken_in(profile, row))]
+
+
+@pytest.mark.parametrize("api", JUDGES)
+def test_another_outcome_is_a_violation(api: str) -> None:
+    """Whatever is decided in a step, it cannot be otherwise."""
+    of_kind = [(profile, row) for profile, row in steps() if row["api"] == api]
+
+    for column in CHANGES[api]:
+        changed = [(profile, row | {column: other(column, row)}) for profile, row in of_kind]
+        assert any(list(broken_in(profile, row)) for profile, row in changed), f"{api}: {column} may be anything"
+
+
+def other(column: str, row: Row) -> object:
+    """Another value."""
+    if isinstance(row[column], bool):
+        return not row[column]
+    return NOT_ENOUGH_REPLICAS if column == "error" else row[column] + 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "anybody alive may lead",
+        "every proposal is accepted",
+        "acks=all without replication",
+        "truncation to the high watermark",
+        "histories are not compared",
+    ],
+)
+def test_the_monitor_stops_at_a_defect(name: str) -> None:
+    """At the step that shows it, by a rule of replication; who holds a high watermark back, no step shows."""
+    planted = next(each for each in OF_REPLICAS if each.name == name)
+
+    with planted.in_place(), pytest.raises(Disagreement) as stopped:
+        for seed, profile in enumerate(PROFILES.values()):
+            simulate(seed, profile, 400, workload="replicas", observer=Monitor())
+
+    assert {rule.partition(".")[0] for rule in stopped.value.rules} == {rules.REPL_HW_BOUNDS.family}
+
+
+def test_the_true_reference_is_not_stopped() -> None:
+    """And replication is judged."""
+    monitor = Monitor()
+
+    simulate(3, PROFILES["4.3"], 400, workload="replicas", observer=monitor)
+
+    judged_rules = {count.rule: count.judged for count in monitor.rule_counts()}
+    assert all(judged_rules[rule.id] for rule in (rules.REPL_HW_BOUNDS, rules.REPL_PREFIX_AGREEMENT))
