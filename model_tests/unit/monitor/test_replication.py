@@ -63,11 +63,11 @@ def test_another_outcome_is_a_violation(api: str) -> None:
     of_kind = [(profile, row) for profile, row in steps() if row["api"] == api]
 
     for column in CHANGES[api]:
-        changed = [(profile, row | {column: other(column, row)}) for profile, row in of_kind]
+        changed = [(profile, {**row, column: other(column, row)}) for profile, row in of_kind]
         assert any(list(broken_in(profile, row)) for profile, row in changed), f"{api}: {column} may be anything"
 
 
-def other(column: str, row: Row) -> object:
+def other(column: str, row: Row) -> int | bool | str:
     """Another value."""
     if isinstance(row[column], bool):
         return not row[column]
@@ -89,10 +89,15 @@ def test_the_monitor_stops_at_a_defect(name: str) -> None:
     planted = next(each for each in OF_REPLICAS if each.name == name)
 
     with planted.in_place(), pytest.raises(Disagreement) as stopped:
-        for seed, profile in enumerate(PROFILES.values()):
-            simulate(seed, profile, 400, workload="replicas", observer=Monitor())
+        monitored_under_every_profile()
 
     assert {rule.partition(".")[0] for rule in stopped.value.rules} == {rules.REPL_HW_BOUNDS.family}
+
+
+def monitored_under_every_profile() -> None:
+    """A trace of each, until a step is wrong."""
+    for seed, profile in enumerate(PROFILES.values()):
+        simulate(seed, profile, 400, workload="replicas", observer=Monitor())
 
 
 def test_the_true_reference_is_not_stopped() -> None:
