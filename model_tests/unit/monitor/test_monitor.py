@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, Final
 
 import pytest
@@ -74,7 +75,8 @@ def test_true_traces_of_every_profile_hold(on_true_traces: Counter[Finding]) -> 
 @pytest.mark.parametrize("corruption", CORRUPTIONS, ids=[corruption.name for corruption in CORRUPTIONS])
 def test_a_false_step_is_where_the_monitor_stops(corruption: Corruption, true_traces: list[list[Row]]) -> None:
     """It names trace, step, rule and guard, the values that decide, and what was allowed instead."""
-    false = corrupted(corruption, [rows for rows in true_traces if is_claimed(corruption.rule, rows[0])], 10**9)
+    traces = chain(true_traces, map(trace_of, range(TURN, 4 * TURN)))
+    false = corrupted(corruption, (rows for rows in traces if is_claimed(corruption.rule, rows[0])), 10**9)
 
     violations = stopped_at(false)
 
