@@ -87,7 +87,9 @@ def _is_about_offsets(log: "Log", finding: Finding) -> bool:
 
 def _with_offsets(log: "Log", finding: Finding) -> Finding:
     """Read again what the producer committed between the markers around the offset."""
-    (folder, *_) = list_logs([log.path]).logs
+    folder = next(iter(list_logs([log.path]).logs), None)
+    if folder is None:
+        return finding
     batches, _ = read_log(folder, crc=False)
     ends = batches.base_offset[batches.control & (batches.producer_id == finding.producer_id)]
     after = int(max(ends[ends < finding.offset], default=ABSENT))

@@ -91,7 +91,28 @@ def compare(copies: Sequence[Copy], history: PartitionHistory | None) -> Compare
     leader = history.leader if history is not None else ABSENT
     suspects = [frozenset(finding.offset for finding in own) for own in odd]
     batches = sum(copy.batches for copy in copies[1:])
-    return Compared(batches, (*found, *_blamed(copies, pairs, leader, suspects)))
+    short = _short(copies, history) if history is not None else ()
+    return Compared(batches, (*found, *_blamed(copies, pairs, leader, suspects), *short))
+
+
+@evidences(rules.REPL_HW_BOUNDS, Layer.AUDIT)
+def _short(copies: Sequence[Copy], history: PartitionHistory) -> Iterator[tuple[int, Finding]]:
+    """A replica that was in sync when its broker stopped has everything below any broker's high watermark."""
+    furthest = max(copies, key=lambda copy: copy.replica.committed)
+    committed = furthest.replica.committed
+    for copy in copies:
+        end = copy.replica.log_end
+        if copy.node not in history.in_sync or not copy.replica.stopped or end >= committed:
+            continue
+        message = (
+            f"the log ends at offset {end}, though this replica was in sync, and {furthest.label} knows that "
+            f"everything below offset {committed} is committed"
+        )
+        newest = max((epoch for epoch, _, _ in furthest.replica.epochs), default=ABSENT)
+        loss = next((loss for loss in copy.losses if loss.epoch > newest), None)
+        severity = Severity.VIOLATION if loss is None else Severity.KNOWN
+        message += f"; {loss.election} came between" if loss is not None else ""
+        yield copy.log, Finding(rules.REPL_HW_BOUNDS, severity, end, ABSENT, ABSENT, message)
 
 
 def _compared_up_to(left: Copy, right: Copy) -> tuple[int, bool]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from model_tests.traces.audit_log import read_log
 from model_tests.traces.audit_replica import Replica, coarser, digests
-from model_tests.traces.kafka_log_batches import Batches, Facts
+from model_tests.traces.kafka_log_batches import Batches, Facts, no_batches
 from model_tests.traces.kafka_log_folders import list_logs
 from spec.vocabulary import ABSENT
 
@@ -67,7 +67,9 @@ def _difference_in(paths: tuple[str, str], begins: tuple[int, int], end: int) ->
 def _read(path: str, begins: tuple[int, int], end: int) -> tuple[Batches, list[tuple[int, int]]]:
     """The batches that begin in a range, and the ranges that unreadable bytes may have held."""
     first, last = begins
-    (log,) = list_logs([path]).logs
+    log = next(iter(list_logs([path]).logs), None)
+    if log is None:
+        return no_batches(), [begins]  # it was there when it was read
     segments = [one for one in log.segments if one.base < last and (one.active or one.end > first)]
     batches, damage = read_log(replace(log, segments=tuple(segments)))
     hidden = []

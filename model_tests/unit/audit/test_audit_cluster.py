@@ -9,6 +9,7 @@ from model_tests.traces.audit import run_here
 from model_tests.traces.audit_changes import (
     BROKERS,
     as_commit,
+    batches_in,
     copied,
     cut,
     flipped,
@@ -18,7 +19,7 @@ from model_tests.traces.audit_changes import (
     with_change,
 )
 from model_tests.traces.audit_findings import Finding, Severity
-from model_tests.traces.audit_recordings import CLUSTER, CLUSTER_RUNNING, journal
+from model_tests.traces.audit_recordings import CLUSTER, CLUSTER_RUNNING, KAFKA_3_9, journal
 from model_tests.traces.audit_report import AuditReport
 
 ZOMBIE, OFFSETS, UNCLEAN = "zombie-0", "__consumer_offsets-0", "unclean2-2"
@@ -170,6 +171,38 @@ def test_a_replica_that_lost_committed_records_is_named(recordings: Path, tmp_pa
 
     assert (finding.rule.id, finding.offset) == ("repl.hw_bounds", end)
     assert finding.severity is (Severity.VIOLATION if stopped else Severity.UNDECIDED)
+
+
+def test_a_short_log_is_named_whatever_its_own_checkpoint_says(recordings: Path, tmp_path: Path) -> None:
+    """Broker 3 was in sync to the end; the others know that more is committed than it has."""
+    cluster = copied(recordings, tmp_path / "cluster", ZOMBIE)
+    end = cut(cluster, ZOMBIE, "n3", batches=3)
+    checkpoint = cluster / "n3" / "replication-offset-checkpoint"
+    checkpoint.write_text(checkpoint.read_text().replace("zombie 0 533", f"zombie 0 {end}"))
+
+    report = run_here([cluster])
+
+    assert surely(report) == [("repl.hw_bounds", "n3", ZOMBIE, end)]
+
+
+def test_replicas_that_were_cleaned_apart_do_not_differ(recordings: Path, tmp_path: Path) -> None:
+    """Every broker cleans its own log; below what either has cleaned, nothing is compared."""
+    for node in BROKERS[:2]:
+        shutil.copytree(recordings / KAFKA_3_9 / "ledger-0", tmp_path / node / "ledger-0")
+        for checkpoint in (recordings / KAFKA_3_9).glob("*-checkpoint"):
+            shutil.copy2(checkpoint, tmp_path / node)
+        (tmp_path / node / "meta.properties").write_text(f"cluster.id=one\nnode.id={node[1:]}\n")
+    segment = min((tmp_path / "n2" / "ledger-0").glob("*.log"))
+    content = segment.read_bytes()
+    batches = list(batches_in(content))
+    segment.write_bytes(b"".join(content[start:end] for start, end in batches[::2]))
+    for derived in (tmp_path / "n2" / "ledger-0").glob("*index"):
+        derived.unlink()
+
+    report = run_here([tmp_path])
+
+    assert report.cluster.replicated == 1
+    assert [one for one in surely(report) if one[0] == "repl.prefix_agreement"] == []
 
 
 def test_another_history_after_an_unclean_election_is_known(recordings: Path, tmp_path: Path) -> None:

@@ -1,15 +1,19 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model_tests.traces.audit_cluster_wire import plain_side, side_of
+from model_tests.traces.audit_findings import Loss, Severity
 from model_tests.traces.audit_log import audit_log, read_log, surroundings
 from model_tests.traces.audit_recordings import CLUSTER
 from model_tests.traces.audit_replica import Replica, coarser, summarized
+from model_tests.traces.audit_replicas import Copy, compare
 from model_tests.traces.audit_replicas_difference import first_difference
 from model_tests.traces.audit_wire import decode, encode
+from model_tests.traces.controller_log_history import Leadership, PartitionHistory
 from model_tests.traces.kafka_log_folders import list_logs
 from model_tests.unit.audit.written import data, encoded
 from reference.log.batch import RecordBatch
@@ -55,6 +59,37 @@ def test_the_first_difference_is_found_wherever_it_is(
 
     expected = offsets[other] if offsets[other] < end else None
     assert (found.offset if found else None) == expected
+
+
+LEADERSHIPS = (Leadership(4, 1, 10, 0), Leadership(5, 3, 20, 0, unclean=True))
+
+
+@pytest.mark.parametrize(
+    ("epochs", "losses", "in_sync", "expected"),
+    [
+        (((4, 0, 9),), (), (1, 3), [("repl.hw_bounds", Severity.VIOLATION, 300)]),
+        (((4, 0, 9),), (Loss(252, 5, "an unclean election"),), (3,), [("repl.hw_bounds", Severity.KNOWN, 300)]),
+        (((4, 0, 5), (5, 252, 4)), (Loss(252, 5, "an unclean election"),), (3,),
+         [("repl.hw_bounds", Severity.VIOLATION, 300)]),
+        (((4, 0, 9),), (), (1,), []),
+    ],
+    ids=["in sync", "after an unclean election", "before the high watermark", "not in sync"],
+)  # fmt: skip
+def test_who_was_in_sync_has_what_is_committed(
+    epochs: tuple[tuple[int, int, int], ...],
+    losses: tuple[Loss, ...],
+    in_sync: tuple[int, ...],
+    expected: list[tuple[str, Severity, int]],
+) -> None:
+    """Another broker's high watermark is above its end: only an unclean election in between explains that."""
+    known = Replica(0, 0, 500, 500, stopped=True, epochs=epochs)
+    short = Replica(0, 0, 300, 300, stopped=True, epochs=((4, 0, 5), (5, 252, 2)))
+    copies = [Copy(0, "gone/1/a-0", 1, 9, known), Copy(1, "gone/3/a-0", 3, 7, short, losses)]
+
+    found = compare(copies, PartitionHistory("a", 0, LEADERSHIPS, (1, 3), in_sync)).found
+
+    assert [(finding.rule.id, finding.severity, finding.offset) for _, finding in found] == expected
+    assert {number for number, _ in found} <= {1}
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=40), st.sampled_from([64, 128, 512]))
