@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from model_tests.mutants import crossreading
+from model_tests.mutants.decisions.made import mutants as made
+from model_tests.mutants.decisions.shown import shown
+from model_tests.mutants.decisions.table import counted, not_hunted, read
 from model_tests.mutants.in_pipelines import hunt_in_pipelines, true_pipelines
 from model_tests.mutants.in_sessions import hunt_in_sessions
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS, hunt_in_transactions, true_transactions
@@ -45,6 +48,9 @@ REPLICA_RUNS: Final = {Effort.QUICK: 5, Effort.DEFAULT: 40, Effort.DEEP: 2000}
 PIPELINE_RUNS: Final = {Effort.QUICK: 2, Effort.DEFAULT: 10, Effort.DEEP: 1000}
 """Runs of the true pipelines."""
 
+DECISIONS_SAMPLE: Final = {Effort.QUICK: 20, Effort.DEFAULT: 120, Effort.DEEP: 10_000}
+"""Mutants of decisions that are shown again to the recorded session that killed each; a deep run shows all."""
+
 WITHOUT_SPARK: Final = ("conformance", "proof")
 """The slower layers that a default run asks; the test of `crossreading` asks all of them."""
 
@@ -73,12 +79,15 @@ def evidence(effort: Effort) -> Part:
     failures += true_replicas(REPLICA_RUNS[effort])
     sample = sampled(effort)
     crossed = tuple(cross(planted, layers_of(effort) if planted in sample else {}) for planted in crossreading.BROKEN)
+    table = read()
+    decided = shown(table, DECISIONS_SAMPLE[effort])
     return Part(
         name="mutants",
-        mutants=(*mutants, *crossed),
+        mutants=(*mutants, *crossed, *decided),
         extra={
             "of_the_reference": len(mutants),
             "of_the_specification": len(crossed),
+            "of_decisions": {**counted(table), "not hunted yet": not_hunted(table, made())},
             "control_runs": runs + 3 * CONTROL[effort] + PIPELINE_RUNS[effort] + REPLICA_RUNS[effort],
             "seconds": round(time.monotonic() - started, 1),
         },

@@ -4,28 +4,26 @@ A mutant that differs may still be masked by what uses it. It is equivalent if e
 same with it in place, up to the decisions that are used from outside the protocol.
 """
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, reduce
 from inspect import Parameter, signature
 from itertools import product
-from pathlib import Path
 from typing import Any, Final, get_type_hints
 
-import model_tests
-import spec.systems
-from model_tests.mutants.decisions.functions import Decision, decisions
+from model_tests.mutants.decisions.functions import Decision
 from model_tests.mutants.decisions.made import Mutant
-from model_tests.mutants.decisions.occasions import Behaviours, Call, Occasions
-from spec.algebra import Term, all_of, any_of, choose, implies, negate
+from model_tests.mutants.decisions.occasions import Call, Held, Occasions
+from model_tests.mutants.decisions.users import used_by, used_outside
+from model_tests.mutants.decisions.well_formed import well_formed
+from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.engines.induction import contradiction
 from spec.engines.reading_z3 import INTEGERS
 from spec.engines.verdict import Proved
 from spec.protocol.guards import Guard
 from spec.rules import RULES
 from spec.versions import PROFILES, Profile
-from spec.vocabulary import ABSENT, GroupState, TransactionState
+from spec.vocabulary import ABSENT
 
 MANY: Final = 40
 """Arguments of different shape that one decision is asked with, profiles aside."""
@@ -82,7 +80,8 @@ def _alike(of: Decision, mutant: Mutant, arguments: Mapping[str, Any]) -> bool:
     true = of.function(*positional, **named)
     with mutant.planted():
         mutated = of.function(*positional, **named)
-    return _follows(well_formed(arguments), same_answer(true, mutated))
+    apart = frozenset() if of is mutant.of else NUMBERS_OF_GUARDS
+    return _follows(well_formed(arguments), same_answer(true, mutated, apart))
 
 
 def _bound(of: Decision, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -136,7 +135,7 @@ def _by_name(of: Decision, call: Call) -> dict[str, Any]:
             values[name] = tuple(rest)
         else:
             values[name] = rest.pop(0)
-    return {name: value.profile if isinstance(value, Behaviours) else value for name, value in values.items()}
+    return {name: value.value if isinstance(value, Held) else value for name, value in values.items()}
 
 
 def _shape(hint: Any, value: Any) -> object:
@@ -152,7 +151,7 @@ def _shape(hint: Any, value: Any) -> object:
 
 def symbolic(value: Any, hint: Any, name: str) -> Any:
     """A term, or a record of terms, shaped like a value; what is no term stays as it is."""
-    if isinstance(value, Profile | str | frozenset | Guard) or value is None:
+    if isinstance(value, Profile | Mapping | str | frozenset | Guard) or value is None:
         return value
     if is_dataclass(value):
         parts = ((part.name, getattr(value, part.name)) for part in fields(value))
@@ -169,66 +168,32 @@ def _is_term(value: object) -> bool:
     return type(value) in (bool, int)
 
 
-# --- the domain -----------------------------------------------------------------------------------------------
-
-
-def well_formed(arguments: Mapping[str, Any]) -> Term:
-    """What is true of every record that is met: no number below -1, states that there are, nothing half absent."""
-    return all_of(*(fact for name, value in arguments.items() for fact in _facts(name, value)))
-
-
-def _facts(name: str, value: Any) -> Iterator[Term]:
-    if isinstance(value, Profile | str | frozenset | Guard | bool) or value is None:
-        return
-    if is_dataclass(value):
-        for part in fields(value):
-            yield from _facts(part.name, getattr(value, part.name))
-        yield from _of_record(type(value).__name__, value)
-    elif isinstance(value, tuple):
-        for each in value:
-            yield from _facts(name, each)
-    elif _is_number(value) and name not in ("error", "verification_error", "name_hash"):
-        yield value >= ABSENT
-
-
-def _is_number(value: Any) -> bool:
-    return not isinstance(value, int) and str(getattr(value, "sort", lambda: "")()) == "Int"
-
-
-def _of_record(kind: str, record: Any) -> Iterator[Term]:
-    match kind:
-        case "TransactionEntry":
-            yield any_of(*(record.state == state.value for state in TransactionState))
-            yield any_of(record.pending == ABSENT, *(record.pending == state.value for state in TransactionState))
-            yield implies(negate(record.known), all_of(record.state == 0, record.pending == ABSENT))
-            yield any_of(*(record.client_version == version for version in (0, 1, 2)))
-        case "GroupEntry":
-            yield any_of(*(record.state == state.value for state in GroupState))
-        case "CachedBatch":
-            yield implies(record.last_offset == ABSENT, record.last_sequence == ABSENT)
-            yield implies(record.last_offset == ABSENT, record.offset_delta == ABSENT)
-        case "ProducerEntry":
-            unknown = record.epoch == ABSENT
-            yield implies(unknown, all_of(record.txn_first_offset == ABSENT, record.coordinator_epoch == ABSENT))
-            yield all_of(*(implies(unknown, cached.last_offset == ABSENT) for cached in record.cached))
-
-
 # --- the same answer ------------------------------------------------------------------------------------------
 
 
-def same_answer(true: Any, mutated: Any) -> Term:
-    """The same in everything that something depends on; of guards, what the first that applies says."""
+NUMBERS_OF_GUARDS: Final = frozenset({"branch"})
+"""Fields that tell of a guard by its number, by which nothing but a report goes."""
+
+
+def same_answer(true: Any, mutated: Any, apart: frozenset[str] = frozenset()) -> Term:
+    """The same in everything that something depends on; of guards, what the first that applies says.
+
+    Args:
+        true: what the decision says.
+        mutated: what the mutant says.
+        apart: fields that need not be the same.
+    """
     if isinstance(true, tuple) and true and isinstance(true[0], Guard):
         return all_of(*(left == right for left, right in zip(_said(true), _said(mutated), strict=True)))
     if is_dataclass(true):
-        pairs = ((getattr(true, part.name), getattr(mutated, part.name)) for part in fields(true))
-        return all_of(*(same_answer(left, right) for left, right in pairs))
+        names = [part.name for part in fields(true) if part.name not in apart]
+        return all_of(*(same_answer(getattr(true, name), getattr(mutated, name), apart) for name in names))
     if isinstance(true, dict):
         return any_of(*true.values()) == any_of(*mutated.values())
     if isinstance(true, tuple):
         if len(true) != len(mutated):
             return False
-        return all_of(*(same_answer(left, right) for left, right in zip(true, mutated, strict=True)))
+        return all_of(*(same_answer(left, right, apart) for left, right in zip(true, mutated, strict=True)))
     return true == mutated
 
 
@@ -242,47 +207,3 @@ def _said(checks: Sequence[Guard]) -> tuple[Term, Term]:
         return choose(guard.applies, guard.error, error), choose(guard.applies, numbers[guard.rule.id], rule)
 
     return reduce(one, reversed(checks), nobody)
-
-
-# --- who uses a decision --------------------------------------------------------------------------------------
-
-
-@cache
-def used_by(of: Decision) -> tuple[Decision, ...]:
-    """The decisions that name this one; a property is used by whoever reads an attribute of its name."""
-    word = of.name.rpartition(".")[2]
-    is_property = of.name.count(".") > 1
-    return tuple(other for other in decisions() if other is not of and _names(other, of, word, is_property))
-
-
-def _names(other: Decision, of: Decision, word: str, is_property: bool) -> bool:
-    for node in ast.walk(other.tree):
-        match node:
-            case ast.Name(id=name) if not is_property and name == word:
-                return getattr(other.module, name, None) is of.function
-            case ast.Attribute(attr=name, value=ast.Name(id=module)) if name == word and not is_property:
-                if getattr(getattr(other.module, module, None), name, None) is of.function:
-                    return True
-            case ast.Attribute(attr=name) if is_property and name == word:
-                return True
-    return False
-
-
-@cache
-def used_outside() -> frozenset[str]:
-    """Names of the decisions that systems and checks use by themselves; what only lists guards does not decide."""
-    folders = (Path(spec.systems.__path__[0]), *(Path(model_tests.__path__[0]) / name for name in READERS))
-    words = {word for folder in folders for path in folder.rglob("*.py") for word in _words(path)}
-    own = (each for each in decisions() if not each.name.endswith("guards"))
-    return frozenset(each.name for each in own if each.name.rpartition(".")[2] in words)
-
-
-READERS: Final = ("conformance", "traces", "verify")
-
-
-def _words(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Attribute):
-            yield node.attr
-        elif isinstance(node, ast.Name):
-            yield node.id

@@ -7,19 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from types import FunctionType, MappingProxyType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Final
 
 import spec.protocol
 
-NO_DECISIONS: Final = MappingProxyType(
-    {
-        "guards": "puts guards in order, and knows none",
-        "judge": "holds recorded steps against decisions",
-        "judge_coordinator": "holds recorded steps against decisions",
-    }
-)
-"""Modules in which nothing is decided, each with what it does instead."""
+NO_DECISIONS: Final = ("guards", "judge")
+"""How modules begin in which nothing is decided: guards are put in order there, and steps held against decisions."""
 
 NAMES_ONLY: Final = frozenset(
     {
@@ -86,7 +80,8 @@ class Decision:
 def modules() -> tuple[ModuleType, ...]:
     """The modules of the protocol that decide something, by name."""
     names = sorted(found.name for found in iter_modules(spec.protocol.__path__))
-    return tuple(import_module(f"{spec.protocol.__name__}.{name}") for name in names if name not in NO_DECISIONS)
+    deciding = (name for name in names if not name.startswith(NO_DECISIONS))
+    return tuple(import_module(f"{spec.protocol.__name__}.{name}") for name in deciding)
 
 
 @cache

@@ -77,7 +77,7 @@ def _of_guards(node: ast.AST) -> Iterator[Edit]:
     match node:
         case ast.Call(func=ast.Name(id="Guard"), args=[name, _, applies, *_]) if _word(applies) != "False":
             yield Edit(Kind.DROP_GUARD, f"guard {_word(name)} dropped", applies, ast.Constant(value=False))
-        case ast.Tuple(elts=elements, ctx=ast.Load()) if sum(map(_is_guard, elements)) > 1:
+        case ast.Tuple(elts=[_, _, *_] as elements, ctx=ast.Load()) if any(map(_is_guard, elements)):
             yield from _swaps(node, elements, [_guards_name(each) for each in elements])
         case ast.Dict(keys=keys, values=values) if len(values) > 1:
             for key, fact in zip(keys, values, strict=True):
@@ -95,8 +95,8 @@ def _is_guard(node: ast.expr) -> bool:
     match node:
         case ast.Call(func=ast.Name(id="Guard" | "_generation_guard")):
             return True
-        case ast.Starred() | ast.Name():
-            return True
+        case ast.Starred(value=ast.Name(id=name) | ast.Call(func=ast.Name(id=name))):
+            return name.endswith(("guards", "malformed", "members"))
     return False
 
 

@@ -7,7 +7,7 @@ those places are judged again in which it decides otherwise.
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
@@ -44,13 +44,13 @@ class Place:
     violated: Callable[[], tuple[str, ...]]
 
 
-class Behaviours:
-    """A profile among arguments, which are looked up often: one for all that are equal, and the same only as itself."""
+class Held:
+    """An argument that is looked up often, or cannot be: it is the same as itself alone."""
 
-    __slots__ = ("profile",)
+    __slots__ = ("value",)
 
-    def __init__(self, profile: Profile) -> None:
-        self.profile = profile
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class Occasions:
             with mutant.planted():
                 answers = [answer(mutant.of, call) for call in some]
             for call, expected, got in zip(some, true[start:], answers, strict=False):
-                if got != expected:
+                if _differs(got, expected):
                     yield call, got
 
     def _answers(self, of: Decision) -> list[object]:
@@ -100,8 +100,15 @@ def answer(of: Decision, call: Call) -> object:
         return f"{type(error).__name__}: {error}"
 
 
+def _differs(got: object, expected: object) -> bool:
+    try:
+        return bool(got != expected)
+    except Exception:  # noqa: BLE001  # terms of the solver, which cannot say by themselves whether they are the same
+        return True
+
+
 def _plain(value: Any) -> Any:
-    return value.profile if isinstance(value, Behaviours) else value
+    return value.value if isinstance(value, Held) else value
 
 
 def observed(said: object) -> object:
@@ -136,8 +143,8 @@ class _Watch:
         self.occasions = Occasions()
         self.place: Place | None = None
         self._codes = {decision.function.__code__: decision for decision in decisions()}
-        self._behaviours: dict[Profile, Behaviours] = {}
-        self._met: dict[int, tuple[Profile, Behaviours]] = {}
+        self._profiles: dict[Profile, Held] = {}
+        self._held: dict[int, tuple[Any, Held]] = {}
 
     @contextmanager
     def on(self) -> Iterator[None]:
@@ -171,19 +178,14 @@ class _Watch:
         return tuple(positional), tuple((name, self._kept(values[name])) for name in names[code.co_argcount : last])
 
     def _kept(self, value: Any) -> Any:
-        if isinstance(value, Profile):
-            return self._of_profile(value)
+        if isinstance(value, Profile | Mapping):
+            return self._as_held(value)
         return tuple(value) if isinstance(value, list) else value
 
-    def _of_profile(self, profile: Profile) -> Behaviours:
-        """By identity, which is quick; the profile is held, so that no other one gets its identity."""
-        known = self._met.get(id(profile))
+    def _as_held(self, value: Any) -> Held:
+        """By identity, which is quick; what is held stays, so that nothing else gets its identity."""
+        known = self._held.get(id(value))
         if known is None:
-            same = self._behaviours.setdefault(profile, Behaviours(profile))
-            known = self._met[id(profile)] = profile, same
+            held = self._profiles.setdefault(value, Held(value)) if isinstance(value, Profile) else Held(value)
+            known = self._held[id(value)] = value, held
         return known[1]
-
-
-def first(places: Iterable[Place], most: int) -> Sequence[Place]:
-    """The first so many places."""
-    return [place for place, _ in zip(places, range(most), strict=False)]

@@ -18,13 +18,16 @@ FOLDER: Final = Path(model_tests.__path__[0]) / "unit" / "spec"
 OF_COMPOSITIONS: Final = ("test_judge.py", "test_judge_coordinator.py")
 """Tests of what is composed of several modules."""
 
+CORNERS: Final = "test_corners_of_*.py"
+"""Tests of what nothing else meets."""
+
 
 def tested() -> Iterator[Place]:
     """The files of tests, by the modules' names."""
     own = (f"test_{module.__name__.rpartition('.')[2]}.py" for module in modules())
-    for name in (*own, *OF_COMPOSITIONS):
-        if (FOLDER / name).exists():
-            yield Place(name, partial(failing, FOLDER / name))
+    for path in (*(FOLDER / name for name in (*own, *OF_COMPOSITIONS)), *sorted(FOLDER.glob(CORNERS))):
+        if path.exists():
+            yield Place(path.name, partial(failing, path))
 
 
 def failing(path: Path) -> tuple[str, ...]:

@@ -124,6 +124,7 @@ class Explored:
         self._built = built
         self._claimed = claimed
         self._reached: frozenset[str] | None = None
+        self._most = MOST_STATES
 
     def __call__(self) -> Named:
         """The claim that is violated, by its rule; else the goals and actions that are no longer reached, by name."""
@@ -131,10 +132,11 @@ class Explored:
         system = instance.system
         theorems = [claim for claim in system.theorems if self._claimed is None or claim.rule in self._claimed]
         claims = system.claims if self._claimed is None else theorems
-        found = explore(system, instance.finite, claims, most_states=MOST_STATES)
+        found = explore(system, instance.finite, claims, most_states=self._most)
         reached = frozenset(found.reached) | found.happened
         if self._reached is None:
             self._reached = reached
+            self._most = LARGER * found.states
         if isinstance(found.verdict, Refuted):
             return (system.claim(found.verdict.claim).rule.id,)
         missing = self._reached - reached if passed(found.verdict) else ()
@@ -142,4 +144,7 @@ class Explored:
 
 
 MOST_STATES: Final = 20_000
-"""Instances are smaller; a mutant that makes one larger is not searched for longer."""
+"""Every instance is smaller."""
+
+LARGER: Final = 3
+"""A mutant that makes an instance so many times as large is not searched for longer."""

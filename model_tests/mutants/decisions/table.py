@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import model_tests
 from model_tests.mutants.decisions.hunting import Fate, Found
+from model_tests.mutants.decisions.made import Mutant
 
 TABLE: Final = Path(__file__).parent / "table.ndjson"
 """What the last whole hunt found, a line for each mutant."""
@@ -33,25 +34,32 @@ def _found(said: dict[str, Any]) -> Found:
     return Found(**{**known, "fate": Fate(said["fate"]), "rules": tuple(said.get("rules", ()))})
 
 
+def counted(found: Iterable[Found]) -> dict[str, int]:
+    """How many mutants each layer killed, and how many have another fate."""
+    return dict(Counter(f"killed by {each.layer}" if each.layer else str(each.fate) for each in found))
+
+
+def not_hunted(found: Iterable[Found], made: Iterable[Mutant]) -> int:
+    """How many mutants there are of which the table says nothing yet."""
+    return len({mutant.name for mutant in made} - {each.mutant for each in found})
+
+
 def page(found: Sequence[Found]) -> str:
     """The summary as a page of Markdown: counts by layer, and every mutant that no layer kills, with the reason."""
     return "\n".join((*_counts(found), *_by_kind(found), *_survivors(found))) + "\n"
 
 
 def _counts(found: Sequence[Found]) -> Iterator[str]:
-    by_layer = Counter(each.layer for each in found if each.fate is Fate.KILLED)
-    fates = Counter(each.fate for each in found)
     yield "# Mutants of the decisions"
     yield ""
-    yield f"{len(found):,} mutants of {len({decision_of(each) for each in found})} decisions: one edit of one decision"
-    yield "each, made from its syntax tree. Layers are asked in this order, and the first that names a rule is told."
+    of = len({decision_of(each) for each in found})
+    yield f"{len(found):,} mutants of {of} decisions and tables: each is one edit of the syntax tree of its decision."
+    yield "Layers are asked one after the other, the cheapest first, and the first that sees a mutant is told: by the"
+    yield "rule that it names, or, of a test, by the test. `table.ndjson` beside the code has the places, too."
     yield ""
     yield "| fate | mutants |"
     yield "| --- | ---: |"
-    for layer, count in by_layer.items():
-        yield f"| killed by {layer} | {count:,} |"
-    for fate in (Fate.EQUIVALENT, Fate.UNREACHABLE, Fate.GAP):
-        yield f"| {fate} | {fates[fate]:,} |"
+    yield from (f"| {fate} | {count:,} |" for fate, count in sorted(counted(found).items()))
     yield ""
 
 

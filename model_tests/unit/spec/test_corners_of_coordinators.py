@@ -56,6 +56,29 @@ def test_a_commit_that_meets_a_fence_is_told_of_the_fence() -> None:
     assert names_of(guards(before, request, profile))[end(before, request, profile).branch] == "fence_under_way"
 
 
+def test_a_transition_under_way_comes_before_who_asks() -> None:
+    """Since 4.0, and under version 2 (KAFKA-18660)."""
+    before = entry(ONGOING, pending=PREPARE_COMMIT.value)
+    request = replace(ending(commits=True), producer_id=OTHER)
+
+    assert end(before, request, NEWEST).error == ErrorCode.CONCURRENT_TRANSACTIONS
+
+
+def test_the_record_of_a_fencing_abort_owes_no_fence() -> None:
+    """Whether the abort raises the epoch or the fence has."""
+    before = entry(ONGOING, pending=FENCING)
+    request = ending(commits=False, epoch=EPOCH + 1, by_client=False)
+
+    assert [end(before, request, profile).target.pending for profile in (NEWEST, SNAPSHOT_4_0)] == [-1, -1]
+
+
+def test_the_last_epoch_is_not_raised() -> None:
+    """An abort at epoch 32767 stays there."""
+    prepared = end(entry(ONGOING, producer_epoch=LAST), ending(commits=False, epoch=LAST), NEWEST)
+
+    assert (prepared.error, prepared.target.producer_epoch) == (ErrorCode.NONE, LAST)
+
+
 @pytest.mark.parametrize(
     ("producer", "fields", "error"),
     [

@@ -3,9 +3,9 @@
 import pytest
 
 from spec.protocol import electing, repl
-from spec.protocol.electing import Progress, leader_epoch_after, progressed
+from spec.protocol.electing import Candidate, Election, Progress, elected, leader_epoch_after, progressed
 from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Returning, Watermark
-from spec.versions import KAFKA_2_7, NEWEST
+from spec.versions import KAFKA_2_7, KAFKA_4_0, NEWEST
 from spec.vocabulary import ErrorCode
 
 FOLLOWS = Leading(leads=False, epoch=4, log_start=0, log_end=9)
@@ -57,6 +57,28 @@ def test_when_a_follower_was_caught_up(last_fetch: int, caught_up: int, offset: 
     before = Progress(5, last_fetch, 8, caught_up)
 
     assert progressed(before, offset, 9, 20) == Progress(offset, 20, 9, expected)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "unclean_allowed", "expected"),
+    [
+        (Candidate(0, alive=True, in_sync=False), True, Election(0, stays_in_sync=False, unclean=True)),
+        (Candidate(0, alive=True, in_sync=True), True, Election(0, stays_in_sync=True, unclean=False)),
+        (Candidate(0, alive=False, in_sync=True), True, Election(-1, stays_in_sync=True, unclean=False)),
+        (Candidate(0, alive=True, in_sync=False), False, Election(-1, stays_in_sync=True, unclean=False)),
+    ],
+    ids=["unclean", "clean", "dead", "behind"],
+)
+def test_the_election_of_a_single_replica(candidate: Candidate, unclean_allowed: bool, expected: Election) -> None:
+    """Broker 0 is a broker; where nobody leads, nothing is unclean."""
+    assert elected([candidate], unclean_allowed) == expected
+
+
+def test_before_4_1_the_last_leader_is_not_known() -> None:
+    """Nobody leads where nobody is in sync (KIP-966)."""
+    last = Candidate(1, alive=True, in_sync=False, last_known=True)
+
+    assert [elected([last], False, profile).leader for profile in (KAFKA_4_0, NEWEST)] == [-1, 1]
 
 
 def test_where_nothing_changes_no_leader_epoch_begins() -> None:

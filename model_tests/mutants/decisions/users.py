@@ -1,0 +1,65 @@
+"""Who uses a decision: other decisions, and what stands outside the protocol."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import model_tests
+import spec.protocol
+import spec.systems
+from model_tests.mutants.decisions.functions import Decision, decisions
+
+
+@cache
+def used_by(of: Decision) -> tuple[Decision, ...]:
+    """The decisions that name this one; a property is used by whoever reads an attribute of its name."""
+    word = of.name.rpartition(".")[2]
+    is_property = of.name.count(".") > 1
+    return tuple(other for other in decisions() if other is not of and _names(other, of, word, is_property))
+
+
+def _names(other: Decision, of: Decision, word: str, is_property: bool) -> bool:
+    for node in ast.walk(other.tree):
+        match node:
+            case ast.Name(id=name) if not is_property and name == word:
+                return getattr(other.module, name, None) is of.function
+            case ast.Attribute(attr=name, value=ast.Name(id=module)) if name == word and not is_property:
+                if getattr(getattr(other.module, module, None), name, None) is of.function:
+                    return True
+            case ast.Attribute(attr=name) if is_property and name == word:
+                return True
+    return False
+
+
+@cache
+def used_outside() -> frozenset[str]:
+    """Names of the decisions that systems and checks use by themselves; what only lists guards does not decide."""
+    folders = (Path(spec.systems.__path__[0]), *(Path(model_tests.__path__[0]) / name for name in READERS))
+    paths = (path for folder in folders for path in folder.rglob("*.py") if not path.stem.endswith(STATEMENTS))
+    used = {name for path in paths for name in _used(ast.parse(path.read_text()))}
+    properties = {each.name for each in decisions() if each.name.count(".") > 1}
+    return frozenset(name for name in used | properties if not name.endswith("guards"))
+
+
+STATEMENTS: Final = ("_facts", "attribution")
+"""Modules that speak about decisions, so that no answer and no state depends on them."""
+
+READERS: Final = ("bugs", "conformance", "traces", "verify")
+"""Packages of checks that put questions to decisions."""
+
+
+def _used(tree: ast.Module) -> Iterator[str]:
+    """The decisions that a module names: those that it imports, and those of modules that it imports."""
+    families: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == spec.protocol.__name__:
+            families |= {name.asname or name.name: name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{spec.protocol.__name__}."):
+            family = (node.module or "").rpartition(".")[2]
+            yield from (f"{family}.{name.name}" for name in node.names)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=alias), attr=name) if alias in families:
+                yield f"{families[alias]}.{name}"
