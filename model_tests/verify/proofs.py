@@ -33,6 +33,7 @@ from spec.systems.idempotence.system import idempotence
 from spec.systems.ids.system import ids
 from spec.systems.language import System
 from spec.systems.partition.system import partition
+from spec.systems.renaming_facts import renaming_facts
 from spec.systems.transactions.proof import proved as transactions_proved
 
 PROVED_HERE: Final = (
@@ -180,7 +181,8 @@ def proofs(asked: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
     """Prove the decision's facts for all inputs, and by induction every system with a theorem of these rules."""
     rules_asked = frozenset(asked)
     wrapping, replay, arithmetic = wrapping_fact(), replay_fact(), arithmetic_fact()
-    over_integers = (*stale_epoch_facts(), replay, wrapping, *append_facts(), stable_fact())
+    renaming = renaming_facts()
+    over_integers = (*stale_epoch_facts(), replay, wrapping, *append_facts(), stable_fact(), *renaming)
     facts = (
         *(prove_fact(fact, INTEGERS) for fact in over_integers),
         prove_fact(arithmetic, WIRE),
@@ -190,7 +192,7 @@ def proofs(asked: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
         (idempotence(), frozenset({wrapping.name, replay.name, arithmetic.name})),
         (partition(), frozenset({replay.name})),
         (ids(), frozenset[str]()),
-        (transactions_proved(), frozenset({wrapping.name, arithmetic.name})),
+        (transactions_proved(), frozenset({wrapping.name, arithmetic.name, *(fact.name for fact in renaming)})),
     )
     due = [(each, taken) for each, taken in systems if any(one.rule in rules_asked for one in each.theorems)]
     return Proofs(tuple(ProvedSystem(each, prove(each), taken) for each, taken in due), facts)

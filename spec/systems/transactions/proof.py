@@ -81,7 +81,7 @@ PROOF_ASSUMPTIONS: Final = (
     "A5 instances are numbered as they are given their identities; a client's bump may come at any time, but one that"
     " expects the last epoch of a producer id not when a later producer id is at its last epoch",
     "A9 the newest release, under transaction version 2, and clients of that version",
-    "A10 a producer id that is drawn is larger than every one drawn for the transactional id before",
+    "A10 no producer id is drawn twice; here each is larger than the last (shown apart: no decision asks which is)",
     "A11 no request outlives 2^31 sequence numbers of its epoch (shown apart: wrapping then changes no decision)",
 )
 """What the proof takes for granted; requests and markers of any transaction may be late here."""
