@@ -93,7 +93,8 @@ def digests(batches: Batches) -> Digests:
     columns = (batches.base_offset, batches.last_offset_delta, batches.leader_epoch, batches.crc)
     mixed = np.zeros(len(batches), np.uint64)
     for column, odd in zip(columns, _ODD, strict=True):
-        mixed = (mixed ^ column.astype(np.uint64)) * np.uint64(odd)
+        mixed ^= np.ascontiguousarray(column).view(np.uint64)
+        mixed *= np.uint64(odd)
         mixed ^= mixed >> np.uint64(29)
     return mixed
 
