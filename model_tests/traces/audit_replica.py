@@ -57,6 +57,10 @@ class Replica:
         """Leader epoch of the batch that has an offset; -1 where none has."""
         return next((epoch for epoch, first, _ in reversed(self.epochs) if first <= offset), ABSENT)
 
+    def noted_at(self, offset: int) -> int:
+        """Leader epoch that its checkpoint gives an offset; -1 where that says none."""
+        return next((epoch for epoch, start in reversed(self.noted) if start <= offset), ABSENT)
+
     @property
     def committed(self) -> int:
         """The offset below which its records are committed, as far as it knows and has them."""

@@ -141,12 +141,13 @@ def _blamed(
 ) -> Iterator[tuple[int, Finding]]:
     """A finding for each replica that most others contradict.
 
-    Where there is no majority it is the one whose own leader epochs are at odds there, else the one that did not lead.
+    Where there is no majority it is the one whose own leader epochs are at odds there, among themselves or with its
+    checkpoint, else the one that did not lead.
     """
 
     def blame(number: int) -> tuple[int, bool, bool, int]:
         own = [pair for pair in pairs if number in (pair.left, pair.right)]
-        odd = any(pair.first.offset in suspects[number] for pair in own)
+        odd = any(pair.first.offset in suspects[number] or _denies_itself(copies, pair, number) for pair in own)
         return len(own), odd, copies[number].node != leader, number
 
     while pairs:
@@ -158,6 +159,13 @@ def _blamed(
         undecided = len(copies) == 2 and not blame(number)[1]
         yield copies[number].log, _finding(first, first.left == number, labels, loss, undecided=undecided)
         pairs = [pair for pair in pairs if number not in (pair.left, pair.right)]
+
+
+def _denies_itself(copies: Sequence[Copy], pair: _Pair, number: int) -> bool:
+    """The batch at which two replicas differ has another leader epoch than the replica's own checkpoint says."""
+    epoch = pair.first.epochs[0 if number == pair.left else 1]
+    noted = copies[number].replica.noted_at(pair.first.offset)
+    return ABSENT not in (epoch, noted) and epoch != noted
 
 
 def _between(first: Difference, losses: Sequence[Loss]) -> Loss | None:
