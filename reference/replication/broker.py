@@ -78,8 +78,11 @@ class Broker:
                 made[partition] = self.proposals[partition] = proposal
         return made
 
-    def altered(self, partition: int, answer: Altered, now: Timestamp) -> None:
-        """The controller has answered a proposal."""
+    def altered(self, partition: int, asked: AlterPartition, answer: Altered, now: Timestamp) -> None:
+        """The controller has answered a proposal; the answer to an earlier one is dropped."""
+        present = self.proposals.get(partition)
+        if present is None or asked != present._replace(broker_epoch=asked.broker_epoch):
+            return
         leadership = self.replicas[partition].leadership
         if leadership is not None:
             leadership.altered(answer, now)

@@ -1,7 +1,7 @@
 """A world of brokers that replicate, controllers, producers, and a network that does what it likes.
 
 Each method is one event. The world decides nothing: who calls the methods (a scheduler, a test) chooses what happens
-next. Brokers and controllers know only what they were told, and each has a clock of its own. A broker registers at
+next. Brokers and controllers know only what they were told, and each broker has a clock of its own. It registers at
 once when it starts, or when it hears that its registration has passed; all else goes over the network.
 """
 
@@ -122,7 +122,7 @@ class ReplicasWorld(ReplicasBase):
             case FetchAnswer() | EpochAnswer():
                 self._follower_receives(node, partition, body)
             case AlterAnswer():
-                broker.altered(partition, body.answer, node.now)
+                broker.altered(partition, body.asked, body.answer, node.now)
             case LeaderAndIsr():
                 with suppress(Refusal):
                     broker.hear(partition, body, node.now)

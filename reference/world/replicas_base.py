@@ -132,7 +132,7 @@ class ReplicasBase:
             self._send(node_name(node.number), controller_name(self.active), partition, proposal)
             return
         answer = self.controller.alter_partition(partition, proposal)
-        node.broker.altered(partition, answer, node.now)
+        node.broker.altered(partition, proposal, answer, node.now)
         self._tell_brokers()
 
     def _register(self, node: BrokerNode, clean: bool) -> None:
