@@ -26,12 +26,15 @@ from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client import assignors, consumer, group_consumer
 from reference.client.assignors import Assigned, Counts, Subscriber
+from reference.client.coordinator_channel import PendingResult
 from reference.client.coordinator_requests import TxnOffsetCommit
 from reference.client.group_consumer import GroupConsumer
 from reference.client.group_exchange import OffsetFetch
 from reference.client.transaction_manager import TransactionManager
 from reference.world.appends import Appends
 from reference.world.messages import Request, WriteMarker
+from reference.world.pipelines import GROUP, PipelineWorld
+from reference.world.worker import Worker
 from spec import rules
 from spec.vocabulary import Offset
 
@@ -50,6 +53,11 @@ def commit_as_nobody(
 ) -> TxnOffsetCommit:
     """Offsets in a transaction do not say which member sends them, as before KIP-447."""
     return _offset_commit(manager, producer, group, offsets, NOBODY)
+
+
+def claim_of_today(world: PipelineWorld, worker: Worker, offsets: Offsets) -> PendingResult:
+    """A member that was thrown out names nobody, since it is nobody now."""
+    return world.application_sends_offsets(worker.instance, GROUP, offsets, worker.consumer.member.claim)
 
 
 def stay_after_abort(read: GroupConsumer) -> None:
@@ -148,10 +156,11 @@ OF_PIPELINES: Final[tuple[Planted, ...]] = (
         check_nobody_in_transactions,
     ),
     defect("a replaced static member commits", rules.OFFSETS_GENERATION_FENCE, ClassicGroup, "current", any_member),
+    defect("who was thrown out names nobody", rules.OFFSETS_ATOMIC, PipelineWorld, "_sends_offsets", claim_of_today),
     defect("a stable fetch does not wait", rules.OFFSETS_STABLE_FETCH, GroupOffsets, "is_unstable", never_unstable),
     defect(
         "a coordinator that moves forgets pending offsets",
-        rules.OFFSETS_ATOMIC,
+        rules.OFFSETS_STABLE_FETCH,
         Shard,
         "take_over",
         take_over_without_pending,

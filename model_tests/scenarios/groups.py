@@ -85,7 +85,8 @@ def generation_fence(stage: GroupStage) -> Facts:
     with stage.story.offstage():
         zombie = stage.start("worker 1")
         stage.until(lambda: zombie.phase is Phase.READING and len(zombie.consumer.fetchable) == 2)
-        stage.worker_goes_on(zombie)
+        for _ in range(2):  # it reads, and it writes
+            stage.worker_goes_on(zombie)
     stage.worker_is_suspended(zombie)
     stage.start("worker 2")
     stage.catches_up()

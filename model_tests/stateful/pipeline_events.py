@@ -14,9 +14,10 @@ from reference.world.messages import Request
 from reference.world.pipeline_rounds import catch_up, play_pipelines
 from reference.world.pipelines import PipelineWorld
 from reference.world.settling import send_all
-from reference.world.worker import Source, Worker
+from reference.world.worker import Phase, Source, Worker
 
 VOCABULARY: Final = ("to", "be", "or", "not")
+IDLE: Final = (Phase.INITIALIZING, Phase.READING)
 MOST_WORKERS: Final = 4
 """Alive at a time."""
 
@@ -81,6 +82,8 @@ class PipelineRun(PipelineWorld):
         """The source writes words, or ends what it has written: in most runs it commits."""
         choose = Choices(number)
         match self.source.instance.producer.state:
+            case _ if self.source.is_blocked:
+                self.happens("the source waits")
             case ClientState.READY:
                 self._hands_over(tuple(choose.pick(VOCABULARY) for _ in range(1 + choose.below(6))))
             case ClientState.IN_TRANSACTION if choose.below(4):
@@ -103,10 +106,13 @@ class PipelineRun(PipelineWorld):
     # --- workers ----------------------------------------------------------------------------------------------
 
     def everything_arrives(self, number: int) -> None:
-        """For some rounds everybody works and hears, and who has crashed is started again."""
+        """For some rounds everybody works and hears; in some of them who has crashed is started again first."""
+        choose = Choices(number)
         self.happens("everything arrives")
-        self._start_missing()
-        self._rounds(1 + Choices(number).below(6))
+        rounds = 1 + choose.below(6)
+        if choose.below(4) == 0:
+            self._start_missing()
+        self._rounds(rounds)
 
     def worker_takes_a_step(self, number: int) -> None:
         """One worker does what comes next, and its producer sends what it may; nothing arrives."""
@@ -136,11 +142,12 @@ class PipelineRun(PipelineWorld):
             self.worker_starts(transactional_id, self.setting.order, self.setting.member(name))
 
     def worker_goes(self, number: int) -> None:
-        """A worker stops, and tells its group or does not."""
+        """A worker stops, one in the middle of its work if there is one soon, and tells its group or does not."""
         choose = Choices(number)
+        self._wait_for_work(choose.below(6))
         working = [worker for worker in self.workers if worker.works]
         if working:
-            worker, tells = choose.pick(working), choose.below(3) == 0
+            worker, tells = choose.pick(self._busy() or working), choose.below(3) == 0
             self.happens(f"worker {worker.number} {'leaves' if tells else 'crashes'} in {worker.phase.name}")
             (self.worker_leaves if tells else self.worker_crashes)(worker)
 
@@ -155,6 +162,7 @@ class PipelineRun(PipelineWorld):
     def worker_stands_still(self, number: int) -> None:
         """A worker is suspended, often for so long that its group goes on without it; or one goes on."""
         choose = Choices(number)
+        self._wait_for_work(choose.below(6))
         paused = [worker for worker in self._alive() if worker.paused]
         working = [worker for worker in self.workers if worker.works]
         if paused and choose.below(2):
@@ -163,11 +171,23 @@ class PipelineRun(PipelineWorld):
             self.worker_resumes(worker)
             self.worker_goes_on(worker)
         elif working:
-            worker = choose.pick(working)
+            worker = choose.pick(self._busy() or working)
             self.happens(f"worker {worker.number} is suspended in {worker.phase.name}")
             self.worker_is_suspended(worker)
             if choose.below(2):
                 self._rounds(2 + 2 * SESSION_MS // 1000)
+
+    def _busy(self) -> list[Worker]:
+        """The workers that have read what they have not finished."""
+        return [worker for worker in self.workers if worker.works and worker.phase not in IDLE]
+
+    def _wait_for_work(self, rounds: int) -> None:
+        """Some rounds, until a worker has written something that it has not committed."""
+        written = (Phase.SENDING_OFFSETS, Phase.COMMITTING_FIRST, Phase.COMMITTING_LAST)
+        for turn in range(rounds):
+            if any(worker.phase in written for worker in self.workers if worker.works):
+                return
+            play_pipelines(self, turn % self.shape.nodes)
 
     def _alive(self) -> list[Worker]:
         return [worker for worker in self.workers if worker.instance.alive]
@@ -224,8 +244,10 @@ class PipelineRun(PipelineWorld):
             self.coordinator_resigns(0, former)
 
     def group_moves(self, number: int) -> None:
-        """Another node coordinates the group."""
-        node = Choices(number).below(self.shape.nodes)
+        """Another node coordinates the group, often while somebody has written and not committed."""
+        choose = Choices(number)
+        self._wait_for_work(choose.below(6))
+        node = choose.below(self.shape.nodes)
         self.happens(f"node {node} coordinates the group")
         self.group_coordinator_fails_over(0, node)
 

@@ -147,6 +147,8 @@ class PipelineWorld(TransactionWorld):
                 worker.phase = Phase.READING
             case Phase.READING:
                 self._reads(worker, node)
+            case Phase.PROCESSING:
+                self._writes(worker)
             case Phase.COMMITTING_FIRST:
                 self._commits_first(worker, node)
             case Phase.SENDING_OFFSETS:
@@ -175,7 +177,7 @@ class PipelineWorld(TransactionWorld):
             worker.commit = worker.consumer.commit(worker.offsets)
             worker.phase = Phase.COMMITTING_FIRST
         else:
-            self._writes(worker)
+            worker.phase = Phase.PROCESSING
 
     def _delivered(self, worker: Worker, partition: TopicPartition, most: int) -> tuple[Delivered, ...]:
         """The next records of a partition; the position stands behind the last of those that are taken."""
@@ -219,10 +221,7 @@ class PipelineWorld(TransactionWorld):
         self._polls(worker, node)
         if worker.commit is None or worker.commit.error is None:
             return
-        if worker.commit.error is ErrorCode.NONE:
-            self._writes(worker)
-        else:
-            worker.phase = Phase.READING
+        worker.phase = Phase.PROCESSING if worker.commit.error is ErrorCode.NONE else Phase.READING
 
     def _ends(self, worker: Worker) -> None:
         """The transaction is over: go on behind it, or where nothing has come of it, before it."""

@@ -27,6 +27,7 @@ class Phase(Enum):
 
     INITIALIZING = auto()  # it waits for its producer id
     READING = auto()
+    PROCESSING = auto()  # it has records, and has written nothing
     COMMITTING_FIRST = auto()  # it waits for its offsets to be committed, before it writes
     SENDING_OFFSETS = auto()  # it has written, and waits for its offsets to be in the transaction
     ENDING = auto()  # it waits for the end of the transaction
@@ -39,6 +40,11 @@ class Source:
 
     instance: Instance
     output: RecordProducer
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether it waits for the end of its transaction."""
+        return is_ending(self.instance)
 
 
 @dataclass(slots=True, eq=False)
@@ -85,8 +91,7 @@ class Worker:
             case Phase.SENDING_OFFSETS:
                 return self.sent is not None and not self.sent.is_done
             case Phase.ENDING:
-                result = self.instance.transaction.result
-                return result is not None and not result.is_done
+                return is_ending(self.instance)
             case _:
                 return False
 
@@ -95,3 +100,9 @@ class Worker:
         """Whether its transaction is committed."""
         result, transaction = self.instance.transaction.result, self.instance.transaction
         return transaction.commits is True and result is not None and result.error is ErrorCode.NONE
+
+
+def is_ending(instance: Instance) -> bool:
+    """Whether the end of an application's newest transaction is not answered."""
+    result = instance.transaction.result if instance.transactions else None
+    return result is not None and not result.is_done
