@@ -31,7 +31,7 @@ class Controlled:
 
     Attributes:
         log: number of the log that is furthest of its copies.
-        losses: by the number of a log what unclean elections may have taken from it.
+        losses: by the number of a log what unclean elections may have taken from it, where all its leaders are known.
         behind: numbers of logs that need not have what their partition's newest leaders appended.
     """
 
@@ -132,7 +132,8 @@ def controlled(logs: Sequence["Log"]) -> dict[str, Controlled]:
             if cluster_of(log.path) == cluster
         }
         behind = frozenset(other for other, (log, partition) in own.items() if _is_behind(log, partition))
-        losses = {other: _losses(*one, behind=other in behind) for other, one in own.items()}
+        told = {other: one for other, one in own.items() if _is_covered(*one)}
+        losses = {other: _losses(*one, behind=other in behind) for other, one in told.items()}
         found[cluster] = Controlled(number, history, partitions, losses, behind)
     return found
 
@@ -145,6 +146,15 @@ def _is_behind(log: "Log", history: PartitionHistory | None) -> bool:
     newest = max((one.epoch for one in history.leaderships if one.leader != ABSENT), default=ABSENT)
     last = max((epoch for epoch, _, _ in replica.epochs), default=ABSENT)
     return last < newest and not (replica.stopped and _node_of(log.path) in history.in_sync)
+
+
+def _is_covered(log: "Log", history: PartitionHistory | None) -> bool:
+    """The controller's log has every leader of a log, from the first on."""
+    replica = log.verdict.cluster.replica if log.verdict.cluster is not None else None
+    if history is None or replica is None:
+        return False
+    epochs = [epoch for epoch, _, _ in replica.epochs]
+    return history.leaderships[0].epoch == 0 and max(epochs, default=0) <= history.leaderships[-1].epoch
 
 
 def _losses(log: "Log", history: PartitionHistory | None, *, behind: bool) -> tuple[Loss, ...]:
@@ -217,16 +227,29 @@ def _reach(log: "Log") -> tuple[int, int]:
 def _copies(logs: Sequence["Log"], known: Mapping[str, Controlled]) -> dict[tuple[str, Name], list[Copy]]:
     """The replicas of each partition, by cluster."""
     found: dict[tuple[str, Name], list[Copy]] = {}
+    informed = {_directory(log) for log in logs if log.topic == TOPIC}
     for number, log in enumerate(logs):
         replica = log.verdict.cluster.replica if log.verdict.cluster is not None else None
         if replica is None or log.partition == ABSENT:
             continue
         cluster = cluster_of(log.path)
         losses = known[cluster].losses.get(number, ()) if cluster in known else ()
-        node, batches, of_quorum = _node_of(log.path), log.verdict.batches, log.topic == TOPIC
-        copy = Copy(number, log.path, node, batches, replica, losses, of_quorum)
+        copy = Copy(
+            number,
+            log.path,
+            _node_of(log.path),
+            log.verdict.batches,
+            replica,
+            losses,
+            of_quorum=log.topic == TOPIC,
+            informed=_directory(log) in informed,
+        )
         found.setdefault((cluster, (log.topic, log.partition)), []).append(copy)
     return found
+
+
+def _directory(log: "Log") -> Path:
+    return Path(log.path).resolve().parent
 
 
 def _node_of(path: str) -> int:

@@ -24,6 +24,7 @@ class Copy:
         node: the broker's id; -1 where its directory does not say.
         batches: how many it has.
         losses: what unclean elections may have taken from it.
+        informed: its broker's own copy of the controller's log is given, which has every leader that it followed.
         of_quorum: it is the controller's log, which is committed by Raft and has no checkpoint of its high watermark.
     """
 
@@ -34,6 +35,7 @@ class Copy:
     replica: Replica
     losses: tuple[Loss, ...] = ()
     of_quorum: bool = False
+    informed: bool = False
 
     @property
     def label(self) -> str:
@@ -86,7 +88,10 @@ def compare(copies: Sequence[Copy], history: PartitionHistory | None) -> Compare
     for number, copy in enumerate(copies):
         differs_at = {pair.first.offset for pair in pairs if number in (pair.left, pair.right)}
         known = {finding for own in odd for finding in own}
-        odd.append([one for one in judge_epochs(copy.replica, history, differs_at) if one not in known])
+        complete = copy.informed and copy.replica.stopped
+        odd.append(
+            [one for one in judge_epochs(copy.replica, history, differs_at, complete=complete) if one not in known]
+        )
     found = [(copy.log, finding) for copy, own in zip(copies, odd, strict=True) for finding in own]
     leader = history.leader if history is not None else ABSENT
     suspects = [frozenset(finding.offset for finding in own) for own in odd]

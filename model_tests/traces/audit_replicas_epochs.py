@@ -16,7 +16,7 @@ Run = tuple[int, int, int]
 
 @evidences(rules.REPL_PREFIX_AGREEMENT, Layer.AUDIT)
 def judge_epochs(
-    replica: Replica, history: PartitionHistory | None, differs_at: Collection[int] = ()
+    replica: Replica, history: PartitionHistory | None, differs_at: Collection[int] = (), *, complete: bool = False
 ) -> Iterator[Finding]:
     """Leader epochs never fall along a log, and in each of them somebody led.
 
@@ -24,6 +24,7 @@ def judge_epochs(
         replica: the log.
         history: of its partition, by the controller's log.
         differs_at: offsets at which other replicas have something else.
+        complete: no leader epoch of the log can be newer than the controller's log.
     """
     runs = replica.epochs
     for number in range(1, len(runs)):
@@ -37,16 +38,16 @@ def judge_epochs(
         return
     with_batches = {epoch: f"a batch of leader epoch {epoch}" for epoch, _, _ in runs}
     for epoch, offset in sorted({(epoch, offset) for epoch, offset, _ in runs} | set(replica.noted)):
-        if _nobody_led(epoch, history, replica):
+        if _nobody_led(epoch, history, complete=complete):
             what = with_batches.get(epoch, f"{EPOCHS} has leader epoch {epoch} from offset {offset}")
             yield _epoch_finding(offset, f"{what}, in which the controller's log has no leader")
             break
 
 
-def _nobody_led(epoch: int, history: PartitionHistory, replica: Replica) -> bool:
-    """The controller's log has no leader in an epoch; one beyond it may be newer than a log that was copied running."""
+def _nobody_led(epoch: int, history: PartitionHistory, *, complete: bool) -> bool:
+    """The controller's log has no leader in an epoch, and reaches so far."""
     led = history.led(epoch)
-    return led is False or (led is None and replica.stopped and epoch > history.leaderships[-1].epoch)
+    return led is False or (led is None and complete and epoch > history.leaderships[-1].epoch)
 
 
 def _odd_one(runs: Sequence[Run], number: int, differs_at: Collection[int]) -> tuple[Run, Run]:

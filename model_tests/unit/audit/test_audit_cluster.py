@@ -8,6 +8,7 @@ from model_tests.reports import HOLDS, VIOLATED
 from model_tests.traces.audit import run_here
 from model_tests.traces.audit_changes import (
     BROKERS,
+    CONTROLLER_LOG,
     as_commit,
     batches_in,
     copied,
@@ -239,6 +240,31 @@ def test_without_high_watermarks_a_difference_is_undecided(recordings: Path, tmp
     finding = only(run_here([cluster]))
 
     assert (finding.severity, finding.offset) == (Severity.UNDECIDED, 405)
+
+
+def test_what_lies_above_a_high_watermark_may_differ(recordings: Path, tmp_path: Path) -> None:
+    """A broker that was killed may have records that nobody else has; it will cut them off when it returns."""
+    cluster = copied(recordings, tmp_path / "cluster", ZOMBIE)
+    with_change(cluster, ZOMBIE, 532, flipped, "n2")
+    checkpoint = cluster / "n2" / "replication-offset-checkpoint"
+    checkpoint.write_text(checkpoint.read_text().replace("zombie 0 533", "zombie 0 532"))
+
+    assert found(run_here([cluster]), *Severity) == []
+
+
+def test_an_older_copy_of_the_controllers_log_proves_nothing_newer_wrong(recordings: Path, tmp_path: Path) -> None:
+    """Leaders and coordinators that came after its end are unknown to it, not impossible."""
+    cluster = copied(recordings, tmp_path / "cluster", ZOMBIE, controlled=False)
+    shutil.copytree(recordings / CLUSTER / "n100", cluster / "n100")
+    (segment,) = (cluster / "n100" / CONTROLLER_LOG).glob("*.log")
+    content = segment.read_bytes()
+    batches = list(batches_in(content))
+    segment.write_bytes(content[: batches[len(batches) // 2][0]])
+
+    report = run_here([cluster])
+
+    assert 0 < report.cluster.elections < 417
+    assert surely(report) == []
 
 
 def test_what_retention_removed_on_one_replica_is_no_difference(recordings: Path, tmp_path: Path) -> None:
