@@ -34,17 +34,29 @@ class Examples:
 
     def __init__(self) -> None:
         self._of: dict[Decision, dict[object, dict[str, Any]]] = {}
+        self._of_any_form: set[Decision] = set()
 
-    def learn(self, occasions: Occasions) -> None:
-        """Look at the calls of one layer."""
+    def learn(self, occasions: Occasions, *, made_up: bool = False) -> None:
+        """Look at the calls of one layer.
+
+        Args:
+            occasions: the calls.
+            made_up: they are those of tests, whose records need not be of a form that is met elsewhere.
+        """
         for decision, calls in occasions.calls.items():
             hints = get_type_hints(decision.function)
             known = self._of.setdefault(decision, {})
             for call in calls:
                 values = _by_name(decision, call)
+                if not made_up and not well_formed(values):
+                    self._of_any_form.add(decision)
                 shape = tuple((name, _shape(hints.get(name), value)) for name, value in values.items())
                 if shape not in known and len(known) < MANY:
                     known[shape] = values
+
+    def domain(self, decision: Decision, arguments: Mapping[str, Any]) -> Term:
+        """What may be taken for granted of a decision's arguments: nothing, where a call was met that belies it."""
+        return True if decision in self._of_any_form else well_formed(arguments)
 
     def of(self, decision: Decision) -> Sequence[dict[str, Any]]:
         """The arguments of a decision, by their names."""
@@ -70,18 +82,18 @@ def _same(of: Decision, mutant: Mutant, met: Examples, at: list[str]) -> bool:
 def _proved(of: Decision, mutant: Mutant, met: Examples) -> bool:
     shapes = list(_shapes(of, met))
     try:
-        return bool(shapes) and all(_alike(of, mutant, arguments) for arguments in shapes)
+        return bool(shapes) and all(_alike(of, mutant, arguments, met) for arguments in shapes)
     except Exception:  # noqa: BLE001  # what cannot be put to the solver is not proved
         return False
 
 
-def _alike(of: Decision, mutant: Mutant, arguments: Mapping[str, Any]) -> bool:
+def _alike(of: Decision, mutant: Mutant, arguments: Mapping[str, Any], met: Examples) -> bool:
     positional, named = _bound(of, arguments)
     true = of.function(*positional, **named)
     with mutant.planted():
         mutated = of.function(*positional, **named)
     apart = frozenset() if of is mutant.of else NUMBERS_OF_GUARDS
-    return _follows(well_formed(arguments), same_answer(true, mutated, apart))
+    return _follows(met.domain(of, arguments), same_answer(true, mutated, apart))
 
 
 def _bound(of: Decision, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:

@@ -22,6 +22,10 @@ EXHAUSTIVE: Final = ("searches", "known bugs")
 """Layers that meet whatever can be met in their instances."""
 
 
+MADE_UP: Final = "tests"
+"""The layer whose calls need not be possible."""
+
+
 @unique
 class Fate(StrEnum):
     """What became of a mutant."""
@@ -101,7 +105,7 @@ def hunt_all(
     searched: dict[str, int] = {}
     for layer, places in layers.items():
         occasions = watched(places())
-        examples.learn(occasions)
+        examples.learn(occasions, made_up=layer == MADE_UP)
         at_large = [mutant for mutant in listed if found[mutant].fate is Fate.GAP]
         say(f"{layer}: {len(occasions.seconds):,} places, {len(at_large):,} mutants at large")
         for mutant in at_large:

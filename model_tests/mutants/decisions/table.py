@@ -11,7 +11,7 @@ import model_tests
 from model_tests.mutants.decisions.hunting import Fate, Found
 from model_tests.mutants.decisions.made import Mutant
 
-TABLE: Final = Path(__file__).parent / "table.ndjson"
+TABLE: Final = Path(__file__).parent / "table.json"
 """What the last whole hunt found, a line for each mutant."""
 
 PAGE: Final = Path(model_tests.__path__[0]).parent / "docs" / "mutants.md"
@@ -20,13 +20,13 @@ PAGE: Final = Path(model_tests.__path__[0]).parent / "docs" / "mutants.md"
 
 def read(path: Path = TABLE) -> tuple[Found, ...]:
     """The table as it was written."""
-    return tuple(_found(json.loads(line)) for line in path.read_text().splitlines())
+    return tuple(map(_found, json.loads(path.read_text())))
 
 
 def write(found: Iterable[Found], path: Path = TABLE) -> None:
     """A line for each mutant; what is empty is left out."""
     lines = (json.dumps({k: v for k, v in asdict(each).items() if v}, ensure_ascii=False) for each in found)
-    path.write_text("".join(f"{line}\n" for line in lines))
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
 
 
 def _found(said: dict[str, Any]) -> Found:
@@ -55,7 +55,7 @@ def _counts(found: Sequence[Found]) -> Iterator[str]:
     of = len({decision_of(each) for each in found})
     yield f"{len(found):,} mutants of {of} decisions and tables: each is one edit of the syntax tree of its decision."
     yield "Layers are asked one after the other, the cheapest first, and the first that sees a mutant is told: by the"
-    yield "rule that it names, or, of a test, by the test. `table.ndjson` beside the code has the places, too."
+    yield "rule that it names, or, of a test, by the test. `table.json` beside the code has the places, too."
     yield ""
     yield "| fate | mutants |"
     yield "| --- | ---: |"

@@ -28,12 +28,16 @@ def _facts(name: str, value: Any) -> Iterator[Term]:
     elif isinstance(value, tuple):
         for each in value:
             yield from _facts(name, each)
-    elif _is_number(value) and name not in ("error", "verification_error", "name_hash"):
+    elif _is_number(value) and name not in UNBOUNDED:
         yield value >= ABSENT
 
 
+UNBOUNDED: Final = ("error", "verification_error", "name_hash", "base_sequence", "sequence")
+"""Numbers that may be below -1: errors, hashes, and what clients send."""
+
+
 def _is_number(value: Any) -> bool:
-    return not isinstance(value, int) and str(getattr(value, "sort", lambda: "")()) == "Int"
+    return isinstance(value, int) or str(getattr(value, "sort", lambda: "")()) == "Int"
 
 
 def _of_record(kind: str, record: Any) -> Iterator[Term]:

@@ -1,17 +1,19 @@
 """The mutants of the decisions: every decision has some, each kind of edit is seen, and what survives is explained."""
 
+from pathlib import Path
+
 import pytest
 
 from model_tests.conformance.bundled import sample, sessions_in
 from model_tests.mutants.decisions.equivalence import Examples, equivalent
 from model_tests.mutants.decisions.functions import COMPOSED, decisions
-from model_tests.mutants.decisions.hunting import Fate, Found, hunt
+from model_tests.mutants.decisions.hunting import Fate, Found, hunt, hunt_all
 from model_tests.mutants.decisions.made import by_name, mutants, tables
 from model_tests.mutants.decisions.mutations import Kind
 from model_tests.mutants.decisions.occasions import Occasions, Place, watched
 from model_tests.mutants.decisions.places import of_sessions
 from model_tests.mutants.decisions.shown import shown
-from model_tests.mutants.decisions.table import read
+from model_tests.mutants.decisions.table import not_hunted, page, read, write
 from spec.protocol import fence, lso, verification
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.versions import NEWEST
@@ -34,6 +36,8 @@ KNOWN = {
 STALE = "fence.is_stale: request.producer_epoch < entry.epoch becomes request.producer_epoch <= entry.epoch"
 SMALLER = "lso.smaller: left < right becomes left <= right"
 LARGER = "lso.smaller: left < right becomes left < right - 1"
+AT_THE_HIGH_WATERMARK = "lso.is_replicated: marker_offset < high_watermark becomes marker_offset <= high_watermark"
+BOUNDS = "lso.bounds"
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +48,7 @@ def recorded() -> Occasions:
 
 def offset_calls() -> Occasions:
     """One call of the smaller of two offsets."""
-    return watched([Place("two offsets", lambda: () if lso.smaller(3, 5) == 3 else ("lso.bounds",))])
+    return watched([Place("two offsets", lambda: () if lso.smaller(3, 5) == 3 else (BOUNDS,))])
 
 
 @pytest.mark.parametrize("kind", Kind)
@@ -108,10 +112,41 @@ def test_what_no_place_tells_apart_is_not_killed() -> None:
     assert (found.fate, found.met) == (Fate.GAP, 0)
 
 
+def test_a_hunt_says_what_became_of_each() -> None:
+    """Seen, the same for all inputs, or never told apart by whatever a search met."""
+    offsets = Place("4 and 5", lambda: () if (lso.smaller(4, 5), lso.is_replicated(4, 5)) == (4, True) else (BOUNDS,))
+    listed = [by_name()[name] for name in (LARGER, SMALLER, AT_THE_HIGH_WATERMARK)]
+
+    found = hunt_all(listed, {"searches": lambda: iter([offsets])}, say=lambda line: None)
+
+    assert [each.fate for each in found] == [Fate.KILLED, Fate.EQUIVALENT, Fate.UNREACHABLE]
+    assert found[0].rules == (BOUNDS,)
+
+
+def test_the_page_names_whom_nothing_tells_apart() -> None:
+    """With the count of every fate."""
+    table = [Found(LARGER, Kind.OFF_BY_ONE, Fate.KILLED, "searches", "4 and 5", (BOUNDS,)), Found(SMALLER, Kind.FLIP)]
+
+    told = page(table)
+
+    assert "| killed by searches | 1 |" in told
+    assert f"- `{SMALLER}`: nothing tells it apart" in told
+
+
+def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """And says of which mutants it knows nothing."""
+    table = (Found(LARGER, Kind.OFF_BY_ONE, Fate.KILLED, "searches", "4 and 5", (BOUNDS,), 1, 0.5),)
+
+    write(table, tmp_path / "table.json")
+
+    assert read(tmp_path / "table.json") == table
+    assert not_hunted(table, [by_name()[name] for name in (LARGER, SMALLER)]) == 1
+
+
 def test_a_place_that_is_red_by_itself_is_refused() -> None:
     """Red would say nothing of a mutant."""
     with pytest.raises(ValueError, match="with nothing broken"):
-        watched([Place("always red", lambda: ("lso.bounds",))])
+        watched([Place("always red", lambda: (BOUNDS,))])
 
 
 def test_whoever_killed_a_mutant_still_does() -> None:

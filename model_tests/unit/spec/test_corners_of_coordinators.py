@@ -18,9 +18,10 @@ from spec.protocol.coordinator import (
     names_of,
 )
 from spec.protocol.ending import answered, end, guards, keeps_outcome
+from spec.protocol.finding import SMALLEST, partition_of
 from spec.protocol.ids import InitRequest
 from spec.protocol.registering import AddRequest
-from spec.versions import KAFKA_3_9, NEWEST, SNAPSHOT_4_0
+from spec.versions import KAFKA_3_9, KAFKA_4_2, NEWEST, SNAPSHOT_4_0
 from spec.vocabulary import ErrorCode, TransactionState
 
 EMPTY, ONGOING = TransactionState.EMPTY, TransactionState.ONGOING
@@ -77,6 +78,15 @@ def test_the_last_epoch_is_not_raised() -> None:
     prepared = end(entry(ONGOING, producer_epoch=LAST), ending(commits=False, epoch=LAST), NEWEST)
 
     assert (prepared.error, prepared.target.producer_epoch) == (ErrorCode.NONE, LAST)
+
+
+def test_the_record_of_an_older_client_says_so() -> None:
+    """It does not rotate, though its epoch is the last one."""
+    request = ending(commits=True, epoch=LAST - 1, bumps=False)
+
+    target = end(entry(ONGOING, producer_epoch=LAST - 1, client_version=0), request, NEWEST).target
+
+    assert (target.client_version, target.next_producer_id, target.producer_epoch) == (0, -1, LAST - 1)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +172,24 @@ def test_adding_nothing_begins_a_transaction() -> None:
     begun = [registering.register(entry(state), request, NEWEST).appends for state in (EMPTY, ONGOING)]
 
     assert begun == [True, False]
+
+
+def test_only_what_is_open_cannot_be_fenced() -> None:
+    """An id at rest is not fenced, whatever its epoch."""
+    at_last = [ids.cannot_fence(entry(state, producer_epoch=LAST), KAFKA_4_2) for state in (EMPTY, ONGOING)]
+
+    assert at_last == [False, True]
+
+
+def test_brokers_add_for_clients_of_version_2() -> None:
+    """Since version 4 of the request."""
+    assert [registering.client_version(version) for version in (3, 4)] == [0, 2]
+
+
+@pytest.mark.parametrize(("name_hash", "partition"), [(SMALLEST, 0), (SMALLEST + 1, 47), (-1, 1), (0, 0), (51, 1)])
+def test_the_partition_of_a_hash(name_hash: int, partition: int) -> None:
+    """Of 50; the smallest hash has no positive counterpart."""
+    assert partition_of(name_hash, 50) == partition
 
 
 # --- after the outcome ----------------------------------------------------------------------------------------

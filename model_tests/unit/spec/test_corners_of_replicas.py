@@ -36,6 +36,12 @@ def test_when_a_follower_diverges(end: EpochEnd, expected: bool) -> None:
     assert repl.fetched(LEADS, FollowerFetch(4, 5, last_epoch=3), end).diverges is expected
 
 
+@pytest.mark.parametrize(("told", "end", "expected"), [(4, 5, 4), (5, 4, 4), (5, 5, 5)])
+def test_a_follower_knows_its_leaders_high_watermark(told: int, end: int, expected: int) -> None:
+    """As far as its own log goes."""
+    assert repl.follower_high_watermark(told, end) == expected
+
+
 def test_a_replica_without_the_leaders_epoch_goes_as_far_as_the_leader_says() -> None:
     """Its own log cannot say more."""
     assert repl.truncated_to(Returning(9, 2), EpochEnd(3, 6), EpochEnd()) == 6

@@ -164,6 +164,12 @@ def test_a_node_that_is_loading_does_nothing() -> None:
     assert (outcome.error, outcome.entry, outcome.partitions) == (LOADING, UNKNOWN, True)
 
 
+@pytest.mark.parametrize("error", [LOADING, ErrorCode.NOT_COORDINATOR.value])
+def test_a_node_that_knows_nothing_may_not_be_the_coordinator(error: int) -> None:
+    """That the id is unknown it says only where it is."""
+    assert DECISIONS["EndTxn"](step(UNKNOWN, ASKED, error=error), NEWEST).error == error
+
+
 def test_a_node_that_lost_the_id_while_it_appended_says_so() -> None:
     """NOT_COORDINATOR is an answer of the log as well; memory is as before."""
     error = ErrorCode.NOT_COORDINATOR.value
