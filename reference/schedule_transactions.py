@@ -6,6 +6,7 @@ Applications do what their producer's state admits; producers, the network, coor
 from typing import Final
 
 from reference.broker.group_requests import NOBODY
+from reference.broker.partition import READ_COMMITTED, READ_UNCOMMITTED
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer
 from reference.client.transaction_states import IllegalState, ProducerFailed
@@ -19,6 +20,7 @@ from reference.weights import (
     ADMINISTRATION,
     APPLICATIONS,
     BEYOND,
+    DIRTY_READERS,
     LOOPS,
     MOST_AHEAD_MS,
     MOST_DRIFT_PPM,
@@ -39,7 +41,7 @@ GROUP: Final = "ledger"
 MOST_INSTANCES: Final = 3
 """Instances alive at once; several of one id are zombies of each other."""
 
-MOST_PLAIN: Final = 2
+MOST_PLAIN: Final = 1
 """Applications without transactional id that are alive at once."""
 
 KINDS: Final = Weighted(APPLICATIONS)
@@ -57,7 +59,8 @@ class TransactionScheduler(Scheduler):
         self.faults = faults
         self.misfortunes = TransactionFaults(world, tape, faults)
         self.loops: dict[int, Loop] = {}
-        self.consumers = tuple(Consumer(world.partitions, isolation) for isolation in (1, 0))
+        isolations = (READ_COMMITTED, READ_UNCOMMITTED) if tape.happens(DIRTY_READERS) else (READ_COMMITTED,)
+        self.consumers = tuple(Consumer(world.partitions, isolation) for isolation in isolations)
         events: list[Event] = [
             self.producers_tick,
             self.application_starts,

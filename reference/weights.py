@@ -53,15 +53,15 @@ TRANSACTIONS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "producers_tick": 1,
         "application_starts": 1,
-        "application_acts": 20,
-        "plain_application_acts": 2,
+        "application_acts": 14,
+        "plain_application_acts": 1,
         "producer_asks": 14,
         "producer_sends": 14,
         "broker_receives": 40,
         "sender_receives": 40,
         "follower_fetches": 30,
         "coordinator_sends_markers": 10,
-        "consumer_fetches": 3,
+        "consumer_fetches": 2,
         "administrator_acts": 1,
         "fault_is_mended": 12,
     }
@@ -79,8 +79,11 @@ ACTIONS: Final[Mapping[ClientState, Sequence[tuple[str, int]]]] = MappingProxyTy
 )
 """What an application does in which state of its producer; in all others it waits."""
 
-APPLICATIONS: Final = (("transactional", 6), ("idempotent", 2), ("acks=all", 1), ("acks=1", 1), ("acks=0", 1))
+APPLICATIONS: Final = (("transactional", 24), ("idempotent", 3), ("acks=all", 1), ("acks=1", 1), ("acks=0", 1))
 """What kind of application starts: with a transactional id, idempotent, or neither with these acks."""
+
+DIRTY_READERS: Final = 300
+"""Per thousand worlds, those with a reader of what is not committed beside the one of what is."""
 
 LOOPS: Final = 400
 """Per thousand applications with a transactional id, those that consume what they transform and produce."""

@@ -14,6 +14,9 @@ from reference.world.brokers import Brokers
 from reference.world.readers import Readers
 from spec.vocabulary import ErrorCode
 
+MOST_BYTES: Final = 160
+"""Bytes that it fetches at a time: a batch or two."""
+
 SESSION_TIMEOUT_MS: Final = 6_000
 """session.timeout.ms of the members; they send no heartbeats, only commits."""
 
@@ -69,7 +72,7 @@ class Loops:
         coordinator.join(asked, joined)
 
     def read(self, loop: Loop) -> None:
-        """Read on from where the group is; what an open transaction may still change is asked for again next time."""
+        """Read a little from where the group is; what an open transaction may still change is asked for again later."""
         if not loop.rewound:
             answer = self._readers.consumer_starts(loop.consumer, self.group)
             unstable = [each for each in answer.partitions.values() if each.error is not ErrorCode.NONE]
@@ -77,7 +80,7 @@ class Loops:
         if loop.rewound:
             for partition in self._brokers.names:
                 if self._readers.is_due(loop.consumer, partition):
-                    self._readers.consumer_fetches(loop.consumer, partition)
+                    self._readers.consumer_fetches(loop.consumer, partition, MOST_BYTES)
 
     def rewind(self, loop: Loop) -> None:
         """What was read is of no account: its transaction did not commit."""
