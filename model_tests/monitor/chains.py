@@ -40,7 +40,8 @@ class _Chain:
 
     def add(self, row: Row) -> Linked:
         """The step with what came before it, which it joins."""
-        self.faults += row["origin"] < 0
+        is_fault = row["origin"] < 0
+        self.faults += is_fault
         told = {
             "faults": self.faults,
             "previous_faults": self.previous_faults,
@@ -48,7 +49,7 @@ class _Chain:
         }
         step = Linked(row, self.previous, self.accepted, told)
         self.previous, self.previous_faults = row, self.faults
-        if row["appended"] and not row["control"]:
+        if row["appended"] and not row["control"] and not is_fault:
             self.accepted, self.accepted_faults = row, self.faults
         return step
 
@@ -69,8 +70,8 @@ class Chains:
         return self._of_producers[_key_of(row)].add(row)
 
     def of_id(self, row: Row) -> Linked | None:
-        """A step of a transactional id with the one before it at its node; none where it is of no id."""
-        if not row["transactional_id"] or row["origin"] >= 0:
+        """A step of a transactional id with the one before it at its node; none where it is of no id, or at no node."""
+        if not row["transactional_id"] or not row["node"] or row["origin"] >= 0:
             return None
         key, identity = _id_of(row), _identity_of(row)
         previous = self._of_ids.get(key)

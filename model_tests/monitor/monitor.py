@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -29,13 +30,21 @@ from spec.versions import PROFILES
 
 _LINK_RULES: Final = {(LINK, link.rule): link for link in LINKS} | {(ID_LINK, link.rule): link for link in ID_LINKS}
 
+UNCLEAN: Final = "UncleanLeaderElection"
+"""The step from which on elections of a trace are not clean."""
+
 
 class Finding(NamedTuple):
-    """A verdict of one kind, and under what it was found; `judged` and `violated` are sets of rules."""
+    """A verdict of one kind, and under what it was found; `judged` and `violated` are sets of rules.
+
+    Attributes:
+        unclean: a replica out of sync was elected before.
+    """
 
     kind: str
     profile: str
     transaction_version: int
+    unclean: bool
     branch: int
     judged: int
     violated: int
@@ -72,6 +81,7 @@ class Monitor:
         self.steps = 0
         self.findings: Counter[Finding] = Counter()
         self._chains = Chains()
+        self._unclean = False
 
     def __call__(self, row: Row) -> None:
         """Judge the next step of the trace.
@@ -86,12 +96,13 @@ class Monitor:
     def judge(self, row: Row) -> tuple[Violation, ...]:
         """Judge the next step of the trace: what it breaks inside the domain of the rule."""
         self.steps += 1
-        profile, version = row["profile"], row["transaction_version"]
+        self._unclean |= row["api"] == UNCLEAN
+        under = row["profile"], row["transaction_version"], self._unclean
         broken: list[Violation] = []
         for kind, (branch, judged, violated), link in self._verdicts(row):
-            self.findings[Finding(kind, profile, version, branch, judged, violated)] += 1
+            self.findings[Finding(kind, *under, branch, judged, violated)] += 1
             if violated:
-                claimed = claimed_among(violated, profile, version)
+                claimed = claimed_among(violated, *under)
                 broken += [_explained(row, kind, rule, link) for rule in claimed]
         return tuple(broken)
 
@@ -116,9 +127,10 @@ class Monitor:
 
 
 @cache
-def claimed_among(violated: int, profile: str, transaction_version: int) -> tuple[Rule, ...]:
-    """The rules of a set that are claimed under a profile and a transaction version."""
-    circumstances = circumstances_of(PROFILES[profile].under(transaction_version))
+def claimed_among(violated: int, profile: str, transaction_version: int, unclean: bool = False) -> tuple[Rule, ...]:
+    """The rules of a set that are claimed under a profile and a transaction version, after clean elections or not."""
+    under = circumstances_of(PROFILES[profile].under(transaction_version))
+    circumstances = replace(under, clean_elections=not unclean)
     return tuple(rule for rule in rules_in(violated) if rule.claimed_in(circumstances))
 
 
@@ -126,7 +138,7 @@ def rule_counts(findings: Counter[Finding]) -> Iterator[RuleCount]:
     """How often each rule was at stake, violated, and violated where it is not claimed."""
     judged, violated, known = Counter[Rule](), Counter[Rule](), Counter[Rule]()
     for finding, count in findings.items():
-        claimed = claimed_among(finding.violated, finding.profile, finding.transaction_version)
+        claimed = claimed_among(finding.violated, finding.profile, finding.transaction_version, finding.unclean)
         _add(judged, rules_in(finding.judged), count)
         _add(violated, claimed, count)
         _add(known, set(rules_in(finding.violated)).difference(claimed), count)

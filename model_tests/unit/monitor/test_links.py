@@ -18,10 +18,17 @@ def of_id(left: int, found: int, node: str = "broker-0", identifier: str = "paym
     return a_step(transactional_id=identifier, node=node, before_txn_epoch=found, after_txn_epoch=left, **states)
 
 
+def at_log(found: int, left: int, **columns: Any) -> Row:
+    """A step that finds one end of a log and leaves another; all of it is stable and replicated."""
+    names = ("log_end", "high_watermark", "last_stable")
+    offsets = {f"before_{name}": found for name in names} | {f"after_{name}": left for name in names}
+    where = {"topic": "t", "partition": 0, "before_log_start": 0, "after_log_start": 0}
+    return a_step(**{**where, **offsets, **columns})
+
+
 def of_producer(found: int, left: int, **columns: Any) -> Row:
-    """A fault that finds one epoch of a producer and leaves another."""
-    epochs = {"before_epoch": found, "after_epoch": left}
-    return a_step(topic="t", partition=0, producer_id=1000, after_log_end=9, **{**epochs, **columns})
+    """A fault that finds one epoch of a producer and leaves another, in a log that stays as it is."""
+    return at_log(9, 9, **{"producer_id": 1000, "before_epoch": found, "after_epoch": left, **columns})
 
 
 def handed_out(epoch: int, node: str, identifier: str = "payments") -> Row:
@@ -49,6 +56,15 @@ def test_each_node_and_each_id_has_its_own_steps() -> None:
     broken = guards(first, of_id(found=7, left=7, node="broker-1"), of_id(found=9, left=9, identifier="refunds"))
 
     assert [[], [], []] == broken
+
+
+def test_what_an_application_is_told_of_an_id_is_no_state_of_it() -> None:
+    """Rows of clients are at no node, and say nothing of what a coordinator knows."""
+    told = a_step(api="ClientBeginTransaction", node="", transactional_id="payments", client="instance-0")
+
+    broken = guards(told, of_id(found=3, left=4), told, of_id(found=4, left=4), told)
+
+    assert [[], [], [], [], []] == broken
 
 
 def test_an_identity_is_handed_out_once_by_whichever_node() -> None:
