@@ -5,9 +5,11 @@ records themselves, so that a coordinator that loads them later knows the same.
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
+from reference.broker.coordinator_errors import CoordinatorLoadInProgress
 from reference.broker.group_checks import check_commit
 from reference.broker.group_errors import (
     GroupIdNotFound,
@@ -15,6 +17,7 @@ from reference.broker.group_errors import (
     InvalidGroupId,
     InvalidSessionTimeout,
     MemberIdRequired,
+    RebalanceInProgress,
     UnknownMemberId,
     UnstableOffsetCommit,
 )
@@ -258,16 +261,19 @@ class GroupCoordinator:
         """SyncGroup; the answer comes when the leader has assigned."""
         try:
             self.members.sync(self._known(asked.group, asked.claim.member_id), asked, reply)
+        except CoordinatorLoadInProgress:
+            reply(SyncAnswer(RebalanceInProgress.code))  # the generation that was being made is lost
         except Refusal as refusal:
             reply(SyncAnswer(refusal.code))
 
     def heartbeat(self, group: str, claim: Claim) -> None:
-        """Heartbeat.
+        """Heartbeat; a coordinator that is loading knows nothing that would be against the member.
 
         Raises:
             Refusal: the claim is no member's of the current generation, or the next one is being made.
         """
-        self.members.heartbeat(self._known(group, claim.member_id), claim)
+        with suppress(CoordinatorLoadInProgress):
+            self.members.heartbeat(self._known(group, claim.member_id), claim)
 
     def leave(self, group: str, member_id: str, group_instance_id: str | None = None) -> None:
         """LeaveGroup of one member.

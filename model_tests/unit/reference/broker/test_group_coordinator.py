@@ -20,7 +20,7 @@ from model_tests.unit.reference.broker.grouped import (
 from reference.broker.group_coordinator import TransactionalCommit
 from reference.broker.group_expiration import expire_offsets
 from reference.broker.group_record import OffsetKey
-from reference.broker.group_requests import NOBODY, Claim
+from reference.broker.group_requests import NOBODY, Claim, SyncAnswer, SyncRequest
 from reference.broker.ids import ProducerIdentity
 from spec.versions import KAFKA_2_4, KAFKA_3_6, KAFKA_3_9, KAFKA_3_9_UNVERIFIED, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import Epoch, ErrorCode, ProducerId, Timestamp
@@ -163,6 +163,17 @@ def test_a_coordinator_elsewhere_or_still_loading() -> None:
     assert ErrorCode.COORDINATOR_LOAD_IN_PROGRESS == code_of(lambda: world.pend(3))
     assert ErrorCode.COORDINATOR_LOAD_IN_PROGRESS == code_of(lambda: world.fetch())
     assert ErrorCode.NOT_LEADER_OR_FOLLOWER == code_of(lambda: world.mark(committed=True))
+
+
+def test_members_of_a_coordinator_that_is_loading() -> None:
+    """They live on, and who waits for its assignment joins again: the generation that was being made is lost."""
+    world, told = GroupWorld(), list[SyncAnswer]()
+    world.groups.shards.begin_loading(0)
+
+    world.groups.heartbeat(GROUP, Claim(1, "m-1"))
+    world.groups.sync(SyncRequest(GROUP, Claim(1, "m-1"), {}), told.append)
+
+    assert [ErrorCode.REBALANCE_IN_PROGRESS] == [answer.error for answer in told]
 
 
 # --- transactions -------------------------------------------------------------------------------------------------
