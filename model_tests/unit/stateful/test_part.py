@@ -52,6 +52,8 @@ def test_the_part_brings_the_rules_of_all_machines(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(part, "EXAMPLES", {Effort.QUICK: 5})
     monkeypatch.setattr(part, "DISK_EXAMPLES", {Effort.QUICK: 5})
     monkeypatch.setattr(part, "TRANSACTION_EXAMPLES", {Effort.QUICK: 2})
+    monkeypatch.setattr(part, "PIPELINE_EXAMPLES", {Effort.QUICK: 1})
+    monkeypatch.setattr(part, "SENDING_EXAMPLES", {Effort.QUICK: 2})
 
     brought = part.evidence(Effort.QUICK)
 
