@@ -48,6 +48,8 @@ class Examples:
             known = self._of.setdefault(decision, {})
             for call in calls:
                 values = _by_name(decision, call)
+                if any(isinstance(value, frozenset) and value for value in values.values()):
+                    continue  # guards taken out, as in no release
                 if not made_up and not well_formed(values):
                     self._of_any_form.add(decision)
                 shape = tuple((name, _shape(hints.get(name), value)) for name, value in values.items())

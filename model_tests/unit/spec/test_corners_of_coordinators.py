@@ -65,6 +65,13 @@ def test_a_transition_under_way_comes_before_who_asks() -> None:
     assert end(before, request, NEWEST).error == ErrorCode.CONCURRENT_TRANSACTIONS
 
 
+def test_before_4_0_the_current_epoch_has_nothing_to_end() -> None:
+    """It is fenced at once, though a transition is under way."""
+    before = entry(COMMITTED, pending=ONGOING.value)
+
+    assert end(before, ending(commits=False), SNAPSHOT_4_0).error == ErrorCode.PRODUCER_FENCED
+
+
 def test_the_record_of_a_fencing_abort_owes_no_fence() -> None:
     """Whether the abort raises the epoch or the fence has."""
     before = entry(ONGOING, pending=FENCING)

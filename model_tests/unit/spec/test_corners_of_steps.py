@@ -20,7 +20,7 @@ from spec.protocol.completing import MarkerRequest, prepare_complete, to_append
 from spec.protocol.coordinator import TransactionEntry, completed
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.protocol.ending import EndRequest, Identity, end
-from spec.versions import KAFKA_3_6, KAFKA_4_2, NEWEST, SNAPSHOT_4_0
+from spec.versions import KAFKA_3_6, KAFKA_3_9, KAFKA_4_2, NEWEST, SNAPSHOT_4_0
 from spec.vocabulary import ErrorCode, TransactionState
 
 UNKNOWN = TransactionEntry()
@@ -100,11 +100,20 @@ def test_an_id_that_is_about_to_become_empty_is_in_transition() -> None:
 # --- aborts by the coordinator --------------------------------------------------------------------------------
 
 
-def test_what_cannot_be_fenced_does_not_time_out() -> None:
-    """Before 4.3 there is no epoch above the last one."""
-    found = step(entry(TransactionState.ONGOING, producer_epoch=LAST), LATE)
+def test_within_its_timeout_a_transaction_stays() -> None:
+    """Whatever the step says that became of it."""
+    early = step(ONGOING, ASKED, after=entry(TransactionState.PREPARE_ABORT))
 
-    assert broken("TransactionTimeout", found, KAFKA_4_2) == set()
+    assert DECISIONS["TransactionTimeout"](early, NEWEST).entry == ONGOING
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_what_cannot_be_fenced_does_not_time_out(version: int) -> None:
+    """Before 4.3 there is no epoch above the last one."""
+    before = entry(TransactionState.ONGOING, producer_epoch=LAST, client_version=version)
+    late = step(before, LATE, after=replace(before, state=TransactionState.PREPARE_ABORT.value))
+
+    assert DECISIONS["TransactionTimeout"](late, KAFKA_4_2.under(version)).entry == before
 
 
 def test_an_abort_without_a_next_epoch_leaves_the_fence_alone() -> None:
@@ -129,8 +138,9 @@ def test_an_init_whose_abort_fails_is_told_so(error: int) -> None:
 def test_a_fenced_client_was_not_refused_by_the_log() -> None:
     """It would have fenced, had it been the one that it says."""
     fenced = replace(ASKED, expected=Identity(OTHER, 1))
+    open_one = replace(ONGOING, client_version=0)
 
-    outcome = DECISIONS["InitProducerId"](step(ONGOING, fenced, error=NOT_TAKEN), NEWEST)
+    outcome = DECISIONS["InitProducerId"](step(open_one, fenced, error=NOT_TAKEN), KAFKA_3_9)
 
     assert outcome.error == ErrorCode.PRODUCER_FENCED
 
@@ -168,6 +178,13 @@ def test_a_node_that_is_loading_does_nothing() -> None:
 def test_a_node_that_knows_nothing_may_not_be_the_coordinator(error: int) -> None:
     """That the id is unknown it says only where it is."""
     assert DECISIONS["EndTxn"](step(UNKNOWN, ASKED, error=error), NEWEST).error == error
+
+
+def test_the_coordinator_of_an_unknown_id_says_that_it_is_unknown() -> None:
+    """Any other answer is wrong."""
+    found = step(UNKNOWN, ASKED, error=ErrorCode.PRODUCER_FENCED.value)
+
+    assert DECISIONS["EndTxn"](found, NEWEST).error == ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
 
 def test_a_node_that_lost_the_id_while_it_appended_says_so() -> None:
