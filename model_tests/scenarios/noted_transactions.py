@@ -19,7 +19,8 @@ from reference.broker.transaction_metadata import TopicPartition
 from reference.network import Message
 from reference.world.coordinator_rows import Memory, changed, memory_of
 from reference.world.instances import Instance
-from reference.world.messages import Broker, Client, Request, Response, Sender
+from reference.world.messages import Administrator, Broker, Client, Plain, Request, Response, Sender
+from reference.world.steps import sender_name
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld
 from spec.versions import Profile
@@ -151,6 +152,8 @@ class NotedTransactions(TransactionWorld):
                 return self.name_of(self.instances[number])
             case Broker(node):
                 return coordinator(node)
+            case Plain() | Administrator():
+                return sender_name(sender)
 
     def _memory(self) -> list[Memory]:
         return [memory_of(node.transactions) for node in self.brokers.nodes]
