@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from model_tests.reports import BadInput
-from model_tests.traces.audit_cluster import audit_cluster, controlled, told_once, unexplained
+from model_tests.traces.audit_cluster import audit_cluster, told_once, unexplained
+from model_tests.traces.audit_controlled import controlled
 from model_tests.traces.audit_findings import Verdict
 from model_tests.traces.audit_groups import groups_of, with_offsets
 from model_tests.traces.audit_history import History, read_history, read_received

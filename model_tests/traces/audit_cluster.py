@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from model_tests.traces.audit_findings import Finding, Loss, Severity
+from model_tests.traces.audit_controlled import Controlled, Name, node_of
+from model_tests.traces.audit_findings import Finding, Severity
 from model_tests.traces.audit_replicas import Compared, Copy, compare, merged
 from model_tests.traces.audit_transactions_clusters import cluster_of
 from model_tests.traces.controller_log import TOPIC
-from model_tests.traces.controller_log_history import ControllerHistory, PartitionHistory
+from model_tests.traces.controller_log_history import PartitionHistory
 from model_tests.traces.kafka_log_derived import EPOCHS
 from model_tests.traces.kafka_log_segment import Damage
 from spec import rules
@@ -18,32 +19,6 @@ from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:
     from model_tests.traces.audit_transactions import Log
-
-Name = tuple[str, int]
-
-_META: Final = "meta.properties"
-_NODE: Final = ("node.id=", "broker.id=")
-
-
-@dataclass(frozen=True, slots=True)
-class Controlled:
-    """What the controller's log says of the partitions of one cluster.
-
-    Attributes:
-        log: number of the log that is furthest of its copies.
-        losses: by the number of a log what unclean elections may have taken from it, where all its leaders are known.
-        behind: numbers of logs that need not have what their partition's newest leaders appended.
-    """
-
-    log: int
-    history: ControllerHistory
-    partitions: Mapping[Name, PartitionHistory]
-    losses: Mapping[int, tuple[Loss, ...]]
-    behind: frozenset[int]
-
-    def coordinator_epochs(self, topic: str) -> Mapping[int, PartitionHistory]:
-        """The partitions of an internal topic, whose leader epochs are the epochs of its coordinators."""
-        return {number: one for (name, number), one in self.partitions.items() if name == topic}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,64 +89,6 @@ def _plain(history: PartitionHistory) -> dict[str, object]:
     }
 
 
-def controlled(logs: Sequence["Log"]) -> dict[str, Controlled]:
-    """By cluster what its controller's log says; of several copies the furthest is read."""
-    best: dict[str, tuple[int, ControllerHistory]] = {}
-    for number, log in enumerate(logs):
-        history = log.verdict.cluster.controller if log.verdict.cluster is not None else None
-        if history is not None:
-            cluster = cluster_of(log.path)
-            if cluster not in best or history.reach > best[cluster][1].reach:
-                best[cluster] = (number, history)
-    found = {}
-    for cluster, (number, history) in best.items():
-        partitions = {(one.topic, one.partition): one for one in history.partitions}
-        own = {
-            other: (log, partitions.get((log.topic, log.partition)))
-            for other, log in enumerate(logs)
-            if cluster_of(log.path) == cluster
-        }
-        behind = frozenset(other for other, (log, partition) in own.items() if _is_behind(log, partition))
-        told = {other: one for other, one in own.items() if _is_covered(*one)}
-        losses = {other: _losses(*one, behind=other in behind) for other, one in told.items()}
-        found[cluster] = Controlled(number, history, partitions, losses, behind)
-    return found
-
-
-def _is_behind(log: "Log", history: PartitionHistory | None) -> bool:
-    """The log has nothing of the newest leader, and was not in sync with it when its broker stopped."""
-    replica = log.verdict.cluster.replica if log.verdict.cluster is not None else None
-    if history is None or replica is None:
-        return False
-    newest = max((one.epoch for one in history.leaderships if one.leader != ABSENT), default=ABSENT)
-    last = max((epoch for epoch, _, _ in replica.epochs), default=ABSENT)
-    return last < newest and not (replica.stopped and _node_of(log.path) in history.in_sync)
-
-
-def _is_covered(log: "Log", history: PartitionHistory | None) -> bool:
-    """The controller's log has every leader of a log, from the first on."""
-    replica = log.verdict.cluster.replica if log.verdict.cluster is not None else None
-    if history is None or replica is None:
-        return False
-    epochs = [epoch for epoch, _, _ in replica.epochs]
-    return history.leaderships[0].epoch == 0 and max(epochs, default=0) <= history.leaderships[-1].epoch
-
-
-def _losses(log: "Log", history: PartitionHistory | None, *, behind: bool) -> tuple[Loss, ...]:
-    """Where the leader of an unclean election, or whoever came after it, went on in a log, if it got so far."""
-    replica = log.verdict.cluster.replica if log.verdict.cluster is not None else None
-    if history is None or replica is None:
-        return ()
-    found = []
-    for one in history.unclean:
-        start = next((offset for epoch, offset, _ in replica.epochs if epoch >= one.epoch), replica.log_end)
-        if start == replica.log_end and behind:
-            continue
-        election = f"the unclean election of broker {one.leader} for leader epoch {one.epoch}"
-        found.append(Loss(start, one.epoch, f"{election} (offset {one.offset} of the controller's log)"))
-    return tuple(found)
-
-
 def audit_cluster(
     logs: Sequence["Log"], findings: Sequence[tuple[Finding, ...]], known: Mapping[str, Controlled]
 ) -> tuple[ClusterReport, list[tuple[Finding, ...]]]:
@@ -180,8 +97,7 @@ def audit_cluster(
     compared: list[Compared] = []
     for (cluster, name), copies in sorted(_copies(logs, known).items()):
         controller = known.get(cluster)
-        history = controller.partitions.get(name) if controller is not None else None
-        shown = compare(copies, history)
+        shown = compare(copies, controller.partitions.get(name) if controller is not None else None)
         compared += [shown] if len(copies) > 1 else []
         for number, finding in shown.found:
             found[number].append(finding)
@@ -237,7 +153,7 @@ def _copies(logs: Sequence["Log"], known: Mapping[str, Controlled]) -> dict[tupl
         copy = Copy(
             number,
             log.path,
-            _node_of(log.path),
+            node_of(log.path),
             log.verdict.batches,
             replica,
             losses,
@@ -250,16 +166,6 @@ def _copies(logs: Sequence["Log"], known: Mapping[str, Controlled]) -> dict[tupl
 
 def _directory(log: "Log") -> Path:
     return Path(log.path).resolve().parent
-
-
-def _node_of(path: str) -> int:
-    """The id of the broker that a folder is of, by the file beside it."""
-    try:
-        lines = (Path(path).resolve().parent / _META).read_text().splitlines()
-    except (OSError, UnicodeDecodeError):
-        return ABSENT
-    said = (line.partition("=")[2].strip() for line in lines if line.startswith(_NODE))
-    return next((int(one) for one in said if one.isdigit()), ABSENT)
 
 
 def _report(compared: Sequence[Compared], known: Mapping[str, Controlled]) -> ClusterReport:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from model_tests.traces.audit_cluster import Controlled
+from model_tests.traces.audit_controlled import Controlled
 from model_tests.traces.audit_findings import Finding, Severity
 from model_tests.traces.audit_transactions_join import Place
 from model_tests.traces.audit_transactions_judge import Located

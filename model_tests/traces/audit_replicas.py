@@ -89,9 +89,9 @@ def compare(copies: Sequence[Copy], history: PartitionHistory | None) -> Compare
         differs_at = {pair.first.offset for pair in pairs if number in (pair.left, pair.right)}
         known = {finding for own in odd for finding in own}
         complete = copy.informed and copy.replica.stopped
-        odd.append(
-            [one for one in judge_epochs(copy.replica, history, differs_at, complete=complete) if one not in known]
-        )
+        own = history if history is not None and history.is_of(copy.replica.topic_id) else None
+        shown = judge_epochs(copy.replica, own, differs_at, complete=complete)
+        odd.append([one for one in shown if one not in known])
     found = [(copy.log, finding) for copy, own in zip(copies, odd, strict=True) for finding in own]
     leader = history.leader if history is not None else ABSENT
     suspects = [frozenset(finding.offset for finding in own) for own in odd]
@@ -103,9 +103,13 @@ def compare(copies: Sequence[Copy], history: PartitionHistory | None) -> Compare
 @evidences(rules.REPL_HW_BOUNDS, Layer.AUDIT)
 def _short(copies: Sequence[Copy], history: PartitionHistory) -> Iterator[tuple[int, Finding]]:
     """A replica that was in sync when its broker stopped has everything below any broker's high watermark."""
-    furthest = max(copies, key=lambda copy: copy.replica.committed)
+    own = [copy for copy in copies if history.is_of(copy.replica.topic_id)]
+    if not own:
+        return
+    furthest = max(own, key=lambda copy: copy.replica.committed)
     committed = furthest.replica.committed
-    for copy in copies:
+    newest = max((epoch for epoch, _, _ in furthest.replica.epochs), default=ABSENT)
+    for copy in own:
         end = copy.replica.log_end
         if copy.node not in history.in_sync or not copy.replica.stopped or end >= committed:
             continue
@@ -113,7 +117,6 @@ def _short(copies: Sequence[Copy], history: PartitionHistory) -> Iterator[tuple[
             f"the log ends at offset {end}, though this replica was in sync, and {furthest.label} knows that "
             f"everything below offset {committed} is committed"
         )
-        newest = max((epoch for epoch, _, _ in furthest.replica.epochs), default=ABSENT)
         loss = next((loss for loss in copy.losses if loss.epoch > newest), None)
         severity = Severity.VIOLATION if loss is None else Severity.KNOWN
         message += f"; {loss.election} came between" if loss is not None else ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.traces.audit_cluster import Controlled
+from model_tests.traces.audit_controlled import Controlled
 from model_tests.traces.audit_coordinator_epochs import judge_coordinator_epochs
 from model_tests.traces.audit_findings import Finding, Severity, Verdict
 from model_tests.traces.audit_transactions_clusters import all_coordinators, cluster_of, furthest, places_of

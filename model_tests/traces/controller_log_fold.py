@@ -1,5 +1,6 @@
 """The controller's log, record by record: what each changes, what of it breaks a rule, and the history at the end."""
 
+from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -192,7 +193,7 @@ def controller_history(
     fold.run(log.known, judges=False)
     fold.changed.clear()
     fold.run(log.records)
-    partitions = tuple(_history(one) for one in fold.partitions.values())
+    partitions = tuple(_history(topic_id, one) for (topic_id, _), one in fold.partitions.items())
     history = ControllerHistory(
         end,
         last_epoch,
@@ -206,13 +207,14 @@ def controller_history(
     return history, tuple(fold.changed)
 
 
-def _history(held: _Partition) -> PartitionHistory:
+def _history(topic_id: UUID, held: _Partition) -> PartitionHistory:
     return PartitionHistory(
         held.topic,
         held.number,
         tuple(held.leaderships),
         held.replicas,
         held.in_sync,
+        urlsafe_b64encode(topic_id.bytes).decode().rstrip("="),
         held.shrinks,
         held.expansions,
     )

@@ -32,6 +32,7 @@ class PartitionHistory:
     """The leader epochs of a partition, in order, and its in-sync set at the end.
 
     Attributes:
+        topic_id: as `partition.metadata` has it.
         shrinks: how often the in-sync set lost a member, `expansions`, how often it gained one.
     """
 
@@ -40,6 +41,7 @@ class PartitionHistory:
     leaderships: tuple[Leadership, ...]
     replicas: tuple[int, ...]
     in_sync: tuple[int, ...]
+    topic_id: str = ""
     shrinks: int = 0
     expansions: int = 0
 
@@ -48,6 +50,10 @@ class PartitionHistory:
         if epoch < self.leaderships[0].epoch or epoch > self.leaderships[-1].epoch:
             return None
         return any(one.epoch == epoch and one.leader != ABSENT for one in self.leaderships)
+
+    def is_of(self, topic_id: str) -> bool:
+        """Whether it is the same topic, and no earlier one of the name; an empty id is not known."""
+        return not topic_id or not self.topic_id or topic_id == self.topic_id
 
     @property
     def leader(self) -> int:

@@ -242,6 +242,17 @@ def test_without_high_watermarks_a_difference_is_undecided(recordings: Path, tmp
     assert (finding.severity, finding.offset) == (Severity.UNDECIDED, 405)
 
 
+def test_a_folder_of_an_earlier_topic_of_the_name_is_judged_by_itself(recordings: Path, tmp_path: Path) -> None:
+    """A topic that was deleted and made anew has another id: neither its leaders nor its replicas are the same."""
+    cluster = copied(recordings, tmp_path / "cluster", ZOMBIE)
+    with_change(cluster, ZOMBIE, 532, in_leader_epoch(40), "n1")
+    (cluster / "n1" / ZOMBIE / "leader-epoch-checkpoint").unlink()
+    metadata = cluster / "n1" / ZOMBIE / "partition.metadata"
+    metadata.write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAABw\n")
+
+    assert found(run_here([cluster]), *Severity) == []
+
+
 def test_what_lies_above_a_high_watermark_may_differ(recordings: Path, tmp_path: Path) -> None:
     """A broker that was killed may have records that nobody else has; it will cut them off when it returns."""
     cluster = copied(recordings, tmp_path / "cluster", ZOMBIE)
