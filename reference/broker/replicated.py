@@ -17,7 +17,7 @@ from reference.replication.messages import UNDEFINED, Altered, AskEpochEnd, Fetc
 from reference.replication.metadata import next_leader
 from reference.replication.replica import Replica
 from spec.versions import Profile
-from spec.vocabulary import ErrorCode, LeaderEpoch, Timestamp
+from spec.vocabulary import ErrorCode, LeaderEpoch, Offset, Timestamp
 
 NO_TIME: Final = Timestamp(0)
 """The time where nothing depends on it: who lags is said from outside."""
@@ -110,7 +110,7 @@ class ReplicatedPartition:
             self.stop(node)
             raise
         replica = self.replicas[node]
-        self._count(asked._replace(offset=replica.log_end) if answer.batches else asked)
+        self._count(node, replica.log_end)
         if replica.high_watermark != self.leader.high_watermark:
             # The answer to the next fetch would tell it so.
             replica.adopt_high_watermark(self.leader.high_watermark)
@@ -142,12 +142,12 @@ class ReplicatedPartition:
                     return asked, answer
                 following.receive(asked, answer, now)
 
-    def _count(self, asked: Fetch, joins: bool = True) -> None:
+    def _count(self, node: int, end: Offset, joins: bool = True) -> None:
         """The leader takes in how far a follower is; `joins`: it may join the in-sync set by that."""
         leadership = self.leadership
-        before = leadership.followers[asked.follower]
-        leadership.count(asked, NO_TIME)
-        proposal = leadership.consider(asked.follower, before, NO_TIME)
+        before = leadership.followers[node]
+        leadership.count(node, end, 0, NO_TIME)
+        proposal = leadership.consider(node, before, NO_TIME)
         if proposal is not None:
             self._grant(frozenset(proposal.insync) if joins else self.state.insync)
 
@@ -199,11 +199,11 @@ class ReplicatedPartition:
     def _align(self, node: int, now: Timestamp) -> None:
         """A follower cuts its log where it and the leader's part, and lets the leader know its end."""
         try:
-            asked, _ = self._ask(self._following(node), now)
+            self._ask(self._following(node), now)
         except Refusal:
             self.stop(node)
         else:
-            self._count(asked, joins=False)
+            self._count(node, self.replicas[node].log_end, joins=False)
 
     def restart(self, node: int, now: Timestamp) -> None:
         """A node comes back from disk; it leaves the in-sync set unless it is the last of it."""

@@ -36,7 +36,8 @@ class FollowerProgress(NamedTuple):
             caught_up = max(caught_up, now)
         elif offset >= self.leader_end:
             caught_up = max(caught_up, self.fetched_ms)
-        return FollowerProgress(offset, max(leader_end, self.leader_end), now, caught_up, broker_epoch)
+        seen = leader_end if leader_end > self.leader_end else self.leader_end
+        return FollowerProgress(offset, seen, now, caught_up, broker_epoch)
 
     def is_caught_up(self, leader_end: Offset, now: Timestamp, lag_max_ms: int) -> bool:
         """Whether it has everything, or had not long ago."""

@@ -88,17 +88,14 @@ class Following:
     def ask(self, broker_epoch: int) -> Fetch | AskEpochEnd | None:
         """The next request to the leader; None while there is nothing to ask. What was asked before is given up."""
         self._asked = next(self._askings)
-        named = self.leader_epoch if self._profile.fetch_names_leader_epoch else NO_EPOCH
-        match self.phase:
-            case Phase.TRUNCATING:
-                return AskEpochEnd(self._asked, self.node, named, self._replica.epochs.latest)
-            case Phase.FETCHING:
-                return Fetch(self._asked, self.node, broker_epoch, named, self._replica.log.log_end, self._last_epoch())
-            case _:
-                return None
-
-    def _last_epoch(self) -> LeaderEpoch:
-        return self._replica.epochs.latest if self._profile.fetch_finds_divergence else NO_EPOCH
+        profile, replica = self._profile, self._replica
+        named = self.leader_epoch if profile.fetch_names_leader_epoch else NO_EPOCH
+        if self.phase is Phase.FETCHING:
+            last = replica.epochs.latest if profile.fetch_finds_divergence else NO_EPOCH
+            return Fetch(self._asked, self.node, broker_epoch, named, replica.log.log_end, last)
+        if self.phase is Phase.TRUNCATING:
+            return AskEpochEnd(self._asked, self.node, named, replica.epochs.latest)
+        return None
 
     # --- what it is answered ----------------------------------------------------------------------------------
 

@@ -25,7 +25,10 @@ class KRaftController(Controller):
     # --- brokers ----------------------------------------------------------------------------------------------
 
     def register(self, broker: int, clean: bool, now: Timestamp) -> int:
-        """A broker starts, fenced; who was killed has left its in-sync sets, and may have lost the tail of its logs."""
+        """A broker starts, fenced; who was killed has left its in-sync sets, and may have lost the tail of its logs.
+
+        Before 4.0 a broker waits with this until its former session has expired, which comes to the same.
+        """
         self.metadata.check_controller(self.epoch)
         known = broker in self.metadata.brokers
         self.metadata.register(broker, fenced=True, now=now)

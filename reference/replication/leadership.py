@@ -250,7 +250,7 @@ class Leadership:
         answer = self.answer(asked)
         counts = answer.error is ErrorCode.NONE and answer.diverging == UNDEFINED
         if counts:
-            self.count(asked, now)
+            self.count(asked.follower, asked.offset, asked.broker_epoch, now)
         if self.watch.is_open:
             self.tell_fetch(before, asked, answer, progress)
         return answer, self.consider(asked.follower, progress, now) if counts else None
@@ -264,11 +264,10 @@ class Leadership:
             return Fetched(refusal.code, (), *self.bounds())
         return answer
 
-    def count(self, asked: Fetch, now: Timestamp) -> None:
-        """A follower asks for the offset after its log."""
-        progress = self.followers[asked.follower]
-        fetched = progress.fetched(asked.offset, self.replica.log.log_end, now, asked.broker_epoch)
-        self.followers[asked.follower] = fetched
+    def count(self, follower: int, offset: Offset, broker_epoch: int, now: Timestamp) -> None:
+        """A follower has everything below the offset that it asks for."""
+        progress = self.followers[follower]
+        self.followers[follower] = progress.fetched(offset, self.replica.log.log_end, now, broker_epoch)
 
     def consider(self, follower: int, before: FollowerProgress, now: Timestamp) -> AlterPartition | None:
         """What the progress of a follower means for the in-sync set, and for the high watermark."""

@@ -2,7 +2,8 @@
 
 Each method is one event. The world decides nothing: who calls the methods (a scheduler, a test) chooses what happens
 next. Brokers and controllers know only what they were told, and each broker has a clock of its own. It registers at
-once when it starts, or when it hears that its registration has passed; all else goes over the network.
+once when it starts, or when it hears that its registration has passed; all else goes over the network. Controllers run
+on nodes of their own, also under ZooKeeper, where Kafka's is one of the brokers.
 """
 
 from contextlib import suppress
