@@ -67,24 +67,22 @@ class TransactionFaults:
 
     def mendable(self) -> list[Callable[[], None]]:
         """What can be mended: a log read, a zombie told, a coordinator elected, a partition brought back."""
-        brokers, shape = self.world.brokers, self.world.shape
-        leaderless = (
-            len(brokers.log_leaders) < shape.log_partitions or len(brokers.group_leaders) < shape.offsets_partitions
-        )
+        brokers = self.world.brokers
         possible = (
             (self.coordinator_loads, self.loading),
             (self.coordinator_resigns, self.zombies),
-            (self.coordinators_are_elected, leaderless),
+            (self.coordinators_are_elected, brokers.has_leaderless),
             (self.partitions_come_back, brokers.unavailable),
         )
         return [mends for mends, needed in possible if needed]
 
     def fault_is_mended(self) -> bool:
         """One of these."""
-        mendable = self.mendable()
-        if mendable:
-            self.tape.pick(mendable)()
-        return bool(mendable)
+        brokers = self.world.brokers
+        if not (self.loading or self.zombies or brokers.unavailable or brokers.has_leaderless):
+            return False
+        self.tape.pick(self.mendable())()
+        return True
 
     def coordinator_loads(self) -> None:
         """A coordinator has read its log."""

@@ -168,7 +168,9 @@ class Applications:
         """The partitions for which a batch can be sent now."""
         if not instance.alive:
             return []
-        return [name for number, name in enumerate(self.partitions) if instance.producer.may_drain(number)]
+        producer = instance.producer
+        waiting = (number for number, queue in enumerate(producer.queues) if queue.waiting)
+        return [producer.partitions[number] for number in waiting if producer.may_drain(number)]
 
     def producer_sends(self, instance: Instance, partition: TopicPartition) -> Request:
         """A producer sends its next batch to the node that it takes for the leader."""

@@ -104,6 +104,12 @@ class Brokers:
             return self.group_leaders.get(partition.partition, 0)
         return self.partitions[partition].leader_node
 
+    @property
+    def has_leaderless(self) -> bool:
+        """Whether a partition of a coordinator's log waits for an election."""
+        logs, offsets = self.shape.log_partitions, self.shape.offsets_partitions
+        return len(self.log_leaders) < logs or len(self.group_leaders) < offsets
+
     def coordinator_of(self, kind: CoordinatorType, key: str) -> int | None:
         """The node that coordinates a transactional id or a group, None if nobody does."""
         if kind is CoordinatorType.GROUP:

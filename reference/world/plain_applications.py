@@ -121,9 +121,9 @@ class PlainApplications:
     def sendable(self) -> Iterator[tuple[PlainApplication, TopicPartition]]:
         """The partitions for which some producer can send a batch now."""
         for application in self.living:
-            for number, partition in enumerate(self._brokers.partitions):
-                if application.producer.may_drain(number):
-                    yield application, partition
+            for number, queue in enumerate(application.producer.queues):
+                if queue.waiting and application.producer.may_drain(number):
+                    yield application, self._brokers.names[number]
 
     def produce(self, application: PlainApplication, partition: TopicPartition) -> Request:
         """A producer sends its next batch to the node that it takes for the leader."""
