@@ -265,3 +265,21 @@ def test_a_world_at_peace_has_one_leader_epoch() -> None:
     assert [] == lost(made)
     replica: Replica = made.replica(0)
     assert 0 < replica.log.high_watermark == replica.log.log_end
+
+
+def test_a_leader_goes_by_its_own_clock() -> None:
+    """If it jumps ahead, followers that are behind have lagged for too long; if it jumps back, nobody has."""
+    made = ReplicasWorld(shape=ReplicasShape(writers=ALL))
+    made.application_sends(0, 0, (b"a",))
+    made.message_arrives(made.producer_sends(0, 0))
+
+    lagging = []
+    for drift in (0, NEWEST.replica_lag_time_max_ms + 1, -2 * NEWEST.replica_lag_time_max_ms):
+        made.clock_drifts(0, drift)
+        first = len(made.recorder.rows)
+        made.leader_checks_lag(0)
+        checks = [row for row in made.recorder.rows[first:] if row["api"] == "ReplicaLagCheck"]
+        lagging.append([row["lagging"] for row in checks])
+
+    assert [[False, False], [True, True], [False, False]] == lagging
+    assert made.recorder.rows[-1]["time_ms"] != made.recorder.rows[-1]["world_ms"]
