@@ -11,12 +11,15 @@ from model_tests.conformance.sessions import Session
 from model_tests.conformance.side_by_side import SPECIFICATION, disagreements
 from model_tests.mutants.decisions.occasions import Place
 from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
+from model_tests.traces.replication_verdicts import is_of_replication
+from model_tests.traces.replication_verdicts import judged as judged_replication
 from model_tests.traces.schema import Row, coordinator_step_of, step_of
-from model_tests.traces.simulate import trace_of
+from model_tests.traces.simulate import STEPS, trace_of
 from model_tests.traces.verdicts import REFUSED, judged
 from model_tests.verify.looking import Instanced
 from model_tests.verify.proofs import SEARCHES
 from model_tests.verify.results import Effort
+from reference.simulate import simulate
 from spec.bugs.bug import Case
 from spec.bugs.catalogue import BUGS
 from spec.engines.explore import explore
@@ -71,6 +74,21 @@ def traced(seeds: Iterable[int]) -> Iterator[Place]:
                 yield Place(name, partial(in_append, row))
             if is_coordinators(row):
                 yield Place(f"{name} ({row['api']})", partial(in_coordinator, row))
+
+
+def replicated(seeds: Iterable[int], steps: int = STEPS) -> Iterator[Place]:
+    """Every judged step of replicas that talk, one profile after another."""
+    profiles = tuple(PROFILES.values())
+    for seed in seeds:
+        for row in simulate(seed, profiles[seed % len(profiles)], steps, workload="replicas"):
+            if is_of_replication(row):
+                yield Place(f"replicas, seed {seed} step {row['step']} ({row['api']})", partial(of_replicas, row))
+
+
+def of_replicas(row: Row) -> Named:
+    """The rules that a step of replicas violates."""
+    _, checks = judged_replication(row["api"], row.__getitem__, PROFILES[row["profile"]])
+    return _violated(checks)
 
 
 def in_append(row: Row) -> Named:

@@ -55,7 +55,9 @@ def _counts(found: Sequence[Found]) -> Iterator[str]:
     of = len({decision_of(each) for each in found})
     yield f"{len(found):,} mutants of {of} decisions and tables: each is one edit of the syntax tree of its decision."
     yield "Layers are asked one after the other, the cheapest first, and the first that sees a mutant is told: by the"
-    yield "rule that it names, or, of a test, by the test. `table.json` beside the code has the places, too."
+    yield "rule that it names, or, of a test, by the test. Equivalent is what the solver proves the same for all inputs"
+    yield "of a form that is met, under every profile; unreachable, what no search tells apart. `table.json`, beside"
+    yield "the code, has the places too."
     yield ""
     yield "| fate | mutants |"
     yield "| --- | ---: |"
@@ -75,6 +77,8 @@ def _by_kind(found: Sequence[Found]) -> Iterator[str]:
 def _survivors(found: Sequence[Found]) -> Iterator[str]:
     for fate in (Fate.GAP, Fate.UNREACHABLE, Fate.EQUIVALENT):
         left = [each for each in found if each.fate is fate]
+        if not left:
+            continue
         yield f"## {fate.capitalize()}: {len(left):,}"
         yield ""
         yield from (f"- `{each.mutant}`: {each.place or 'nothing tells it apart'}" for each in left)

@@ -107,6 +107,10 @@ def _of_offset(entry: Any) -> Iterator[Term]:
     yield implies(entry.recorded_at == ABSENT, entry.offset == ABSENT)
 
 
+def _of_candidate(candidate: Any) -> Iterator[Term]:
+    yield implies(candidate.alive, candidate.broker >= 0)
+
+
 _OF_KIND: Final[Mapping[str, Callable[[Any], Iterator[Term]]]] = MappingProxyType(
     {
         "TransactionEntry": _of_transaction,
@@ -117,6 +121,7 @@ _OF_KIND: Final[Mapping[str, Callable[[Any], Iterator[Term]]]] = MappingProxyTyp
         "Verification": _of_verification,
         "VerificationEntry": _of_asking,
         "OffsetEntry": _of_offset,
+        "Candidate": _of_candidate,
     }
 )
 """What is true of records, by their names."""
@@ -129,6 +134,8 @@ def _between(arguments: Mapping[str, Any]) -> Iterator[Term]:
         yield implies(met["AppendRequest"].producer_id == ABSENT, met["ProducerEntry"].epoch == ABSENT)
     if {"VerificationEntry", "AppendRequest"} <= met.keys():  # only of producers is the coordinator asked
         yield met["AppendRequest"].producer_id >= 0
+    if {"log_start", "log_end"} <= arguments.keys():
+        yield arguments["log_start"] <= arguments["log_end"]
     offsets = [value for value in arguments.values() if type(value).__name__ == "OffsetEntry"]
     for left, right in pairwise(offsets):  # in one place there is one record
         yield implies(left.recorded_at == right.recorded_at, left.offset == right.offset)
