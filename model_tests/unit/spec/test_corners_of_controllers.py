@@ -71,6 +71,7 @@ def test_before_2_7_a_leader_wrote_the_set_itself(known: int, error: ErrorCode) 
         "eligible",
         "preferred is eligible",
         "anew",
+        "behind",
         "none",
     ],
 )
