@@ -46,10 +46,16 @@ class ZooKeeperController(Controller):
         self.check_session_of(broker, epoch)
         known = self.metadata.brokers[broker]
         self.touch(broker, now, shutting_down=known.shutting_down or shuts_down)
-        if shuts_down and not known.shutting_down:
+        if not shuts_down:
+            return
+        if not known.shutting_down:
             self.metadata.version += 1
             self.tell_broker("ControlledShutdown", broker)
             for partition in self.with_insync(broker):
+                self.relieve(partition, broker)
+            return
+        for partition in self.with_insync(broker):  # it asks again: perhaps somebody can take over by now
+            if self.metadata.partitions[partition].leader == broker:
                 self.relieve(partition, broker)
 
     def check_session_of(self, broker: int, epoch: int) -> None:

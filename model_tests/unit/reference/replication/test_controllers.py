@@ -268,3 +268,18 @@ def test_what_happened_without_a_controller_is_looked_after(profile: Profile) ->
         successor = office(profile, metadata=made.metadata)
 
     assert (1, [1, 2]) == seen(successor)[::2]
+
+
+def test_a_broker_that_nobody_can_relieve_asks_again() -> None:
+    """Under ZooKeeper it leads on until somebody is in sync again, and only then goes."""
+    made = started(KAFKA_2_7)
+    now = goes(made, 1, goes(made, 2))
+    own = made.metadata.brokers[0].epoch
+    made.heartbeat(0, own, True, now)
+    alone = seen(made)[::2]
+    comes(made, 1, now=now)
+    made.alter_partition(0, proposal(made, (0, 1)))
+
+    made.heartbeat(0, own, True, now)
+
+    assert ((0, [0]), (1, [1])) == (alone, seen(made)[::2])
