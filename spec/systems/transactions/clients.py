@@ -52,7 +52,7 @@ class Clients(Acting):
         view = self.of(state)
         yield view.produced(txn, partition, batch) == ABSENT
         yield any_of(batch == 0, view.produced(txn, partition, batch - 1) >= 0)
-        yield negate(view.kind(partition) == OFFSETS)
+        yield view.is_of_data(partition)
         if not self.knobs.bumps:
             yield view.is_added(txn, partition)
         yield self._in_transaction(view, instance, txn)
@@ -61,10 +61,10 @@ class Clients(Acting):
         """Produce is on the network, with the next sequence."""
         begun = self._begun(state, instance, txn) if self.knobs.bumps else state
         sequence = begun.next_sequence(instance, partition)
-        return begun.but(
+        used = begun.but(kind=update(state.kind, partition, to=DATA)) if self.knobs.groups else begun
+        return used.but(
             produced=update(state.produced, txn, partition, batch, to=sequence),
             next_sequence=update(begun.next_sequence, instance, partition, to=sequence + 1),
-            kind=update(state.kind, partition, to=DATA) if self.knobs.groups else state.kind,
         )
 
     def client_commits_offset_if(self, state: State, instance: Term, txn: Term, partition: Term) -> Guard:

@@ -22,7 +22,6 @@ from spec.systems.transactions.world import (
     DECISION,
     IDLE,
     MARKERS,
-    OFFSETS,
     OPEN,
     PARTITION,
     PRODUCER,
@@ -55,7 +54,7 @@ class Leaders(Acting):
         view = self.of(state)
         known = view.known(view.who(txn), partition)
         request = view.batch(txn, partition, batch)
-        yield negate(view.kind(partition) == OFFSETS)
+        yield view.is_of_data(partition)
         yield view.produced(txn, partition, batch) >= 0
         yield view.phase(txn, partition, batch) == IDLE
         yield view.arrives(BATCHES, txn)
@@ -84,7 +83,7 @@ class Leaders(Acting):
 
     def leader_appends_if(self, state: State, txn: Term, partition: Term, batch: Term) -> Guard:
         """The batch needs no consent, or has it."""
-        yield negate(state.kind(partition) == OFFSETS)
+        yield self.of(state).is_of_data(partition)
         phase = state.phase(txn, partition, batch)
         yield any_of(phase == UNASKED, phase == CONFIRMED)
 
@@ -201,7 +200,7 @@ class Leaders(Acting):
 
     def _numbered(self, state: State, at: Message, appended: Term) -> State:
         """A batch that is appended is the last one of its partition."""
-        if not (self.knobs.readers or self.knobs.groups):
+        if not self.knobs.numbers:
             return state
         number, end, partition = self.of(state).number(*at), state.log_end(at[1]), at[1]
         return state.but(

@@ -3,7 +3,7 @@
 from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
 from spec.protocol.seq import is_unknown
 from spec.systems.transactions.known import Known
-from spec.systems.transactions.world import NOWHERE, OFFSETS, OPEN
+from spec.systems.transactions.world import NOWHERE, OPEN
 from spec.vocabulary import ABSENT
 
 
@@ -34,7 +34,7 @@ def log_has_the_sequences(view: Known, txn: Term, partition: Term, batch: Term) 
     up_to_last = all_of(batch >= 0, batch <= entry.cached[0].last_sequence)
     current = implies(entry.epoch == identity.producer_epoch, same(there, up_to_last))
     later = implies(entry.epoch < identity.producer_epoch, negate(there))
-    of_data = all_of(view.owner(txn) >= 0, negate(view.kind(partition) == OFFSETS))
+    of_data = all_of(view.owner(txn) >= 0, view.is_of_data(partition))
     return implies(of_data, all_of(current, later))
 
 

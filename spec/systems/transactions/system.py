@@ -112,5 +112,5 @@ def transactions(knobs: Knobs = TRUE_SYSTEM, taken: Decisions | None = None) -> 
             *((goal(offset_is_taken_over, PARTITION),) * knobs.groups),
         ),
         assumptions=ASSUMPTIONS,
-        derived=derived(),
+        derived=derived(knobs),
     )

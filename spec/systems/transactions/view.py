@@ -24,6 +24,7 @@ from spec.systems.transactions.world import (
     COMMIT,
     CONFIRMED,
     EXHAUSTED,
+    OFFSETS,
     ONGOING,
     OPEN,
     TIMEOUT,
@@ -86,6 +87,10 @@ class View:
     def arrives(self, what: str, txn: Term) -> Term:
         """The network may bring a request of the transaction that is no EndTxn."""
         return any_of(what in self.knobs.outlive, self.is_open(txn))
+
+    def is_of_data(self, partition: Term) -> Term:
+        """Nobody commits offsets to the partition."""
+        return negate(self.kind(partition) == OFFSETS) if self.knobs.groups else True
 
     # --- the partition ----------------------------------------------------------------------------------------
 

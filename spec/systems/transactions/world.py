@@ -157,6 +157,11 @@ class Knobs:
         return self.profile.transaction_version >= BUMPING
 
     @property
+    def numbers(self) -> bool:
+        """Batches are numbered, partition by partition."""
+        return self.readers or self.groups
+
+    @property
     def rotates(self) -> bool:
         """Epochs may run out, so that there is more than one producer id."""
         return self.bounds.producer_ids > 1
@@ -211,19 +216,8 @@ def variables(knobs: Knobs) -> tuple[Variable, ...]:
         Variable("phase", message, IDLE),
         Variable("guarded", message, initial=False),
         Variable("data", message, NOWHERE),
-        # readers: where each batch is among those of its partition, how far each reader is, what it was given
-        Variable("offset", message, ABSENT),
-        Variable("log_end", (PARTITION,), 0),
-        Variable("position", (READER, PARTITION), 0),
-        Variable("received", (READER, *message), initial=False),
-        # a group: what each partition is for, its generation, what each commit of offsets names and when it was
-        # written, what transactions have pending, and the group's offset; an offset is told by its transaction
-        Variable("kind", (PARTITION,), UNUSED),
-        Variable("generation", (), 1),
-        Variable("named", (TRANSACTION, PARTITION), ABSENT),
-        Variable("committed_in", (TRANSACTION, PARTITION), ABSENT),
-        Variable("pending", (PRODUCER, PARTITION), NO_OFFSET),
-        Variable("group_offset", (PARTITION,), NO_OFFSET),
+        *_of_readers(knobs),
+        *_of_groups(knobs),
         # the coordinator: memory, the transaction that registered each partition, the decision that it carries out
         Variable("coordinator_epoch", (), 0),
         Variable("memory", (), before),
@@ -263,12 +257,39 @@ def variables(knobs: Knobs) -> tuple[Variable, ...]:
     )
 
 
+def _of_readers(knobs: Knobs) -> tuple[Variable, ...]:
+    """Where each batch is among those of its partition, how far each reader is, and what it was given."""
+    message = (TRANSACTION, PARTITION, BATCH)
+    numbers = (Variable("offset", message, ABSENT), Variable("log_end", (PARTITION,), 0)) * knobs.numbers
+    readers = (
+        Variable("position", (READER, PARTITION), 0),
+        Variable("received", (READER, *message), initial=False),
+    )
+    return (*numbers, *(readers * knobs.readers))
+
+
+def _of_groups(knobs: Knobs) -> tuple[Variable, ...]:
+    """What partitions are for, the generation, what commits name and when they are written, what is pending, and taken.
+
+    An offset is told by the number of its transaction.
+    """
+    group = (
+        Variable("kind", (PARTITION,), UNUSED),
+        Variable("generation", (), 1),
+        Variable("named", (TRANSACTION, PARTITION), ABSENT),
+        Variable("committed_in", (TRANSACTION, PARTITION), ABSENT),
+        Variable("pending", (PRODUCER, PARTITION), NO_OFFSET),
+        Variable("group_offset", (PARTITION,), NO_OFFSET),
+    )
+    return group * knobs.groups
+
+
 def _if(fact: Term) -> Term:
     """0 where the fact holds, else absent."""
     return choose(fact, 0, ABSENT)
 
 
-def derived() -> tuple[Least, ...]:
+def derived(knobs: Knobs) -> tuple[Least, ...]:
     """Whether there is some such request, partition or batch: 0 where there is, -1 where there is none.
 
     Of what is open on a partition, the least number.
@@ -295,7 +316,7 @@ def derived() -> tuple[Least, ...]:
         return choose(state.data(txn, partition, batch) == OPEN, state.offset(txn, partition, batch), ABSENT)
 
     return (
-        Least("first_ongoing", (PARTITION,), (TRANSACTION, BATCH), undecided),
+        *((Least("first_ongoing", (PARTITION,), (TRANSACTION, BATCH), undecided),) * knobs.readers),
         Least("unanswered", (TRANSACTION,), (PARTITION, BATCH), unanswered),
         Least("joined", (TRANSACTION,), (PARTITION,), joined),
         Least("in_process", (TRANSACTION,), (PARTITION, BATCH), in_process),

@@ -80,12 +80,15 @@ DEPTHS = {
 DEEPEST = 14
 """Deeper violations are left to explicit search, but where there is time."""
 
+LONG_TO_FIND = ("a fenced zombie", "KIP-360: a late bump of one")
+
 LARGE_WHEN_MENDED = (
     "a late Produce of a zombie",
     "KAFKA-9666",
     "an identity before",
     "a late AddPartitionsToTxn",
-    "a fenced",
+    "a fenced zombie",
+    "a refused commit",
 )
 
 
@@ -171,7 +174,7 @@ def test_a_reader_of_everything_has_what_is_aborted() -> None:
     assert "aborted_is_read_by_one" in seen("readers of two batches").reached
 
 
-@pytest.mark.parametrize("change", named(*CONTROLS))
+@pytest.mark.parametrize("change", named(*CONTROLS, slow=LONG_TO_FIND))
 def test_both_searches_find_the_violation_at_the_same_depth(change: BrokenTransactions) -> None:
     """It is of the claim written beside the change."""
     control = controlled(built(change.knobs, change.name), change.violates, DEEPEST)

@@ -174,7 +174,6 @@ SMALL = {
     "coordinators that fail": quiet(NEWEST, appends_fail=True, bounds=Bounds(transactions=1, coordinators=2)),
     "bumps by the client, which may be late": quiet(NEWEST, clients_bump=True),
     "offsets of a group, read": quiet(NEWEST, readers=True, groups=True, bounds=Bounds(transactions=1, generations=2)),
-    "readers of two batches": quiet(NEWEST, readers=True, bounds=Bounds(transactions=1, batches=2)),
     "epochs that run out": quiet(
         NEWEST, NEAR_THE_END, first_epoch=NEAR_THE_END - 2, bounds=Bounds(decisions=3, producer_ids=3)
     ),
@@ -185,6 +184,7 @@ SMALL = {
 
 
 LARGER = {
+    "readers of two batches": quiet(NEWEST, readers=True, bounds=Bounds(transactions=1, batches=2)),
     "a successor": quiet(NEWEST, times_out=True, bounds=Bounds(instances=2)),
     "a successor, epochs that run out": quiet(
         NEWEST, NEAR_THE_END, first_epoch=NEAR_THE_END - 2, bounds=Bounds(instances=2, producer_ids=3)
