@@ -12,6 +12,9 @@ from reference.world.plain_applications import PlainApplication
 from reference.world.transaction_world import TransactionWorld
 from spec.vocabulary import Epoch
 
+LAGGING: Final = 500
+"""Per thousand elections of a leader of data where they may be unclean, those of a follower that has lagged."""
+
 LOADS_AT_ONCE: Final = 700
 """Per thousand elections, those after which the log is read at once."""
 
@@ -156,15 +159,15 @@ class TransactionFaults:
     # --- nodes ------------------------------------------------------------------------------------------------
 
     def leader_fails_over(self) -> None:
-        """A follower in sync takes over a partition; where it may, also one that is not."""
+        """A follower in sync takes over a partition; where it may, also one that has lagged for too long."""
         partition = self.tape.pick(self.world.partitions)
         replicated = self.world.brokers.partitions[partition]
-        outside = [node for node in range(self.world.shape.replicas) if node not in replicated.insync]
-        if self.world.shape.unclean and outside:
-            self.world.unclean_leader_election(partition, self.tape.pick(outside))
-            return
-        candidates = replicated.candidates()
-        if candidates:
+        followers = [node for node in range(self.world.shape.replicas) if node != replicated.leader_node]
+        if self.world.shape.unclean and followers and self.tape.happens(LAGGING):
+            node = self.tape.pick(followers)
+            self.world.follower_leaves_insync(partition, node)
+            self.world.unclean_leader_election(partition, node)
+        elif candidates := replicated.candidates():
             self.world.leader_fails_over(partition, self.tape.pick(candidates))
 
     def coordinator_fails_over(self) -> None:

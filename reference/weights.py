@@ -103,7 +103,7 @@ ADMINISTRATION: Final = (
 BEYOND: Final = 100
 """Per thousand requests to delete records, those that ask for more than there is."""
 
-UNCLEAN: Final = 60
+UNCLEAN: Final = 80
 """Per thousand worlds, those in which a follower out of sync may be elected."""
 
 SKEWED: Final = 300

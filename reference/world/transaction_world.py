@@ -215,6 +215,11 @@ class TransactionWorld(Applications):
         """A follower in sync takes over a data partition."""
         self._leader_changes("LeaderFailover", partition, node, ReplicatedPartition.fail_over)
 
+    def follower_leaves_insync(self, partition: TopicPartition, node: int) -> None:
+        """A follower was behind for longer than replica.lag.time.max.ms, and answers do not wait for it any more."""
+        self.brokers.partitions[partition].leave_insync(node)
+        self.handling.appends.release(partition)
+
     def unclean_leader_election(self, partition: TopicPartition, node: int) -> None:
         """A follower out of sync takes over (unclean.leader.election.enable); what it does not have is lost."""
         self._leader_changes("UncleanLeaderElection", partition, node, ReplicatedPartition.elect_uncleanly)

@@ -75,3 +75,23 @@ def test_what_has_crashed_is_told_nothing(profile: object) -> None:
     assert ["ClientStart", "ClientSend", "ClientCrash"] == [
         row["api"] for row in world.recorder.rows if row["client"] == "producer-0" and row["api"] != "Produce"
     ]
+
+
+def test_an_unclean_election_loses_what_was_acknowledged() -> None:
+    """A follower that lagged takes over: what it does not have is gone, and readers are told that their place is."""
+    world = new_world(shape=TransactionShape(replicas=2))
+    application = world.plain.start(idempotent=False, acks=1)
+    sent = world.plain.send(application, T0)
+    world.plain.produce(application, T0)
+    (message,) = world.wires.requests.in_transit
+    world.broker_receives(message)
+    (answer,) = world.wires.replies.in_transit
+    world.sender_receives(answer)
+
+    world.follower_leaves_insync(T0, 1)
+    before = read(world)[T0]
+    world.unclean_leader_election(T0, 1)
+
+    assert sent.is_acknowledged
+    assert ((b"p0/-1/0",), ()) == (before, read(world)[T0])
+    assert "UncleanLeaderElection" in {row["api"] for row in world.recorder.rows}
