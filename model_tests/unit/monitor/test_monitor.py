@@ -6,17 +6,18 @@ from typing import Final
 
 import pytest
 
-from model_tests.monitor.monitor import Disagreement, Finding, Monitor, claimed_among, rule_counts
+from model_tests.monitor.monitor import Disagreement, Monitor, claimed_among, rule_counts
 from model_tests.monitor.runs import Played, run_of
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS
 from model_tests.mutants.planted import Planted
 from model_tests.mutants.reference import PLANTED
+from model_tests.traces.check_report import RuleCount
 from model_tests.traces.corrupt import CORRUPTIONS, corrupted
 from model_tests.traces.corruption import Corruption
-from model_tests.traces.schema import Row, complete
+from model_tests.traces.schema import Row
 from model_tests.traces.simulate import WORKLOADS, seeds_of, trace_of
 from model_tests.traces.verdicts import BITS
-from model_tests.unit.monitor.perturbed import changed_traces
+from spec import rules
 from spec.rules import Rule
 from spec.versions import PROFILES
 
@@ -111,20 +112,19 @@ def test_a_planted_defect_stops_the_run_with_its_rule(planted: Planted) -> None:
     assert played.violations[0].replay.startswith(f"eos replay --seed {played.rows[0]['trace']}")
 
 
-def test_what_is_not_claimed_is_known_and_stops_nothing() -> None:
+def test_what_is_not_claimed_is_known_and_stops_nothing(true_runs: list[Played]) -> None:
     """Without verification a transaction may write where it is not registered: counted, and no disagreement."""
-    findings = Counter[Finding]()
-    for row in changed_traces(range(2, TURN, len(WORKLOADS)), share=0.5):
-        monitor = Monitor()
-        broken = {violation.rule for violation in monitor.judge(row)}
-        findings.update(monitor.findings)
-        known = {count.rule for count in monitor.rule_counts() if count.known}
-        assert not broken & known
+    rule = rules.TXN_REGISTERED_BEFORE_DATA
+    corruption = next(corruption for corruption in CORRUPTIONS if corruption.rule is rule)
+    false = corrupted(corruption, [run.rows for run in true_runs if is_claimed(rule, run)], 10**9)
+    step = next(row for row in false.rows if row["step"] == false.step)
+    with_verification, without = Monitor(), Monitor()
 
-    counts = {count.rule: count for count in rule_counts(findings)}
+    broken = with_verification.judge(step)
+    excused = without.judge({**step, "profile": "3.9.0-nover", "transaction_version": 0})
 
-    assert counts["txn.registered_before_data"].known > 0
-    assert counts["txn.registered_before_data"].violations > 0
+    assert ({rule.id}, ()) == ({violation.rule for violation in broken}, excused)
+    assert [RuleCount(rule.id, 1, 0, 1)] == [count for count in without.rule_counts() if count.known]
 
 
 def test_a_monitor_sees_every_row_of_its_run() -> None:
@@ -136,16 +136,16 @@ def test_a_monitor_sees_every_row_of_its_run() -> None:
     assert len(trace_of(2)) == monitor.steps
 
 
-def test_after_an_unclean_election_what_asks_for_clean_ones_is_known() -> None:
+def test_after_an_unclean_election_what_asks_for_clean_ones_is_known(true_runs: list[Played]) -> None:
     """The step of the election is in the trace, and narrows the domain from there on."""
-    lowered = {"after_epoch": 0, "appended": True, "error": 0}
-    election = {"api": "UncleanLeaderElection", "producer_id": -1, "node": "broker-0", "origin": -1}
-    rows = [row for row in trace_of(39) if row["api"] == "Produce" and row["before_epoch"] >= 0][:1]
-    false = [{**row, "before_epoch": row["before_epoch"] + 1, **lowered} for row in rows]
-
+    rows = (row for run in true_runs for row in run.rows if row["api"] == "Produce" and row["appended"])
+    true = next(row for row in rows if row["before_epoch"] >= 0)
+    false = {**true, "before_epoch": true["after_epoch"] + 1}
+    election = {**true, "api": "UncleanLeaderElection", "producer_id": -1, "origin": -1}
     before, after = Monitor(), Monitor()
-    broken = {violation.rule for violation in before.judge(false[0])}
-    judge_all(after, [complete({**rows[0], **election})])
-    excused = {violation.rule for violation in after.judge(false[0])}
 
-    assert "fence.epoch_monotone" in broken - excused
+    broken = {violation.rule for violation in before.judge(false)}
+    judge_all(after, [election])
+    excused = broken - {violation.rule for violation in after.judge(false)}
+
+    assert "fence.epoch_monotone" in excused
