@@ -7,7 +7,8 @@ batch and marker: no decision reads it. An InitProducerId that expects an identi
 its own: like the end of a transaction it uses one identity up and is told the next.
 
 Offsets belong to the system of one partition: here every batch has offset 0, of which decisions read only that it
-is there. Time is free: whatever may time out may do so at once.
+is there; readers and groups count the batches instead. A group's partition of offsets is a partition like the
+others. Time is free: whatever may time out may do so at once.
 """
 
 from dataclasses import dataclass, replace
