@@ -6,6 +6,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from model_tests.monitor.judges import identity_judge
+from model_tests.traces import log_links
 from model_tests.traces.coordinator_links import AT_NODE, IDENTITY
 from model_tests.traces.links import KEY
 from model_tests.traces.schema import Row, complete
@@ -15,6 +16,7 @@ NOTHING: Final[Row] = complete({})
 """The step before the first."""
 
 _key_of: Final = itemgetter(*KEY)
+_log_of: Final = itemgetter(*log_links.KEY)
 _id_of: Final = itemgetter(*AT_NODE)
 _identity_of: Final = itemgetter(*IDENTITY)
 
@@ -60,6 +62,7 @@ class Chains:
     def __init__(self) -> None:
         """Nothing was seen."""
         self._of_producers: defaultdict[object, _Chain] = defaultdict(_Chain)
+        self._of_logs: dict[object, Row] = {}
         self._of_ids: dict[object, Row] = {}
         self._handed_out: set[object] = set()
 
@@ -68,6 +71,14 @@ class Chains:
         if row["producer_id"] < 0 or not row["topic"] or row["after_log_end"] < 0:
             return None
         return self._of_producers[_key_of(row)].add(row)
+
+    def of_log(self, row: Row) -> Linked | None:
+        """A step at the log of a replica with the one before it there; none where it is at no log."""
+        if not row["topic"] or row["after_log_end"] < 0:
+            return None
+        previous = self._of_logs.get(key := _log_of(row))
+        self._of_logs[key] = row
+        return Linked(row, previous or NOTHING, NOTHING, {"has_previous": previous is not None})
 
     def of_id(self, row: Row) -> Linked | None:
         """A step of a transactional id with the one before it at its node; none where it is of no id, or at no node."""

@@ -7,6 +7,7 @@ from model_tests.monitor.compiled import Compiled, Place, compiled
 from model_tests.traces.coordinator_links import ID_LINKS, new_identity
 from model_tests.traces.coordinator_verdicts import as_recorded
 from model_tests.traces.links import LINKS, linked
+from model_tests.traces.log_links import LOG_LINKS
 from model_tests.traces.lower import Sheet
 from model_tests.traces.replication_verdicts import judged as of_replication
 from model_tests.traces.schema import coordinator_step_of, step_of
@@ -58,6 +59,14 @@ def link_judge() -> Compiled:
     """The judge of what a partition knows of a producer from one step to the next; it takes `LINK_ARGUMENTS`."""
     sheet = Sheet()
     checks = [link.check(linked(sheet.column)) for link in LINKS]
+    return _verdict(verdict_columns(ABSENT, checks, sheet, ""), links=True)
+
+
+@cache
+def log_link_judge() -> Compiled:
+    """The judge of a replica's log from one step to the next; it takes `LINK_ARGUMENTS`."""
+    sheet = Sheet()
+    checks = [link.check(sheet.column) for link in LOG_LINKS]
     return _verdict(verdict_columns(ABSENT, checks, sheet, ""), links=True)
 
 

@@ -12,6 +12,7 @@ from model_tests.monitor.judges import (
     coordinator_judge,
     id_link_judge,
     link_judge,
+    log_link_judge,
     place_in_link,
     replication_judge,
 )
@@ -22,13 +23,18 @@ from model_tests.traces.coordinator_verdicts import is_coordinators
 from model_tests.traces.explain import explain_coordinator, explain_link, explain_step
 from model_tests.traces.explain_replication import explain_replication
 from model_tests.traces.links import LINKS
+from model_tests.traces.log_links import LOG_LINK, LOG_LINKS
 from model_tests.traces.replication_verdicts import KIND, is_of_replication
 from model_tests.traces.schema import Row
 from model_tests.traces.verdicts import LINK, ROW, rules_in
 from spec.rules import RULES, Rule
 from spec.versions import PROFILES
 
-_LINK_RULES: Final = {(LINK, link.rule): link for link in LINKS} | {(ID_LINK, link.rule): link for link in ID_LINKS}
+_LINK_RULES: Final = {
+    (kind, link.rule): link
+    for kind, links in ((LINK, LINKS), (LOG_LINK, LOG_LINKS), (ID_LINK, ID_LINKS))
+    for link in links
+}
 
 UNCLEAN: Final = "UncleanLeaderElection"
 """The step from which on elections of a trace are not clean."""
@@ -121,6 +127,9 @@ class Monitor:
         step = self._chains.of_producer(row)
         if step is not None:
             yield LINK, link_judge()(*step), step
+        step = self._chains.of_log(row)
+        if step is not None:
+            yield LOG_LINK, log_link_judge()(*step), step
         step = self._chains.of_id(row)
         if step is not None:
             yield ID_LINK, id_link_judge()(*step), step

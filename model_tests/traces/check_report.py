@@ -25,6 +25,15 @@ class RuleCount:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownCount:
+    """How many violations of a rule lie outside its domain for want of one assumption."""
+
+    rule: str
+    assumption: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class BranchCount:
     """How many steps a branch of a decision decided."""
 
@@ -73,6 +82,7 @@ class CheckReport:
     branches: tuple[BranchCount, ...]
     violations: tuple[Violation, ...]
     quarantined: tuple[Quarantined, ...]
+    known: tuple[KnownCount, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -95,6 +105,9 @@ class CheckReport:
         console.print(self._counts())
         for violation in self.violations[:SHOWN]:
             console.print(str(violation), style="red", markup=False, highlight=False)
+        for known in self.known:
+            told = f"known: {known.count} x {known.rule}, outside of its domain ({known.assumption})"
+            console.print(told, markup=False, highlight=False)
         for aside in self.quarantined:
             console.print(f"set aside: {aside.count} x {aside.reason} ({aside.where})", markup=False, highlight=False)
         if self.exit_code == NOTHING_JUDGED:

@@ -8,28 +8,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-import pyspark.sql.functions as F
-from pyspark.sql import DataFrame, Window
-
-from model_tests.traces.coordinator_verdicts import NEEDED as NEEDED_OF_STEPS
-from model_tests.traces.lower import Sheet, columns_read, evaluate
-from model_tests.traces.schema import BY_NAME, OF_ID, transaction_entry_of
-from model_tests.traces.verdicts import KEPT, verdict_columns
+from model_tests.traces.lower import Sheet, columns_read
+from model_tests.traces.schema import transaction_entry_of
 from spec import rules
 from spec.algebra import all_of, any_of, negate
 from spec.evidence import Layer, evidences
 from spec.protocol.judge import Check
 from spec.protocol.records import flatten
 from spec.rules import Rule
-from spec.vocabulary import ABSENT
 
 ID_LINK: Final = "id_link"
 
 AT_NODE: Final = ("trace", "node", "transactional_id")
 IDENTITY: Final = ("trace", "transactional_id", "reply_producer_id", "reply_epoch")
 
-_IS_STEP_OF_ID: Final = "transactional_id != '' and origin < 0"
-_STATE: Final = tuple(f"after_{name}" for name in OF_ID.values())
+ON_ID: Final = "transactional_id != '' and node != '' and origin < 0"
+"""Steps of a transactional id at a node; what an application was told of it is at none."""
+
 _REPEATED: Final = "handed_out_before"
 
 
@@ -46,10 +41,11 @@ def same_state(scalar: Callable[[str], Any]) -> Check:
 @evidences(rules.IDS_IDENTITY_NEVER_REPEATS, Layer.TRACE)
 def new_identity(scalar: Callable[[str], Any]) -> Check:
     """An identity that a step hands out was never handed out before; one that the id has already is told again."""
-    return Check(rules.IDS_IDENTITY_NEVER_REPEATS, _hands_out(scalar), negate(scalar(_REPEATED)))
+    return Check(rules.IDS_IDENTITY_NEVER_REPEATS, hands_out(scalar), negate(scalar(_REPEATED)))
 
 
-def _hands_out(scalar: Callable[[str], Any]) -> Any:
+def hands_out(scalar: Callable[[str], Any]) -> Any:
+    """A step answers with an identity that its id did not have."""
     changed = any_of(
         negate(scalar("reply_producer_id") == scalar("before_txn_producer_id")),
         negate(scalar("reply_epoch") == scalar("before_txn_epoch")),
@@ -81,21 +77,3 @@ ID_LINKS: Final = (
     IdLink("previous_id_state", rules.TXN_LEGAL_TRANSITION, same_state, "the state that the step before left"),
     IdLink("identity", rules.IDS_IDENTITY_NEVER_REPEATS, new_identity, "an identity that was never handed out"),
 )
-
-
-def id_link_verdicts(steps: DataFrame) -> DataFrame:
-    """Verdicts of every link rule on the steps of transactional ids."""
-    sheet = Sheet()
-    checks = [link.check(sheet.column) for link in ID_LINKS]
-    return evaluate(with_previous(steps), KEPT, verdict_columns(ABSENT, checks, sheet, ID_LINK))
-
-
-def with_previous(steps: DataFrame) -> DataFrame:
-    """The steps of transactional ids, with what the one before left at the node, and what was handed out before."""
-    of_ids = steps.where(_IS_STEP_OF_ID).select(*dict.fromkeys((*KEPT, *NEEDED_OF_STEPS)))
-    at_node = Window.partitionBy(*AT_NODE).orderBy("step")
-    earlier = Window.partitionBy(*IDENTITY).orderBy("step").rowsBetween(Window.unboundedPreceding, -1)
-    handed = F.coalesce(F.max(F.when(_hands_out(F.col), 1)).over(earlier), F.lit(0)) > 0
-    lagged = {f"previous_{name}": F.lag(name, 1, BY_NAME[name].absent).over(at_node) for name in _STATE}
-    has_previous = F.row_number().over(at_node) > 1
-    return of_ids.withColumns({**lagged, "has_previous": has_previous, _REPEATED: handed})

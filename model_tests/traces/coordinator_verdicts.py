@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache, reduce
+from functools import cache
 from typing import Final
 
-from pyspark.sql import DataFrame
-
-from model_tests.traces.lower import Sheet, evaluate
+from model_tests.traces.lower import Sheet
 from model_tests.traces.merge import Merge
 from model_tests.traces.schema import OF_ID, Row, coordinator_step_of
-from model_tests.traces.verdicts import KEPT, by_behaviour, verdict_columns
+from model_tests.traces.verdicts import by_behaviour, verdict_columns
 from spec import rules
-from spec.algebra import Term
+from spec.algebra import Term, choose
 from spec.evidence import Layer, evidences
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.protocol.judge_coordinator import judge
@@ -51,21 +49,25 @@ NEEDED: Final = (
 @evidences(rules.TXN_TIMEOUT, Layer.TRACE)
 @evidences(rules.TXN_FAILOVER, Layer.TRACE)
 @evidences(rules.TXN_EXPIRY, Layer.TRACE)
-def coordinator_verdicts(steps: DataFrame, api: str, profiles: Mapping[str, Profile]) -> DataFrame:
-    """Verdicts on the steps of one kind, each under the profile and the transaction version that it names."""
-    sheet, behaviours = Sheet(), dict(by_behaviour(profiles))
+def coordinator_results(sheet: Sheet, api: str, profiles: Mapping[str, Profile]) -> dict[str, Term]:
+    """The verdict on a step of one kind under the profile and the transaction version that it names, as formulas."""
+    behaviours = dict(by_behaviour(profiles))
     step, version = coordinator_step_of(sheet.column), sheet.column("transaction_version")
     verdicts = []
     for profile in behaviours:
         expected, checks = judge(api, step, as_recorded(profile, version))
         verdicts.append(verdict_columns(expected.branch, checks, sheet, api))
-    of_api = steps.where(f"api = '{api}' and {IS_COORDINATORS}")
-    return evaluate(of_api, KEPT, Merge(sheet, tuple(behaviours.values())).results(verdicts))
+    return Merge(sheet, tuple(behaviours.values())).results(verdicts)
 
 
-def all_coordinator_verdicts(steps: DataFrame, profiles: Mapping[str, Profile]) -> DataFrame:
-    """Verdicts on the steps of every kind."""
-    return reduce(DataFrame.union, (coordinator_verdicts(steps, api, profiles) for api in DECISIONS))
+def all_coordinator_results(sheet: Sheet, profiles: Mapping[str, Profile]) -> dict[str, Term]:
+    """The verdict on a step of whichever kind, as formulas."""
+    by_api = {api: coordinator_results(sheet, api, profiles) for api in DECISIONS}
+    results = by_api.pop(next(iter(by_api)))
+    for api, of_api in by_api.items():
+        here = sheet.column("api") == api
+        results = {name: choose(here, of_api[name], other) for name, other in results.items()}
+    return results
 
 
 def as_recorded(profile: Profile, transaction_version: Term) -> Profile:

@@ -1,12 +1,13 @@
 """True traces made false in one step, for each rule one way: the trace check must name the rule there."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
 from model_tests.traces.corrupt_coordinators import OF_COORDINATORS
 from model_tests.traces.corruption import Corruption
+from model_tests.traces.log_links import LOG_LINKS
 from model_tests.traces.schema import Row, columns_of, coordinator_step_of, step_of
 from model_tests.traces.verdicts import REFUSED, judged
 from spec import rules
@@ -18,6 +19,7 @@ from spec.versions import PROFILES
 from spec.vocabulary import ErrorCode, Origin
 
 _STATE: Final = columns_of(("", ProducerEntry))
+_OFFSETS: Final = ("log_start", "last_stable", "high_watermark", "log_end")
 _BEFORE_AND_AFTER: Final = [(f"before_{name}", f"after_{name}") for name in _STATE]
 
 
@@ -60,12 +62,18 @@ def _judged(row: Row) -> tuple[str, Iterable[Check]] | None:
     profile = PROFILES[row["profile"]]
     if row["origin"] >= 0:
         expected, checks = judged(step_of(row.__getitem__), profile, row[REFUSED])
-        return names(profile)[expected.branch], checks
+        return names(profile)[expected.branch], (*checks, *_of_log(row))
     if is_coordinators(row):
         as_run = as_recorded(profile, row["transaction_version"])
         outcome, checks = judge_coordinator(row["api"], coordinator_step_of(row.__getitem__), as_run)
         return outcome.names[outcome.branch], checks
     return None
+
+
+def _of_log(row: Row) -> Iterator[Check]:
+    """What the log of the step is held against after a step that left it as this one found it."""
+    left = {f"previous_after_{name}": row[f"before_{name}"] for name in _OFFSETS}
+    yield from (link.check({**row, **left, "has_previous": True}.__getitem__) for link in LOG_LINKS)
 
 
 def _renumbered(row: Row, number: int, corruption: Corruption, false: Row) -> dict[str, Any]:
@@ -118,6 +126,22 @@ def _with_other_offset(row: Row) -> dict[str, Any]:
     return {"first_offset": row["first_offset"] + 1}
 
 
+def _later_on_log(row: Row, branch: str) -> bool:
+    return bool(row["step"] > 100 and row["before_last_stable"] > row["after_log_start"])
+
+
+def _with_stable_back(row: Row) -> dict[str, Any]:
+    return {"after_last_stable": row["before_last_stable"] - 1}
+
+
+def _with_watermark_beyond(row: Row) -> dict[str, Any]:
+    return {"after_high_watermark": row["after_log_end"] + 1}
+
+
+def _from_another_end(row: Row) -> dict[str, Any]:
+    return {"before_log_end": row["before_log_end"] + 1}
+
+
 def _with_epoch(change: int) -> Callable[[Row], dict[str, Any]]:
     return lambda row: {"after_epoch": row["before_epoch"] + change}
 
@@ -136,5 +160,8 @@ CORRUPTIONS: Final = (
     Corruption("a malformed batch is appended", rules.SEQ_WELL_FORMED, _is_malformed, _accepted),
     Corruption("a stale epoch is appended", rules.FENCE_STALE_EPOCH, _branch("stale_epoch"), _accepted),
     Corruption("an accepted batch lowers the epoch", rules.FENCE_EPOCH_MONOTONE, _when_appended, _with_epoch(-1)),
+    Corruption("a stable offset falls", rules.LSO_MONOTONE, _later_on_log, _with_stable_back),
+    Corruption("a watermark is beyond the log", rules.LSO_BOUNDS, _later_on_log, _with_watermark_beyond),
+    Corruption("a log begins at another end", rules.SEQ_STATE_RECOVERABLE, _later_on_log, _from_another_end),
     *OF_COORDINATORS,
 )

@@ -1,14 +1,17 @@
 """Why a step breaks a rule: the guard with the values it read, and what was allowed instead."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, Final
 
+from model_tests.traces import links, log_links, verdicts
+from model_tests.traces.chains import AnyLink, check_of, of_kind
 from model_tests.traces.check_report import Violation
-from model_tests.traces.coordinator_links import IdLink
+from model_tests.traces.coordinator_links import AT_NODE, ID_LINK, IDENTITY, hands_out
 from model_tests.traces.coordinator_verdicts import as_recorded
-from model_tests.traces.links import Link
+from model_tests.traces.log_links import LOG_LINK
 from model_tests.traces.lower import Sheet, columns_read
-from model_tests.traces.schema import BY_NAME, OF_ID, coordinator_step_of, step_of
+from model_tests.traces.schema import BY_NAME, OF_ID, Row, complete, coordinator_step_of, step_of
 from spec.algebra import Term
 from spec.protocol.append import Append, guards, names
 from spec.protocol.coordinator_steps import DECISIONS, Outcome
@@ -17,7 +20,58 @@ from spec.protocol.judge_coordinator import judge as judge_coordinator
 from spec.protocol.records import flatten
 from spec.rules import Rule
 from spec.versions import PROFILES, Profile
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import ABSENT, ErrorCode
+
+
+def explain(rows: Sequence[Row], step: int, kind: str, rule: Rule) -> Iterator[Violation]:
+    """Why a step of a trace breaks a rule, by verdicts of this kind; of links, each that it breaks."""
+    row = next(row for row in rows if row["step"] == step)
+    if kind == verdicts.ROW:
+        yield explain_step(row, rule)
+    elif kind in DECISIONS:
+        yield explain_coordinator(row, rule)
+    else:
+        linked = _with_earlier(row, rows, kind)
+        broken = [link for link in of_kind(kind) if link.rule is rule and _is_broken(link, linked)]
+        yield from (explain_link(linked, link) for link in broken)
+
+
+def _is_broken(link: AnyLink, linked: Mapping[str, Any]) -> bool:
+    check = check_of(link, linked.__getitem__)
+    return bool(check.at_stake) and not check.holds
+
+
+def _with_earlier(row: Row, rows: Sequence[Row], kind: str) -> dict[str, Any]:
+    """The step with the one before it on its key, and with the last accepted batch there."""
+    key = itemgetter(*_KEYS[kind])
+    before = [other for other in rows if other["step"] < row["step"] and _is_on(kind, other) and key(other) == key(row)]
+    at_batches = [at for at, other in enumerate(before) if other["appended"] and not other["control"]]
+    faults = [other["origin"] < 0 for other in before]
+    accepted = before[at_batches[-1]] if at_batches else _NOTHING
+    unbroken = bool(at_batches) and not any(faults[at_batches[-1] :])
+    identity = itemgetter(*IDENTITY)
+    handed = any(hands_out(other.__getitem__) and identity(other) == identity(row) for other in rows[: row["step"]])
+    return {
+        **row,
+        **{f"previous_{name}": value for name, value in (before[-1] if before else _NOTHING).items()},
+        **{f"accepted_{name}": value for name, value in accepted.items()},
+        "has_previous": bool(before),
+        "previous_faults": 0 if before else ABSENT,
+        "accepted_faults": 0 if unbroken else ABSENT,
+        "faults": 0,
+        "handed_out_before": handed,
+    }
+
+
+def _is_on(kind: str, row: Row) -> bool:
+    """Whether a step is on a key of its own values."""
+    if kind == ID_LINK:
+        return bool(row["transactional_id"] and row["node"]) and row["origin"] < 0
+    return bool(row["topic"]) and row["after_log_end"] >= 0
+
+
+_NOTHING: Final = complete({})
+_KEYS: Final[Mapping[str, tuple[str, ...]]] = {verdicts.LINK: links.KEY, LOG_LINK: log_links.KEY, ID_LINK: AT_NODE}
 
 
 def explain_step(row: Mapping[str, Any], rule: Rule) -> Violation:
@@ -81,7 +135,7 @@ def _columns_of_coordinators_guard(row: Mapping[str, Any], expected: Outcome, pr
     return set(columns_read(checks[expected.branch - 1].applies)) | {"before_txn_state"}
 
 
-def explain_link(row: Mapping[str, Any], link: Link | IdLink) -> Violation:
+def explain_link(row: Mapping[str, Any], link: AnyLink) -> Violation:
     """The violation of a link rule between one step and what came before it on its key."""
     return Violation(
         trace=row["trace"],

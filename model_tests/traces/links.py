@@ -8,27 +8,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-import pyspark.sql.functions as F
-from pyspark.sql import Column, DataFrame, Window
-
-from model_tests.traces.lower import Sheet, columns_read, evaluate
+from model_tests.traces.lower import Sheet, columns_read
 from model_tests.traces.schema import column_of, columns_of
-from model_tests.traces.verdicts import APPEND, KEPT, LINK, verdict_columns
+from model_tests.traces.verdicts import KEPT
 from spec import rules
 from spec.algebra import Term, all_of, negate
 from spec.evidence import Layer, evidences
 from spec.protocol import seq
 from spec.protocol.judge import Check, entries_agree
-from spec.protocol.records import AppendRequest, ProducerEntry, build, scalars
+from spec.protocol.records import AppendRequest, ProducerEntry, build
 from spec.rules import Rule
-from spec.vocabulary import ABSENT, Origin
+from spec.vocabulary import Origin
 
 KEY: Final = ("trace", "node", "topic", "partition", "producer_id")
 
 _STATE: Final = columns_of(("after_", ProducerEntry))
 _BATCH: Final = columns_of(("", AppendRequest))
-_FACTS: Final = frozenset(name for name, kind in scalars(AppendRequest) if kind is bool)
 _FAULTS: Final = "faults"
+
+ON_KEY: Final = "producer_id >= 0 and topic != '' and after_log_end >= 0"
+"""Steps that touch what a partition knows of a producer."""
 
 NEEDED: Final = tuple(
     dict.fromkeys((*KEPT, *KEY, *_STATE, *_BATCH, *columns_of(("before_", ProducerEntry)), "appended"))
@@ -103,30 +102,6 @@ LINKS: Final = (
 )
 
 
-def link_verdicts(steps: DataFrame) -> DataFrame:
-    """Verdicts of every link rule on the steps of a partition and producer."""
-    sheet = Sheet()
-    checks = [link.check(linked(sheet.column)) for link in LINKS]
-    return evaluate(with_previous(steps), KEPT, verdict_columns(ABSENT, checks, sheet, LINK))
-
-
-def with_previous(steps: DataFrame) -> DataFrame:
-    """The steps on a key, with the columns of what came before each on its key; where nothing did, absent."""
-    on_key = Window.partitionBy(*KEY).orderBy("step")
-    earlier = on_key.rowsBetween(Window.unboundedPreceding, -1)
-    on_keys = steps.where("producer_id >= 0 and topic != '' and after_log_end >= 0").select(*NEEDED)
-    appends = on_keys.withColumn(_FAULTS, F.sum(F.when(F.expr(APPEND), 0).otherwise(1)).over(on_key))
-    accepted = F.expr("appended and not control")
-    found = {
-        **{f"previous_{name}": F.lag(name, 1, ABSENT).over(on_key) for name in (*_STATE, _FAULTS)},
-        **{
-            f"accepted_{name}": _or_absent(F.last(F.when(accepted, F.col(name)), ignorenulls=True).over(earlier), name)
-            for name in (*_BATCH, _FAULTS)
-        },
-    }
-    return appends.withColumns(found)
-
-
 def linked(scalar: Callable[[str], Term]) -> Linked:
     """The linked step whose scalars are what `scalar` says for the names of their columns."""
     return Linked(
@@ -138,7 +113,3 @@ def linked(scalar: Callable[[str], Term]) -> Linked:
         accepted=build(AppendRequest, lambda name: scalar(f"accepted_{column_of(name)}")),
         accepted_unbroken=scalar(f"accepted_{_FAULTS}") == scalar(_FAULTS),
     )
-
-
-def _or_absent(column: Column, name: str) -> Column:
-    return F.coalesce(column, F.lit(False) if name in _FACTS else F.lit(ABSENT).cast("bigint"))

@@ -21,6 +21,9 @@ _WORTH_A_COLUMN: Final = 3
 """Operators that a shared part must save to be computed apart; measured with `model_tests.bench`."""
 
 
+_ABSENT: Final[Mapping[str, Term]] = {"bigint": ABSENT, "boolean": False, "string": ""}
+
+
 class Formula:
     """One part of a decision: an operator on parts, a column of the table, or a constant."""
 
@@ -188,8 +191,10 @@ def _levels(parts: list[Formula], shared: set[Formula]) -> dict[Formula, int]:
 
 def _present(table: DataFrame, name: str) -> Column:
     """The column, known to hold no null, so that no code is made for nulls; rows with one were set aside before."""
-    absent = {"bigint": ABSENT, "boolean": False, "string": ""}[table.schema[name].dataType.simpleString()]
-    return F.coalesce(F.col(name), reading.literal(absent)).alias(name)
+    kind = table.schema[name].dataType.simpleString()
+    if kind not in _ABSENT:
+        return F.col(name)
+    return F.coalesce(F.col(name), reading.literal(_ABSENT[kind])).alias(name)
 
 
 def _lower(part: Formula, known: dict[Formula, Column]) -> Column:

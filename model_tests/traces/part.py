@@ -37,9 +37,10 @@ JUDGED: Final = tuple(rule for rule in RULES.values() if rule.owes.get("T", BROU
 def evidence(effort: Effort) -> Part:
     """Simulate, judge, make traces false and judge those, and put a sample of steps to the solver."""
     with tempfile.TemporaryDirectory(prefix="eos-traces-") as scratch:
-        made = simulate.run(TRACES[effort], SEED, Path(scratch) / "true")
-        report = check.run(made.out)
-        controls = tuple(_controls(Path(scratch) / "false"))
+        made = simulate.run(TRACES[effort], SEED, Path(scratch) / "traces")
+        false = _written(Path(made.out))
+        report, of_false = check.run_apart(made.out, FALSE)  # both at once: to compile the plan takes longest
+        controls = tuple(_control(trace, of_false.violations) for trace in false)
     differing = _put_to_the_solver(SOLVED[effort])
     return Part(
         name="traces",
@@ -79,14 +80,12 @@ def _failures(report: CheckReport) -> Iterator[str]:
     yield from (f"set aside: {aside.count} x {aside.reason} ({aside.where})" for aside in report.quarantined)
 
 
-def _controls(directory: Path) -> Iterator[Control]:
-    """Each corruption in a trace of its own, all judged at once."""
+def _written(directory: Path) -> list[Corrupted]:
+    """Each corruption in a trace of its own, written beside the true traces."""
     false = false_traces()
-    directory.mkdir()
     rows = [row for trace in false for row in trace.rows]
     pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema()), directory / "false.parquet")
-    found = check.run(str(directory)).violations
-    return (_control(trace, found) for trace in false)
+    return false
 
 
 def false_traces() -> list[Corrupted]:

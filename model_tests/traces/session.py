@@ -36,6 +36,13 @@ _SETTINGS: Final = {
     # method of them, which the JVM would only interpret.
     "spark.sql.codegen.maxFields": "1000",
     "spark.executor.extraJavaOptions": "-XX:-DontCompileHugeMethods",
+    # One check compiles more than a hundred classes; what is thrown away is compiled again by the next.
+    "spark.sql.codegen.cache.maxEntries": "1000",
+    # Where in the Python and Java code each part of a formula was made is asked thousands of times for one decision.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.sql.dataFrameQueryContext.enabled": "false",
+    # One method for all parts of a union is longer than Java allows, and then no part is compiled as a whole.
+    "spark.sql.codegen.wholeStage.union.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",

@@ -1,17 +1,17 @@
 """Traces as they lie on disk: which files hold them, what of them can be judged, and why the rest cannot."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
-from operator import and_, or_
+from operator import itemgetter
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark.sql.functions as F
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, GroupedData, SparkSession, Window
 from pyspark.sql import types as T
 
 from model_tests.reports import BadInput
@@ -24,11 +24,21 @@ NDJSON: Final = (".ndjson", ".jsonl", ".json")
 PARQUET: Final = (".parquet",)
 
 REASON: Final = "reason"
+FILE: Final = "_file"
+"""The column that says in which file a step stands."""
+
+UNFIT: Final = "unfit"
+DUPLICATE: Final = "the step stands there more than once"
+"""Why a step is set aside: by itself, or for what its trace has besides."""
+
 _CORRUPT: Final = "_corrupt_record"
 _NEEDED: Final = tuple(dict.fromkeys(("trace", "step", "schema", "api", *verdicts.NEEDED, *links.NEEDED)))
 _NEEDED_OF_COORDINATORS: Final = tuple(name for name in coordinator_verdicts.NEEDED if name not in _NEEDED)
 _WIDEST: Final = 2**62
 """Beyond this an integer could overflow where a decision adds to it; no offset of a log is that large."""
+STEP_BITS: Final = 22
+"""Bits of a step's number in its trace: it and the trace's number fit into one integer."""
+_NUMBERED: Final = f"trace between 0 and {2 ** (62 - STEP_BITS) - 1} and step between 0 and {2**STEP_BITS - 1}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,27 +74,38 @@ def read(spark: SparkSession, path: str) -> Found:
     return Found(_local(spark, whole), damaged)
 
 
-def with_reason(steps: DataFrame) -> DataFrame:
-    """The steps with the reason why one cannot be judged; null where it can."""
-    return steps.withColumn(REASON, F.coalesce(*_reasons()))
+def unfit(steps: DataFrame) -> Iterator[Quarantined]:
+    """For each reason why a step cannot be judged: how many, in which file, and the first."""
+    reasons = steps.where(~is_judgeable()).withColumn(REASON, F.coalesce(*_reasons()))
+    yield from _set_aside(reasons.groupBy(REASON))
 
 
-def judgeable(steps: DataFrame) -> DataFrame:
-    """The steps without those that are set aside."""
-    return steps.where(is_judgeable())
+def duplicates(steps: DataFrame) -> Iterator[Quarantined]:
+    """Steps of one number in one trace: none of them is judged, since nobody can say which is true."""
+    twice = F.count("*").over(Window.partitionBy("trace", "step")) > 1
+    yield from _set_aside(steps.withColumn("twice", twice).where("twice").groupBy(F.lit(DUPLICATE).alias(REASON)))
+
+
+def _set_aside(by_reason: GroupedData) -> Iterator[Quarantined]:
+    first = F.min(F.struct("trace", "step", FILE)).alias("first")
+    for row in by_reason.agg(F.count("*").alias("count"), first).orderBy(REASON).collect():
+        trace, step, file = row["first"]
+        yield Quarantined(row[REASON], row["count"], f"first: trace {trace}, step {step}, {file}")
+
+
+def rows_of(steps: DataFrame, traces: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
+    """The steps of some traces that can be judged, in order."""
+    rows: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for row in steps.where(F.col("trace").isin(sorted(traces))).where(is_judgeable()).drop(FILE, _CORRUPT).collect():
+        rows[row["trace"]].append(row.asDict())
+    return {trace: sorted(found, key=itemgetter("step")) for trace, found in rows.items()}
 
 
 def is_judgeable() -> Column:
     """Whether a step can be judged: never null."""
-    present = reduce(and_, (F.col(name).isNotNull() for name in _NEEDED))
+    present = F.expr(" and ".join(f"{name} is not null" for name in _NEEDED))
     known = (F.col("schema") <= SCHEMA_VERSION) & F.col("profile").isin(*PROFILES)
-    return present & ~_lacks_of_coordinators() & known & ~_is_too_wide()
-
-
-def of_whole_traces(steps: DataFrame) -> DataFrame:
-    """The steps of the traces from which none is missing."""
-    counted = steps.groupBy("trace").agg(F.count("*").alias("count"), F.max("step").alias("last"))
-    return steps.join(counted.where("count = last + 1").select("trace"), "trace", "left_semi")
+    return F.coalesce(present & ~_lacks_of_coordinators() & known & ~_is_too_wide() & F.expr(_NUMBERED), F.lit(False))
 
 
 def _reasons() -> Iterator[Column]:
@@ -98,16 +119,18 @@ def _reasons() -> Iterator[Column]:
     unknown = ~F.col("profile").isin(*PROFILES)
     yield F.when(unknown, F.concat(F.lit("unknown profile "), F.col("profile")))
     yield F.when(_is_too_wide(), "an integer beyond 2^62, which no log has")
+    yield F.when(~F.expr(_NUMBERED), f"not numbered as steps are: {_NUMBERED}")
 
 
 def _lacks_of_coordinators() -> Column:
-    absent = reduce(or_, (F.col(name).isNull() for name in _NEEDED_OF_COORDINATORS))
-    return F.expr(coordinator_verdicts.IS_COORDINATORS) & absent
+    absent = " or ".join(f"{name} is null" for name in _NEEDED_OF_COORDINATORS)
+    return F.expr(f"({coordinator_verdicts.IS_COORDINATORS}) and ({absent})")
 
 
 def _is_too_wide() -> Column:
-    integers = [F.col(name) for name in (*_NEEDED, *_NEEDED_OF_COORDINATORS) if BY_NAME[name].kind is Kind.INTEGER]
-    return (F.greatest(*integers) > _WIDEST) | (F.least(*integers) < -_WIDEST)
+    integers = [name for name in (*_NEEDED, *_NEEDED_OF_COORDINATORS) if BY_NAME[name].kind is Kind.INTEGER]
+    all_of_them = F.array(*integers)
+    return (F.array_max(all_of_them) > _WIDEST) | (F.array_min(all_of_them) < -_WIDEST)
 
 
 def _files(path: Path) -> list[Path]:
@@ -150,7 +173,8 @@ def _local(spark: SparkSession, files: list[Path]) -> DataFrame:
     tables = [_parquet(spark, *parquet)] if parquet else []
     if lines:
         schema = T.StructType([*spark_schema().fields, T.StructField(_CORRUPT, T.StringType())])
-        tables.append(spark.read.schema(schema).option("columnNameOfCorruptRecord", _CORRUPT).json(lines))
+        found = spark.read.schema(schema).option("columnNameOfCorruptRecord", _CORRUPT).json(lines)
+        tables.append(found.withColumn(FILE, F.col("_metadata.file_path")))
     return tables[0] if len(tables) == 1 else tables[0].union(tables[1])
 
 
@@ -164,4 +188,6 @@ def _remote(spark: SparkSession, path: str) -> DataFrame:
 
 
 def _parquet(spark: SparkSession, *paths: str) -> DataFrame:
-    return spark.read.schema(spark_schema()).parquet(*paths).withColumn(_CORRUPT, F.lit(None).cast("string"))
+    found = spark.read.schema(spark_schema()).parquet(*paths)
+    beside = {_CORRUPT: F.lit(None).cast("string"), FILE: F.col("_metadata.file_path")}
+    return found.withColumns(beside)

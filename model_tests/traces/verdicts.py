@@ -9,9 +9,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import Final
 
-from pyspark.sql import DataFrame
-
-from model_tests.traces.lower import Formula, Sheet, evaluate
+from model_tests.traces.lower import Formula, Sheet
 from model_tests.traces.merge import Merge
 from model_tests.traces.schema import STEP_PARTS, columns_of, step_of
 from spec import rules
@@ -53,14 +51,14 @@ APPEND: Final = "origin >= 0"
 @evidences(rules.SEQ_WELL_FORMED, Layer.TRACE)
 @evidences(rules.FENCE_STALE_EPOCH, Layer.TRACE)
 @evidences(rules.FENCE_EPOCH_MONOTONE, Layer.TRACE)
-def row_verdicts(appends: DataFrame, profiles: Mapping[str, Profile]) -> DataFrame:
-    """Verdicts on append steps, each under the profile that it names, which must be one of these."""
-    sheet, behaviours = Sheet(), dict(by_behaviour(profiles))
+def append_results(sheet: Sheet, profiles: Mapping[str, Profile]) -> dict[str, Term]:
+    """The verdict on an append under the profile that it names, which must be one of these, as formulas."""
+    behaviours = dict(by_behaviour(profiles))
     verdicts = []
     for profile in behaviours:
         expected, checks = judged(step_of(sheet.column), profile, sheet.column(REFUSED))
         verdicts.append(verdict_columns(expected.branch, checks, sheet, ROW))
-    return evaluate(appends, KEPT, Merge(sheet, tuple(behaviours.values())).results(verdicts))
+    return Merge(sheet, tuple(behaviours.values())).results(verdicts)
 
 
 def by_behaviour(profiles: Mapping[str, Profile]) -> Iterator[tuple[Profile, list[str]]]:

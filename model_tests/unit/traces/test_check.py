@@ -6,12 +6,10 @@ import pytest
 from rich.console import Console
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
-from model_tests.traces import check, trace_files, verdicts
-from model_tests.traces.links import link_verdicts
+from model_tests.traces import check, rows_judged, trace_files
 from model_tests.traces.schema import write_ndjson
 from model_tests.traces.session import session
 from model_tests.unit.traces.conftest import written
-from spec.versions import PROFILES
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -120,18 +118,29 @@ def test_nothing_to_judge_is_bad_input(name: str, tmp_path: Path) -> None:
         check.run(str(tmp_path / name))
 
 
-def test_the_plans_hold_no_python(true_rows: Rows, tmp_path: Path) -> None:
-    """Verdicts are Spark's own expressions: no Python function runs in them."""
+def test_the_plan_holds_no_python_and_one_shuffle_by_trace(true_rows: Rows, tmp_path: Path) -> None:
+    """Verdicts are Spark's own expressions; link rules read the one layout, and only counts are shuffled again."""
     path = str(written(true_rows, tmp_path / "true"))
-    steps = trace_files.judgeable(trace_files.read(session(), path).steps)
+    counted = rows_judged.counted(trace_files.read(session(), path).steps, check.NOTHING_APART)
 
-    plans = [
-        str(table._jdf.queryExecution().executedPlan())
-        for table in (verdicts.row_verdicts(steps, PROFILES), link_verdicts(steps))
-    ]
+    plan = str(counted._jdf.queryExecution().executedPlan())
 
-    assert not any("Python" in plan or "ArrowEval" in plan for plan in plans)
-    assert 1 == plans[1].count("Exchange hashpartitioning")
+    assert "Python" not in plan
+    assert "ArrowEval" not in plan
+    assert 1 == plan.count("Exchange hashpartitioning(trace")
+    assert 2 == plan.count("Exchange")
+
+
+def test_a_step_that_stands_twice_is_set_aside_with_its_file(true_rows: Rows, tmp_path: Path) -> None:
+    """Nobody can say which of the two is true: neither is judged, and no link of the trace is."""
+    true_rows.append({**true_rows[-1], "error": 0})
+
+    report = check.run(str(written(true_rows, tmp_path / "twice")))
+
+    (aside,) = report.quarantined
+    assert (2, trace_files.DUPLICATE) == (aside.count, aside.reason)
+    assert "steps.parquet" in aside.where
+    assert 0 == report.of("seq.state_recoverable").judged
 
 
 def test_the_report_is_printed_in_one_screen(true_rows: Rows, tmp_path: Path) -> None:

@@ -1,0 +1,193 @@
+"""Chains on Spark: the steps of a trace on one key, in order, each with what the one before it left.
+
+A step is on several keys at once: its producer's on a partition, the log's of a replica, its transactional id's at a
+node. It becomes one narrow row for each, so that one sort by trace and key, and one look back, serve every link rule.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final
+
+import pyspark.sql.functions as F
+from pyspark.sql import Column
+
+from model_tests.traces import coordinator_links, links, log_links
+from model_tests.traces.coordinator_links import ID_LINK, ID_LINKS, IdLink
+from model_tests.traces.links import LINKS, Link, linked
+from model_tests.traces.log_links import LOG_LINK, LOG_LINKS, LogLink
+from model_tests.traces.lower import Formula, Sheet
+from model_tests.traces.schema import BY_NAME
+from model_tests.traces.verdicts import LINK, verdict_columns
+from reference.trace import Kind
+from spec.algebra import Term, choose
+from spec.protocol.judge import Check
+from spec.vocabulary import ABSENT
+
+ITSELF: Final = 0
+"""The row that is the step itself, on no chain."""
+
+CHAIN: Final = "chain"
+_TEXTS: Final = ("text_0", "text_1")
+_NUMBERS: Final = ("number_0", "number_1")
+KEY: Final = ("trace", CHAIN, *_TEXTS, *_NUMBERS)
+"""Columns that tell one chain from another."""
+
+_EARLIER: Final = ("previous_", "accepted_")
+_HAS_PREVIOUS: Final = "has_previous"
+_OF_CHAIN: Final = frozenset(("faults", "previous_faults", "accepted_faults", _HAS_PREVIOUS, "handed_out_before"))
+"""What a link reads that no single step has."""
+
+AnyLink = Link | IdLink | LogLink
+Scalar = Callable[[str], Term]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The steps on one kind of key, and the links between them.
+
+    Attributes:
+        kind: of its verdicts.
+        members: whether a step is on such a key.
+        texts: columns of the key that hold text, after the trace.
+        numbers: columns of the key that hold integers.
+        leaves: whether a step leaves anything to the next; after one that does not, the chain begins anew.
+    """
+
+    kind: str
+    links: tuple[AnyLink, ...]
+    members: Callable[[], Column]
+    texts: tuple[str, ...]
+    numbers: tuple[str, ...]
+    leaves: Callable[[], Column] = lambda: F.lit(True)
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """Columns of a step that its links look at."""
+        return tuple(name for name in self.read if not name.startswith(_EARLIER))
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Columns of the step before that its links look at, named as the links do."""
+        return tuple(name for name in self.read if name.startswith(_EARLIER))
+
+    @property
+    def read(self) -> list[str]:
+        """Every column that its links look at."""
+        columns: frozenset[str] = frozenset()
+        return sorted(columns.union(*(link.columns for link in self.links)) - _OF_CHAIN)
+
+    def checks(self, scalar: Scalar) -> tuple[Check, ...]:
+        """What a step is held against, its columns and those of the step before being what `scalar` says."""
+        return tuple(check_of(link, scalar) for link in self.links)
+
+
+def check_of(link: AnyLink, scalar: Scalar) -> Check:
+    """What the link holds a step against."""
+    return link.check(linked(scalar)) if isinstance(link, Link) else link.check(scalar)
+
+
+def _is_batch_or_fault() -> Column:
+    return F.expr(f"({links.ON_KEY}) and ((appended and not control) or origin < 0)")
+
+
+_STATE, _BATCHES, _LOG, _ID, _IDENTITY = range(1, 6)
+
+CHAINS: Final[Mapping[int, Chain]] = {
+    _STATE: Chain(LINK, LINKS[1:], lambda: F.expr(links.ON_KEY), ("node", "topic"), ("partition", "producer_id")),
+    _BATCHES: Chain(
+        LINK,
+        LINKS[:1],
+        _is_batch_or_fault,
+        ("node", "topic"),
+        ("partition", "producer_id"),
+        leaves=lambda: F.expr("origin >= 0"),
+    ),
+    _LOG: Chain(LOG_LINK, LOG_LINKS, lambda: F.expr(log_links.ON_LOG), ("node", "topic"), ("partition",)),
+    _ID: Chain(ID_LINK, ID_LINKS[:1], lambda: F.expr(coordinator_links.ON_ID), ("node", "transactional_id"), ()),
+    _IDENTITY: Chain(
+        ID_LINK,
+        ID_LINKS[1:],
+        lambda: F.expr(coordinator_links.ON_ID) & coordinator_links.hands_out(F.col),
+        ("transactional_id",),
+        ("reply_producer_id", "reply_epoch"),
+    ),
+}
+"""Every chain by its number."""
+
+_NONE: Final = Chain("", (), lambda: F.lit(True), (), ())
+
+
+def rows_of_step(fit: Column) -> Column:
+    """The step itself and, where it is fit, a row for each chain that it is on: an array, null for the other chains."""
+    of_chains = [F.when(fit & chain.members(), _row(number, chain)) for number, chain in CHAINS.items()]
+    return F.array(_row(ITSELF, _NONE), *of_chains)
+
+
+def _row(number: int, chain: Chain) -> Column:
+    keys = [
+        F.lit(number).cast("bigint").alias(CHAIN),
+        *_padded(chain.texts, _TEXTS, F.lit("")),
+        *_padded(chain.numbers, _NUMBERS, F.lit(ABSENT).cast("bigint")),
+    ]
+    left = F.when(chain.leaves(), _integers(map(_bare, chain.left)))
+    return F.struct(*keys, left.alias("left"), _integers(chain.found).alias("found"))
+
+
+def _padded(columns: tuple[str, ...], names: tuple[str, ...], absent: Column) -> Iterable[Column]:
+    given = [F.coalesce(F.col(name), absent) for name in columns]
+    padding = [absent] * (len(names) - len(columns))
+    return (column.alias(name) for column, name in zip((*given, *padding), names, strict=True))
+
+
+def _integers(columns: Iterable[str]) -> Column:
+    return F.array(*(F.col(name).cast("bigint") for name in columns)).cast("array<bigint>")
+
+
+def link_results(sheet: Sheet) -> dict[str, Formula]:
+    """What the links say of a row of a chain, as formulas over `link_columns`; of a step itself, nothing."""
+    number = sheet.column(CHAIN)
+    results: dict[str, Term] = {"kind": "", "judged": 0, "violated": 0}
+    for of_chain, chain in CHAINS.items():
+        verdict = verdict_columns(ABSENT, chain.checks(_named(sheet, of_chain)), sheet, chain.kind)
+        results = {name: choose(number == of_chain, verdict[name], other) for name, other in results.items()}
+    return {name: sheet.constant(result) for name, result in results.items()}
+
+
+def _named(sheet: Sheet, number: int) -> Scalar:
+    known = frozenset((*CHAINS[number].read, *_OF_CHAIN))
+
+    def scalar(name: str) -> Any:
+        return sheet.column(_column(number, name)) if name in known else sheet.constant(BY_NAME[_bare(name)].absent)
+
+    return scalar
+
+
+def _column(number: int, name: str) -> str:
+    return f"of_{number}_{name}"
+
+
+def _bare(name: str) -> str:
+    return next((name.removeprefix(prefix) for prefix in _EARLIER if name.startswith(prefix)), name)
+
+
+def link_columns() -> Iterator[Column]:
+    """The columns that the links read, of rows of chains that hold `previous`: what the step before left, or null."""
+    has_previous = F.col("previous").isNotNull()
+    since = F.when(has_previous, F.lit(0)).otherwise(F.lit(ABSENT)).cast("bigint")
+    of_chain = dict.fromkeys((_HAS_PREVIOUS, "handed_out_before"), has_previous)
+    of_chain |= {"faults": F.lit(0).cast("bigint"), "previous_faults": since, "accepted_faults": since}
+    for number, chain in CHAINS.items():
+        yield from (column.alias(_column(number, name)) for name, column in of_chain.items())
+        for array, names in (("found", chain.found), ("previous", chain.left)):
+            yield from (_element(array, at, name).alias(_column(number, name)) for at, name in enumerate(names))
+
+
+def _element(array: str, at: int, name: str) -> Column:
+    value = F.get(array, F.lit(at))
+    return value == 1 if BY_NAME[_bare(name)].kind is Kind.BOOLEAN else value
+
+
+def of_kind(kind: str) -> tuple[AnyLink, ...]:
+    """The links whose verdicts are of this kind."""
+    return reduce(lambda found, chain: (*found, *chain.links), (c for c in CHAINS.values() if c.kind == kind), ())

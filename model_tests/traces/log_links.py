@@ -1,0 +1,93 @@
+"""Link rules of the log of a replica: its bounds, and what one step finds against what the step before left.
+
+High watermark and last stable offset may rise between two steps, when a follower has fetched. Start and end may not:
+every batch that a log gains or loses is a step of its own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from model_tests.traces.lower import Sheet, columns_read
+from spec import rules
+from spec.algebra import Term, all_of
+from spec.evidence import Layer, evidences
+from spec.protocol import lso
+from spec.protocol.judge import Check
+from spec.protocol.lso import LogOffsets
+from spec.rules import Rule
+from spec.vocabulary import ABSENT
+
+LOG_LINK: Final = "log_link"
+
+ON_LOG: Final = "topic != '' and after_log_end >= 0"
+"""Steps at the log of a replica."""
+
+KEY: Final = ("trace", "node", "topic", "partition")
+
+Scalar = Callable[[str], Any]
+
+
+@evidences(rules.SEQ_STATE_RECOVERABLE, Layer.TRACE)
+def same_log(scalar: Scalar) -> Check:
+    """A log begins and ends before a step where it did after the step before."""
+    alike = all_of(*(scalar(f"previous_after_{name}") == scalar(f"before_{name}") for name in ("log_start", "log_end")))
+    return Check(rules.SEQ_STATE_RECOVERABLE, scalar("has_previous"), alike)
+
+
+@evidences(rules.LSO_MONOTONE, Layer.TRACE)
+def stable_between(scalar: Scalar) -> Check:
+    """The last stable offset never falls between two steps."""
+    risen = scalar("before_last_stable") >= scalar("previous_after_last_stable")
+    return Check(rules.LSO_MONOTONE, scalar("has_previous"), risen)
+
+
+def stable_within(scalar: Scalar) -> Check:
+    """The last stable offset never falls in a step that does not truncate the log."""
+    grows = scalar("after_log_end") >= scalar("before_log_end")
+    return Check(rules.LSO_MONOTONE, grows, scalar("after_last_stable") >= scalar("before_last_stable"))
+
+
+@evidences(rules.LSO_BOUNDS, Layer.TRACE)
+def bounded(scalar: Scalar) -> Check:
+    """Log start, last stable offset, high watermark and log end stand in this order after a step."""
+    offsets = LogOffsets(
+        log_start=scalar("after_log_start"),
+        first_ongoing=ABSENT,
+        first_unreplicated=ABSENT,
+        high_watermark=scalar("after_high_watermark"),
+        log_end=scalar("after_log_end"),
+    )
+    return Check(rules.LSO_BOUNDS, _is_known(scalar), lso.bounds(offsets, scalar("after_last_stable")))
+
+
+def _is_known(scalar: Scalar) -> Term:
+    return scalar("after_log_end") >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class LogLink:
+    """One rule of a log.
+
+    Attributes:
+        statement: what it allows, in a sentence.
+    """
+
+    name: str
+    rule: Rule
+    check: Callable[[Scalar], Check]
+    statement: str
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Names of the columns that it looks at, those of the step before with `previous_` before them."""
+        check = self.check(Sheet().column)
+        return columns_read(check.at_stake, check.holds)
+
+
+LOG_LINKS: Final = (
+    LogLink("previous_log", rules.SEQ_STATE_RECOVERABLE, same_log, "the start and the end that the step before left"),
+    LogLink("stable_between", rules.LSO_MONOTONE, stable_between, "no offset below the one that the step before left"),
+    LogLink("stable_within", rules.LSO_MONOTONE, stable_within, "no lower offset unless the log is truncated"),
+    LogLink("bounds", rules.LSO_BOUNDS, bounded, "log start <= last stable offset <= high watermark <= log end"),
+)

@@ -1,0 +1,108 @@
+"""The plan of the trace check: from steps as they were read to verdicts counted, with one shuffle."""
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import Final
+
+import pyspark.sql.functions as F
+from pyspark.sql import Column, DataFrame, Window
+
+from model_tests.traces import chains, coordinator_verdicts, trace_files, verdicts
+from model_tests.traces.lower import Sheet, evaluate
+from model_tests.traces.trace_files import DUPLICATE, STEP_BITS, UNFIT
+from model_tests.traces.verdicts import KEPT
+from spec.algebra import Term
+from spec.versions import PROFILES
+
+SHARES: Final = 1024
+"""Shares of traces of which each tells the first of its violations of a kind."""
+
+UNCLEAN: Final = "UncleanLeaderElection"
+
+_VERDICT: Final = ("kind", "branch", "judged", "violated")
+_NO_VERDICT: Final[Mapping[str, Term]] = {"kind": "", "branch": 0, "judged": 0, "violated": 0}
+_FIT: Final = "fit"
+_ROWS: Final = "rows"
+_OF_STEP: Final = (*KEPT, _FIT, "is_unclean", *_VERDICT)
+
+
+def counted(steps: DataFrame, apart: int) -> DataFrame:
+    """How often each verdict came, by all that the report tells apart, and where first.
+
+    Columns: `chain` (0: the step itself), `kind`, `profile`, `transaction_version`, `branch`, `judged` and `violated`
+    (sets of rules), `apart` (the trace is numbered `apart` or more), `unfit` (why the step was set aside), `unclean`
+    (an unclean election came before), `complete` (no step of the trace is missing), `count`, `traces` (those that begin
+    here), `trace` and `step` of the first where a rule is violated.
+    """
+    judged = linked(laid_out(judged_alone(steps)))
+    share = F.when(F.col("violated") != 0, F.pmod(F.col("trace"), F.lit(SHARES))).otherwise(F.lit(-1))
+    judged = judged.withColumn("apart", F.col("trace") >= apart)
+    keys = (chains.CHAIN, *_VERDICT, "profile", "transaction_version", "apart", "unfit", "unclean", "complete")
+    place = F.when(F.col("violated") != 0, F.shiftleft("trace", STEP_BITS).bitwiseOR(F.col("step")))
+    totals = judged.groupBy(*keys, share.alias("share")).agg(
+        F.count("*").alias("count"),
+        F.sum(F.col("begins").cast("bigint")).alias("traces"),
+        F.min(place).alias("first"),  # one integer: of a struct, Spark would sort all rows to find the least
+    )
+    trace, step = F.shiftright("first", STEP_BITS), F.col("first").bitwiseAND(F.lit(2**STEP_BITS - 1))
+    return totals.select(*keys, "count", "traces", trace.alias("trace"), step.alias("step"))
+
+
+def judged_alone(steps: DataFrame) -> DataFrame:
+    """Each step with its verdict, where it has one, and the rows of the chains that it is on."""
+    fit = trace_files.is_judgeable()
+    given = steps.select("*", fit.alias(_FIT), F.expr(f"coalesce(api = '{UNCLEAN}', false)").alias("is_unclean"))
+    given = given.withColumn(_ROWS, chains.rows_of_step(F.col(_FIT)))
+    is_append = f"{_FIT} and {verdicts.APPEND}"
+    is_coordinators = f"{_FIT} and not ({verdicts.APPEND}) and {coordinator_verdicts.IS_COORDINATORS}"
+    parts = [_part(given.where(is_append), verdicts.append_results(Sheet(), PROFILES))]
+    parts.append(_part(given.where(is_coordinators), coordinator_verdicts.all_coordinator_results(Sheet(), PROFILES)))
+    parts.append(_part(given.where(f"not ({is_append} or {is_coordinators})"), _NO_VERDICT))
+    return reduce(DataFrame.union, parts)
+
+
+def _part(steps: DataFrame, results: Mapping[str, Term]) -> DataFrame:
+    kept = (*KEPT, _FIT, "is_unclean", _ROWS)
+    judged = evaluate(steps, kept, {name: results[name] for name in _VERDICT})
+    return judged.select(*_OF_STEP, _ROWS)
+
+
+def laid_out(judged: DataFrame) -> DataFrame:
+    """Steps together by trace, in order; and of each what only its trace tells: once the one shuffle is done."""
+    trace, in_order = Window.partitionBy("trace"), Window.partitionBy("trace").orderBy("step")
+    twice = (F.lag("step", 1, -1).over(in_order) == F.col("step")) | (
+        F.lead("step", 1, -1).over(in_order) == F.col("step")
+    )
+    begins = F.row_number().over(in_order) == 1
+    unclean = F.max("is_unclean").over(in_order)
+    by_trace = judged.repartition("trace").withColumns({"twice": twice, "begins": begins, "unclean": unclean})
+    complete = (F.max("step").over(trace) + 1 == F.count("*").over(trace)) & (F.min("step").over(trace) == 0)
+    sound = F.min(F.col(_FIT) & ~F.col("twice")).over(trace)
+    unfit = F.when(~F.col(_FIT), F.lit(UNFIT)).when(F.col("twice"), F.lit(DUPLICATE)).otherwise(F.lit(""))
+    return by_trace.withColumns({"complete": complete, "sound": sound, "unfit": unfit})
+
+
+def linked(steps: DataFrame) -> DataFrame:
+    """The verdicts of steps themselves, and those of every chain that they are on."""
+    kept = (*KEPT, *_VERDICT, "begins", "unclean", "unfit", "complete")
+    rows = steps.select(*kept, "sound", F.explode(_ROWS).alias("row")).where("row is not null")
+    rows = rows.select(*kept, "sound", "row.*")
+    on_chain = Window.partitionBy(*chains.KEY).orderBy("step")
+    previous = F.when(F.col("sound"), F.lag("left").over(on_chain)).alias("previous")
+    rows = rows.select(*kept, chains.CHAIN, "found", previous)
+    results = {f"link_{name}": result for name, result in chains.link_results(Sheet()).items()}
+    linked = evaluate(rows.select(*kept, chains.CHAIN, *chains.link_columns()), (*kept, chains.CHAIN), results)
+    itself = F.col(chains.CHAIN) == chains.ITSELF
+    counts = F.col("unfit") == ""
+    return linked.select(
+        chains.CHAIN,
+        *("trace", "step", "profile", "transaction_version", "unclean", "unfit", "complete"),
+        (itself & F.col("begins")).alias("begins"),
+        F.when(itself, F.col("branch")).otherwise(F.lit(-1)).alias("branch"),
+        *(_either(itself, counts, name) for name in ("kind", "judged", "violated")),
+    )
+
+
+def _either(itself: Column, counts: Column, name: str) -> Column:
+    nothing = F.lit("") if name == "kind" else F.lit(0).cast("bigint")
+    return F.when(counts, F.when(itself, F.col(name)).otherwise(F.col(f"link_{name}"))).otherwise(nothing).alias(name)
