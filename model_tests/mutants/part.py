@@ -95,7 +95,8 @@ def evidence(effort: Effort) -> Part:
         sampled=f"slow layers ran {len(sample)} of {len(crossed)} broken guards; "
         f"ran {len(of_transactions)} of {len(OF_TRANSACTIONS)} mutants of transactions, "
         f"{len(of_pipelines)} of {len(OF_PIPELINES)} of pipelines, "
-        f"{len(of_replicas)} of {len(OF_REPLICAS)} of replicas",
+        f"{len(of_replicas)} of {len(OF_REPLICAS)} of replicas, "
+        f"{len(decided)} of {len(table):,} of decisions",
     )
 
 
