@@ -33,8 +33,8 @@ ASSUMPTIONS: Final = (
     "A2 producer state is retained as long as the log, within one epoch the last batch",
     "A3 a leader handles one copy of a batch at a time, and takes it for new as long as it has not answered",
     "A4 a client sends its batches in order, and commits only what is acknowledged; what it aborts it may give up",
-    "A5 instances are numbered as they are given their identities; a client bumps its own outside transactions, and this"
-    " request comes before its answer does, and before a later instance has an identity",
+    "A5 instances are numbered as they are given their identities; a client bumps its own outside transactions, and"
+    " this request comes before its answer does, and before a later instance has an identity",
     "A6 before version 2, requests and markers arrive while their transaction is on; no batch overtakes the first one",
     "A7 a repeated marker may take a later transaction's guard away: a batch is then refused, and nothing else",
     "A8 a group has one offset and one member that comes back in each generation; its coordinator takes a marker over"
