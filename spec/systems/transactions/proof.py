@@ -79,7 +79,7 @@ That a client's late bump ends no other transaction is true of no release: it is
 PROOF_ASSUMPTIONS: Final = (
     *(line for line in ASSUMPTIONS if not line.startswith(("A5", "A6"))),
     "A5 instances are numbered as they are given their identities; a client bumps its own outside transactions, and"
-    " this request may come at any time, but one that expects the last epoch of a producer id not at that of a later one",
+    " this request comes at any time, but one that expects the last epoch of a producer id not at that of a later one",
     "A9 the newest release, under transaction version 2, and clients of that version",
     "A10 no producer id is drawn twice; here each is larger than the last (shown apart: no decision asks which is)",
     "A11 no request outlives 2^31 sequence numbers of its epoch (shown apart: wrapping then changes no decision)",
