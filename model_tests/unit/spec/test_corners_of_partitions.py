@@ -14,7 +14,6 @@ from spec.protocol.records import AppendReply, AppendRequest, CachedBatch, Produ
 from spec.protocol.verification import (
     ADDS_SINCE,
     NOTHING_ASKED,
-    UNAVAILABLE,
     VerificationEntry,
     after_append,
     asked,
@@ -183,7 +182,15 @@ def test_nothing_asked_stays_so() -> None:
     assert after_append(NOTHING_ASKED, DATA, True, NEWEST) == NOTHING_ASKED
 
 
-@pytest.mark.parametrize("error", UNAVAILABLE)
+@pytest.mark.parametrize(
+    "error",
+    [
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    ],
+)
 def test_an_absent_coordinator_is_retried(error: ErrorCode) -> None:
     """A producer knows NOT_ENOUGH_REPLICAS as an error to retry."""
     assert told(error.value, ADDS_SINCE) == ErrorCode.NOT_ENOUGH_REPLICAS
