@@ -18,7 +18,7 @@ from reference.log import sequence
 from reference.log.batch import CONTROL, RecordBatch, blank_batch, marker_batch
 from reference.recorder import Observed, Recorder, Value, batch_columns, observe, reply_columns, verification_columns
 from reference.replica_rows import TOPIC, copied_columns, node_name
-from reference.tape import Tape
+from reference.tape import Tape, Weighted
 from spec.versions import Profile
 from spec.vocabulary import (
     ABSENT,
@@ -39,9 +39,16 @@ PRODUCERS: Final = 3
 EXPIRATION_MS: Final = 60_000
 TRANSACTIONAL_ID: Final = "raw"
 
-ONE_OF_SEVERAL: Final = (("next", 63), ("zero", 15), ("gap", 8), ("overlap", 8), ("wrap", 6))
-FIRST_OF_ALL: Final = (("next", 40), ("zero", 10), ("gap", 6), ("wrap", 44))
+ONE_OF_SEVERAL: Final = Weighted((("next", 63), ("zero", 15), ("gap", 8), ("overlap", 8), ("wrap", 6)))
+FIRST_OF_ALL: Final = Weighted((("next", 40), ("zero", 10), ("gap", 6), ("wrap", 44)))
 """Where a batch's sequences begin, by weight; a producer that is not known may begin where they end."""
+
+
+STEPS_OF_EPOCHS: Final = Weighted(((0, 70), (1, 15), (-1, 10), (2, 3), (MAX_EPOCH, 2)))
+"""How far a batch's epoch is from its producer's."""
+
+GUARDS: Final = Weighted((("verified", 75), ("none", 15), ("wrong", 10)))
+"""With which guard a transactional batch comes."""
 
 
 class RawWorld:
@@ -144,7 +151,7 @@ class RawWorld:
 
     def epoch(self, entry: ProducerEntry) -> Epoch:
         """The producer's epoch, or one near it, or the last one."""
-        step = self.tape.weighted(((0, 70), (1, 15), (-1, 10), (2, 3), (MAX_EPOCH, 2)))
+        step = STEPS_OF_EPOCHS.pick(self.tape)
         return Epoch(min(MAX_EPOCH, max(0, max(entry.epoch, 0) + step)))
 
     def client_batch(self, partition: Partition) -> RecordBatch:
@@ -174,7 +181,7 @@ class RawWorld:
 
     def base_sequence(self, entry: ProducerEntry, count: int) -> Sequence:
         """The sequence that comes next, or one near it, or one near the ends of the range."""
-        kind = self.tape.weighted(ONE_OF_SEVERAL if entry.batches else FIRST_OF_ALL)
+        kind = (ONE_OF_SEVERAL if entry.batches else FIRST_OF_ALL).pick(self.tape)
         if kind == "zero" or (kind == "overlap" and not entry.batches):
             return Sequence(0)
         if kind == "wrap":
@@ -213,7 +220,7 @@ class RawWorld:
         """The guard of a verification that begins now, of another one, or none."""
         if not batch.is_transactional or batch.producer_id == NO_PRODUCER_ID or not self.profile.partition_verification:
             return NO_GUARD
-        kind = self.tape.weighted((("verified", 75), ("none", 15), ("wrong", 10)))
+        kind = GUARDS.pick(self.tape)
         if kind == "none":
             return NO_GUARD
         lowest = batch.base_sequence
