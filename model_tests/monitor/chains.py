@@ -6,16 +6,15 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from model_tests.monitor.judges import identity_judge
-from model_tests.traces import log_links
+from model_tests.traces import links, log_links
 from model_tests.traces.coordinator_links import AT_NODE, IDENTITY
-from model_tests.traces.links import KEY
 from model_tests.traces.schema import Row, complete
 from spec.vocabulary import ABSENT
 
 NOTHING: Final[Row] = complete({})
 """The step before the first."""
 
-_key_of: Final = itemgetter(*KEY)
+_key_of: Final = itemgetter(*links.KEY)
 _log_of: Final = itemgetter(*log_links.KEY)
 _id_of: Final = itemgetter(*AT_NODE)
 _identity_of: Final = itemgetter(*IDENTITY)
@@ -73,10 +72,11 @@ class Chains:
         return self._of_producers[_key_of(row)].add(row)
 
     def of_log(self, row: Row) -> Linked | None:
-        """A step at the log of a replica with the one before it there; none where it is at no log."""
+        """A step at the log of a replica with the one before it there; none where it touches no log."""
         if not row["topic"] or row["after_log_end"] < 0:
             return None
-        previous = self._of_logs.get(key := _log_of(row))
+        key = _log_of(row)
+        previous = self._of_logs.get(key)
         self._of_logs[key] = row
         return Linked(row, previous or NOTHING, NOTHING, {"has_previous": previous is not None})
 

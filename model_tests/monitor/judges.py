@@ -4,10 +4,9 @@ from functools import cache
 from typing import Final
 
 from model_tests.monitor.compiled import Compiled, Place, compiled
-from model_tests.traces.coordinator_links import ID_LINKS, new_identity
+from model_tests.traces.chains import check_of, of_kind
+from model_tests.traces.coordinator_links import hands_out
 from model_tests.traces.coordinator_verdicts import as_recorded
-from model_tests.traces.links import LINKS, linked
-from model_tests.traces.log_links import LOG_LINKS
 from model_tests.traces.lower import Sheet
 from model_tests.traces.replication_verdicts import judged as of_replication
 from model_tests.traces.schema import coordinator_step_of, step_of
@@ -55,33 +54,17 @@ def replication_judge(api: str, profile: str) -> Compiled:
 
 
 @cache
-def link_judge() -> Compiled:
-    """The judge of what a partition knows of a producer from one step to the next; it takes `LINK_ARGUMENTS`."""
+def link_judge(kind: str) -> Compiled:
+    """The judge of links of one kind between a step and those before it; it takes `LINK_ARGUMENTS`."""
     sheet = Sheet()
-    checks = [link.check(linked(sheet.column)) for link in LINKS]
-    return _verdict(verdict_columns(ABSENT, checks, sheet, ""), links=True)
-
-
-@cache
-def log_link_judge() -> Compiled:
-    """The judge of a replica's log from one step to the next; it takes `LINK_ARGUMENTS`."""
-    sheet = Sheet()
-    checks = [link.check(sheet.column) for link in LOG_LINKS]
-    return _verdict(verdict_columns(ABSENT, checks, sheet, ""), links=True)
-
-
-@cache
-def id_link_judge() -> Compiled:
-    """The judge of what a coordinator knows of an id from one step to the next; it takes `LINK_ARGUMENTS`."""
-    sheet = Sheet()
-    checks = [link.check(sheet.column) for link in ID_LINKS]
+    checks = [check_of(link, sheet.column) for link in of_kind(kind)]
     return _verdict(verdict_columns(ABSENT, checks, sheet, ""), links=True)
 
 
 @cache
 def identity_judge() -> Compiled:
     """Whether a step hands out an identity; it takes a row."""
-    return compiled({"hands_out": new_identity(Sheet().column).at_stake})
+    return compiled({"hands_out": hands_out(Sheet().column)})
 
 
 def place_in_link(column: str) -> Place:

@@ -3,41 +3,26 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cache
-from typing import Final, NamedTuple
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 from model_tests.monitor.chains import Chains, Linked
-from model_tests.monitor.judges import (
-    append_judge,
-    coordinator_judge,
-    id_link_judge,
-    link_judge,
-    log_link_judge,
-    place_in_link,
-    replication_judge,
-)
+from model_tests.monitor.judges import append_judge, coordinator_judge, link_judge, place_in_link, replication_judge
+from model_tests.traces.chains import check_of, of_kind
 from model_tests.traces.check import circumstances_of
 from model_tests.traces.check_report import RuleCount, Violation
-from model_tests.traces.coordinator_links import ID_LINK, ID_LINKS
+from model_tests.traces.coordinator_links import ID_LINK
 from model_tests.traces.coordinator_verdicts import is_coordinators
 from model_tests.traces.explain import explain_coordinator, explain_link, explain_step
 from model_tests.traces.explain_replication import explain_replication
-from model_tests.traces.links import LINKS
-from model_tests.traces.log_links import LOG_LINK, LOG_LINKS
+from model_tests.traces.log_links import LOG_LINK
 from model_tests.traces.replication_verdicts import KIND, is_of_replication
+from model_tests.traces.rows_judged import UNCLEAN
 from model_tests.traces.schema import Row
 from model_tests.traces.verdicts import LINK, ROW, rules_in
+from spec.protocol.judge import Check
 from spec.rules import RULES, Rule
 from spec.versions import PROFILES
-
-_LINK_RULES: Final = {
-    (kind, link.rule): link
-    for kind, links in ((LINK, LINKS), (LOG_LINK, LOG_LINKS), (ID_LINK, ID_LINKS))
-    for link in links
-}
-
-UNCLEAN: Final = "UncleanLeaderElection"
-"""The step from which on elections of a trace are not clean."""
 
 
 class Finding(NamedTuple):
@@ -105,11 +90,11 @@ class Monitor:
         self._unclean |= row["api"] == UNCLEAN
         under = row["profile"], row["transaction_version"], self._unclean
         broken: list[Violation] = []
-        for kind, (branch, judged, violated), link in self._verdicts(row):
-            self.findings[Finding(kind, *under, branch, judged, violated)] += 1
-            if violated:
-                claimed = claimed_among(violated, *under)
-                broken += [_explained(row, kind, rule, link) for rule in claimed]
+        for kind, verdict, step in self._verdicts(row):
+            finding = Finding(kind, *under, *verdict)
+            self.findings[finding] += 1
+            if finding.violated:
+                broken += (v for rule in claimed_among(finding.violated, *under) for v in _why(row, kind, rule, step))
         return tuple(broken)
 
     def rule_counts(self) -> Iterator[RuleCount]:
@@ -124,15 +109,11 @@ class Monitor:
             yield row["api"], judge(row), None
         if is_of_replication(row):
             yield KIND.format(row["api"]), replication_judge(row["api"], row["profile"])(row), None
-        step = self._chains.of_producer(row)
-        if step is not None:
-            yield LINK, link_judge()(*step), step
-        step = self._chains.of_log(row)
-        if step is not None:
-            yield LOG_LINK, log_link_judge()(*step), step
-        step = self._chains.of_id(row)
-        if step is not None:
-            yield ID_LINK, id_link_judge()(*step), step
+        linked = (LINK, self._chains.of_producer), (LOG_LINK, self._chains.of_log), (ID_LINK, self._chains.of_id)
+        for kind, with_earlier in linked:
+            step = with_earlier(row)
+            if step is not None:
+                yield kind, link_judge(kind)(*step), step
 
 
 @cache
@@ -159,15 +140,21 @@ def _add(counts: Counter[Rule], rules: Iterable[Rule], count: int) -> None:
         counts[rule] += count
 
 
-def _explained(row: Row, kind: str, rule: Rule, step: Linked | None) -> Violation:
-    if step is not None:
-        link = _LINK_RULES[kind, rule]
-        return explain_link({**row, **_values(step, link.columns)}, link)
-    if kind == KIND.format(row["api"]):
-        return explain_replication(row, rule)
-    return explain_step(row, rule) if kind == ROW else explain_coordinator(row, rule)
+def _why(row: Row, kind: str, rule: Rule, step: Linked | None) -> Iterator[Violation]:
+    """Why a step breaks a rule, by verdicts of this kind; of links, each that it breaks."""
+    if step is None:
+        explain = {ROW: explain_step, KIND.format(row["api"]): explain_replication}.get(kind, explain_coordinator)
+        yield explain(row, rule)
+        return
+    for link in of_kind(kind):
+        if link.rule is rule and _is_broken(check_of(link, partial(_value, step))):
+            yield explain_link({**row, **{column: _value(step, column) for column in link.columns}}, link)
 
 
-def _values(step: Linked, columns: Iterable[str]) -> dict[str, object]:
-    places = {column: place_in_link(column) for column in columns}
-    return {column: getattr(step, argument)[key] for column, (argument, key) in places.items()}
+def _is_broken(check: Check) -> bool:
+    return bool(check.at_stake) and not check.holds
+
+
+def _value(step: Linked, column: str) -> Any:
+    argument, key = place_in_link(column)
+    return getattr(step, argument)[key]

@@ -93,6 +93,22 @@ def test_a_partition_knows_of_a_producer_what_the_step_before_left() -> None:
     assert [[], [], ["seq.state_recoverable previous_state"]] == broken
 
 
+def test_a_log_ends_where_the_step_before_left_it() -> None:
+    """A batch that no step tells of is seen at the next step of the replica, and only there."""
+    broken = guards(at_log(0, 3), at_log(9, 9, node="broker-1"), at_log(9, 9, partition=1), at_log(5, 6))
+
+    assert [[], [], [], ["seq.state_recoverable previous_log"]] == broken
+
+
+def test_the_bounds_of_a_log_stand_in_order() -> None:
+    """No high watermark is past the end, and no stable offset past the high watermark."""
+    past_the_end = at_log(3, 3, before_high_watermark=4, after_high_watermark=4)
+
+    ((broken, *others),) = guards(past_the_end)
+
+    assert ("lso.bounds bounds", []) == (broken, others)
+
+
 def test_a_violation_of_a_link_has_the_values_of_both_steps() -> None:
     """What was left and what was found stand beside each other."""
     monitor = Monitor()
