@@ -43,9 +43,14 @@ def stable_between(scalar: Scalar) -> Check:
 
 
 def stable_within(scalar: Scalar) -> Check:
-    """The last stable offset never falls in a step that does not truncate the log."""
+    """The last stable offset never falls in a step that does not truncate the log.
+
+    A follower that takes over the high watermark of a new leader, and a broker that begins again with that of its last
+    checkpoint, may know less than before.
+    """
     grows = scalar("after_log_end") >= scalar("before_log_end")
-    return Check(rules.LSO_MONOTONE, grows, scalar("after_last_stable") >= scalar("before_last_stable"))
+    by_itself = all_of(grows, scalar("leader_high_watermark") < 0, scalar("truncated_to") < 0)
+    return Check(rules.LSO_MONOTONE, by_itself, scalar("after_last_stable") >= scalar("before_last_stable"))
 
 
 @evidences(rules.LSO_BOUNDS, Layer.TRACE)
