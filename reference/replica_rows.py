@@ -40,7 +40,14 @@ def known_to(replica: Partition, more: Iterable[int] = ()) -> dict[int, Observed
     return {producer: observe(replica, producer) for producer in (ABSENT, *producers)}
 
 
-def follow(recorder: Recorder, now: Timestamp, replicated: ReplicatedPartition, partition: int, node: int) -> None:
+def follow(
+    recorder: Recorder,
+    now: Timestamp,
+    replicated: ReplicatedPartition,
+    partition: int,
+    node: int,
+    topic: str = TOPIC,
+) -> None:
     """A follower copies the next batch of its leader: one row, none if it had everything."""
     follower, batch = replicated.replicas[node], replicated.next_for(node)
     before = observe(follower, ABSENT if batch is None else batch.producer_id)
@@ -58,7 +65,7 @@ def follow(recorder: Recorder, now: Timestamp, replicated: ReplicatedPartition, 
         observe(follower, batch.producer_id),
         node=node_name(node),
         client=node_name(replicated.leader_node),
-        topic=TOPIC,
+        topic=topic,
         partition=partition,
         origin=int(Origin.REPLICATION),
         batch_count=1,
@@ -75,7 +82,14 @@ def copied_columns(batch: RecordBatch, error: ErrorCode) -> Row:
 
 
 def record_fault(
-    recorder: Recorder, api: str, now: Timestamp, partition: int, before: Before, node: int, asked: Row | None = None
+    recorder: Recorder,
+    api: str,
+    now: Timestamp,
+    partition: int,
+    before: Before,
+    node: int,
+    asked: Row | None = None,
+    topic: str = TOPIC,
 ) -> None:
     """Add the rows of a fault at `node`: what changed on any replica, or one row that nothing did.
 
@@ -87,6 +101,7 @@ def record_fault(
         before: what the replicas knew.
         node: where it happened.
         asked: columns of the request that asked for it, if one did.
+        topic: of the partition.
     """
     told: Row = {"error": int(ErrorCode.NONE), **(asked or {})}
     rows = [
@@ -96,7 +111,7 @@ def record_fault(
     ]
     unchanged = before.known[node][ABSENT]
     for place, producer, was, seen in rows or [(node, ABSENT, unchanged, unchanged)]:
-        where: Row = {"node": node_name(place), "topic": TOPIC, "partition": partition, "producer_id": producer}
+        where: Row = {"node": node_name(place), "topic": topic, "partition": partition, "producer_id": producer}
         recorder.record(api, now, was, seen, **where | told)
 
 

@@ -94,7 +94,9 @@ class Administrators:
         node = replicated.leader_node
         asked: Row = {"client": ADMIN, "offset": offset, "error": int(error)}
         now = self._brokers.now_at(node)
-        record_fault(self._steps.recorder, "DeleteRecords", now, partition.partition, before, node, asked)
+        record_fault(
+            self._steps.recorder, "DeleteRecords", now, partition.partition, before, node, asked, partition.topic
+        )
 
     def _is_coordinated(self, partition: TopicPartition, producer_id: ProducerId) -> bool:
         return any(

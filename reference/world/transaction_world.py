@@ -208,7 +208,8 @@ class TransactionWorld(Applications):
 
     def follower_fetches(self, partition: TopicPartition, node: int) -> None:
         """A follower copies the next batch of its leader, and answers that waited for it go out."""
-        follow(self.recorder, self.brokers.now_at(node), self.brokers.partitions[partition], partition.partition, node)
+        number, topic = partition.partition, partition.topic
+        follow(self.recorder, self.brokers.now_at(node), self.brokers.partitions[partition], number, node, topic)
         self.handling.appends.release(partition)
 
     def leader_fails_over(self, partition: TopicPartition, node: int) -> None:
@@ -234,7 +235,7 @@ class TransactionWorld(Applications):
         replicated, now = self.brokers.partitions[partition], self.brokers.now_at(node)
         before = Before.of(replicated.replicas)
         elect(replicated, node, now)
-        record_fault(self.recorder, api, now, partition.partition, before, node)
+        record_fault(self.recorder, api, now, partition.partition, before, node, topic=partition.topic)
         self.handling.appends.turn_away(partition)
         self.handling.appends.release(partition)
 
@@ -263,7 +264,8 @@ class TransactionWorld(Applications):
         if node >= self.shape.replicas:
             return
         for partition, before in befores.items():
-            record_fault(self.recorder, "BrokerRestart", self.brokers.now_at(node), partition.partition, before, node)
+            now, number, topic = self.brokers.now_at(node), partition.partition, partition.topic
+            record_fault(self.recorder, "BrokerRestart", now, number, before, node, topic=topic)
             self.handling.appends.turn_away(partition)
             self.handling.appends.release(partition)
 
@@ -273,4 +275,5 @@ class TransactionWorld(Applications):
         for partition, replicated in self.brokers.partitions.items():
             before = Before.of(replicated.replicas)
             replicated.replicas[node].state.expire(now)
-            record_fault(self.recorder, "ProducerStateExpiry", now, partition.partition, before, node)
+            number, topic = partition.partition, partition.topic
+            record_fault(self.recorder, "ProducerStateExpiry", now, number, before, node, topic=topic)
