@@ -68,7 +68,7 @@ class IdLink:
 
     @property
     def columns(self) -> frozenset[str]:
-        """Names of the columns that it looks at, among those of `with_previous`."""
+        """Names of the columns that it looks at, those of the step before with `previous_` before them."""
         check = self.check(Sheet().column)
         return columns_read(check.at_stake, check.holds)
 

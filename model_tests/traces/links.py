@@ -91,7 +91,7 @@ class Link:
 
     @property
     def columns(self) -> frozenset[str]:
-        """Names of the columns that it looks at, among those of `with_previous`."""
+        """Names of the columns that it looks at, those of earlier steps with `previous_` or `accepted_` before them."""
         check = self.check(linked(Sheet().column))
         return columns_read(check.at_stake, check.holds)
 
