@@ -65,7 +65,7 @@ def test_a_follower_out_of_sync_delays_nobody_and_may_return() -> None:
     waiting = acknowledged(cluster)
     cluster.follower_leaves_insync(0, 1)
 
-    assert (None, True, {0}) == (waiting, acknowledged(cluster), cluster.partitions[0].insync)
+    assert (None, True, {0}) == (waiting, acknowledged(cluster), set(cluster.partitions[0].insync))
 
     cluster.follower_fetches(0, 1)
 
@@ -83,5 +83,5 @@ def test_an_unclean_election_loses_what_the_new_leader_lacks() -> None:
 
     partition = cluster.partitions[0]
     assert (True, [0, 0]) == (told, [replica.log_end for replica in partition.replicas])
-    assert (1, {1}) == (partition.leader_node, partition.insync)
+    assert (1, {1}) == (partition.leader_node, set(partition.insync))
     assert "UncleanLeaderElection" == cluster.recorder.rows[-1]["api"]
