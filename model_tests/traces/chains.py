@@ -17,6 +17,7 @@ from model_tests.traces.coordinator_links import ID_LINK, ID_LINKS, IdLink
 from model_tests.traces.links import LINKS, Link, linked
 from model_tests.traces.log_links import LOG_LINK, LOG_LINKS, LogLink
 from model_tests.traces.lower import Formula, Sheet
+from model_tests.traces.replication_verdicts import IS_OF_REPLICATION
 from model_tests.traces.schema import BY_NAME
 from model_tests.traces.verdicts import LINK, verdict_columns
 from reference.trace import Kind
@@ -26,6 +27,8 @@ from spec.vocabulary import ABSENT
 
 ITSELF: Final = 0
 """The row that is the step itself, on no chain."""
+OF_REPLICATION: Final = -1
+"""The row of a step that leader, follower or controller is also judged by."""
 
 CHAIN: Final = "chain"
 _TEXTS: Final = ("text_0", "text_1")
@@ -121,7 +124,8 @@ _NONE: Final = Chain("", (), lambda: F.lit(True), (), ())
 def rows_of_step(fit: Column) -> Column:
     """The step itself and, where it is fit, a row for each chain that it is on: an array, null for the other chains."""
     of_chains = [F.when(fit & chain.members(), _row(number, chain)) for number, chain in CHAINS.items()]
-    return F.array(_row(ITSELF, _NONE), *of_chains)
+    replicated = F.when(fit & F.expr(IS_OF_REPLICATION), _row(OF_REPLICATION, _NONE))
+    return F.array(_row(ITSELF, _NONE), replicated, *of_chains)
 
 
 def _row(number: int, chain: Chain) -> Column:

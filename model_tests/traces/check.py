@@ -16,6 +16,7 @@ from model_tests.reports import BadInput
 from model_tests.traces import chains, coordinator_verdicts, rows_judged, trace_files, verdicts
 from model_tests.traces.check_report import BranchCount, CheckReport, KnownCount, RuleCount, Violation
 from model_tests.traces.explain import explain
+from model_tests.traces.explain_replication import explain_replication
 from model_tests.traces.session import LOCAL, session
 from model_tests.traces.trace_files import DUPLICATE, Quarantined
 from spec.protocol.append import names
@@ -59,7 +60,7 @@ def run_apart(path: str, apart: int, master: str = LOCAL) -> tuple[CheckReport, 
 def _without_links_over_gaps(counts: Sequence[Row]) -> list[Row]:
     """The counts without links in traces with a gap, if steps were set aside of which nobody knows the trace."""
     unknown = any(row["unfit"] == trace_files.UNFIT for row in counts)
-    return [row for row in counts if row["complete"] or row[chains.CHAIN] == chains.ITSELF or not unknown]
+    return [row for row in counts if row["complete"] or row[chains.CHAIN] <= chains.ITSELF or not unknown]
 
 
 def _report(steps: DataFrame, counts: Sequence[Row]) -> CheckReport:
@@ -138,4 +139,7 @@ def _explained(steps: DataFrame, counts: Iterable[Row]) -> Iterator[Violation]:
     rows = trace_files.rows_of(steps, {row["trace"] for row in listed}) if listed else {}
     for row in listed:
         for rule in verdicts.rules_in(row["violated"]):
-            yield from explain(rows[row["trace"]], row["step"], row["kind"], rule)
+            if row[chains.CHAIN] == chains.OF_REPLICATION:
+                yield explain_replication(next(r for r in rows[row["trace"]] if r["step"] == row["step"]), rule)
+            else:
+                yield from explain(rows[row["trace"]], row["step"], row["kind"], rule)

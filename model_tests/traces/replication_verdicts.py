@@ -10,7 +10,7 @@ from model_tests.traces.schema import Row
 from model_tests.traces.verdicts import by_behaviour, verdict_columns
 from reference.trace import REPLICAS_SHOWN
 from spec import rules
-from spec.algebra import Term
+from spec.algebra import Term, choose
 from spec.evidence import Layer, evidences
 from spec.protocol import judge_replication as judging
 from spec.protocol.electing import Candidate, Progress, Proposal
@@ -169,6 +169,14 @@ KIND: Final = "{} of replicas"
 """What verdicts on steps of one kind are called: a Produce is judged as an append, too."""
 
 
+PRODUCE: Final = "Produce"
+
+IS_OF_REPLICATION: Final = (
+    f"coalesce(api in ({', '.join(map(repr, JUDGES))}) and (api != '{PRODUCE}' or min_insync >= 0), false)"
+)
+"""The same of a table's steps."""
+
+
 def is_of_replication(row: Row) -> bool:
     """Whether a step is one of these; a Produce is if it says how many replicas are in sync."""
     return row["api"] in JUDGES and (row["api"] != "Produce" or row["min_insync"] >= 0)
@@ -191,3 +199,13 @@ def replication_results(sheet: Sheet, api: str, profiles: Mapping[str, Profile])
         branch, checks = judged(api, sheet.column, profile)
         verdicts.append(verdict_columns(branch, checks, sheet, KIND.format(api)))
     return Merge(sheet, tuple(behaviours.values())).results(verdicts)
+
+
+def all_replication_results(sheet: Sheet, profiles: Mapping[str, Profile]) -> dict[str, Term]:
+    """The verdict on a step of whichever kind but Produce, as formulas."""
+    by_api = {api: replication_results(sheet, api, profiles) for api in JUDGES if api != PRODUCE}
+    results = by_api.pop(next(iter(by_api)))
+    for api, of_api in by_api.items():
+        here = sheet.column("api") == api
+        results = {name: choose(here, of_api[name], other) for name, other in results.items()}
+    return results

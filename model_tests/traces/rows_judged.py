@@ -7,7 +7,7 @@ from typing import Final
 import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame, Window
 
-from model_tests.traces import chains, coordinator_verdicts, trace_files, verdicts
+from model_tests.traces import chains, coordinator_verdicts, replication_verdicts, trace_files, verdicts
 from model_tests.traces.lower import Sheet, evaluate
 from model_tests.traces.trace_files import DUPLICATE, STEP_BITS, UNFIT
 from model_tests.traces.verdicts import KEPT
@@ -21,9 +21,11 @@ UNCLEAN: Final = "UncleanLeaderElection"
 
 _VERDICT: Final = ("kind", "branch", "judged", "violated")
 _NO_VERDICT: Final[Mapping[str, Term]] = {"kind": "", "branch": 0, "judged": 0, "violated": 0}
+_ALSO: Final = tuple(f"also_{name}" for name in _VERDICT)
+"""The verdict on a step of replication, beside what it is besides."""
 _FIT: Final = "fit"
 _ROWS: Final = "rows"
-_OF_STEP: Final = (*KEPT, _FIT, "is_unclean", *_VERDICT)
+_OF_STEP: Final = (*KEPT, _FIT, "is_unclean", *_VERDICT, *_ALSO)
 
 
 def counted(steps: DataFrame, apart: int) -> DataFrame:
@@ -55,15 +57,19 @@ def judged_alone(steps: DataFrame) -> DataFrame:
     given = given.withColumn(_ROWS, chains.rows_of_step(F.col(_FIT)))
     is_append = f"{_FIT} and {verdicts.APPEND}"
     is_coordinators = f"{_FIT} and not ({verdicts.APPEND}) and {coordinator_verdicts.IS_COORDINATORS}"
-    parts = [_part(given.where(is_append), verdicts.append_results(Sheet(), PROFILES))]
+    sheet = Sheet()
+    of_produce = replication_verdicts.replication_results(sheet, replication_verdicts.PRODUCE, PROFILES)
+    parts = [_part(given.where(is_append), verdicts.append_results(sheet, PROFILES), of_produce)]
     parts.append(_part(given.where(is_coordinators), coordinator_verdicts.all_coordinator_results(Sheet(), PROFILES)))
-    parts.append(_part(given.where(f"not ({is_append} or {is_coordinators})"), _NO_VERDICT))
+    of_replicas = replication_verdicts.all_replication_results(Sheet(), PROFILES)
+    parts.append(_part(given.where(f"not ({is_append} or {is_coordinators})"), _NO_VERDICT, of_replicas))
     return reduce(DataFrame.union, parts)
 
 
-def _part(steps: DataFrame, results: Mapping[str, Term]) -> DataFrame:
+def _part(steps: DataFrame, results: Mapping[str, Term], also: Mapping[str, Term] = _NO_VERDICT) -> DataFrame:
     kept = (*KEPT, _FIT, "is_unclean", _ROWS)
-    judged = evaluate(steps, kept, {name: results[name] for name in _VERDICT})
+    named = {name: results[name] for name in _VERDICT} | {f"also_{name}": also[name] for name in _VERDICT}
+    judged = evaluate(steps, kept, named)
     return judged.select(*_OF_STEP, _ROWS)
 
 
@@ -84,7 +90,7 @@ def laid_out(judged: DataFrame) -> DataFrame:
 
 def linked(steps: DataFrame) -> DataFrame:
     """The verdicts of steps themselves, and those of every chain that they are on."""
-    kept = (*KEPT, *_VERDICT, "begins", "unclean", "unfit", "complete")
+    kept = (*KEPT, *_VERDICT, *_ALSO, "begins", "unclean", "unfit", "complete")
     rows = steps.select(*kept, "sound", F.explode(_ROWS).alias("row")).where("row is not null")
     rows = rows.select(*kept, "sound", "row.*")
     on_chain = Window.partitionBy(*chains.KEY).orderBy("step")
@@ -93,16 +99,18 @@ def linked(steps: DataFrame) -> DataFrame:
     results = {f"link_{name}": result for name, result in chains.link_results(Sheet()).items()}
     linked = evaluate(rows.select(*kept, chains.CHAIN, *chains.link_columns()), (*kept, chains.CHAIN), results)
     itself = F.col(chains.CHAIN) == chains.ITSELF
+    also = F.col(chains.CHAIN) == chains.OF_REPLICATION
     counts = F.col("unfit") == ""
     return linked.select(
         chains.CHAIN,
         *("trace", "step", "profile", "transaction_version", "unclean", "unfit", "complete"),
         (itself & F.col("begins")).alias("begins"),
-        F.when(itself, F.col("branch")).otherwise(F.lit(-1)).alias("branch"),
-        *(_either(itself, counts, name) for name in ("kind", "judged", "violated")),
+        F.when(itself, F.col("branch")).when(also, F.col("also_branch")).otherwise(F.lit(-1)).alias("branch"),
+        *(_either(itself, also, counts, name) for name in ("kind", "judged", "violated")),
     )
 
 
-def _either(itself: Column, counts: Column, name: str) -> Column:
+def _either(itself: Column, also: Column, counts: Column, name: str) -> Column:
     nothing = F.lit("") if name == "kind" else F.lit(0).cast("bigint")
-    return F.when(counts, F.when(itself, F.col(name)).otherwise(F.col(f"link_{name}"))).otherwise(nothing).alias(name)
+    of_row = F.when(itself, F.col(name)).when(also, F.col(f"also_{name}")).otherwise(F.col(f"link_{name}"))
+    return F.when(counts, of_row).otherwise(nothing).alias(name)
