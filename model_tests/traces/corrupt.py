@@ -6,8 +6,11 @@ from typing import Any, Final
 
 from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
 from model_tests.traces.corrupt_coordinators import OF_COORDINATORS
+from model_tests.traces.corrupt_replication import OF_REPLICATION
 from model_tests.traces.corruption import Corruption
 from model_tests.traces.log_links import LOG_LINKS
+from model_tests.traces.replication_verdicts import is_of_replication
+from model_tests.traces.replication_verdicts import judged as of_replication
 from model_tests.traces.schema import Row, columns_of, coordinator_step_of, step_of
 from model_tests.traces.verdicts import REFUSED, judged
 from spec import rules
@@ -63,6 +66,8 @@ def _judged(row: Row) -> tuple[str, Iterable[Check]] | None:
     if row["origin"] >= 0:
         expected, checks = judged(step_of(row.__getitem__), profile, row[REFUSED])
         return names(profile)[expected.branch], (*checks, *_of_log(row))
+    if is_of_replication(row):
+        return "", of_replication(row["api"], row.__getitem__, profile)[1]
     if is_coordinators(row):
         as_run = as_recorded(profile, row["transaction_version"])
         outcome, checks = judge_coordinator(row["api"], coordinator_step_of(row.__getitem__), as_run)
@@ -164,4 +169,5 @@ CORRUPTIONS: Final = (
     Corruption("a watermark is beyond the log", rules.LSO_BOUNDS, _later_on_log, _with_watermark_beyond),
     Corruption("a log begins at another end", rules.SEQ_STATE_RECOVERABLE, _later_on_log, _from_another_end),
     *OF_COORDINATORS,
+    *OF_REPLICATION,
 )
