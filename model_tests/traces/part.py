@@ -96,7 +96,7 @@ def false_traces() -> list[Corrupted]:
     """A false trace for each corruption, made of the first true traces."""
     turns = len(simulate.WORKLOADS) * len(PROFILES)
     true: list[list[Row]] = [simulate.trace_of(seed) for seed in range(turns)]
-    true += [run(seed, NEWEST, simulate.STEPS, workload="replicas") for seed in range(REPLICATED)]
+    true += [[*run(seed, NEWEST, simulate.STEPS, workload="replicas")] for seed in range(REPLICATED)]
     return [corrupted(corruption, true, FALSE + number) for number, corruption in enumerate(CORRUPTIONS)]
 
 
