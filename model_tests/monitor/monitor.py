@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from model_tests.monitor.chains import Chains, Linked
 from model_tests.monitor.judges import append_judge, coordinator_judge, link_judge, place_in_link, replication_judge
 from model_tests.traces.chains import check_of, of_kind
-from model_tests.traces.check import circumstances_of
 from model_tests.traces.check_report import RuleCount, Violation
+from model_tests.traces.circumstances import circumstances_of
 from model_tests.traces.coordinator_links import ID_LINK
 from model_tests.traces.coordinator_verdicts import is_coordinators
 from model_tests.traces.explain import explain_coordinator, explain_link, explain_step

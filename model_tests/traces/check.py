@@ -15,14 +15,15 @@ from pyspark.sql import DataFrame, Row
 from model_tests.reports import BadInput
 from model_tests.traces import chains, coordinator_verdicts, rows_judged, trace_files, verdicts
 from model_tests.traces.check_report import BranchCount, CheckReport, KnownCount, RuleCount, Violation
+from model_tests.traces.circumstances import circumstances_of
 from model_tests.traces.explain import explain
 from model_tests.traces.explain_replication import explain_replication
 from model_tests.traces.session import LOCAL, session
 from model_tests.traces.trace_files import DUPLICATE, Quarantined
 from spec.protocol.append import names
 from spec.protocol.coordinator_steps import DECISIONS
-from spec.rules import RULES, Circumstances, Rule
-from spec.versions import NEWEST, PROFILES, Profile
+from spec.rules import RULES, Rule
+from spec.versions import NEWEST, PROFILES
 
 NOTHING_APART: Final = 2**62
 """More than the number of any trace."""
@@ -109,15 +110,6 @@ def _excused(row: Row, rule: Rule) -> list[str]:
     under = PROFILES[row["profile"]].under(row["transaction_version"])
     circumstances = replace(circumstances_of(under), clean_elections=not row["unclean"])
     return [assumption.name for assumption in rule.domain if not assumption.holds(circumstances)]
-
-
-def circumstances_of(profile: Profile) -> Circumstances:
-    """What a profile says about the circumstances of a run."""
-    return Circumstances(
-        transaction_version=profile.transaction_version,
-        marker_epoch_checked=profile.marker_epoch_strict,
-        partition_verification=profile.partition_verification,
-    )
 
 
 def _branch_counts(counts: Iterable[Row]) -> Iterator[BranchCount]:

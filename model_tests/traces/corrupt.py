@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from model_tests.traces.circumstances import circumstances_of
 from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
 from model_tests.traces.corrupt_coordinators import OF_COORDINATORS
 from model_tests.traces.corrupt_replication import OF_REPLICATION
@@ -56,6 +57,9 @@ def _fits(corruption: Corruption, row: Row) -> bool:
     if found is None:
         return False
     branch, checks = found
+    profile = PROFILES[row["profile"]].under(row["transaction_version"])
+    if not corruption.rule.claimed_in(circumstances_of(profile)):
+        return False
     about = any(check.rule is corruption.rule and check.at_stake and check.holds for check in checks)
     return about and corruption.fits(row, branch)
 

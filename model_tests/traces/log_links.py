@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from model_tests.traces.lower import Sheet, columns_read
 from spec import rules
-from spec.algebra import Term, all_of
+from spec.algebra import Term, all_of, choose, negate
 from spec.evidence import Layer, evidences
 from spec.protocol import lso
 from spec.protocol.judge import Check
 from spec.protocol.lso import LogOffsets
 from spec.rules import Rule
-from spec.vocabulary import ABSENT
+from spec.vocabulary import ABSENT, Origin
 
 LOG_LINK: Final = "log_link"
 
@@ -26,6 +26,9 @@ ON_LOG: Final = "topic != '' and after_log_end >= 0"
 KEY: Final = ("trace", "node", "topic", "partition")
 
 Scalar = Callable[[str], Any]
+
+REPLICATED: Final = Origin.REPLICATION.value
+"""Who copies a log keeps the offsets of its leader, gaps included."""
 
 
 @evidences(rules.SEQ_STATE_RECOVERABLE, Layer.TRACE)
@@ -66,6 +69,15 @@ def bounded(scalar: Scalar) -> Check:
     return Check(rules.LSO_BOUNDS, _is_known(scalar), lso.bounds(offsets, scalar("after_last_stable")))
 
 
+@evidences(rules.SEQ_REFUSAL_IS_PURE, Layer.TRACE)
+def written_as_said(scalar: Scalar) -> Check:
+    """A log grows by a batch that is appended, and by nothing else."""
+    end, before = scalar("after_log_end"), scalar("before_log_end")
+    grown = choose(scalar("appended"), before + scalar("last_offset_delta") + 1, before)
+    one_batch = all_of(scalar("origin") >= 0, scalar("batch_count") == 1, negate(scalar("origin") == REPLICATED))
+    return Check(rules.SEQ_REFUSAL_IS_PURE, one_batch, end == grown)
+
+
 def _is_known(scalar: Scalar) -> Term:
     return scalar("after_log_end") >= 0
 
@@ -94,5 +106,6 @@ LOG_LINKS: Final = (
     LogLink("previous_log", rules.SEQ_STATE_RECOVERABLE, same_log, "the start and the end that the step before left"),
     LogLink("stable_between", rules.LSO_MONOTONE, stable_between, "no offset below the one that the step before left"),
     LogLink("stable_within", rules.LSO_MONOTONE, stable_within, "no lower offset unless the log is truncated"),
+    LogLink("written_as_said", rules.SEQ_REFUSAL_IS_PURE, written_as_said, "the batch that was appended, if one was"),
     LogLink("bounds", rules.LSO_BOUNDS, bounded, "log start <= last stable offset <= high watermark <= log end"),
 )

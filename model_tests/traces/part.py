@@ -15,13 +15,12 @@ from model_tests.traces.samples import random_steps
 from model_tests.traces.schema import Row, arrow_schema
 from model_tests.traces.solver_sample import disagreements
 from model_tests.verify.results import Control, Effort, Part, Result, Verdict
-from reference.simulate import simulate as run
 from spec.engines.reading_z3 import INTEGERS, WIDE
 from spec.evidence import Layer
 from spec.rules import BROUGHT, RULES, Rule
-from spec.versions import NEWEST, PROFILES
+from spec.versions import PROFILES
 
-TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 270, Effort.DEFAULT: 720, Effort.DEEP: 30_240}
+TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 240, Effort.DEFAULT: 720, Effort.DEEP: 30_240}
 """Traces of `simulate.STEPS` steps each; a multiple of the workloads times the profiles times transaction versions."""
 
 SOLVED: Final[Mapping[Effort, int]] = {Effort.QUICK: 300, Effort.DEFAULT: 1_000, Effort.DEEP: 100_000}
@@ -30,9 +29,6 @@ SOLVED: Final[Mapping[Effort, int]] = {Effort.QUICK: 300, Effort.DEFAULT: 1_000,
 SEED: Final = 0
 FALSE: Final = 1_000_000_000
 """Number of the first false trace."""
-
-REPLICATED: Final = 5
-"""Traces of replication among which steps are looked for that can be made false."""
 
 JUDGED: Final = tuple(rule for rule in RULES.values() if rule.owes.get("T", BROUGHT + 1) <= BROUGHT)
 """The rules that this part brings evidence for."""
@@ -96,7 +92,6 @@ def false_traces() -> list[Corrupted]:
     """A false trace for each corruption, made of the first true traces."""
     turns = len(simulate.WORKLOADS) * len(PROFILES)
     true: list[list[Row]] = [simulate.trace_of(seed) for seed in range(turns)]
-    true += [[*run(seed, NEWEST, simulate.STEPS, workload="replicas")] for seed in range(REPLICATED)]
     return [corrupted(corruption, true, FALSE + number) for number, corruption in enumerate(CORRUPTIONS)]
 
 

@@ -17,8 +17,9 @@ from reference.simulate import simulate
 from spec.versions import PROFILES
 
 STEPS: Final = 200
-WORKLOADS: Final = ("raw", "producers", "transactions")
-"""The workloads, which take turns: anything at one partition, idempotent producers, transactional producers."""
+WORKLOADS: Final = ("raw", "producers", "transactions", "replicas")
+"""The workloads, which take turns: anything at one partition, idempotent producers, transactional producers, and
+brokers that replicate."""
 
 _BATCH: Final = 20
 """Traces in one Arrow batch."""

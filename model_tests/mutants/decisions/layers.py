@@ -12,7 +12,7 @@ from model_tests.mutants.decisions.places import known_bugs, recorded, replicate
 SESSIONS: Final = "recorded sessions"
 TRACES: Final = "traces"
 
-SEEDS: Final = (*range(45), *range(47, 240, 3))
+SEEDS: Final = (*range(60), *range(62, 320, 4))
 """Seeds of traces: every workload under every profile, and transactions under every version that they have."""
 
 REPLICAS: Final = range(60)
