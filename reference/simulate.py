@@ -59,6 +59,8 @@ def run(scheduler: Scheduler, steps: int, observer: Observer | None = None) -> l
     """Let the scheduler choose until there are enough rows; the observer is told of each."""
     rows = scheduler.recorder.rows
     if observer is not None:
+        for row in rows:  # a world may begin with some
+            observer(row)
         scheduler.recorder.observer = observer
     for _ in range(steps * TURNS_PER_STEP):
         if len(rows) >= steps:

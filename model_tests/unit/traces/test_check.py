@@ -7,9 +7,10 @@ from rich.console import Console
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.traces import check, rows_judged, trace_files
-from model_tests.traces.schema import write_ndjson
+from model_tests.traces.schema import Row, write_ndjson
 from model_tests.traces.session import session
 from model_tests.unit.traces.conftest import written
+from spec.vocabulary import Origin
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -26,9 +27,15 @@ def test_a_true_trace_holds(true_rows: Rows, tmp_path: Path) -> None:
     assert report.of("seq.successor").judged > 0
 
 
+def is_appended_to_known_producer(row: Row) -> bool:
+    """A client's batch follows one that its producer has in the log."""
+    follows = row["before_cached_0_last_sequence"] >= 0 and row["before_epoch"] == row["producer_epoch"]
+    return bool(row["appended"] and follows and row["origin"] == Origin.CLIENT and not row["control"])
+
+
 def test_a_false_answer_is_named_with_its_values(true_rows: Rows, tmp_path: Path) -> None:
     """A violation says trace, step, rule, guard, the values that decided, what was allowed and how to see it again."""
-    false = next(row for row in true_rows if row["appended"] and row["before_cached_0_last_sequence"] >= 0)
+    false = next(row for row in true_rows if is_appended_to_known_producer(row))
     false["first_offset"] += 1
 
     report = check.run(str(written(true_rows, tmp_path / "false")))

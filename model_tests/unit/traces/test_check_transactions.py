@@ -11,13 +11,14 @@ from model_tests.traces.corrupt import corrupted
 from model_tests.traces.corrupt_coordinators import OF_COORDINATORS
 from model_tests.traces.replay import run as replayed
 from model_tests.traces.schema import Row
-from model_tests.traces.simulate import trace_of, workload_of
+from model_tests.traces.simulate import WORKLOADS, trace_of, workload_of
 from model_tests.unit.traces.conftest import written
+from spec.versions import PROFILES
 from spec.vocabulary import ErrorCode
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-SEEDS = tuple(range(2, 2 + 3 * 15, 3))
+SEEDS = tuple(range(2, 2 + len(WORKLOADS) * len(PROFILES), len(WORKLOADS)))
 """A transactions trace of every profile."""
 
 LOST, REPEATED, FALSE = 1_000_001, 1_000_002, 2_000_000

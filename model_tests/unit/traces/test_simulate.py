@@ -46,9 +46,9 @@ def test_seeds_of_one_workload() -> None:
     """From the first seed on, those that choose it; a workload that there is not is one clear line."""
     seeds = simulate.seeds_of(4, 100, "transactions")
 
-    assert [101, 104, 107, 110] == list(seeds)
+    assert [102, 106, 110, 114] == list(seeds)
     assert {"transactions"} == {simulate.workload_of(seed) for seed in seeds}
-    with pytest.raises(BadInput, match="raw, producers, transactions"):
+    with pytest.raises(BadInput, match="raw, producers, transactions, replicas"):
         simulate.seeds_of(1, 0, "consumers")
 
 
