@@ -9,6 +9,9 @@ import pytest
 from model_tests.traces import simulate
 from model_tests.traces.schema import arrow_schema
 
+NEWEST_PRODUCERS = 53
+"""A seed that chooses idempotent producers on the newest release."""
+
 
 def written(rows: Sequence[dict[str, Any]], directory: Path) -> Path:
     directory.mkdir(exist_ok=True)
@@ -19,4 +22,4 @@ def written(rows: Sequence[dict[str, Any]], directory: Path) -> Path:
 @pytest.fixture
 def true_rows() -> list[dict[str, Any]]:
     """A trace of idempotent producers on the newest release."""
-    return [dict(row) for row in simulate.trace_of(40, steps=120)]
+    return [dict(row) for row in simulate.trace_of(NEWEST_PRODUCERS, steps=120)]

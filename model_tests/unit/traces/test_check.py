@@ -17,14 +17,18 @@ pytestmark = pytest.mark.xdist_group("spark")
 Rows = list[dict[str, Any]]
 
 
-def test_a_true_trace_holds(true_rows: Rows, tmp_path: Path) -> None:
-    """What the reference did is what the specification decides."""
+def test_a_true_trace_holds_and_its_report_fits_a_screen(true_rows: Rows, tmp_path: Path) -> None:
+    """What the reference did is what the specification decides; a person sees the counts per rule."""
+    shown = io.StringIO()
+
     report = check.run(str(written(true_rows, tmp_path / "true")))
+    report.print(Console(file=shown, width=120))
 
     assert () == report.violations
     assert HOLDS == report.exit_code
     assert len(true_rows) == report.steps
     assert report.of("seq.successor").judged > 0
+    assert "seq.successor" in shown.getvalue()
 
 
 def is_appended_to_known_producer(row: Row) -> bool:
@@ -49,48 +53,8 @@ def test_a_false_answer_is_named_with_its_values(true_rows: Rows, tmp_path: Path
     assert f"--seed {false['trace']}" in violation.replay
 
 
-def test_ndjson_is_judged_like_parquet(true_rows: Rows, tmp_path: Path) -> None:
-    """The same steps give the same counts in either format."""
-    write_ndjson(true_rows, tmp_path / "steps.ndjson")
-
-    lines = check.run(str(tmp_path / "steps.ndjson"))
-
-    assert check.run(str(written(true_rows, tmp_path / "parquet"))).rules == lines.rules
-
-
-def test_a_null_is_set_aside_and_the_rest_judged(true_rows: Rows, tmp_path: Path) -> None:
-    """A step with a null is no step with a default: it is counted apart, with the column's name."""
-    true_rows[-1]["producer_epoch"] = None
-
-    report = check.run(str(written(true_rows, tmp_path / "null")))
-
-    (aside,) = report.quarantined
-    assert (1, "producer_epoch is null") == (aside.count, aside.reason)
-    assert report.of("seq.successor").judged > 0
-
-
-def test_an_unknown_profile_is_set_aside(true_rows: Rows, tmp_path: Path) -> None:
-    """Without a profile's behaviours there is nothing to hold a step against."""
-    for row in true_rows:
-        row["profile"] = "9.9"
-
-    report = check.run(str(written(true_rows, tmp_path / "unknown")))
-
-    assert NOTHING_JUDGED == report.exit_code
-    assert ["unknown profile 9.9"] == [aside.reason for aside in report.quarantined]
-
-
-def test_an_offset_no_log_has_is_set_aside(true_rows: Rows, tmp_path: Path) -> None:
-    """An integer that could overflow in a decision does not end the run."""
-    true_rows[-1]["before_log_end"] = 2**63 - 1
-
-    report = check.run(str(written(true_rows, tmp_path / "wide")))
-
-    assert 1 == sum(aside.count for aside in report.quarantined)
-
-
-def test_a_line_that_is_no_json_is_set_aside(true_rows: Rows, tmp_path: Path) -> None:
-    """The readable lines are still judged."""
+def test_lines_are_judged_and_one_that_is_no_json_is_set_aside(true_rows: Rows, tmp_path: Path) -> None:
+    """NDJSON holds the same steps as Parquet; the readable lines are judged."""
     file = tmp_path / "steps.ndjson"
     write_ndjson(true_rows, file)
     with file.open("a") as lines:
@@ -100,17 +64,47 @@ def test_a_line_that_is_no_json_is_set_aside(true_rows: Rows, tmp_path: Path) ->
 
     assert 1 == sum(aside.count for aside in report.quarantined)
     assert HOLDS == report.exit_code
+    assert len(true_rows) + 1 == report.steps
+    assert report.of("seq.successor").judged > 0
 
 
-def test_a_damaged_file_is_set_aside(true_rows: Rows, tmp_path: Path) -> None:
-    """The whole files are still judged."""
-    written(true_rows, tmp_path)
+def numbered(rows: Rows, trace: int, **changed: object) -> Rows:
+    """A copy of a trace under another number, its last step changed."""
+    copied = [{**row, "trace": trace} for row in rows]
+    copied[-1].update(changed)
+    return copied
+
+
+def test_what_cannot_be_judged_is_set_aside_and_the_rest_judged(true_rows: Rows, tmp_path: Path) -> None:
+    """A null is no default; an unknown release has no behaviours; no log has such an end; of two steps none is true."""
+    twice = [*numbered(true_rows, 4), {**true_rows[-1], "trace": 4, "error": 0}]
+    unfit = (
+        numbered(true_rows, 1, producer_epoch=None),
+        numbered(true_rows, 2, profile="9.9"),
+        numbered(true_rows, 3, before_log_end=2**63 - 1),
+        twice,
+    )
+    directory = written([*true_rows, *(row for rows in unfit for row in rows)], tmp_path)
     (tmp_path / "damaged.parquet").write_bytes(b"PAR1 and no more")
 
-    report = check.run(str(tmp_path))
+    report = check.run(str(directory))
 
-    assert [str(tmp_path / "damaged.parquet")] == [aside.where for aside in report.quarantined]
-    assert HOLDS == report.exit_code
+    found = {aside.reason: aside for aside in report.quarantined}
+    assert {"producer_epoch is null", "unknown profile 9.9", trace_files.DUPLICATE} <= found.keys()
+    assert 2 == found[trace_files.DUPLICATE].count
+    assert "steps.parquet" in found[trace_files.DUPLICATE].where
+    assert any(aside.where == str(tmp_path / "damaged.parquet") for aside in report.quarantined)
+    assert 5 == len(report.quarantined)
+    assert () == report.violations
+    assert report.of("seq.successor").judged > 0
+
+
+def test_of_an_unknown_release_nothing_is_judged(true_rows: Rows, tmp_path: Path) -> None:
+    """Without behaviours there is nothing to hold any step against."""
+    for row in true_rows:
+        row["profile"] = "9.9"
+
+    assert NOTHING_JUDGED == check.run(str(written(true_rows, tmp_path))).exit_code
 
 
 @pytest.mark.parametrize("name", ["missing", "empty", "foreign", "rowless"])
@@ -136,24 +130,3 @@ def test_the_plan_holds_no_python_and_one_shuffle_by_trace(true_rows: Rows, tmp_
     assert "ArrowEval" not in plan
     assert 1 == plan.count("Exchange hashpartitioning(trace")
     assert 2 == plan.count("Exchange")
-
-
-def test_a_step_that_stands_twice_is_set_aside_with_its_file(true_rows: Rows, tmp_path: Path) -> None:
-    """Nobody can say which of the two is true: neither is judged, and no link of the trace is."""
-    true_rows.append({**true_rows[-1], "error": 0})
-
-    report = check.run(str(written(true_rows, tmp_path / "twice")))
-
-    (aside,) = report.quarantined
-    assert (2, trace_files.DUPLICATE) == (aside.count, aside.reason)
-    assert "steps.parquet" in aside.where
-    assert 0 == report.of("seq.state_recoverable").judged
-
-
-def test_the_report_is_printed_in_one_screen(true_rows: Rows, tmp_path: Path) -> None:
-    """A person sees the counts per rule."""
-    shown = io.StringIO()
-
-    check.run(str(written(true_rows, tmp_path / "true"))).print(Console(file=shown, width=120))
-
-    assert "seq.successor" in shown.getvalue()
