@@ -1,6 +1,6 @@
 """The coordinators seen through their log: every record of `__transaction_state` is held against the rules of ids."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -125,7 +125,9 @@ class CoordinatorLog:
         name = self.owner_of.get(producer_id)
         return None if name is None else self.ids.get(name)
 
-    def looks(self, partition: int, log: PartitionLog, cause: Cause, epoch: int, doubtful: int) -> None:
+    def looks(
+        self, partition: int, log: PartitionLog, cause: Cause, epoch: int, doubtful: Container[tuple[int, int]]
+    ) -> None:
         """Read what is new in a partition of the log.
 
         Args:
@@ -133,14 +135,17 @@ class CoordinatorLog:
             log: what is in it.
             cause: what is happening.
             epoch: the coordinator's.
-            doubtful: the first so many new records are in the log, and their coordinator was told that they are not.
+            doubtful: partition and offset of records that are in the log although their coordinator was told otherwise.
         """
         new = log.batches[self._read.get(partition, 0) :]
         self._read[partition] = len(log.batches)
-        for number, batch in enumerate(new):
+        for batch in new:
             for record in batch.records():
                 metadata = None if record.value is None else decode_value(record.value).metadata()
-                self._sees(Change(decode_key(record.key or b""), metadata, cause, epoch), number < doubtful)
+                self._sees(
+                    Change(decode_key(record.key or b""), metadata, cause, epoch),
+                    (partition, batch.base_offset) in doubtful,
+                )
 
     def _sees(self, change: Change, doubtful: bool) -> None:
         history = self.of(change.transactional_id)

@@ -62,11 +62,10 @@ class WatchedWorld(TransactionWorld):
         """As ever; what arrives may be late."""
         request = message.payload
         self.watch.delayed |= request.number not in self.wires.open
-        faults = self._faults()
         markers_before = len(self._markers(request))
         outdated = isinstance(request.body, WriteMarker) and stale(self.histories[request.body.partition], request.body)
         super().broker_receives(message, leave_copy)
-        self.looks(Cause(type(asked_of(request)).__name__, request, self._owners.get(request.number)), faults)
+        self.looks(Cause(type(asked_of(request)).__name__, request, self._owners.get(request.number)))
         if outdated:
             self._fenced(request, markers_before)
 
@@ -81,9 +80,9 @@ class WatchedWorld(TransactionWorld):
 
     def sender_receives(self, message: Message[Response], leave_copy: bool = False) -> None:
         """As ever; an answer to a node lets go on what waited for it."""
-        faults, request = self._faults(), message.payload.request
+        request = message.payload.request
         super().sender_receives(message, leave_copy)
-        self.looks(Cause(type(asked_of(request)).__name__, request, self._owners.get(request.number)), faults)
+        self.looks(Cause(type(asked_of(request)).__name__, request, self._owners.get(request.number)))
 
     def producer_asks(self, instance: Instance, node: int = 0) -> Request | None:
         """As ever; the request belongs to the instance's newest transaction."""
@@ -100,9 +99,8 @@ class WatchedWorld(TransactionWorld):
 
     def coordinator_sends_markers(self, node: int) -> None:
         """As ever; a transaction without markers is completed."""
-        faults = self._faults()
         super().coordinator_sends_markers(node)
-        self.looks(BY_ITSELF, faults)
+        self.looks()
 
     @evidences(rules.TXN_FAILOVER, Layer.STATEFUL)
     def coordinator_loads(self, partition: int) -> None:
@@ -135,7 +133,7 @@ class WatchedWorld(TransactionWorld):
         befores = {name: history.known for name, history in self._led(node).items()}
         super().coordinator_aborts_timed_out(node)
         failed = faults != self._faults()
-        self.looks(Cause("timeout"), faults)
+        self.looks(Cause("timeout"))
         for name, before in befores.items():
             after = self.coordinators.of(name).known
             if before is None or after is None or failed or before.state.name != "ONGOING":
@@ -152,7 +150,7 @@ class WatchedWorld(TransactionWorld):
         before = {name: history.known for name, history in self._led(node).items()}
         super().coordinator_expires_ids(node)
         failed = faults != self._faults()
-        self.looks(Cause("expiry"), faults)
+        self.looks(Cause("expiry"))
         for name, known in before.items():
             if known is not None and not failed:
                 at_rest = known.state.name in ("EMPTY", "COMPLETE_COMMIT", "COMPLETE_ABORT")
@@ -175,17 +173,14 @@ class WatchedWorld(TransactionWorld):
     def _faults(self) -> list[tuple[Any, ...]]:
         return [tuple(node.log.faults) for node in self.brokers.nodes]
 
-    def _doubtful(self, before: list[tuple[Any, ...]] | None) -> int:
-        """How many records are in the log although their coordinator was told that they are not."""
-        used = 0
-        for faults, left in zip(before or [], self._faults(), strict=False):
-            used += sum(fault.written for fault in faults[: len(faults) - len(left)])
-        return used
+    def _doubtful(self) -> set[tuple[int, int]]:
+        """Partition and offset of the records that are in the log although their append was refused."""
+        return {place for node in self.brokers.nodes for place in node.log.unsure}
 
-    def looks(self, cause: Cause = BY_ITSELF, faults: list[tuple[Any, ...]] | None = None) -> None:
+    def looks(self, cause: Cause = BY_ITSELF) -> None:
         """Read what is new on the wires and in the logs."""
         self._look_at_requests()
-        doubtful = self._doubtful(faults)
+        doubtful = self._doubtful()
         for number, log in enumerate(self.brokers.log.partitions):
             self.coordinators.looks(number, log, cause, self.brokers.log_epochs.get(number, 0), doubtful)
         decided = None if cause.request is None else self._decided.get(cause.request.number)

@@ -56,15 +56,17 @@ class TransactionLog:
     Attributes:
         partitions: logs by number.
         faults: what becomes of the next appends, oldest first; none once they are used up.
+        unsure: partition and offset of the records that are there although their append was refused.
     """
 
-    __slots__ = ("_profile", "faults", "partitions")
+    __slots__ = ("_profile", "faults", "partitions", "unsure")
 
     def __init__(self, profile: Profile, partitions: int = PARTITIONS) -> None:
         """Empty partitions."""
         self._profile = profile
         self.partitions = tuple(PartitionLog() for _ in range(partitions))
         self.faults: list[AppendFault] = []
+        self.unsure: set[tuple[int, int]] = set()
 
     @property
     def value_version(self) -> int:
@@ -100,7 +102,10 @@ class TransactionLog:
         """
         fault = self.faults.pop(0) if self.faults else None
         if fault is None or fault.written:
-            log = self.partitions[self.partition_of(transactional_id)]
+            partition = self.partition_of(transactional_id)
+            log = self.partitions[partition]
+            if fault is not None:
+                self.unsure.add((partition, log.log_end))
             record = Record(0, 0, encode_key(transactional_id), value)
             log.append(data_batch((record,), timestamp=now).at(log.log_end, LeaderEpoch(0)))
         if fault is not None:

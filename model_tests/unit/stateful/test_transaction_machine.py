@@ -9,8 +9,10 @@ from hypothesis import HealthCheck, Phase, settings
 
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS
 from model_tests.stateful import part
+from model_tests.stateful.events import Choices
 from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.transaction_coordinator_log import DECIDED, IdHistory
+from model_tests.stateful.transaction_ending import TransactionRun
 from model_tests.stateful.transaction_ids import use_up_producer_ids
 from model_tests.stateful.transaction_invariants import TRANSACTION_RULES
 from model_tests.stateful.transaction_machine import (
@@ -20,7 +22,7 @@ from model_tests.stateful.transaction_machine import (
     TransactionMachine,
     WorkersMachine,
 )
-from model_tests.stateful.transaction_runs import ACTIONS, run_transactions
+from model_tests.stateful.transaction_runs import ACTIONS, has_a_past, run_transactions
 from model_tests.stateful.transaction_setting import FAILOVER, LATE, STORIES, Story
 from model_tests.verify.results import Verdict
 from reference.broker.ids import BlockAllocator
@@ -208,3 +210,14 @@ def test_delayed_requests_break_rules_where_these_are_not_claimed() -> None:
 
     assert [] == [str(broken) for broken in ledger.broken]
     assert ledger.known[rules.TXN_NO_CROSSTALK] > 0
+
+
+def test_of_two_ids_that_time_out_one_append_is_in_doubt() -> None:
+    """The log fails once, and has the record all the same: the other id's abort is known to its coordinator."""
+    ledger, story = Ledger(), SharedPartitionsMachine.story
+    world = TransactionRun(story.setting(Choices(200)), ledger)
+
+    has_a_past(world, story, 545_319_638)
+    world.comes_to_rest()
+
+    assert [] == ledger.broken
