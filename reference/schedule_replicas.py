@@ -1,6 +1,7 @@
 """The scheduler of worlds of replicas: each turn picks, from the tape, the next event among those that can happen."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from reference.faults import Faults
@@ -292,18 +293,24 @@ WRITERS: Final = (
 )
 
 
+QUICK: Final = ReplicasShape(
+    lag_max_ms=3_000,
+    session_timeout_ms=2_000,
+    request_timeout_ms=4_000,
+    fetch_timeout_ms=300,
+    delivery_timeout_ms=20_000,
+)
+"""Times so short that they pass within a trace."""
+
+
 def drawn_replicas(profile: Profile, tape: Tape, faults: Faults, trace: int) -> ReplicasWorld:
-    """A world whose size, writers and network the tape chooses, with times so short that they pass within a trace."""
-    shape = ReplicasShape(
+    """A world whose size, writers and network the tape chooses."""
+    shape = replace(
+        QUICK,
         partitions=1 + tape.below(2),
         writers=tape.pick(WRITERS),
         min_insync=1 + tape.below(2),
         unclean_allowed=tape.happens(200),
-        lag_max_ms=3_000,
-        session_timeout_ms=2_000,
-        request_timeout_ms=4_000,
-        fetch_timeout_ms=300,
-        delivery_timeout_ms=20_000,
         fetched_batches=1 + tape.below(3),
         ordered=faults.ordered and tape.happens(500),
     )

@@ -1,11 +1,10 @@
 """Defects of brokers that replicate and of their controllers, each with the rule that it breaks; and who hunts them."""
 
-import time
 from collections.abc import Iterable
 from typing import Final
 
+from model_tests.mutants.hunting import SEEDS, hunted, without_defect
 from model_tests.mutants.planted import Patch, Planted, defect
-from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.replica_events import run_replicas
 from model_tests.verify.results import Mutant
 from reference.replication.controller import Controller
@@ -128,40 +127,12 @@ OF_REPLICAS: Final = (
 )
 """By the rule that must see it."""
 
-SEEDS: Final = range(400)
-"""Runs after which a mutant has survived."""
-
 
 def hunt_in_replicas(planted: Planted, seeds: Iterable[int] = SEEDS) -> Mutant:
     """Run worlds of replicas with the defect, until an invariant of the rule that it breaks has seen it."""
-    started = time.monotonic()
-    killers: dict[str, None] = {}
-    with planted.in_place():
-        for seed in seeds:
-            ledger, stopped = run_once_with_replicas(seed)
-            if (seen := ledger.seen_by_invariants(planted.rule)) is not None:
-                killers = {f"{seen.seen_by} {seen.rule.id} in run {seed}": None} | killers
-                break
-            killers |= {f"{found.seen_by} {found.rule.id}": None for found in ledger.broken}
-            killers |= {stopped: None} if stopped else {}
-    return Mutant(planted.name, planted.rule, tuple(killers), round(time.monotonic() - started, 3))
-
-
-def run_once_with_replicas(seed: int) -> tuple[Ledger, str]:
-    """One run's account, and how the reference fell over, if it did."""
-    ledger = Ledger()
-    try:
-        run_replicas(seed, ledger)
-    except Exception as error:  # noqa: BLE001  # a mutant may break anything, and that is no rule's word
-        return ledger, f"the reference stops: {type(error).__name__}"
-    return ledger, ""
+    return hunted(planted, run_replicas, seeds)
 
 
 def true_replicas(runs: int) -> tuple[str, ...]:
     """Run worlds of replicas without any defect: what broke."""
-    failures = []
-    for seed in range(runs):
-        ledger, stopped = run_once_with_replicas(seed)
-        failures += [f"the true replicas, run {seed}: {broken}" for broken in ledger.broken]
-        failures += [f"the true replicas, run {seed}: {stopped}"] if stopped else []
-    return tuple(failures)
+    return without_defect(run_replicas, runs, "replicas")

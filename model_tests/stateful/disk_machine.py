@@ -1,17 +1,16 @@
 """The Hypothesis machine over the log on disk: its rules tell a story, its invariants carry the rules' names."""
 
-from typing import ClassVar, Final
+from typing import Final
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, invariant, rule
 
+from model_tests.stateful.accounted import AccountedMachine
 from model_tests.stateful.disk_events import DiskEvents
 from model_tests.stateful.disk_runs import NUMBERS, has_a_past
 from model_tests.stateful.disk_world import DiskSetting
-from model_tests.stateful.ledger import Broken, Ledger
 from reference.log.config import UNLIMITED
 from spec import rules
-from spec.rules import Rule
 from spec.versions import KAFKA_3_9_UNVERIFIED, NEWEST
 
 NUMBER: Final = st.integers(0, NUMBERS - 1)
@@ -25,14 +24,8 @@ SETTING: Final = st.builds(
 )
 
 
-class DiskMachine(RuleBasedStateMachine):
-    """Producers and any coordinator on one partition on disk, whose broker fails and whose files are lost.
-
-    Attributes:
-        ledger: the account of all runs of this machine; a run of the part makes a class with one of its own.
-    """
-
-    ledger: ClassVar[Ledger] = Ledger()
+class DiskMachine(AccountedMachine):
+    """Producers and any coordinator on one partition on disk, whose broker fails and whose files are lost."""
 
     @initialize(setting=SETTING, past=NUMBER)
     def world_begins(self, setting: DiskSetting, past: int) -> None:
@@ -112,12 +105,6 @@ class DiskMachine(RuleBasedStateMachine):
 
     # --- what must hold ---------------------------------------------------------------------------------------
 
-    def holds(self, broken: Rule) -> None:
-        """The invariants of a rule have seen nothing wrong in the events so far."""
-        violation = self.ledger.seen_by_invariants(broken)
-        if violation is not None:
-            raise Broken(violation)
-
     @invariant()
     def seq_state_recoverable(self) -> None:
         """What is known is what snapshot and log tell."""
@@ -157,5 +144,4 @@ class DiskMachine(RuleBasedStateMachine):
     @invariant()
     def decision_agrees(self) -> None:
         """The specification says the same."""
-        if self.ledger.broken:
-            raise Broken(self.ledger.broken[0])
+        self.nothing_is_broken()

@@ -1,18 +1,17 @@
 """The Hypothesis machine of the idempotent append: its rules tell a story, its invariants carry the rules' names."""
 
 from collections.abc import Callable
-from typing import ClassVar, Final
+from typing import Final
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from model_tests.stateful import actions
-from model_tests.stateful.ledger import Broken, Ledger
+from model_tests.stateful.accounted import AccountedMachine
 from model_tests.stateful.strangers import Strangers
 from model_tests.stateful.tape_runs import NUMBERS, SETTINGS
 from model_tests.stateful.world import Setting
 from spec import rules
-from spec.rules import Rule
 
 NUMBER: Final = st.integers(0, NUMBERS - 1)
 """What an event makes its choices with."""
@@ -33,14 +32,8 @@ def when(ready: Callable[[Strangers], bool]) -> Callable[[Callable[..., None]], 
     return precondition(lambda machine: ready(machine.world))
 
 
-class IdempotenceMachine(RuleBasedStateMachine):
-    """Idempotent producers, strangers and zombies on a lossy network, leaders and followers that fail and return.
-
-    Attributes:
-        ledger: the account of all runs of this machine; a run of the part makes a class with one of its own.
-    """
-
-    ledger: ClassVar[Ledger] = Ledger()
+class IdempotenceMachine(AccountedMachine):
+    """Idempotent producers, strangers and zombies on a lossy network, leaders and followers that fail and return."""
 
     @initialize(setting=SETTING)
     def world_begins(self, setting: Setting) -> None:
@@ -54,8 +47,7 @@ class IdempotenceMachine(RuleBasedStateMachine):
             return
         for _ in self.world.comes_to_rest():
             self.world.look_at_logs()
-            if self.ledger.broken:
-                raise Broken(self.ledger.broken[0])
+            self.nothing_is_broken()
 
     # --- producers and network --------------------------------------------------------------------------------
 
@@ -185,12 +177,6 @@ class IdempotenceMachine(RuleBasedStateMachine):
 
     # --- what must hold ---------------------------------------------------------------------------------------
 
-    def holds(self, broken: Rule) -> None:
-        """The invariants of a rule have seen nothing wrong in the events so far."""
-        violation = self.ledger.seen_by_invariants(broken)
-        if violation is not None:
-            raise Broken(violation)
-
     @invariant()
     def seq_well_formed(self) -> None:
         """Only well-formed requests are taken."""
@@ -245,8 +231,7 @@ class IdempotenceMachine(RuleBasedStateMachine):
     @invariant()
     def decision_agrees(self) -> None:
         """The specification's decision says of every append what the invariants say."""
-        if self.ledger.broken:
-            raise Broken(self.ledger.broken[0])
+        self.nothing_is_broken()
 
 
 class ForgetfulMachine(IdempotenceMachine):

@@ -1,30 +1,23 @@
 """The Hypothesis machine of pipelines: its rules tell a story, its invariants carry the rules' names."""
 
-from typing import ClassVar, Final
+from typing import Final
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, invariant, rule
 
+from model_tests.stateful.accounted import RestingMachine
 from model_tests.stateful.events import Choices
-from model_tests.stateful.ledger import Broken, Ledger
 from model_tests.stateful.pipeline_events import PipelineRun
 from model_tests.stateful.pipeline_runs import has_a_past
 from model_tests.stateful.pipeline_setting import NUMBERS, drawn_pipeline
 from spec import rules
-from spec.rules import Rule
 
 NUMBER: Final = st.integers(0, NUMBERS - 1)
 """What an event makes its choices with."""
 
 
-class PipelineMachine(RuleBasedStateMachine):
-    """Workers of one group count words in transactions, while workers, coordinators and the network fail.
-
-    Attributes:
-        ledger: the account of all runs of this machine; a run of the part makes a class with one of its own.
-    """
-
-    ledger: ClassVar[Ledger] = Ledger()
+class PipelineMachine(RestingMachine):
+    """Workers of one group count words in transactions, while workers, coordinators and the network fail."""
 
     @initialize(number=NUMBER, past=NUMBER)
     def pipeline_begins(self, number: int, past: int) -> None:
@@ -33,13 +26,9 @@ class PipelineMachine(RuleBasedStateMachine):
         self.world = PipelineRun(drawn_pipeline(Choices(number)), self.ledger)
         has_a_past(self.world, past)
 
-    def teardown(self) -> None:
+    def comes_to_its_end(self) -> None:
         """The pipeline comes to rest, and the totals are right."""
-        if not hasattr(self, "world") or self.ledger.broken:
-            return
         self.world.ends()
-        if self.ledger.broken:
-            raise Broken(self.ledger.broken[0])
 
     # --- what may happen --------------------------------------------------------------------------------------
 
@@ -124,12 +113,6 @@ class PipelineMachine(RuleBasedStateMachine):
         self.world.transactions_time_out(number)
 
     # --- what must hold ---------------------------------------------------------------------------------------
-
-    def holds(self, broken: Rule) -> None:
-        """The invariants of a rule have seen nothing wrong in the events so far."""
-        violation = self.ledger.seen_by_invariants(broken)
-        if violation is not None:
-            raise Broken(violation)
 
     @invariant()
     def txn_atomic(self) -> None:

@@ -7,10 +7,9 @@ from typing import Final
 from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.replica_watch import ReplicaWatch
 from reference.faults import NO_FAULTS
-from reference.schedule_replicas import WRITERS, ReplicasScheduler
+from reference.schedule_replicas import QUICK, WRITERS, ReplicasScheduler
 from reference.tape import Tape
 from reference.world.replicas import ReplicasWorld
-from reference.world.replicas_shape import ReplicasShape
 from spec.rules import Circumstances
 from spec.versions import PROFILES, Profile
 
@@ -76,15 +75,11 @@ class ReplicaRun:
 
 
 def _drawn(tape: Tape, unclean: bool) -> ReplicasWorld:
-    shape = ReplicasShape(
+    shape = replace(
+        QUICK,
         writers=tape.pick(WRITERS),
         min_insync=1 + tape.below(2),
         unclean_allowed=unclean,
-        lag_max_ms=3_000,
-        session_timeout_ms=2_000,
-        request_timeout_ms=4_000,
-        fetch_timeout_ms=300,
-        delivery_timeout_ms=20_000,
         fetched_batches=1 + tape.below(3),
         ordered=tape.happens(500),
     )

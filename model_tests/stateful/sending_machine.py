@@ -1,29 +1,22 @@
 """The Hypothesis machine of a producer of records: accumulator and sender, retries, splits, epoch bumps."""
 
-from typing import ClassVar, Final
+from typing import Final
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, invariant, rule
 
+from model_tests.stateful.accounted import RestingMachine
 from model_tests.stateful.events import Choices
-from model_tests.stateful.ledger import Broken, Ledger
 from model_tests.stateful.sending_events import NUMBERS, SendingRun, drawn_sending
 from model_tests.stateful.sending_runs import has_a_past
 from spec import rules
-from spec.rules import Rule
 
 NUMBER: Final = st.integers(0, NUMBERS - 1)
 """What an event makes its choices with."""
 
 
-class SendingMachine(RuleBasedStateMachine):
-    """A producer that batches, whose connections break and whose brokers fail over.
-
-    Attributes:
-        ledger: the account of all runs of this machine; a run of the part makes a class with one of its own.
-    """
-
-    ledger: ClassVar[Ledger] = Ledger()
+class SendingMachine(RestingMachine):
+    """A producer that batches, whose connections break and whose brokers fail over."""
 
     @initialize(number=NUMBER, past=NUMBER)
     def producer_starts(self, number: int, past: int) -> None:
@@ -32,13 +25,9 @@ class SendingMachine(RuleBasedStateMachine):
         self.world = SendingRun(drawn_sending(Choices(number)), self.ledger)
         has_a_past(self.world, past)
 
-    def teardown(self) -> None:
-        """Everything comes to its end, and the rules still hold."""
-        if not hasattr(self, "world") or self.ledger.broken:
-            return
+    def comes_to_its_end(self) -> None:
+        """Everything comes to its end."""
         self.world.ends()
-        if self.ledger.broken:
-            raise Broken(self.ledger.broken[0])
 
     # --- what may happen --------------------------------------------------------------------------------------
 
@@ -93,12 +82,6 @@ class SendingMachine(RuleBasedStateMachine):
         self.world.time_passes(number)
 
     # --- what must hold ---------------------------------------------------------------------------------------
-
-    def holds(self, broken: Rule) -> None:
-        """The invariants of a rule have seen nothing wrong in the events so far."""
-        violation = self.ledger.seen_by_invariants(broken)
-        if violation is not None:
-            raise Broken(violation)
 
     @invariant()
     def seq_order(self) -> None:

@@ -1,12 +1,11 @@
 """The rules of transactions as invariants of a machine: each asks the account whether its rule was broken."""
 
-from typing import ClassVar, Final
+from typing import Final
 
-from hypothesis.stateful import RuleBasedStateMachine, invariant
+from hypothesis.stateful import invariant
 
-from model_tests.stateful.ledger import Broken, Ledger
+from model_tests.stateful.accounted import RestingMachine
 from spec import rules
-from spec.rules import Rule
 
 TRANSACTION_RULES: Final = (
     rules.IDS_UNIQUE,
@@ -33,20 +32,8 @@ TRANSACTION_RULES: Final = (
 """The rules that these machines have invariants for."""
 
 
-class TransactionInvariants(RuleBasedStateMachine):
-    """A machine that stops at the first rule that does not hold.
-
-    Attributes:
-        ledger: the account of all runs of this machine; a run of the part makes a class with one of its own.
-    """
-
-    ledger: ClassVar[Ledger] = Ledger()
-
-    def holds(self, broken: Rule) -> None:
-        """The invariants of a rule have seen nothing wrong in the events so far."""
-        violation = self.ledger.seen_by_invariants(broken)
-        if violation is not None:
-            raise Broken(violation)
+class TransactionInvariants(RestingMachine):
+    """What must hold of transactions."""
 
     @invariant()
     def ids_unique(self) -> None:

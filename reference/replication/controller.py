@@ -11,8 +11,10 @@ from reference.replication.messages import Altered, AlterPartition, LeaderAndIsr
 from reference.replication.metadata import Metadata
 from reference.replication.refusals import (
     ElectionNotNeeded,
+    FencedLeaderEpoch,
     IneligibleReplica,
     InvalidProposal,
+    NotController,
     PreferredLeaderNotAvailable,
     StaleBrokerEpoch,
 )
@@ -258,6 +260,20 @@ class Controller(ABC):
     @abstractmethod
     def altered(self, partition: int, state: PartitionState, insync: frozenset[int]) -> PartitionState:
         """Write another in-sync set."""
+
+    def check_epochs(self, state: PartitionState, asked: AlterPartition) -> None:
+        """The proposal is made to the present controller, in the sender's present session, under the present epoch.
+
+        Raises:
+            Refusal: in Kafka's order.
+        """
+        self.metadata.check_controller(self.epoch)
+        self.check_session_of(asked.broker, asked.broker_epoch)
+        if asked.leader_epoch > state.leader_epoch or asked.partition_epoch > state.partition_epoch:
+            raise NotController(leader_epoch=asked.leader_epoch, partition_epoch=asked.partition_epoch)
+        # [repl.committed_survives]
+        if asked.leader_epoch < state.leader_epoch:
+            raise FencedLeaderEpoch(current=state.leader_epoch, got=asked.leader_epoch)
 
     def check_members(self, state: PartitionState, asked: AlterPartition) -> None:
         """The proposed set has its leader, only replicas, and only brokers that are there."""

@@ -6,7 +6,7 @@ from reference.replication.controller import Controller
 from reference.replication.elections import Candidate, Elected, Election, preferred, present_or_first
 from reference.replication.messages import NO_LEADER, AlterPartition, PartitionState
 from reference.replication.metadata import next_leader
-from reference.replication.refusals import FencedLeaderEpoch, InvalidProposal, InvalidUpdateVersion, NotController
+from reference.replication.refusals import InvalidProposal, InvalidUpdateVersion
 from spec.vocabulary import ABSENT, Timestamp
 
 NONE_OF_THEM: frozenset[int] = frozenset()
@@ -167,13 +167,7 @@ class KRaftController(Controller):
         Raises:
             Refusal: in Kafka's order.
         """
-        self.metadata.check_controller(self.epoch)
-        self.check_session_of(asked.broker, asked.broker_epoch)
-        if asked.leader_epoch > state.leader_epoch or asked.partition_epoch > state.partition_epoch:
-            raise NotController(leader_epoch=asked.leader_epoch, partition_epoch=asked.partition_epoch)
-        # [repl.committed_survives]
-        if asked.leader_epoch < state.leader_epoch:
-            raise FencedLeaderEpoch(current=state.leader_epoch, got=asked.leader_epoch)
+        self.check_epochs(state, asked)
         if asked.broker != state.leader:
             raise InvalidProposal(leader=state.leader, sender=asked.broker)
         if asked.partition_epoch < state.partition_epoch:

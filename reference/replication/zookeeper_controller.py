@@ -6,7 +6,7 @@ from reference.replication.controller import Controller
 from reference.replication.elections import Candidate, Elected, Election, first_in_sync
 from reference.replication.messages import NO_LEADER, AlterPartition, PartitionState
 from reference.replication.metadata import next_leader
-from reference.replication.refusals import FencedLeaderEpoch, InvalidUpdateVersion, NotController
+from reference.replication.refusals import InvalidUpdateVersion
 from spec.vocabulary import ABSENT, Timestamp
 
 
@@ -152,13 +152,7 @@ class ZooKeeperController(Controller):
             if asked.partition_epoch != state.partition_epoch:
                 raise InvalidUpdateVersion(current=state.partition_epoch, got=asked.partition_epoch)
             return
-        self.metadata.check_controller(self.epoch)
-        self.check_session_of(asked.broker, asked.broker_epoch)
-        if asked.leader_epoch > state.leader_epoch or asked.partition_epoch > state.partition_epoch:
-            raise NotController(leader_epoch=asked.leader_epoch, partition_epoch=asked.partition_epoch)
-        # [repl.committed_survives]
-        if asked.leader_epoch < state.leader_epoch:
-            raise FencedLeaderEpoch(current=state.leader_epoch, got=asked.leader_epoch)
+        self.check_epochs(state, asked)
         if frozenset(asked.insync) != state.insync and asked.partition_epoch != state.partition_epoch:
             raise InvalidUpdateVersion(current=state.partition_epoch, got=asked.partition_epoch)
         if self.profile.incarnations_compared:
