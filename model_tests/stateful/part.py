@@ -66,7 +66,7 @@ FORGETFUL_SHARE: Final = 5
 DISK_EXAMPLES: Final = {Effort.QUICK: 120, Effort.DEFAULT: 400, Effort.DEEP: 5000}
 """Examples of the machine over the log on disk."""
 
-TRANSACTION_EXAMPLES: Final = {Effort.QUICK: 40, Effort.DEFAULT: 80, Effort.DEEP: 3000}
+TRANSACTION_EXAMPLES: Final = {Effort.QUICK: 90, Effort.DEFAULT: 120, Effort.DEEP: 3000}
 """Examples of each machine of transactions."""
 
 PIPELINE_EXAMPLES: Final = {Effort.QUICK: 4, Effort.DEFAULT: 12, Effort.DEEP: 2000}
