@@ -193,6 +193,8 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
         "seconds": SECONDS,
     },
     "verify": {
+        "commit": "what was checked out; empty without git",
+        "sources": "digest of `spec`, `reference` and `model_tests` without unit tests: what the results are of",
         "profile": "`quick`, `default` or `deep`",
         "seconds": SECONDS,
         "ok": "everything holds that was to be judged",

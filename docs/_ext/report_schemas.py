@@ -33,7 +33,9 @@ NAMED: Final = {
 """Objects whose keys are names: of rules, of parts, of what was counted."""
 
 FIXED: Final = {
-    "": frozenset({"profile", "seconds", "ok", "failures", "rules", "controls", "mutants", "parts"}),
+    "": frozenset(
+        {"commit", "sources", "profile", "seconds", "ok", "failures", "rules", "controls", "mutants", "parts"}
+    ),
     "rules[].evidence.*": frozenset({"verdict", "count", "seconds", "detail"}),
 }
 """Keys that mean something of their own among such names."""

@@ -7,7 +7,7 @@ from functools import cached_property
 from rich.console import Console
 
 from model_tests.reports import HOLDS, VIOLATED
-from model_tests.verify import table
+from model_tests.verify import sources, table
 from model_tests.verify.coverage import Cells, joined, owed_by, uncontrolled, uncovered, waived_by
 from model_tests.verify.parts import PARTS, PartOfRun
 from model_tests.verify.results import Control, Effort, Mutant, Part, Result
@@ -94,6 +94,8 @@ class VerifyReport:
     def to_json(self) -> dict[str, object]:
         """The report as plain JSON values."""
         return {
+            "commit": sources.commit(),
+            "sources": sources.digest(),
             "profile": str(self.effort),
             "seconds": round(self.seconds, 3),
             "ok": self.ok,

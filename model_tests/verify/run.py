@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from model_tests.reports import BadInput
+from model_tests.verify import sources
 from model_tests.verify.parts import BY_NAME, PARTS, PartOfRun, run_function
 from model_tests.verify.report import Outcome, VerifyReport, part_json
 from model_tests.verify.results import Effort, Part
@@ -53,6 +54,7 @@ def verify(
         jobs: how many parts run side by side, each in a process of its own; 1 runs them here, one after another.
     """
     _make(directory)
+    sources.digest()  # now: what is changed while it runs is not what ran
     started, asked = perf_counter(), tuple(parts)
     run = _one_by_one if jobs == 1 else _side_by_side(jobs)
     with _progress(", ".join(part.name for part in asked), console):
