@@ -1,5 +1,6 @@
 """Traces in files of this process: one trace read for replay, many written as they are made."""
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from model_tests.reports import BadInput
-from model_tests.traces.schema import Row, arrow_schema, ndjson_line, read_ndjson
+from model_tests.traces.schema import Row, arrow_schema, ndjson_line, read_ndjson, text_of
 from model_tests.traces.trace_files import NDJSON, PARQUET
 from reference.trace import SCHEMA_VERSION
 from spec.versions import PROFILES
@@ -50,15 +51,15 @@ def read_trace(path: Path, trace: int | None = None) -> tuple[Row, ...]:
 def _rows(path: Path) -> Iterator[Row]:
     if not path.is_file():
         raise BadInput(f"{path}: there is no such file; `eos simulate --local --out FILE.ndjson` makes one")
-    if path.suffix not in (*NDJSON, *PARQUET):
+    if not path.name.endswith((*NDJSON, *PARQUET)):
         raise BadInput(f"{path}: not a trace file, which ends in {', '.join((*PARQUET, *NDJSON))}")
     try:
-        for row in read_ndjson(path) if path.suffix in NDJSON else _read_parquet(path):
+        for row in read_ndjson(path) if path.name.endswith(NDJSON) else _read_parquet(path):
             _require_known(row, path)
             yield row
     except UnicodeDecodeError:
         raise BadInput(f"{path}: not text, and so no JSON") from None
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
         raise BadInput(f"{path}: cannot be read: {str(error).partition('.')[0]}") from None
 
 
@@ -109,10 +110,10 @@ def trace_writer(path: Path) -> Iterator[Write]:
     Raises:
         BadInput: the name ends in neither, or the file cannot be written.
     """
-    if path.suffix not in (*NDJSON, *PARQUET):
+    if not path.name.endswith((*NDJSON, *PARQUET)):
         raise BadInput(f"{path}: the name of a trace file ends in {', '.join((*PARQUET, *NDJSON))}")
     try:
-        with _ndjson_writer(path) if path.suffix in NDJSON else _parquet_writer(path) as write:
+        with _ndjson_writer(path) if path.name.endswith(NDJSON) else _parquet_writer(path) as write:
             yield write
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror}") from error
@@ -120,7 +121,7 @@ def trace_writer(path: Path) -> Iterator[Write]:
 
 @contextmanager
 def _ndjson_writer(path: Path) -> Iterator[Write]:
-    with path.open("w", encoding="utf-8") as lines:
+    with text_of(path, "w") as lines:
         yield lambda rows: lines.writelines(map(ndjson_line, rows))
 
 

@@ -136,7 +136,7 @@ def _together(traces: Iterable[Sequence[Row]]) -> Iterator[Sequence[Row]]:
 
 def _file(out: Path) -> Path:
     """The file to write: the one that is named, or the one in a directory that holds no other traces."""
-    if out.suffix in (*NDJSON, *PARQUET):
+    if out.name.endswith((*NDJSON, *PARQUET)):
         return out
     if out.exists() and not out.is_dir():
         raise BadInput(f"{out}: neither a directory nor the name of a trace file ({', '.join((*PARQUET, *NDJSON))})")

@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from gzip import GzipFile
+from io import TextIOWrapper
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TextIO, cast
 
 import pyarrow as pa
 from pyspark.sql import types as T
@@ -129,11 +132,22 @@ def complete(row: Row) -> dict[str, Any]:
 def write_ndjson(rows: Iterable[Row], path: Path) -> int:
     """Write rows as one JSON object a line, and say how many."""
     written = 0
-    with path.open("w", encoding="utf-8") as lines:
+    with text_of(path, "w") as lines:
         for row in rows:
             lines.write(ndjson_line(row))
             written += 1
     return written
+
+
+@contextmanager
+def text_of(path: Path, mode: str = "r") -> Iterator[TextIO]:
+    """The text of a file, which may be compressed by gzip; compressed again, the same text is the same bytes."""
+    if path.suffix != ".gz":
+        with path.open(mode, encoding="utf-8") as text:
+            yield cast("TextIO", text)
+    else:
+        with GzipFile(path, f"{mode}b", mtime=0) as packed, TextIOWrapper(packed, encoding="utf-8") as text:
+            yield text
 
 
 def ndjson_line(row: Row) -> str:
@@ -147,7 +161,7 @@ def read_ndjson(path: Path) -> Iterator[dict[str, Any]]:
     Raises:
         BadInput: a line is no such object, or a column has a value of another type.
     """
-    with path.open(encoding="utf-8") as lines:
+    with text_of(path) as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 yield _checked(line, f"{path}, line {number}")

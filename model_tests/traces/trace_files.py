@@ -1,5 +1,7 @@
 """Traces as they lie on disk: which files hold them, what of them can be judged, and why the rest cannot."""
 
+import gzip
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,7 +22,8 @@ from model_tests.traces.schema import BY_NAME, spark_schema
 from reference.trace import SCHEMA_VERSION, Kind
 from spec.versions import PROFILES
 
-NDJSON: Final = (".ndjson", ".jsonl", ".json")
+_LINES: Final = (".ndjson", ".jsonl", ".json")
+NDJSON: Final = (*_LINES, *(f"{ending}.gz" for ending in _LINES))
 PARQUET: Final = (".parquet",)
 
 REASON: Final = "reason"
@@ -36,6 +39,8 @@ _NEEDED: Final = tuple(dict.fromkeys(("trace", "step", "schema", "api", *verdict
 _NEEDED_OF_COORDINATORS: Final = tuple(name for name in coordinator_verdicts.NEEDED if name not in _NEEDED)
 _WIDEST: Final = 2**62
 """Beyond this an integer could overflow where a decision adds to it; no offset of a log is that large."""
+_BLOCK: Final = 1 << 20
+"""Bytes of a compressed file that are read at once."""
 STEP_BITS: Final = 22
 """Bits of a step's number in its trace: it and the trace's number fit into one integer."""
 _NUMBERED: Final = f"trace between 0 and {2 ** (62 - STEP_BITS) - 1} and step between 0 and {2**STEP_BITS - 1}"
@@ -137,7 +142,7 @@ def _files(path: Path) -> list[Path]:
     if not path.exists():
         raise BadInput(f"{path}: there is no such file or directory; `eos simulate --out DIR` makes traces")
     found = [path] if path.is_file() else sorted(file for file in path.rglob("*") if _is_data(file, path))
-    traces = [file for file in found if file.suffix in (*NDJSON, *PARQUET)]
+    traces = [file for file in found if file.name.endswith((*NDJSON, *PARQUET))]
     if not traces:
         raise BadInput(f"{path}: no traces here, which are files that end in {', '.join((*PARQUET, *NDJSON))}")
     return traces
@@ -156,8 +161,17 @@ def _damaged(files: list[Path]) -> Iterator[Quarantined]:
                 wrong = _of_another_type(pq.read_schema(file))
                 if wrong:
                     yield Quarantined(f"columns of another type than a trace's: {', '.join(wrong)}", 1, str(file))
-        except (OSError, pa.ArrowException) as error:
+            elif file.suffix == ".gz":
+                _read_through(file)
+        except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
             yield Quarantined(f"cannot be read: {str(error).partition('.')[0]}", 1, str(file))
+
+
+def _read_through(file: Path) -> None:
+    """Spark would give up all files for one that is not whole."""
+    with gzip.open(file) as packed:
+        while packed.read(_BLOCK):
+            pass
 
 
 def _of_another_type(schema: pa.Schema) -> list[str]:
@@ -169,7 +183,7 @@ def _of_another_type(schema: pa.Schema) -> list[str]:
 
 def _local(spark: SparkSession, files: list[Path]) -> DataFrame:
     parquet = [str(file) for file in files if file.suffix in PARQUET]
-    lines = [str(file) for file in files if file.suffix in NDJSON]
+    lines = [str(file) for file in files if file.name.endswith(NDJSON)]
     tables = [_parquet(spark, *parquet)] if parquet else []
     if lines:
         schema = T.StructType([*spark_schema().fields, T.StructField(_CORRUPT, T.StringType())])

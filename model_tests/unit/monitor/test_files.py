@@ -54,13 +54,20 @@ def cut_parquet(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-100])
 
 
+def cut_gzip(file: Path) -> None:
+    whole = file.with_name("whole.ndjson.gz")
+    with trace_writer(whole) as write:
+        write(ROWS)
+    file.write_bytes(whole.read_bytes()[:-100])
+
+
 TABLE = pa.Table.from_pylist(ROWS, schema=arrow_schema())
 NO_EPOCHS = TABLE.set_column(
     TABLE.schema.get_field_index("producer_epoch"), "producer_epoch", pa.nulls(len(TABLE), pa.int64())
 )
 
 
-@pytest.mark.parametrize("name", ["traces.ndjson", "traces.parquet"])
+@pytest.mark.parametrize("name", ["traces.ndjson", "traces.ndjson.gz", "traces.parquet"])
 def test_what_is_written_is_read_again(name: str, tmp_path: Path) -> None:
     """One trace of several, in the order of its steps."""
     with trace_writer(tmp_path / name) as write:
@@ -90,6 +97,8 @@ def test_what_is_written_is_read_again(name: str, tmp_path: Path) -> None:
         ("twice.ndjson", with_step_twice, "of trace 2 step 3 comes twice"),
         ("several.ndjson", several, r"2 traces \(2, 5\); choose one with --trace"),
         ("cut.parquet", cut_parquet, "cannot be read"),
+        ("cut.ndjson.gz", cut_gzip, "cannot be read"),
+        ("text.ndjson.gz", lambda file: file.write_text("{}\n"), "cannot be read"),
         ("text.parquet", lambda file: file.write_text("PAR1, or so"), "cannot be read"),
         ("null.parquet", parquet_of(NO_EPOCHS), "producer_epoch null"),
         ("part.parquet", parquet_of(TABLE.drop_columns(["error"])), "without error"),
