@@ -17,6 +17,9 @@ from reference.network import Message, Network
 from reference.recorder import Observed, Recorder, batch_columns, observe, reply_columns
 from reference.replica_rows import TOPIC, Before, follow, node_name, record_fault
 from reference.shape import Shape
+from reference.world.history import History
+from reference.world.partition_readers import PartitionReaders
+from reference.world.producer_history import ProducerHistory, producer_name
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ErrorCode, Offset, Origin
 
@@ -57,6 +60,7 @@ class Cluster:
         requests: from producers to nodes.
         replies: from nodes to producers.
         recorder: the steps so far.
+        readers: of all partitions, one for each isolation level.
     """
 
     def __init__(self, profile: Profile = NEWEST, shape: Shape | None = None, *, ordered: bool = True, trace: int = 0):
@@ -79,6 +83,9 @@ class Cluster:
         ]
         self.requests: Network[Request] = Network(ordered)
         self.replies: Network[Response] = Network(ordered)
+        history = History(self.recorder, self.clock)
+        self.readers = PartitionReaders(self.recorder, history, self.shape.partitions)
+        self._told = ProducerHistory(history, self.producers, [self.shape.acks] * self.shape.producers)
         self._allocator = BlockAllocator()
         self._ids = [ProducerIdManager(self._allocator) for _ in range(self.shape.nodes)]
         self._waiting: list[list[Waiting]] = [[] for _ in range(self.shape.partitions)]
@@ -89,7 +96,9 @@ class Cluster:
 
     def application_sends(self, producer: int, partition: int, record_count: int) -> None:
         """An application hands a batch to its producer."""
-        self.producers[producer].send(partition, record_count, self.clock.now)
+        values = self._told.next_values(producer, record_count)
+        batch = self.producers[producer].send(partition, record_count, self.clock.now, values)
+        self._told.hands_over(producer, partition, batch)
 
     def producer_asks_for_id(self, producer: int, node: int = 0) -> None:
         """A producer without producer id gets one from any node."""
@@ -99,7 +108,7 @@ class Cluster:
             "InitProducerId",
             self.clock.now,
             node=node_name(node),
-            client=client_name(producer),
+            client=producer_name(producer),
             error=int(ErrorCode.NONE),
             reply_producer_id=identity.producer_id,
             reply_epoch=identity.epoch,
@@ -122,11 +131,13 @@ class Cluster:
         message = self.requests.send((producer, node), Request(producer, node, attempt))
         if self.shape.acks == NOBODY_ANSWERS:
             self.producers[producer].receive(attempt, Reply(ErrorCode.NONE))
+            self._told.tell(producer)
         return message
 
     def producer_ticks(self, producer: int) -> None:
         """A producer expires batches, settles unresolved ones and bumps its epoch if it must."""
         self.producers[producer].tick(self.clock.now)
+        self._told.tell(producer)
 
     def producer_receives(self, message: Message[Response], leave_copy: bool = False) -> None:
         """An answer reaches its producer."""
@@ -135,13 +146,18 @@ class Cluster:
         producer.receive(request.attempt, reply)
         if reply.error == ErrorCode.NOT_LEADER_OR_FOLLOWER:
             self.producer_refreshes_metadata(request.producer, request.attempt.partition)
-        producer.tick(self.clock.now)
+        self.producer_ticks(request.producer)
 
     def producer_refreshes_metadata(self, producer: int, partition: int) -> None:
         """A producer learns who leads a partition, unless batches are still under way to the leader it knows."""
         under_way = any(attempt.partition == partition for attempt in self.producers[producer].on_wire.values())
         if self.shape.eager_metadata or not under_way:
             self._known_leaders[producer][partition] = self.partitions[partition].leader_node
+
+    def reader_fetches(self, reader: int, partition: int) -> None:
+        """A reader reads on at the leader of a partition."""
+        replicated = self.partitions[partition]
+        self.readers.fetch(reader, partition, replicated.leader_node, self.clock.now, replicated.leader)
 
     # --- the network ------------------------------------------------------------------------------------------
 
@@ -247,7 +263,7 @@ class Cluster:
             before,
             observe(replica, request.attempt.records.producer_id),
             node=node_name(request.node),
-            client=client_name(request.producer),
+            client=producer_name(request.producer),
             topic=TOPIC,
             partition=request.attempt.partition,
             message=message.number,
@@ -290,8 +306,3 @@ class Cluster:
     def _forget_waiting(self, producer: int, node: int) -> None:
         for partition, waiting in enumerate(self._waiting):
             self._waiting[partition] = [w for w in waiting if w.response.request[:2] != (producer, node)]
-
-
-def client_name(producer: int) -> str:
-    """Name of a producer in rows."""
-    return f"producer-{producer}"

@@ -19,6 +19,8 @@ from reference.log.batch import CONTROL, RecordBatch, blank_batch, marker_batch
 from reference.recorder import Observed, Recorder, Value, batch_columns, observe, reply_columns, verification_columns
 from reference.replica_rows import TOPIC, copied_columns, node_name
 from reference.tape import Tape, Weighted
+from reference.world.history import History
+from reference.world.partition_readers import PartitionReaders
 from spec.versions import Profile
 from spec.vocabulary import (
     ABSENT,
@@ -57,6 +59,7 @@ class RawWorld:
     Attributes:
         partition: the partition and its replicas.
         lone: a follower of nobody, fed raw batches with origin REPLICATION.
+        readers: of the partition, one for each isolation level.
     """
 
     def __init__(self, profile: Profile, tape: Tape, trace: int = 0, nodes: int = 2) -> None:
@@ -67,6 +70,7 @@ class RawWorld:
         self.recorder = Recorder(trace, profile)
         self.partition = ReplicatedPartition(profile, nodes, EXPIRATION_MS)
         self.lone = Partition(profile, leads=False, alone=False, expiration_ms=EXPIRATION_MS)
+        self.readers = PartitionReaders(self.recorder, History(self.recorder, self.clock), 1)
         self._sent = 0
 
     # --- what is asked ----------------------------------------------------------------------------------------
@@ -142,6 +146,10 @@ class RawWorld:
             **batch_columns(batch),
             **copied_columns(batch, error),
         )
+
+    def reader_fetches(self, reader: int) -> None:
+        """A reader reads on at the leader."""
+        self.readers.fetch(reader, 0, self.partition.leader_node, self.clock.now, self.partition.leader)
 
     # --- what a batch may be ----------------------------------------------------------------------------------
 

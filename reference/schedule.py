@@ -24,7 +24,7 @@ class ProducerScheduler(Scheduler):
         self.cluster = cluster
         self.faults = faults
         closing = (self.producers_tick, self.producer_asks_for_id, self.producer_sends, self.follower_fetches)
-        everything = (*closing, self.application_sends)
+        everything = (*closing, self.application_sends, self.reader_fetches)
         delivering = (self.broker_receives, self.producer_receives)
         self._closing = usual((*closing, *delivering), PRODUCERS)
         self._traffic = Traffic(everything, PRODUCERS, *delivering)
@@ -113,6 +113,14 @@ class ProducerScheduler(Scheduler):
             self.cluster.follower_fetches(*self.tape.pick(behind))
         return bool(behind)
 
+    def reader_fetches(self) -> bool:
+        """Some reader reads on."""
+        leaders = ((number, replicated.leader) for number, replicated in enumerate(self.cluster.partitions))
+        due = self.cluster.readers.due(leaders)
+        if due:
+            self.cluster.reader_fetches(*self.tape.pick(due))
+        return bool(due)
+
     # --- faults -----------------------------------------------------------------------------------------------
 
     def network_fails(self) -> bool:
@@ -174,6 +182,7 @@ class RawScheduler(Scheduler):
             always(world.quorum_appends),
             always(world.lone_replica_copies),
             self.follower_fetches,
+            self.reader_fetches,
         )
         rates = (
             (self.leader_fails_over, faults.failover),
@@ -195,6 +204,13 @@ class RawScheduler(Scheduler):
         if behind:
             follow(self.recorder, self.clock.now, self.partition, 0, self.tape.pick(behind))
         return bool(behind)
+
+    def reader_fetches(self) -> bool:
+        """Some reader reads on."""
+        due = self.world.readers.due([(0, self.partition.leader)])
+        if due:
+            self.world.reader_fetches(self.tape.pick(due)[0])
+        return bool(due)
 
     # --- faults -----------------------------------------------------------------------------------------------
 

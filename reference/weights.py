@@ -18,6 +18,7 @@ PRODUCERS: Final[Mapping[str, int]] = MappingProxyType(
         "broker_receives": 30,
         "producer_receives": 30,
         "follower_fetches": 40,
+        "reader_fetches": 4,
     }
 )
 """The events of a world of idempotent producers, beside the others that can happen."""
@@ -30,6 +31,7 @@ RAW: Final[Mapping[str, int]] = MappingProxyType(
         "quorum_appends": 2,
         "lone_replica_copies": 10,
         "follower_fetches": 30,
+        "reader_fetches": 2,
     }
 )
 """The events of the raw world, likewise."""

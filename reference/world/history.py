@@ -1,8 +1,9 @@
 """What applications do and are told, as rows beside those of brokers: the history of every client.
 
-A producer's batch is `ClientSend` once, then at most once `ClientAcknowledged` or `ClientSendFailed`; a call is a row, and
-one more with `Answered` at the end of its name; a reader's batch is `ClientFetched`, after the `ConsumerFetch` of the node
-that answered. Every workload has the rows of readers; all but `raw`, which has no applications, those of producers.
+A producer's batch is `ClientSend` once, then at most once `ClientAcknowledged` or `ClientSendFailed`; a call is a row,
+and one more with `Answered` at the end of its name; a reader's batch is `ClientFetched`, after the `ConsumerFetch` of
+the node that answered. Every workload has the rows of readers; all but `raw`, where there are no applications, those of
+producers.
 """
 
 import re

@@ -9,11 +9,11 @@ from reference.client.plain_producer import PlainProducer
 from reference.client.producer import IdempotentProducer, Reply
 from reference.client.request_versions import request_versions
 from reference.clock import Clock
-from reference.recorder import Row
 from reference.world.applications import STALE_LEADER
 from reference.world.brokers import Brokers
 from reference.world.history import ALL, NOBODY_ANSWERS, PRODUCER, History, Origin, SentBatch, Untold, values_of
 from reference.world.messages import Plain, Produce, Request, Response
+from reference.world.producer_history import identity_columns
 from reference.world.steps import Steps
 from reference.world.transaction_shape import TransactionShape
 from reference.world.wires import Wires
@@ -107,7 +107,9 @@ class PlainApplications:
         batch = application.producer.send(self._number(partition), count, self._clock.now, values)
         sent = SentBatch(partition, batch, first_record=application.records, acks=application.acks)
         application.records += count
-        self._history.hands_over(application.client, application.untold, sent, identity_of(application))
+        self._history.hands_over(
+            application.client, application.untold, sent, identity_columns(application.producer.identity)
+        )
         return sent
 
     # --- producers --------------------------------------------------------------------------------------------
@@ -176,10 +178,4 @@ class PlainApplications:
 
     def _tell(self, application: PlainApplication) -> None:
         if application.untold.is_over and application in self.living:
-            self._history.tells(application.client, application.untold, identity_of(application))
-
-
-def identity_of(application: PlainApplication) -> Row:
-    """The producer's identity, as a row of its client names it; none where there is none."""
-    identity = application.producer.identity
-    return {} if identity is None else {"producer_id": identity.producer_id, "producer_epoch": identity.epoch}
+            self._history.tells(application.client, application.untold, identity_columns(application.producer.identity))

@@ -2,7 +2,7 @@
 
 from reference.broker.group_api import OffsetsAnswer, handle_offset_commit, handle_offset_fetch
 from reference.broker.group_requests import NOBODY, Claim, FetchedOffset, Offsets
-from reference.broker.partition import READ_COMMITTED, FetchResult, Partition
+from reference.broker.partition import FetchResult, Partition
 from reference.broker.reading import WITHOUT_LIMIT
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer, Delivered
@@ -11,7 +11,7 @@ from reference.errors import OffsetOutOfRange
 from reference.recorder import Row
 from reference.world.brokers import Brokers
 from reference.world.history import History
-from reference.world.reader_rows import fetched_columns
+from reference.world.reader_rows import asked_columns, readable_end, taken
 from reference.world.steps import Steps
 from spec.vocabulary import ErrorCode, Offset
 
@@ -107,8 +107,8 @@ class Readers:
         result: FetchResult | None = None,
     ) -> None:
         node = self.brokers.partitions[partition].leader_node
-        asked: Row = {"client": self.name_of(consumer), "offset": offset, "isolation": consumer.isolation}
-        self._steps.fetched(node, partition, leader, asked, error, result)
+        asked = {"client": self.name_of(consumer), **asked_columns(partition, offset, consumer.isolation)}
+        self._steps.fetched(node, leader, asked, error, result)
 
     def _note_received(
         self,
@@ -118,17 +118,9 @@ class Readers:
         result: FetchResult,
         received: tuple[Delivered, ...],
     ) -> None:
-        asked: Row = {"topic": partition.topic, "partition": partition.partition, "offset": offset}
-        asked["isolation"] = consumer.isolation
-        offsets = {each.offset for each in received}
-        for batch in result.batches:
-            told = fetched_columns(batch, any(batch.base_offset <= at <= batch.last_offset for at in offsets))
+        asked = asked_columns(partition, offset, consumer.isolation)
+        for told in taken(result.batches, received):
             self._history.note("ClientFetched", self.name_of(consumer), asked | told)
-
-
-def readable_end(leader: Partition, isolation: int) -> Offset:
-    """The offset up to which an isolation level may read."""
-    return leader.last_stable if isolation == READ_COMMITTED else leader.high_watermark
 
 
 def of_group(group: str, partition: TopicPartition) -> Row:

@@ -50,7 +50,7 @@ from reference.world.messages import (
     WriteMarker,
 )
 from reference.world.node import TransactionRequest
-from reference.world.reader_rows import answered_columns
+from reference.world.reader_rows import record_fetch
 from spec.vocabulary import ErrorCode, Origin
 
 ADMIN: Final = "admin"
@@ -124,22 +124,9 @@ class Steps:
             "WriteTxnMarkers", request.node, who(request) | columns, before, observe(replica, asked.marker.producer_id)
         )
 
-    def fetched(
-        self,
-        node: int,
-        partition: TopicPartition,
-        leader: Partition,
-        asked: Row,
-        error: ErrorCode,
-        result: FetchResult | None,
-    ) -> None:
-        """A reader's fetch was answered by a leader: one row, and one for each aborted transaction that it lists."""
-        where: Row = {"topic": partition.topic, "partition": partition.partition, **asked}
-        seen = observe(leader)
-        self._record("ConsumerFetch", node, where | answered_columns(error, result), seen, seen)
-        for aborted in (result.aborted if result is not None else None) or ():
-            named: Row = {"producer_id": aborted.producer_id, "first_offset": aborted.first_offset, "error": 0}
-            self._record("ConsumerFetchAborted", node, where | named)
+    def fetched(self, node: int, leader: Partition, asked: Row, error: ErrorCode, result: FetchResult | None) -> None:
+        """A reader's fetch was answered by a leader."""
+        record_fetch(self.recorder, self._clocks[node].now, node, asked, observe(leader), error, result)
 
     def described(self, node: int, partition: TopicPartition, leader: Partition) -> None:
         """An administrator was shown the producers of a partition: one row for each."""

@@ -2,11 +2,12 @@ from collections import defaultdict
 
 import pytest
 
-from reference.cluster import Cluster, client_name
+from reference.cluster import Cluster
 from reference.faults import STATE_RETAINED
 from reference.schedule import ProducerScheduler
 from reference.shape import Shape
 from reference.tape import Tape
+from reference.world.producer_history import producer_name
 from spec.versions import KAFKA_0_11, KAFKA_2_4, NEWEST, Profile
 
 
@@ -40,7 +41,7 @@ def test_while_state_is_retained_every_batch_is_there_once_and_in_order(seed: in
     for number, producer in enumerate(cluster.producers):
         acknowledged = [batch.ordinal for _, batch in producer.history if batch.outcome]
         assert len(acknowledged) > 20
-        assert acknowledged == found[client_name(number)]
+        assert acknowledged == found[producer_name(number)]
 
 
 def acknowledged(cluster: Cluster) -> bool | None:
