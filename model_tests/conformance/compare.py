@@ -16,7 +16,6 @@ from model_tests.conformance.wording import Name, as_recorded, state_as_recorded
 from spec.vocabulary import ErrorCode
 
 MISSING: Final = "(missing)"
-LAGGING: Final = "lagging: the group's coordinator had not come to the marker yet (KAFKA-17507)"
 RACY_ERROR: Final = "racy_error: the name of the error depends on requests of other clients"
 
 
@@ -42,13 +41,7 @@ def differences(step: Step, answer: Answer, seen: Seen, symbols: Symbols) -> tup
 
 def undecided(found: tuple[Difference, ...], marks: Marks) -> str:
     """Why the recording itself says that these differences decide nothing; empty if it does not."""
-    if marks.lagging and all(_is_lagging(difference, marks.lagging) for difference in found):
-        return LAGGING
     return RACY_ERROR if all(_is_accepted(difference, marks.accept_errors) for difference in found) else ""
-
-
-def _is_lagging(difference: Difference, groups: frozenset[str]) -> bool:
-    return any(difference.where.startswith(f"after.groups.{group}.") for group in groups)
 
 
 def _is_accepted(difference: Difference, errors: frozenset[str]) -> bool:

@@ -10,18 +10,15 @@ from typing import Any, Final
 from model_tests.conformance.fields import Json
 from spec.vocabulary import ErrorCode
 
-NONE_LAGGING: Final[frozenset[str]] = frozenset()
-
 OPEN: Final = "open"
 """First offset of a transaction on an offsets partition, where only that there is one is recorded."""
 
 
-def lagging(after: Json) -> frozenset[str]:
-    """The groups of which a stable fetch waits for a transaction although none is open on their partition."""
-    return frozenset(
-        group
+def shows_lag(after: Json) -> bool:
+    """Whether a stable fetch of some group waits for a transaction although none is open on the group's partition."""
+    return any(
+        _waits(view) and not _has_open(_object(after, "producers").get(f"__consumer_offsets[{group}]"))
         for group, view in _object(after, "groups").items()
-        if _waits(view) and not _has_open(_object(after, "producers").get(f"__consumer_offsets[{group}]"))
     )
 
 

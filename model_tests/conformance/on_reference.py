@@ -76,6 +76,15 @@ class OnReference:
         self.settle()
         return answer
 
+    @property
+    def lagging(self) -> bool:
+        """Whether groups do not come to the markers of their partitions for now."""
+        return self._broker.lagging
+
+    @lagging.setter
+    def lagging(self, lags: bool) -> None:
+        self._broker.lagging = lags
+
     def owed(self) -> int:
         """How many markers, or ends of transactions without any, are still to come."""
         return self._broker.owed()

@@ -73,6 +73,7 @@ class Broker:
         self._producer_ids = ProducerIdManager(BlockAllocator())
         self._to_be_written: int | None = None
         self.late: set[int] = set()
+        self.lagging = False
         self._log = TransactionLog(profile, partitions=1)
         self.coordinator = self._elected(CoordinatorEpoch(0))
         self.groups = self._elected_of_groups()
@@ -95,12 +96,12 @@ class Broker:
         return sum(max(1, len(owed.partitions)) for owed in self.coordinator.markers.owed)
 
     def settle(self, most: int | None = None) -> None:
-        """Write the markers that are owed, or the first so many, and take over the offsets that they decide about."""
-        if most == 0:
-            return
-        self._to_be_written = most
-        self.coordinator.send_markers()
-        self.groups.take_over_decided()
+        """Write the markers that are owed, or the first so many; groups take over what they decide about, or lag."""
+        if most != 0:
+            self._to_be_written = most
+            self.coordinator.send_markers()
+        if not self.lagging:
+            self.groups.take_over_decided()
 
     # --- partitions -------------------------------------------------------------------------------------------
 

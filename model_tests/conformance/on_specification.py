@@ -66,6 +66,7 @@ class OnSpecification:
     ) -> None:
         """Fresh partitions under a profile; `without` names guards of groups and offsets that never apply."""
         self.overtaking = 0
+        self.lagging = False
         self._idle: frozenset[KnownProducer] = frozenset()
         self._marked: tuple[Decision, ...] = ()
         self._profile = profile
@@ -100,7 +101,9 @@ class OnSpecification:
         return self._coordinator.owed()
 
     def settle(self, most: int | None = None) -> None:
-        """The markers that are owed are written, or the first so many."""
+        """The markers that are owed are written, or the first so many; groups come to theirs, or lag."""
+        if not self.lagging:
+            self._groups.catch_up()
         self._coordinator.settle(most)
 
     def _pause(self) -> None:
@@ -223,7 +226,7 @@ class OnSpecification:
     def _write_marker(self, name: str, marker: MarkerRequest, commits: bool) -> int:
         partition = self._partitions.get(name)
         if name.startswith(TOPIC):
-            decided = self._groups.mark(name, marker, commits=commits)
+            decided = self._groups.mark(name, marker, commits=commits, caught_up=not self.lagging)
         elif partition is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value
         else:

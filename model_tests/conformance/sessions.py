@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from model_tests.conformance.fields import Fields, Json
-from model_tests.conformance.lagging import NONE_LAGGING, lagging
+from model_tests.conformance.lagging import shows_lag
 from model_tests.conformance.recorded_requests import request_of
 from model_tests.conformance.requests import Request, Unsupported
 from spec.versions import PROFILES, Profile
@@ -52,12 +52,12 @@ class Marks:
     Attributes:
         racy: sent without waiting for markers; any number of those that were owed may have been written by then.
         accept_errors: the names of the error that depend on other clients.
-        lagging: groups that are seen as they were before a marker that their partition has already.
+        lagging: a group is seen as it was before a marker that its partition has already.
     """
 
     racy: bool = False
     accept_errors: frozenset[str] = frozenset()
-    lagging: frozenset[str] = frozenset()
+    lagging: bool = False
 
 
 NO_MARKS: Final = Marks()
@@ -149,7 +149,7 @@ def _origins(steps: Sequence[Fields]) -> list[int]:
 def _step(fields: Fields, origin: int, *, lags: bool) -> Step:
     response = fields.within("response")
     response.text("error")
-    after = fields.within("after").values if "after" in fields.values else None
+    after = _after(fields)
     api = fields.text("api")
     request = request_of(api, fields, origin)
     return Step(
@@ -158,11 +158,23 @@ def _step(fields: Fields, origin: int, *, lags: bool) -> Step:
         fields.within("request").values,
         response.values,
         after,
-        _marks(fields, lagging(after) if lags and after else NONE_LAGGING),
+        _marks(fields, late=lags and after is not None and shows_lag(after)),
     )
 
 
-def _marks(fields: Fields, late: frozenset[str]) -> Marks:
+def _after(fields: Fields) -> Json | None:
+    """What was observed, with groups that the recorder put aside because their coordinator lagged."""
+    if "after" not in fields.values:
+        return None
+    after = fields.within("after").values
+    if "groups_racy" not in fields.values:
+        return after
+    groups = after.get("groups")
+    known = groups if isinstance(groups, dict) else {}
+    return {**after, "groups": {**known, **fields.within("groups_racy").values}}
+
+
+def _marks(fields: Fields, *, late: bool) -> Marks:
     racy = fields.flag("racy", default=False)
     if "racy_error" not in fields.values:
         return Marks(racy, lagging=late) if racy or late else NO_MARKS

@@ -67,7 +67,11 @@ class _World:
         return differences(step, answer, seen, self.symbols)
 
     def before(self, step: Step) -> Iterator["_World"]:
-        """Itself with what was owed done; where the recording did not wait, each way of how far that had come."""
+        """Itself with what was owed done; where the recording did not wait, each way of how far that had come.
+
+        Where the recording shows a group that lags behind a marker, it lags here, until the next step.
+        """
+        self.side.lagging = step.marks.lagging
         if not step.marks.racy:
             yield from self._settled()
             return

@@ -57,6 +57,7 @@ class Groups:
         self._transactions = transactions
         self._without = without
         self._groups: dict[str, Group] = {}
+        self._behind: tuple[tuple[str, int, bool], ...] = ()
         self._joined = 0
 
     def add(self, request: AddOffsetsToTxn) -> OffsetsAdded:
@@ -103,18 +104,30 @@ class Groups:
             self.ruled += (Ruled(f"{request.group} {name}", guard, about),)
         return OffsetsFetched(ErrorCode.NONE, {name: fetched(reply) for name, reply in told.items()})
 
-    def mark(self, name: str, marker: MarkerRequest, *, commits: bool) -> Decided:
-        """Append a marker to an offsets partition, and end what its producer has pending there."""
-        group = self._group(name.removeprefix(f"{TOPIC}[").removesuffix("]"))
-        decided = group.partition.mark(name, marker, commits=commits)
-        if offsets.is_applied(self._profile, appended=decided.reply.appended, caught_up=True):
-            ended = group.end(int(marker.producer_id), commits=commits, without=self._without)
-            about = (rules.OFFSETS_ATOMIC, rules.OFFSETS_STABLE_FETCH)
-            self.ruled += tuple(Ruled(f"{name} {each}", f"offset {guard}", about) for each, guard in ended.items())
+    def mark(self, name: str, marker: MarkerRequest, *, commits: bool, caught_up: bool = True) -> Decided:
+        """Append a marker to an offsets partition, and end what its producer has pending there, now or later."""
+        decided = self._group(_group_of(name)).partition.mark(name, marker, commits=commits)
+        appended = decided.reply.appended
+        if offsets.is_applied(self._profile, appended=appended, caught_up=caught_up):
+            self._end(name, int(marker.producer_id), commits)
+        elif offsets.is_applied(self._profile, appended=appended, caught_up=True):
+            self._behind += ((name, int(marker.producer_id), commits),)
         return decided
+
+    def catch_up(self) -> None:
+        """The coordinator comes to the markers that its partitions have already."""
+        behind, self._behind = self._behind, ()
+        for name, producer, commits in behind:
+            self._end(name, producer, commits)
+
+    def _end(self, name: str, producer: int, commits: bool) -> None:
+        ended = self._group(_group_of(name)).end(producer, commits=commits, without=self._without)
+        about = (rules.OFFSETS_ATOMIC, rules.OFFSETS_STABLE_FETCH)
+        self.ruled += tuple(Ruled(f"{name} {each}", f"offset {guard}", about) for each, guard in ended.items())
 
     def restart(self) -> None:
         """Everything is loaded from the log again."""
+        self.catch_up()
         for group in self._groups.values():
             group.restart()
 
@@ -211,6 +224,10 @@ _MEMBERS: Final = (rules.OFFSETS_GENERATION_FENCE,)
 def partition_of(group: str) -> str:
     """Name of a group's offsets partition; every recorded group has one of its own."""
     return f"{TOPIC}[{group}]"
+
+
+def _group_of(partition: str) -> str:
+    return partition.removeprefix(f"{TOPIC}[").removesuffix("]")
 
 
 def _accepting(*, named: bool, verified: bool) -> tuple[Rule, ...]:
