@@ -19,7 +19,8 @@ class Clock:
 
     def advance(self, milliseconds: int) -> None:
         """Let time pass; it never goes back."""
-        self._now += max(0, milliseconds)
+        if milliseconds > 0:
+            self._now += milliseconds
 
 
 class NodeClock(Clock):

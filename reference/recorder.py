@@ -75,7 +75,7 @@ class Recorder:
         }
 
     def record(
-        self, api: str, now: Timestamp, before: Observed = NOWHERE, after: Observed = NOWHERE, **columns: Value
+        self, api: str, now: Timestamp, before: Observed = NOWHERE, after: Observed = NOWHERE, /, **columns: Value
     ) -> Row:
         """Add a step; `columns` are the columns of WHERE, REQUEST and REPLY that apply."""
         row = dict(self._common)
@@ -167,15 +167,8 @@ AFTER: Final = _Names.under("after_")
 
 
 def _fill(row: Row, names: _Names, observed: Observed) -> None:
-    entry, _, log_start, last_stable, high_watermark, log_end = observed
-    row[names.epoch] = entry.epoch
-    row[names.coordinator_epoch] = entry.coordinator_epoch
-    row[names.txn_first_offset] = entry.txn_first_offset
-    row[names.log_start] = log_start
-    row[names.last_stable] = last_stable
-    row[names.high_watermark] = high_watermark
-    row[names.log_end] = log_end
-    for (last_sequence, last_offset, offset_delta), cached in zip(names.cached, reversed(entry.batches), strict=False):
-        row[last_sequence] = cached.last_sequence
-        row[last_offset] = cached.last_offset
-        row[offset_delta] = cached.offset_delta
+    entry, _, row[names.log_start], row[names.last_stable], row[names.high_watermark], row[names.log_end] = observed
+    row[names.epoch], row[names.coordinator_epoch], _, row[names.txn_first_offset], batches = entry
+    if batches:
+        for (last_sequence, last_offset, offset_delta), cached in zip(names.cached, reversed(batches), strict=False):
+            row[last_sequence], row[last_offset], row[offset_delta], _ = cached

@@ -5,13 +5,19 @@ list, or Hypothesis (which can then shrink them). The tape keeps what was drawn.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, chain
 from typing import Final, Generic, Protocol, TypeVar
+
+import numpy as np
 
 Choice = TypeVar("Choice")
 
-_MASK: Final = 2**64 - 1
+_WORD: Final = 2**64
+_GAMMA: Final = 0x9E3779B97F4A7C15
+_BLOCK: Final = 256
+_STATES: Final = np.arange(1, _BLOCK + 1, dtype=np.uint64) * np.uint64(_GAMMA)
+"""The states of one block of numbers, counted from the one before it, modulo 2^64."""
 
 
 class Reel(Protocol):
@@ -25,18 +31,25 @@ class Reel(Protocol):
 class SeededReel:
     """SplitMix64: the same numbers from the same seed under every Python version and hash seed."""
 
-    __slots__ = ("_state",)
+    __slots__ = ("_words",)
 
     def __init__(self, seed: int) -> None:
         """A reel of the numbers that follow from `seed`."""
-        self._state = seed & _MASK
+        self._words = chain.from_iterable(_blocks(seed % _WORD))
 
     def below(self, bound: int) -> int:
         """An integer in 0 .. bound-1, by multiplying the next 64 bits into the range."""
-        state = self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
-        mixed = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
-        return ((mixed ^ (mixed >> 31)) * bound) >> 64
+        return (next(self._words) * bound) >> 64
+
+
+def _blocks(state: int) -> Iterator[list[int]]:
+    """The words of SplitMix64 that follow from a state, a block at a time."""
+    while True:
+        mixed = _STATES + np.uint64(state)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        yield (mixed ^ (mixed >> np.uint64(31))).tolist()
+        state = (state + _BLOCK * _GAMMA) % _WORD
 
 
 class RecordedReel:
@@ -127,21 +140,21 @@ class Tape:
 
 
 class Weighted(Generic[Choice]):
-    """Options with weights that stay as they are, so that a choice among them is one draw and one search."""
+    """Options with weights that stay as they are, so that a choice among them is one draw and one search.
 
-    __slots__ = ("_options", "_sums")
+    Attributes:
+        total: the sum of the weights.
+    """
+
+    __slots__ = ("_options", "_sums", "total")
 
     def __init__(self, options: Iterable[tuple[Choice, int]]) -> None:
         """The options with a weight above zero, the simplest first."""
         likely = [(option, weight) for option, weight in options if weight > 0]
         self._options = tuple(option for option, _ in likely)
         self._sums = tuple(accumulate(weight for _, weight in likely))
+        self.total = self._sums[-1]
 
     def pick(self, tape: Tape) -> Choice:
         """One of the options, each as likely as its weight says."""
         return self._options[bisect_right(self._sums, tape.below(self.total))]
-
-    @property
-    def total(self) -> int:
-        """The sum of the weights."""
-        return self._sums[-1]
