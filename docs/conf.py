@@ -16,6 +16,7 @@ version = release
 extensions = [
     "myst_parser",
     "references",
+    "run_results",
     "rule_pages",
     "drawings",
     "bug_pages",
@@ -33,6 +34,7 @@ extensions = [
 exclude_patterns = ["_ext"]
 source_suffix = {".md": "markdown"}
 root_doc = "index"
+primary_domain = "eos"
 
 myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 3

@@ -25,6 +25,9 @@ NAMED: Final[Mapping[str, Mapping[int, str]]] = {
 
 OPPOSITE: Final = {"=": "≠", "≠": "=", "<": "≥", "≥": "<", ">": "≤", "≤": ">"}
 
+PRIME: Final = "\N{PRIME}"
+"""Marks a second name of a kind."""
+
 Record = TypeVar("Record")
 
 
@@ -38,6 +41,8 @@ class Formula:
         names: the names of its numbers, where they have some.
         parts: the facts of a conjunction; the values of a choice.
         equal: what is compared with which values, where the fact is that it is one of them.
+        denied: what a negation denies.
+        implied: what follows from what, where the fact is that it does.
     """
 
     text: str
@@ -46,6 +51,8 @@ class Formula:
     names: Mapping[int, str] = field(default_factory=dict)
     parts: tuple[object, ...] = ()
     equal: tuple[str, ...] = ()
+    denied: object = None
+    implied: tuple[object, ...] = ()
 
     def within(self, binding: int) -> str:
         """The text inside something that binds so strongly."""
@@ -100,6 +107,14 @@ def worded(term: object) -> str:
     return {True: "always", False: "never"}[term] if isinstance(term, bool) else str(term)
 
 
+def claimed(term: object) -> str:
+    """The same, with an arrow where one fact follows from another."""
+    if isinstance(term, Formula) and term.implied:
+        premise, conclusion = term.implied
+        return f"{_inside(premise, AND)} ⇒ {claimed(conclusion)}"
+    return worded(term)
+
+
 def _inside(term: object, binding: int, names: Mapping[int, str] | None = None) -> str:
     if isinstance(term, Formula):
         return term.within(binding)
@@ -136,13 +151,15 @@ def _or(left: object, right: object) -> Formula:
         name, *values = equal = (*left.equal, *right.equal[1:])
         within = "{" + ", ".join(values) + "}"
         return Formula(f"{name} ∈ {within}", COMPARED, f"{name} ∉ {within}", equal=equal)
-    return Formula(f"{_inside(left, OR)} or {_inside(right, OR)}", OR)
+    implied = (left.denied, right) if isinstance(left, Formula) and left.denied is not None else ()
+    return Formula(f"{_inside(left, OR)} or {_inside(right, OR)}", OR, implied=implied)
 
 
 def _not(fact: Formula) -> Formula:
     if fact.opposite:
-        return Formula(fact.opposite, COMPARED, fact.text)
-    return Formula(f"not {fact.within(NOT)}", NOT, fact.within(NOT) if fact.binding >= NOT else "")
+        return Formula(fact.opposite, COMPARED, fact.text, denied=fact)
+    opposite = fact.within(NOT) if fact.binding >= NOT else ""
+    return Formula(f"not {fact.within(NOT)}", NOT, opposite, denied=fact)
 
 
 def _choice(fact: Formula, then: object, otherwise: object) -> object:

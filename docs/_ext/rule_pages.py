@@ -1,57 +1,41 @@
-"""The rules on the page, from the registry: `rules` renders a family, `rule-index` all of them in one table.
+"""The rules on the page, each spliced from the registry: `eos:rule` states one, `rule-index` lists all in one table.
 
-Results are those of the last `make verify`, read from its report; without a report each cell says "not run".
+Results are those of the last `make verify`; without a report each cell says "not run".
 """
 
-import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from docutils import nodes
-from references import reference, section
+from references import Names, reference, section
+from rule_code import excerpts
+from rule_formulas import formulas_of
+from rule_results import evidence_table, results_of_rule, told
+from run_results import Evidence, results
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
-from tables import Cell, listed, style_of, table
+from tables import Cell, folded, listed, style_of, table
 
-from model_tests.verify.coverage import Owed, owed_by, waived_by
+from model_tests.verify.coverage import owed_by, waived_by
 from model_tests.verify.report import domain_text
-from model_tests.verify.table import UNITS
 from spec.bugs.catalogue import BUGS
 from spec.rules import RULES, Rule
 
-REPORT: Final = Path(__file__).parents[2] / "build" / "verify" / "report.json"
-
-Results = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""Evidence as in the report, by rule and kind."""
-
-NO_FIGURES: Final = ("verdict", "detail", "seconds", "count")
-
-FAMILIES: Final = ("ids", "seq", "fence", "txn", "lso", "offsets", "repl")
+SHOWN: Final = 6
+"""Functions of the reference that a rule shows in full; the names of the others follow."""
 
 
-def results() -> Results:
-    """The evidence of the last run; nothing if there was none."""
-    if not REPORT.is_file():
-        return {}
-    return {rule["id"]: rule["evidence"] for rule in json.loads(REPORT.read_text(encoding="utf-8"))["rules"]}
-
-
-class RulesOfFamily(SphinxDirective):
-    """Every rule of one family, each as a section."""
+class RuleStated(SphinxDirective):
+    """One rule as a section: statement, source, domain, formula, code, evidence with results, what breaks it."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Render the family that the argument names."""
-        family = self.arguments[0]
-        if family not in FAMILIES:
-            raise self.error(f"no family of rules is called {family!r}: there are {', '.join(FAMILIES)}")
-        found = results()
-        return [self._section(rule, found) for rule in RULES.values() if rule.family == family]
-
-    def _section(self, rule: Rule, found: Results) -> nodes.section:
+        """Render the rule that the argument names."""
+        rule = RULES.get(self.arguments[0])
+        if rule is None:
+            raise self.error(f"no rule is called {self.arguments[0]!r}: `eos rules` lists all")
         stated = section(self.env, "rule", rule.id)
         stated += nodes.title("", "", nodes.literal("", rule.id))
         stated += nodes.paragraph("", rule.statement, classes=["rule-statement"])
@@ -59,22 +43,26 @@ class RulesOfFamily(SphinxDirective):
         if broken := list(bugs_of(rule, self.env)):
             fields["Broken by"] = listed(broken)
         stated += field_list(fields)
-        stated += evidence_table(rule, found.get(rule.id, {}))
+        stated += evidence_table(rule, results().evidence.get(rule.id, {}))
+        stated += formulas_of(rule)
+        stated += code_of(rule)
+        stated += results_of_rule(rule)
         self.state.document.note_explicit_target(stated)
-        return stated
+        return [stated]
 
 
 class RuleIndex(SphinxDirective):
     """All rules in one table: statement, evidence, known bugs that break each."""
 
     def run(self) -> list[nodes.Node]:
-        """Render the table."""
+        """Say which run the results are of, and render the table."""
         found = results()
-        rows = [self._row(rule, found.get(rule.id, {})) for rule in RULES.values()]
+        rows = [self._row(rule, found.evidence.get(rule.id, {})) for rule in RULES.values()]
         head: tuple[Cell, ...] = ("rule", "statement", "evidence", "broken by")
-        return [table([head, *rows], (18, 46, 18, 18), kind="index")]
+        run = f"Results of {found.run}." if found.run else "No results are in this checkout: nothing was run."
+        return [nodes.paragraph("", run), table([head, *rows], (18, 46, 18, 18), kind="index")]
 
-    def _row(self, rule: Rule, found: Mapping[str, Mapping[str, Any]]) -> tuple[Cell, ...]:
+    def _row(self, rule: Rule, found: Evidence) -> tuple[Cell, ...]:
         kinds = [_kind(str(owed.layer), told(owed, found.get(str(owed.layer)))[0]) for owed in owed_by(rule)]
         kinds += [_kind(str(layer), "waived") for layer in waived_by(rule)]
         name = reference(self.env, "rule", rule.id)
@@ -88,6 +76,18 @@ def _kind(layer: str, verdict: str) -> nodes.inline:
 def bugs_of(rule: Rule, env: BuildEnvironment) -> Iterator[nodes.Node]:
     """The known bugs that break a rule, by name."""
     return (reference(env, "bug", bug.name) for bug in BUGS.values() if bug.rule is rule)
+
+
+def code_of(rule: Rule) -> list[nodes.Node]:
+    """The functions of the reference that serve a rule, to be opened."""
+    shown, others = excerpts()[rule.id][:SHOWN], excerpts()[rule.id][SHOWN:]
+    body: list[nodes.Node] = []
+    for excerpt in shown:
+        body.append(nodes.paragraph("", "", nodes.literal("", excerpt.title), classes=["excerpt"]))
+        body.append(nodes.literal_block(excerpt.text, excerpt.text, language="python"))
+    if others:
+        body.append(nodes.paragraph("", "", nodes.Text("Also: "), listed(nodes.literal("", e.title) for e in others)))
+    return folded(f"In the reference ({len(shown) + len(others)})", *body)
 
 
 def sources(named: tuple[str, ...]) -> nodes.inline:
@@ -110,34 +110,10 @@ def field_list(fields: Mapping[str, nodes.Node]) -> nodes.field_list:
     return body
 
 
-def evidence_table(rule: Rule, found: Mapping[str, Mapping[str, Any]]) -> nodes.table:
-    """What the rule owes, and what the last run found."""
-    rows = [("evidence", "result", "figures")]
-    rows += [(str(owed.layer), *told(owed, found.get(str(owed.layer)))) for owed in owed_by(rule)]
-    rows += [(str(layer), "waived", reason) for layer, reason in waived_by(rule).items()]
-    return table(rows)
-
-
-def told(owed: Owed, result: Mapping[str, Any] | None) -> tuple[str, str]:
-    """The verdict and its figures in words."""
-    if not owed.is_brought:
-        return f"owed by issue {owed.issue}", ""
-    if result is None or not result["count"]:
-        return (str(result["verdict"]) if result else "not run"), ""
-    time = f"{result['seconds']:.1f} s"
-    return str(result["verdict"]), ", ".join((*figures(result, UNITS[owed.layer]), time))
-
-
-def figures(result: Mapping[str, Any], unit: str) -> list[str]:
-    """What was judged, in the unit of its kind first."""
-    named = {name: value for name, value in result.items() if name not in NO_FIGURES}
-    if unit not in named and result["count"] not in named.values():
-        named = {"judged": result["count"], **named}
-    return [f"{name} {value}" for name, value in named.items()]
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
-    app.add_directive("rules", RulesOfFamily)
+    app.setup_extension("references")
+    app.setup_extension("run_results")
+    app.add_directive_to_domain(Names.name, "rule", RuleStated)
     app.add_directive("rule-index", RuleIndex)
-    return {"parallel_read_safe": False, "parallel_write_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
