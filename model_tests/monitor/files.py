@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from model_tests.reports import BadInput
-from model_tests.traces.schema import Row, arrow_schema, ndjson_line, read_ndjson, text_of
+from model_tests.traces.schema import Row, arrow_schema, ndjson_line, read_ndjson, record_batch, text_of
 from model_tests.traces.trace_files import NDJSON, PARQUET
 from reference.trace import SCHEMA_VERSION
 from spec.versions import PROFILES
@@ -128,4 +128,4 @@ def _ndjson_writer(path: Path) -> Iterator[Write]:
 @contextmanager
 def _parquet_writer(path: Path) -> Iterator[Write]:
     with pq.ParquetWriter(path, arrow_schema()) as file:
-        yield lambda rows: file.write_table(pa.Table.from_pylist(list(rows), schema=arrow_schema()))
+        yield lambda rows: file.write_batch(record_batch(list(rows)))

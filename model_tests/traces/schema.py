@@ -1,11 +1,12 @@
 """The trace schema as Arrow, Spark and NDJSON know it; the columns themselves are `reference.trace`'s."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from gzip import GzipFile
 from io import TextIOWrapper
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TextIO, cast
@@ -61,6 +62,14 @@ def arrow_schema() -> pa.Schema:
     """The schema of Arrow and Parquet."""
     kinds = {Kind.INTEGER: pa.int64(), Kind.BOOLEAN: pa.bool_(), Kind.TEXT: pa.string()}
     return pa.schema([pa.field(column.name, kinds[column.kind]) for column in COLUMNS])
+
+
+def record_batch(rows: Sequence[Row]) -> pa.RecordBatch:
+    """Rows with every column as Arrow has them."""
+    schema = arrow_schema()
+    columns = zip(*map(itemgetter(*schema.names), rows), strict=True) if rows else ((),) * len(schema)
+    arrays = [pa.array(values, type=field.type) for values, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def spark_schema() -> T.StructType:

@@ -6,9 +6,11 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from model_tests.java import require_java
+from model_tests.traces.shipping import ship
 
 _LOGGING: Final = """
 rootLogger.level = error
@@ -24,6 +26,9 @@ logger.codegen.level = off
 """Errors only; and nothing of a method that grew too long to be compiled, which Spark then evaluates in parts."""
 
 LOCAL: Final = "local[*]"
+
+_HERE: Final = ("local[", "local\n")
+"""How masters begin that run tasks in this process, with the code that is here."""
 
 SHUFFLE_PARTITIONS: Final = 8
 
@@ -49,8 +54,18 @@ _SETTINGS: Final = {
 }
 
 
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""The variable by which `spark-submit` says that its JVM is up."""
+
+_OPTIONS: Final = "SPARK_SUBMIT_OPTS"
+"""The variable whose options Spark's launcher gives to every JVM that it starts."""
+
+_BRIEF: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""What the JVM would compile a second time, for speed, ends before it would have paid."""
+
+
 def session(master: str = LOCAL) -> SparkSession:
-    """The running session, or a new one on `master`.
+    """The running session, or a new one on `master`; under `spark-submit`, `LOCAL` leaves the choice to it.
 
     Raises:
         BadInput: there is no Java that Spark can run on.
@@ -59,21 +74,41 @@ def session(master: str = LOCAL) -> SparkSession:
     return running if running is not None else _new_session(master)
 
 
+def expect_little() -> None:
+    """Have sessions that are still to be made start fast rather than run long; what the environment says goes first."""
+    os.environ.setdefault(_OPTIONS, _BRIEF)
+
+
 def _new_session(master: str) -> SparkSession:
     require_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     scratch = Path(tempfile.gettempdir()) / f"eos-spark-{os.getuid()}"
     logging = _written(scratch / "log4j2.properties")
-    builder = SparkSession.Builder().master(master).appName("eos")
-    for name, value in _SETTINGS.items():
-        builder = builder.config(name, value)
-    builder = builder.config(
-        "spark.driver.extraJavaOptions", f"-XX:-DontCompileHugeMethods -Dlog4j2.configurationFile=file:{logging}"
-    )
-    builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
-    created = builder.config("spark.local.dir", str(scratch)).getOrCreate()
+    settings = _SETTINGS | {
+        "spark.driver.extraJavaOptions": f"-XX:-DontCompileHugeMethods -Dlog4j2.configurationFile=file:{logging}",
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.local.dir": str(scratch),
+    }
+    submitted = _submitted()
+    builder = SparkSession.Builder().appName("eos")
+    if master != LOCAL or submitted is None or not submitted.contains("spark.master"):
+        builder = builder.master(master)
+    for name, value in settings.items():
+        if submitted is None or not submitted.contains(name):
+            builder = builder.config(name, value)
+    created = builder.getOrCreate()
     created.sparkContext.setLogLevel("ERROR")
+    if not f"{created.sparkContext.master}\n".startswith(_HERE):
+        ship(created.sparkContext)
     return created
+
+
+def _submitted() -> SparkConf | None:
+    """What `spark-submit` was told; nothing where it did not start this process."""
+    if _SUBMITTED not in os.environ:
+        return None
+    SparkContext._ensure_initialized()
+    return SparkConf()
 
 
 def _written(file: Path) -> Path:

@@ -1,19 +1,20 @@
 """Randomized traces of the reference, made on Spark's workers: seeds in, Parquet out."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Final
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, BadInput
-from model_tests.traces.schema import Row, arrow_schema, spark_schema
+from model_tests.traces import simulation_job
+from model_tests.traces.schema import Row
 from model_tests.traces.session import LOCAL, session
+from model_tests.traces.trace_directory import TraceDirectory, digest_of
 from reference.simulate import simulate
+from reference.trace import SCHEMA_VERSION
 from spec.versions import PROFILES
 
 STEPS: Final = 200
@@ -21,18 +22,26 @@ WORKLOADS: Final = ("raw", "producers", "transactions", "replicas")
 """The workloads, which take turns: anything at one partition, idempotent producers, transactional producers, and
 brokers that replicate."""
 
-_BATCH: Final = 20
-"""Traces in one Arrow batch."""
+_FILES: Final = 32
+_FEWEST, _MOST = 10, 250
+"""Traces of one file, which is what one task makes: so many that there are about `_FILES`, within these bounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationReport:
-    """What was made."""
+    """What lies in the directory.
+
+    Attributes:
+        traces: that lie there.
+        steps: of all of them.
+        made: traces that were made now; the others were there.
+    """
 
     traces: int
     steps: int
     seconds: float
     out: str
+    made: int
 
     @property
     def exit_code(self) -> int:
@@ -45,34 +54,56 @@ class SimulationReport:
 
     def print(self, console: Console) -> None:
         """One line, and the command that judges what was made."""
-        console.print(f"{self.traces} traces, {self.steps} steps, {self.seconds:.1f} s", highlight=False)
+        before = "" if self.made == self.traces else f", {self.traces - self.made} of them from before"
+        console.print(f"{self.traces} traces{before}, {self.steps} steps, {self.seconds:.1f} s", highlight=False)
         console.print(f"eos check {self.out}", markup=False, highlight=False)
 
 
 def run(
     traces: int, seed: int, out: Path, steps: int = STEPS, master: str = LOCAL, workload: str | None = None
 ) -> SimulationReport:
-    """Make traces from the seeds `seed`, `seed + 1`, ... and write them as Parquet; what lies there is replaced.
+    """Make traces from the seeds `seed`, `seed + 1`, ... and write them as Parquet; those that lie there are kept.
 
     Args:
         traces: how many.
         seed: the first; of a given workload, the first that chooses it.
-        out: directory for them.
+        out: directory for them, which all executors see.
         steps: length of each.
         master: of Spark.
         workload: only traces of this workload; all take turns without it.
 
     Raises:
-        BadInput: there is no such workload, or a file where the traces are to go.
+        BadInput: there is no such workload, or the directory was begun with something else.
     """
     started = perf_counter()
-    if out.exists() and not out.is_dir():
-        raise BadInput(f"{out} is a file: the traces need a directory of their own")
-    seeds = seeds_of(traces, seed, workload)
-    spark = session(master)
-    simulated(spark, seeds, steps).write.mode("overwrite").parquet(str(out))
-    written = spark.read.parquet(str(out)).count()
-    return SimulationReport(traces, written, perf_counter() - started, str(out))
+    wanted = _by_workload(seeds_of(traces, seed, workload))
+    begun = {
+        "seed": seed,
+        "steps": steps,
+        "workload": workload,
+        "schema": SCHEMA_VERSION,
+        "profiles": list(PROFILES),
+        "reference": digest_of("reference", "spec.versions", "spec.vocabulary"),
+    }
+    directory = TraceDirectory(out.absolute(), begun, len(WORKLOADS))
+    size = min(max(traces // _FILES, _FEWEST), _MOST)
+    pieces = list(directory.missing(wanted, size))
+    if pieces:
+        spark, trace = session(master), partial(trace_of, steps=steps)
+        simulation_job.make(spark, pieces, directory.path, trace, Console(stderr=True))
+    if any(directory.missing(wanted, size)):
+        raise BadInput(f"{out} lacks traces that executors have written: it must be a directory that all of them share")
+    made = sum(len(piece.seeds) for piece in pieces)
+    return SimulationReport(traces, directory.steps(), perf_counter() - started, str(out), made)
+
+
+def _by_workload(seeds: range) -> dict[str, range]:
+    """The seeds of each workload that they choose."""
+    turns = len(WORKLOADS)
+    if seeds.step == turns:
+        return {workload_of(seeds[0]): seeds}
+    firsts = seeds[:turns]
+    return {workload_of(first): range(first, seeds.stop, turns) for first in firsts}
 
 
 def seeds_of(traces: int, seed: int, workload: str | None = None) -> range:
@@ -88,17 +119,6 @@ def seeds_of(traces: int, seed: int, workload: str | None = None) -> range:
     turns = len(WORKLOADS)
     first = seed + (WORKLOADS.index(workload) - seed) % turns
     return range(first, first + traces * turns, turns)
-
-
-def simulated(spark: SparkSession, chosen: range, steps: int) -> DataFrame:
-    """The steps of the traces of these seeds, in as many partitions as there are cores for."""
-    slices = min(len(chosen), spark.sparkContext.defaultParallelism * 2)
-    seeds = spark.range(chosen.start, chosen.stop, chosen.step, numPartitions=slices)
-
-    def of_seeds(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _simulated(batches, steps)
-
-    return seeds.mapInArrow(of_seeds, spark_schema())
 
 
 def trace_of(seed: int, steps: int = STEPS) -> list[Row]:
@@ -123,10 +143,3 @@ def version_of(seed: int) -> int:
 def workload_of(seed: int) -> str:
     """The workload of a seed's trace."""
     return WORKLOADS[seed % len(WORKLOADS)]
-
-
-def _simulated(batches: Iterable[pa.RecordBatch], steps: int) -> Iterator[pa.RecordBatch]:
-    seeds = [seed for batch in batches for seed in batch.column("id").to_pylist()]
-    for start in range(0, len(seeds), _BATCH):
-        rows = [row for seed in seeds[start : start + _BATCH] for row in trace_of(seed, steps)]
-        yield pa.RecordBatch.from_pylist(rows, schema=arrow_schema())

@@ -1,13 +1,21 @@
+import os
+import signal
+import subprocess
+import sys
+from io import StringIO
 from pathlib import Path
+from time import monotonic, sleep
 
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 
 from model_tests.reports import BadInput
 from model_tests.traces import simulate
 from model_tests.traces.corrupt import CORRUPTIONS
 from model_tests.traces.part import JUDGED
 from model_tests.traces.schema import arrow_schema
+from model_tests.traces.simulation_progress import said, shown
 from spec.evidence import Layer, checks
 from spec.versions import PROFILES
 
@@ -22,6 +30,71 @@ def test_a_trace_is_rebuilt_locally_from_its_seed(tmp_path: Path) -> None:
 
     assert 6 * 30 == report.steps
     assert sorted(here, key=lambda row: row["step"]) == simulate.trace_of(43, steps=30)
+
+
+PATIENCE = 120
+"""Seconds that a run of another process may take on a shared machine."""
+
+
+def files_of(directory: Path) -> dict[str, bytes]:
+    """Every file of a directory of traces, but those that nobody reads."""
+    return {str(file.relative_to(directory)): file.read_bytes() for file in directory.glob("*/*.parquet")}
+
+
+def killed_half_way(out: Path, *arguments: str) -> None:
+    """Simulate in a process of its own, and kill that and its JVM when the first traces are there."""
+    command = [sys.executable, "-m", "model_tests", "simulate", "--out", str(out), *arguments]
+    process = subprocess.Popen(command, start_new_session=True)
+    patience = monotonic() + PATIENCE
+    while not any(out.glob("*/[0-9]*.parquet")) and process.poll() is None and monotonic() < patience:
+        sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    assert -signal.SIGKILL == process.wait(), "the run was over before it was killed"
+
+
+@pytest.mark.xdist_group("spark")
+def test_a_run_that_was_killed_goes_on_with_the_missing_seeds(tmp_path: Path) -> None:
+    """What it wrote is kept, nothing comes twice, and in the end nothing tells it from a run without a break."""
+    killed_half_way(tmp_path / "out", "--traces", "80", "--seed", "12", "--steps", "300", "--master", "local[1]")
+    before = files_of(tmp_path / "out")
+
+    resumed = simulate.run(traces=80, seed=12, out=tmp_path / "out", steps=300)
+    whole = simulate.run(traces=80, seed=12, out=tmp_path / "whole", steps=300)
+
+    after = files_of(tmp_path / "out")
+    assert 0 < len(before) < len(after)
+    assert before.items() <= after.items()
+    assert files_of(tmp_path / "whole") == after
+    assert 0 < resumed.made < whole.made == resumed.traces == 80
+    steps = pq.read_table(tmp_path / "out", columns=["trace", "step"]).to_pylist()
+    assert 80 * 300 == resumed.steps == len(steps) == len({(row["trace"], row["step"]) for row in steps})
+    shown = StringIO()
+    resumed.print(Console(file=shown))
+    assert f"80 traces, {80 - resumed.made} of them from before, 24000 steps" in shown.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
+def test_how_far_it_is_shows_where_somebody_looks(terminal: bool) -> None:
+    """Traces, steps, how fast, how much longer; and nothing in a file."""
+    shown_there = StringIO()
+    console = Console(file=shown_there, force_terminal=terminal, width=140)
+
+    with shown(100, lambda: (40, 8000), console, after=0.0):
+        sleep(0.3)
+
+    assert terminal == ("40 of 100 traces, 8,000 steps" in shown_there.getvalue())
+    assert terminal == ("40%" in shown_there.getvalue())
+    assert "1,500 of 3,000 traces, 700,000 steps, 350,000 steps/s" == said(1500, 3000, 700_000, 2.0)
+
+
+def test_a_short_run_shows_nothing() -> None:
+    """Two seconds are not worth a bar."""
+    shown_there = StringIO()
+
+    with shown(100, lambda: (40, 8000), Console(file=shown_there, force_terminal=True)):
+        sleep(0.05)
+
+    assert "" == shown_there.getvalue()
 
 
 def test_the_seeds_of_one_turn_reach_every_profile_with_every_workload() -> None:
