@@ -209,6 +209,8 @@ class OnSpecification:
             errors = {
                 name: registering.refused_together(together, known, all_exist=False) for name, known in exist.items()
             }
+            about = (rules.TXN_REGISTERED_BEFORE_DATA,)
+            self._marked = (Ruled(request.transactional_id, "refused_together", about, "a partition is not there"),)
         return Added(
             {name: _worded(error, request.version, registering.FENCED_SINCE) for name, error in errors.items()}
         )
@@ -235,6 +237,7 @@ class OnSpecification:
         return int(decided.reply.error)
 
     def _restart(self, request: Restart) -> None:
+        self._marked = (Ruled("every partition", "reloaded", (rules.SEQ_STATE_RECOVERABLE,), ""),)
         for partition in self._partitions.values():
             partition.restart()
         self._groups.restart()
@@ -242,6 +245,8 @@ class OnSpecification:
 
     def _forget(self, kept: frozenset[KnownProducer]) -> None:
         self._idle = kept
+        about = (rules.SEQ_FIRST, rules.LSO_DECIDED_BELOW)
+        self._marked = (Ruled("every partition", "forgotten", about, "producers without an open transaction"),)
         for name, partition in self._partitions.items():
             partition.forget({int(producer) for where, producer in kept if where == name})
         self._groups.forget(kept)

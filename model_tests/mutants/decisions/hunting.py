@@ -15,12 +15,14 @@ from model_tests.mutants.decisions.equivalence import Examples, equivalent
 from model_tests.mutants.decisions.made import Mutant
 from model_tests.mutants.decisions.occasions import Occasions, Place, watched
 
-MOST: Final = MappingProxyType({"recorded sessions": 40, "traces": 300, "known bugs": 12})
+MOST: Final = MappingProxyType({"recorded sessions": 40, "traces": 300, "known bugs": 12, "proofs": 12})
 """Places of a layer that are judged again for one mutant; of other layers all are."""
 
 EXHAUSTIVE: Final = ("searches", "known bugs")
 """Layers that meet whatever can be met in their instances."""
 
+OF_FEW_PLACES: Final = (*EXHAUSTIVE, "proofs", "audit")
+"""Layers of few places, of which some are large: the quick ones are judged first."""
 
 MADE_UP: Final = "tests"
 """The layer whose calls need not be possible."""
@@ -63,7 +65,7 @@ def hunt(found: Found, mutant: Mutant, layer: str, occasions: Occasions) -> Foun
     met, broke = found.met, found.place
     named: tuple[str, ...] = ()
     telling = occasions.telling(mutant)
-    if layer in EXHAUSTIVE:  # of which there are few, and some are large
+    if layer in OF_FEW_PLACES:
         telling = iter(sorted(telling, key=occasions.seconds.__getitem__))
     for place in islice(telling, MOST.get(layer)):
         met += 1

@@ -1,16 +1,25 @@
 """The layers that a mutant is put to, the cheapest first; the first that names a rule has killed it."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
+from model_tests.mutants.decisions.audited import audited
 from model_tests.mutants.decisions.occasions import Place
 from model_tests.mutants.decisions.own_tests import tested
 from model_tests.mutants.decisions.places import known_bugs, recorded, replicated, searched, traced
+from model_tests.mutants.decisions.proved import proved
+from model_tests.verify.results import Effort
 
 SESSIONS: Final = "recorded sessions"
 TRACES: Final = "traces"
+SEARCHES: Final = "searches"
+KNOWN_BUGS: Final = "known bugs"
+PROOFS: Final = "proofs"
+AUDIT: Final = "audit"
+TESTS: Final = "tests"
 
 SEEDS: Final = (*range(60), *range(62, 320, 4))
 """Seeds of traces: every workload under every profile, and transactions under every version that they have."""
@@ -28,9 +37,38 @@ LAYERS: Final[Mapping[str, Callable[[], Iterator[Place]]]] = MappingProxyType(
     {
         SESSIONS: recorded,
         TRACES: traces,
-        "searches": searched,
-        "known bugs": known_bugs,
-        "tests": tested,
+        SEARCHES: searched,
+        KNOWN_BUGS: known_bugs,
+        PROOFS: proved,
+        AUDIT: audited,
+        TESTS: tested,
     }
 )
 """How the places of each layer are made."""
+
+NAMING: Final[Mapping[str, Callable[[], Iterator[Place]]]] = MappingProxyType(
+    {name: places for name, places in LAYERS.items() if name != TESTS}
+)
+"""The layers that name a rule: what every decision is crossed with."""
+
+
+MORE_SEEDS: Final = range(320, 2000)
+MORE_REPLICAS: Final = range(60, 900)
+"""Seeds of traces that are made only for the mutants which no other layer sees."""
+
+
+def more_traces() -> Iterator[Place]:
+    """Steps of more traces, which the first ones do not have."""
+    return chain(traced(MORE_SEEDS), replicated(MORE_REPLICAS))
+
+
+MORE: Final[Mapping[str, Callable[[], Iterator[Place]]]] = MappingProxyType(
+    {
+        AUDIT: audited,
+        PROOFS: proved,
+        TRACES: more_traces,
+        SESSIONS: partial(recorded, 1),
+        SEARCHES: partial(searched, Effort.DEFAULT),
+    }
+)
+"""More places of the layers that name a rule, for mutants that only tests see."""

@@ -7,9 +7,10 @@ those places are judged again in which it decides otherwise.
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from types import CodeType, FrameType
 from typing import Any, Final, TypeAlias
 
@@ -23,6 +24,9 @@ Call: TypeAlias = tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
 
 FEW: Final = 4
 """Places that are remembered of one call."""
+
+UNLISTED: Final = 12
+"""Places that are remembered of a decision for calls that cannot be looked up."""
 
 TOGETHER: Final = 500
 """Calls that a mutant is put to at once."""
@@ -58,21 +62,28 @@ class Occasions:
     """The calls of each decision, each with the first places in which it was made.
 
     Attributes:
+        unlisted: where each decision was asked about what cannot be looked up, as arrays are; of such a call nobody
+            knows how a mutant answers it before the place is judged again.
         seconds: that each place took to judge, watched.
     """
 
     calls: dict[Decision, dict[Call, list[Place]]] = field(default_factory=dict)
+    unlisted: dict[Decision, list[Place]] = field(default_factory=dict)
     seconds: dict[Place, float] = field(default_factory=dict)
     _true: dict[Decision, list[object]] = field(default_factory=dict)
 
     def telling(self, mutant: Mutant) -> Iterator[Place]:
-        """The places in which the mutant decides otherwise, each once."""
+        """The places in which the mutant decides otherwise, each once; then those where it may."""
         seen: set[Place] = set()
-        for call, _ in self.otherwise(mutant):
-            for place in self.calls[mutant.of][call]:
-                if place not in seen:
-                    seen.add(place)
-                    yield place
+        listed = (place for call, _ in self.otherwise(mutant) for place in self.calls[mutant.of][call])
+        for place in chain(listed, self.unlisted.get(mutant.of, ())):
+            if place not in seen:
+                seen.add(place)
+                yield place
+
+    def reads(self, decision: Decision) -> bool:
+        """Whether the decision was asked anything."""
+        return decision in self.calls or decision in self.unlisted
 
     def otherwise(self, mutant: Mutant) -> Iterator[tuple[Call, object]]:
         """The calls that the mutant answers otherwise, and what it answers; some at a time."""
@@ -118,13 +129,17 @@ def observed(said: object) -> object:
     return said
 
 
-def watched(places: Iterable[Place]) -> Occasions:
+def watched(places: Iterable[Place], about: Collection[Decision] | None = None) -> Occasions:
     """Judge every place by the true protocol, and keep the calls.
+
+    Args:
+        places: what is judged.
+        about: the decisions whose calls are kept; of all, if not said.
 
     Raises:
         ValueError: a place names a rule as violated although nothing is broken.
     """
-    watch = _Watch()
+    watch = _Watch(decisions() if about is None else about)
     for place in places:
         watch.place = place
         started = time.monotonic()
@@ -139,10 +154,10 @@ def watched(places: Iterable[Place]) -> Occasions:
 class _Watch:
     """Notes every call of a decision while it is on."""
 
-    def __init__(self) -> None:
+    def __init__(self, about: Iterable[Decision]) -> None:
         self.occasions = Occasions()
         self.place: Place | None = None
-        self._codes = {decision.function.__code__: decision for decision in decisions()}
+        self._codes = {decision.function.__code__: decision for decision in about}
         self._profiles: dict[Profile, Held] = {}
         self._held: dict[int, tuple[Any, Held]] = {}
 
@@ -162,11 +177,12 @@ class _Watch:
         if decision is None or self.place is None:
             return
         call = self._call(frame.f_code, frame.f_locals)
+        most = FEW
         try:
             known = self.occasions.calls.setdefault(decision, {}).setdefault(call, [])
         except TypeError:  # an argument that cannot be looked up
-            return
-        if len(known) < FEW and (not known or known[-1] is not self.place):
+            known, most = self.occasions.unlisted.setdefault(decision, []), UNLISTED
+        if len(known) < most and (not known or known[-1] is not self.place):
             known.append(self.place)
 
     def _call(self, code: CodeType, values: dict[str, Any]) -> Call:

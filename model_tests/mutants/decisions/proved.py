@@ -1,0 +1,62 @@
+"""The proofs as places: each fact of a decision, and each action of a proved system with what it must keep."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+from typing import Final
+
+from model_tests.mutants.decisions.occasions import Place
+from spec.engines.induction import ALWAYS, START, Obligation, Prover, prove_fact
+from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
+from spec.engines.verdict import Proved
+from spec.systems.append_facts import append_facts, stable_fact, wire_facts
+from spec.systems.decision_facts import Fact, arithmetic_fact, replay_fact, stale_epoch_facts, wrapping_fact
+from spec.systems.idempotence.system import idempotence
+from spec.systems.ids.system import ids
+from spec.systems.language import System
+from spec.systems.partition.system import partition
+from spec.systems.renaming_facts import renaming_facts
+from spec.systems.transactions.proof import proved as transactions_proved
+
+SYSTEMS: Final = (idempotence, partition, ids, transactions_proved)
+"""What is proved by induction."""
+
+
+def proved() -> Iterator[Place]:
+    """Every obligation of `eos prove`: those of one action together, and facts that differ in their release."""
+    for name, facts in groupby(_facts(), key=lambda asked: asked[0].name.partition("[")[0]):
+        yield Place(f"fact {name}", partial(of_facts, tuple(facts)))
+    for build in SYSTEMS:
+        system = build()
+        yield Place(f"{system.name} {START}, and {ALWAYS}", partial(of_action, build, ""))
+        for action in system.actions:
+            yield Place(f"{system.name} under {action.name}", partial(of_action, build, action.name))
+
+
+def _facts() -> Iterator[tuple[Fact, Numbers]]:
+    over_integers = (*stale_epoch_facts(), replay_fact(), wrapping_fact(), *append_facts(), stable_fact())
+    by_name = sorted((*over_integers, *renaming_facts()), key=lambda fact: fact.name.partition("[")[0])
+    yield from ((fact, INTEGERS) for fact in by_name)
+    yield arithmetic_fact(), WIRE
+    yield from ((fact, numbers) for numbers in (WIRE, WIDE) for fact in wire_facts())
+
+
+def of_facts(asked: tuple[tuple[Fact, Numbers], ...]) -> tuple[str, ...]:
+    """The rule of the first fact that is no longer proved."""
+    return _first_failure(prove_fact(fact, numbers) for fact, numbers in asked)
+
+
+def of_action(build: Callable[[], System], action: str) -> tuple[str, ...]:
+    """The rule of the first lemma that an action need not keep; of no action, of the first that need not hold."""
+    system = build()
+    if not action:
+        return _first_failure(Prover(replace(system, actions=())).obligations())
+    (only,) = (each for each in system.actions if each.name == action)
+    theorems = system.theorems if only.dormant else ()
+    return _first_failure(Prover(replace(system, actions=(only,), theorems=theorems)).obligations())
+
+
+def _first_failure(obligations: Iterator[Obligation]) -> tuple[str, ...]:
+    failed = next((each for each in obligations if not isinstance(each.verdict, Proved)), None)
+    return () if failed is None else (failed.rule.id,)
