@@ -19,7 +19,7 @@ from reference.replica_rows import TOPIC, Before, follow, node_name, record_faul
 from reference.shape import Shape
 from reference.world.history import History
 from reference.world.partition_readers import PartitionReaders
-from reference.world.producer_history import ProducerHistory, producer_name
+from reference.world.producer_history import ProducerHistory, made_by, producer_name
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ErrorCode, Offset, Origin
 
@@ -85,7 +85,7 @@ class Cluster:
         self.replies: Network[Response] = Network(ordered)
         history = History(self.recorder, self.clock)
         self.readers = PartitionReaders(self.recorder, history, self.shape.partitions)
-        self._told = ProducerHistory(history, self.producers, [self.shape.acks] * self.shape.producers)
+        self._histories = ProducerHistory(history, self.producers, [self.shape.acks] * self.shape.producers)
         self._allocator = BlockAllocator()
         self._ids = [ProducerIdManager(self._allocator) for _ in range(self.shape.nodes)]
         self._waiting: list[list[Waiting]] = [[] for _ in range(self.shape.partitions)]
@@ -94,11 +94,14 @@ class Cluster:
 
     # --- clients ----------------------------------------------------------------------------------------------
 
-    def application_sends(self, producer: int, partition: int, record_count: int) -> None:
-        """An application hands a batch to its producer."""
-        values = self._told.next_values(producer, record_count)
-        batch = self.producers[producer].send(partition, record_count, self.clock.now, values)
-        self._told.hands_over(producer, partition, batch)
+    def application_sends(self, producer: int, partition: int, values: tuple[bytes, ...]) -> None:
+        """An application hands a batch of these values to its producer."""
+        batch = self.producers[producer].send(partition, len(values), self.clock.now, values)
+        self._histories.hands_over(producer, partition, batch)
+
+    def application_makes(self, producer: int, partition: int, count: int) -> None:
+        """An application hands over a batch of records with values that no other record has."""
+        self.application_sends(producer, partition, self._histories.next_values(producer, count))
 
     def producer_asks_for_id(self, producer: int, node: int = 0) -> None:
         """A producer without producer id gets one from any node."""
@@ -131,13 +134,13 @@ class Cluster:
         message = self.requests.send((producer, node), Request(producer, node, attempt))
         if self.shape.acks == NOBODY_ANSWERS:
             self.producers[producer].receive(attempt, Reply(ErrorCode.NONE))
-            self._told.tell(producer)
+            self._histories.tell(producer)
         return message
 
     def producer_ticks(self, producer: int) -> None:
         """A producer expires batches, settles unresolved ones and bumps its epoch if it must."""
         self.producers[producer].tick(self.clock.now)
-        self._told.tell(producer)
+        self._histories.tell(producer)
 
     def producer_receives(self, message: Message[Response], leave_copy: bool = False) -> None:
         """An answer reaches its producer."""
@@ -273,6 +276,7 @@ class Cluster:
             acks=self.shape.acks,
             batch_count=1,
             **batch_columns(request.attempt.records),
+            **made_by(request.attempt.batch),
             **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
         )
 

@@ -73,7 +73,7 @@ class ProducerScheduler(Scheduler):
         partition = self.tape.below(len(self.cluster.partitions))
         if len(self.cluster.producers[producer].queues[partition].waiting) >= LONGEST_QUEUE:
             return False
-        self.cluster.application_sends(producer, partition, 1 + self.tape.below(3))
+        self.cluster.application_makes(producer, partition, 1 + self.tape.below(3))
         return True
 
     def producer_asks_for_id(self) -> bool:

@@ -33,7 +33,6 @@ class ReplicasScheduler(Scheduler):
         self.world = world
         self.faults = faults
         self._due: dict[tuple[str, int], int] = {}
-        self._handed_over = [0] * len(world.shape.writers)
         closing = (
             self.timers_fire,
             self.producer_asks_for_id,
@@ -45,7 +44,7 @@ class ReplicasScheduler(Scheduler):
             self.broker_is_back,
         )
         self._closing = usual(closing, REPLICAS)
-        events = usual((*closing, self.application_sends), REPLICAS)
+        events = usual((*closing, self.application_sends, self.reader_fetches), REPLICAS)
         super().__init__(world.clock, tape, world.recorder, events, unusual(self._rates()))
 
     def _rates(self) -> Iterable[tuple[Event, int]]:
@@ -135,14 +134,11 @@ class ReplicasScheduler(Scheduler):
 
     def application_sends(self) -> bool:
         """Some application hands over a batch, unless it waits for earlier ones."""
-        producer = self.tape.below(len(self._handed_over))
+        producer = self.tape.below(len(self.world.shape.writers))
         partition = self.tape.below(self.world.shape.partitions)
         if len(self.world.clients.producers[producer].queues[partition].waiting) >= LONGEST_QUEUE:
             return False
-        first = self._handed_over[producer]
-        self._handed_over[producer] += 1 + self.tape.below(3)
-        values = tuple(b"%d/%d" % (producer, number) for number in range(first, self._handed_over[producer]))
-        self.world.application_sends(producer, partition, values)
+        self.world.application_makes(producer, partition, 1 + self.tape.below(3))
         return True
 
     def producer_asks_for_id(self) -> bool:
@@ -166,7 +162,7 @@ class ReplicasScheduler(Scheduler):
         """Every producer makes a round, and gives up what was not answered in time."""
         for producer, attempt in self.world.clients.overdue():
             self.world.producer_gives_up(producer, attempt)
-        for producer in range(len(self._handed_over)):
+        for producer in range(len(self.world.shape.writers)):
             self.world.producer_ticks(producer)
         return True
 
@@ -174,10 +170,23 @@ class ReplicasScheduler(Scheduler):
         """Some producer asks some broker who leads."""
         running = self.running()
         if running:
-            producer = self.tape.below(len(self._handed_over))
+            producer = self.tape.below(len(self.world.shape.writers))
             partition = self.tape.below(self.world.shape.partitions)
             self.world.producer_refreshes_metadata(producer, partition, self.tape.pick(running).number)
         return bool(running)
+
+    def reader_fetches(self) -> bool:
+        """Some reader reads on, or asks some broker who leads: after a refusal, or where its leader does not run."""
+        readers, running = self.world.readers, self.running()
+        due = readers.due(self.world.nodes)
+        if due:
+            chosen = self.tape.pick(due)
+            if self.world.reader_fetches(*chosen):
+                return True
+        lost = [chosen] if due else readers.lost(self.world.nodes)
+        if lost and running:
+            self.world.reader_refreshes_metadata(*self.tape.pick(lost), self.tape.pick(running).number)
+        return bool(lost and running)
 
     # --- network and followers --------------------------------------------------------------------------------
 

@@ -36,6 +36,24 @@ RAW: Final[Mapping[str, int]] = MappingProxyType(
 )
 """The events of the raw world, likewise."""
 
+RAW_COORDINATORS: Final = 400
+"""Per thousand raw worlds, those of a coordinator; the others are of a partition."""
+
+RAW_COORDINATOR: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "client_initializes": 30,
+        "client_adds_partitions": 30,
+        "client_ends": 30,
+        "broker_asks": 14,
+        "markers_are_answered": 24,
+        "transactions_time_out": 3,
+        "ids_expire": 1,
+        "log_fails": 3,
+        "coordinator_fails_over": 5,
+    }
+)
+"""What happens at a coordinator that is asked anything."""
+
 REPLICAS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "timers_fire": 10,
@@ -46,6 +64,7 @@ REPLICAS: Final[Mapping[str, int]] = MappingProxyType(
         "producer_refreshes_metadata": 6,
         "message_arrives": 90,
         "follower_fetches": 30,
+        "reader_fetches": 4,
         "broker_is_back": 2,
     }
 )

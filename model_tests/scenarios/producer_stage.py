@@ -86,7 +86,7 @@ class ProducerStage(Cluster):
     def send(self, *values: str, producer: int = 0) -> list[Message[Request]]:
         """The application hands over records, each a batch of its own, and they are sent; what is under way."""
         for value in values:
-            self.producers[producer].send(0, 1, self.clock.now, (value.encode(),))
+            self.application_sends(producer, 0, (value.encode(),))
         return self.send_again(producer)
 
     def send_again(self, producer: int = 0) -> list[Message[Request]]:

@@ -86,7 +86,7 @@ class World:
 
     def hands_over(self, stream: Stream, records: int) -> None:
         """An application hands a batch to its producer."""
-        self.cluster.application_sends(*stream, records)
+        self.cluster.application_makes(*stream, records)
         self.streams.hands_over(stream, self.cluster.producers[stream.producer].history[-1][1])
 
     def sends(self, stream: Stream) -> None:

@@ -42,9 +42,14 @@ class PartitionReaders:
         return [
             (reader, partition)
             for partition, leader in leaders
-            for reader, consumer in enumerate(self.consumers)
-            if consumer.positions.get(self._keys[partition], 0) != readable_end(leader, consumer.isolation)
+            for reader in range(len(self.consumers))
+            if self.is_due(reader, partition, leader)
         ]
+
+    def is_due(self, reader: int, partition: int, leader: Partition) -> bool:
+        """Whether a fetch brings something."""
+        consumer = self.consumers[reader]
+        return consumer.positions.get(self._keys[partition], 0) != readable_end(leader, consumer.isolation)
 
     def fetch(
         self, reader: int, partition: int, node: int, now: Timestamp, leader: Partition, named: Row | None = None

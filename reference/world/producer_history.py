@@ -58,6 +58,11 @@ def producer_name(number: int) -> str:
     return f"{PRODUCER}{number}"
 
 
+def made_by(batch: ProducerBatch) -> Row:
+    """Which producer of a world has made a batch, as its values say."""
+    return dict(origin_of(batch.values[0])._asdict())
+
+
 def identity_columns(identity: ProducerIdentity | None) -> Row:
     """The producer's identity, as a row of its client names it; none where there is none."""
     return {} if identity is None else {"producer_id": identity.producer_id, "producer_epoch": identity.epoch}

@@ -14,7 +14,8 @@ from reference.network import Message
 from reference.replica_rows import node_name
 from reference.replication.controller import Controller
 from reference.replication.messages import AlterPartition, AskEpochEnd, Fetch, LeaderAndIsr
-from reference.world.replicas_base import ReplicasBase, controller_name, producer_name
+from reference.world.producer_history import producer_name
+from reference.world.replicas_base import ReplicasBase, controller_name
 from reference.world.replicas_messages import (
     AlterAnswer,
     EpochAnswer,
@@ -36,7 +37,12 @@ class ReplicasWorld(ReplicasBase):
 
     def application_sends(self, producer: int, partition: int, values: tuple[bytes, ...]) -> None:
         """An application hands a batch of these values to its producer."""
-        self.clients.producers[producer].send(partition, len(values), self.clock.now, values)
+        batch = self.clients.producers[producer].send(partition, len(values), self.clock.now, values)
+        self._histories.hands_over(producer, partition, batch)
+
+    def application_makes(self, producer: int, partition: int, count: int) -> None:
+        """An application hands over a batch of records with values that no other record has."""
+        self.application_sends(producer, partition, self._histories.next_values(producer, count))
 
     def producer_asks_for_id(self, producer: int, node: int) -> None:
         """A producer without producer id gets one from a broker that runs."""
@@ -47,7 +53,6 @@ class ReplicasWorld(ReplicasBase):
             self.nodes[node].now,
             node=node_name(node),
             client=producer_name(producer),
-            world_ms=self.clock.now,
             error=int(ErrorCode.NONE),
             reply_producer_id=identity.producer_id,
             reply_epoch=identity.epoch,
@@ -56,11 +61,13 @@ class ReplicasWorld(ReplicasBase):
     def producer_sends(self, producer: int, partition: int) -> Message[Sent]:
         """A producer sends its next batch to the broker that it takes for the leader."""
         broker, asked = self.clients.send(producer, partition)
+        self._histories.tell(producer)
         return self._send(producer_name(producer), node_name(broker), partition, asked)
 
     def producer_ticks(self, producer: int) -> None:
         """A producer expires batches, settles unresolved ones and bumps its epoch if it must."""
         self.clients.producers[producer].tick(self.clock.now)
+        self._histories.tell(producer)
 
     def producer_gives_up(self, producer: int, attempt: Attempt) -> None:
         """A producer waits no longer for an answer; its request is still under way."""
@@ -71,6 +78,16 @@ class ReplicasWorld(ReplicasBase):
         replica = self.nodes[node].broker.replicas.get(partition)
         if replica is not None:
             self.clients.hear(producer, partition, replica.leader)
+
+    def reader_fetches(self, reader: int, partition: int) -> bool:
+        """A reader reads on at the broker that it takes for the leader, which runs; whether it is answered."""
+        return self.readers.fetch(reader, partition, self.nodes[self.readers.leaders[reader][partition][0]])
+
+    def reader_refreshes_metadata(self, reader: int, partition: int, node: int) -> None:
+        """A reader asks a broker that runs who leads, and is told what that one has heard."""
+        replica = self.nodes[node].broker.replicas.get(partition)
+        if replica is not None:
+            self.readers.hear(reader, partition, replica)
 
     # --- the network ------------------------------------------------------------------------------------------
 
@@ -104,6 +121,7 @@ class ReplicasWorld(ReplicasBase):
 
     def _producer_receives(self, answered: Produced, partition: int) -> None:
         self.clients.receive(answered)
+        self._histories.tell(answered.asked.producer)
         if answered.reply.error is ErrorCode.NOT_LEADER_OR_FOLLOWER:
             self.clients.hear(answered.asked.producer, partition, self.leader_of(partition))
 

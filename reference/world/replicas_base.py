@@ -18,6 +18,8 @@ from reference.replication.messages import AlterPartition
 from reference.replication.metadata import Metadata
 from reference.replication.replica import Replica
 from reference.replication.zookeeper_controller import ZooKeeperController
+from reference.world.history import History
+from reference.world.producer_history import ProducerHistory
 from reference.world.replicas_clients import Clients
 from reference.world.replicas_messages import (
     Body,
@@ -25,6 +27,7 @@ from reference.world.replicas_messages import (
 )
 from reference.world.replicas_nodes import BrokerNode
 from reference.world.replicas_produce import Producing
+from reference.world.replicas_readers import ReplicaReaders
 from reference.world.replicas_shape import ReplicasShape
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
@@ -41,6 +44,7 @@ class ReplicasBase:
         controllers: by number; one of them is present, the others were replaced or never elected.
         nodes: the brokers' machines, by number.
         clients: the producers.
+        readers: of all partitions, one for each isolation level.
         network: what is under way.
         recorder: the steps so far.
     """
@@ -51,10 +55,14 @@ class ReplicasBase:
         self.shape = shape or ReplicasShape()
         self.clock = Clock(START)
         self.recorder = Recorder(trace, profile)
+        self.recorder.clock = self.clock
         self.metadata = Metadata()
         self.controllers = [self._controller(number) for number in range(self.shape.controllers)]
         self.active = 0
         self.clients = Clients(profile, self.shape, self.clock)
+        history = History(self.recorder, self.clock)
+        self.readers = ReplicaReaders(self.recorder, history, self.clients.leaders[0])
+        self._histories = ProducerHistory(history, self.clients.producers, [each.acks for each in self.shape.writers])
         self.network: Network[Sent] = Network(self.shape.ordered)
         allocator = BlockAllocator()
         self.nodes = [self._node(number, allocator) for number in range(self.shape.brokers)]
@@ -109,13 +117,13 @@ class ReplicasBase:
     def _broker_decides(
         self, node: int, partition: int, api: str, before: Observed, after: Observed, columns: Row
     ) -> None:
-        where: Row = {"node": node_name(node), "topic": TOPIC, "partition": partition, "world_ms": self.clock.now}
+        where: Row = {"node": node_name(node), "topic": TOPIC, "partition": partition}
         self.recorder.record(api, self.nodes[node].now, before, after, **(where | columns))
 
     def _controller_decides(self, number: int, api: str, partition: int, columns: Row) -> None:
         direct = api == "AlterPartition" and not self.profile.insync_set_is_asked_for
         node = "zookeeper" if direct else controller_name(number)
-        where: Row = {"node": node, "world_ms": self.clock.now}
+        where: Row = {"node": node}
         if partition != ABSENT:
             where |= {"topic": TOPIC, "partition": partition}
         self.recorder.record(api, self.clock.now, NOWHERE, NOWHERE, **(where | columns))
@@ -158,8 +166,3 @@ class ReplicasBase:
 def controller_name(number: int) -> str:
     """Name of a controller in rows."""
     return f"controller-{number}"
-
-
-def producer_name(number: int) -> str:
-    """Name of a producer in rows."""
-    return f"producer-{number}"

@@ -8,6 +8,7 @@ from reference.client.producer import Reply
 from reference.network import Message
 from reference.recorder import batch_columns, reply_columns
 from reference.replication.replica import Delayed, Replica
+from reference.world.producer_history import made_by
 from reference.world.replicas_messages import Body, Produce, Produced, Sent, Waiting
 from reference.world.replicas_nodes import BrokerNode
 from reference.world.replicas_shape import ACKS_ALL
@@ -55,6 +56,7 @@ class Producing:
             "Produce",
             before,
             **batch_columns(batch),
+            **made_by(asked.attempt.batch),
             **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
             client=sent.sender,
             message=message.number,

@@ -50,8 +50,9 @@ DEFECTS: Final = {planted.name: planted for planted in (*PLANTED, *OF_TRANSACTIO
 
 @pytest.fixture(scope="module")
 def true_runs() -> list[Played]:
-    """Runs that monitors watched; of transactions more, of which some kinds of steps are rare."""
-    seeds = [*range(TURN), *seeds_of(2 * len(PROFILES), TURN, "transactions")]
+    """Runs that monitors watched; of some workloads more, of which some kinds of steps are rare."""
+    more = {"transactions": 2 * len(PROFILES), "raw": len(PROFILES)}
+    seeds = [*range(TURN), *(seed for workload, count in more.items() for seed in seeds_of(count, TURN, workload))]
     return [run_of(seed).play() for seed in seeds]
 
 

@@ -55,7 +55,7 @@ def appended(cluster: Cluster) -> None:
     """One batch is in the leader's log, and on no follower."""
     if cluster.producers[0].needs_producer_id:
         cluster.producer_asks_for_id(0)
-    cluster.application_sends(0, 0, 1)
+    cluster.application_makes(0, 0, 1)
     cluster.broker_receives(cluster.producer_sends(0, 0))
 
 

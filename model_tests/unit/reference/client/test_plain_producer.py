@@ -16,7 +16,7 @@ PLAIN = Shape(producers=1, nodes=1, idempotent=False)
 def sent(cluster: Cluster, batches: int) -> None:
     """As many batches of one record are handed over and sent."""
     for _ in range(batches):
-        cluster.application_sends(0, 0, 1)
+        cluster.application_makes(0, 0, 1)
     while cluster.producers[0].may_drain(0):
         cluster.producer_sends(0, 0)
 
