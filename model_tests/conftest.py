@@ -5,6 +5,7 @@ from typing import Final
 
 import pytest
 
+from model_tests.java import expect_little
 from model_tests.reports import BadInput
 from model_tests.verify.effort import effort_from_environment, register
 from model_tests.verify.results import Effort
@@ -13,7 +14,8 @@ SPARK_FIXTURES: Final = {"spark"}
 
 
 def pytest_configure() -> None:
-    """Load the profile that `EOS_PROFILE` names."""
+    """Load the profile that `EOS_PROFILE` names; what tests give to Spark is little."""
+    expect_little()
     try:
         register()
     except BadInput as bad:

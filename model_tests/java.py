@@ -16,6 +16,17 @@ HOW: Final = (
     "or sdk install java 17-tem (and see JAVA_HOME)"
 )
 
+_OPTIONS: Final = "SPARK_SUBMIT_OPTS"
+"""The variable whose options Spark's launcher gives to the JVM that it starts."""
+
+_BRIEF: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For little work: to compile code a second time, faster, would cost more than it saves."""
+
+
+def expect_little() -> None:
+    """Have Spark sessions that are still to be made start fast rather than run long, unless the environment says."""
+    os.environ.setdefault(_OPTIONS, _BRIEF)
+
 
 def require_java() -> None:
     """Raise `BadInput` unless the Java that Spark would start is recent enough."""

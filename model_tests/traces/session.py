@@ -57,12 +57,6 @@ _SETTINGS: Final = {
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 """The variable by which `spark-submit` says that its JVM is up."""
 
-_OPTIONS: Final = "SPARK_SUBMIT_OPTS"
-"""The variable whose options Spark's launcher gives to every JVM that it starts."""
-
-_BRIEF: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""What the JVM would compile a second time, for speed, ends before it would have paid."""
-
 
 def session(master: str = LOCAL) -> SparkSession:
     """The running session, or a new one on `master`; under `spark-submit`, `LOCAL` leaves the choice to it.
@@ -72,11 +66,6 @@ def session(master: str = LOCAL) -> SparkSession:
     """
     running = SparkSession.getActiveSession()
     return running if running is not None else _new_session(master)
-
-
-def expect_little() -> None:
-    """Have sessions that are still to be made start fast rather than run long; what the environment says goes first."""
-    os.environ.setdefault(_OPTIONS, _BRIEF)
 
 
 def _new_session(master: str) -> SparkSession:

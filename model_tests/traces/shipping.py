@@ -1,5 +1,7 @@
 """The project's own code for executors that do not have it: one archive, sent once, first on their path."""
 
+import atexit
+import shutil
 import tempfile
 from importlib import import_module
 from pathlib import Path
@@ -20,8 +22,9 @@ def ship(context: SparkContext) -> None:
     """Give the executors the source that runs here; what `--py-files` brought is there already."""
     root = _root()
     if root.is_dir():
-        with tempfile.TemporaryDirectory(prefix="eos-ship-") as scratch:
-            context.addPyFile(str(archive(root, Path(scratch) / ARCHIVE)))
+        lasting = Path(tempfile.mkdtemp(prefix="eos-ship-"))  # an executor that comes late asks for it, too
+        atexit.register(shutil.rmtree, lasting, ignore_errors=True)
+        context.addPyFile(str(archive(root, lasting / ARCHIVE)))
 
 
 def archive(root: Path, file: Path) -> Path:

@@ -79,7 +79,7 @@ def test_an_unfinished_file_is_no_file(tmp_path: Path) -> None:
     left.write_bytes(b"PAR1")
 
     with pytest.raises(ZeroDivisionError):
-        write_piece(pieces[1], directory.path, lambda seed: 1 // 0)
+        write_piece(pieces[1], directory.path, lambda seed: [{"trace": 1 // 0}])
 
     assert pieces[1:] == list(directory.missing(WANTED, 5))
     opened(tmp_path / "out")
