@@ -42,7 +42,7 @@ def observe(partition: Partition, producer_id: int = ABSENT) -> Observed:
     """The state of a partition and of one producer on it."""
     key, state, log = ProducerId(producer_id), partition.state, partition.log
     return Observed(
-        state.entry(key),
+        state.producers.get(key, UNKNOWN_PRODUCER),
         state.verifications.get(key),
         log.log_start,
         partition.last_stable,
@@ -78,6 +78,10 @@ class Recorder:
         self, api: str, now: Timestamp, before: Observed = NOWHERE, after: Observed = NOWHERE, /, **columns: Value
     ) -> Row:
         """Add a step; `columns` are the columns of WHERE, REQUEST and REPLY that apply."""
+        return self.add(api, now, columns, before, after)
+
+    def add(self, api: str, now: Timestamp, columns: Row, before: Observed = NOWHERE, after: Observed = NOWHERE) -> Row:
+        """As `record`, of columns that are in a dictionary already."""
         row = dict(self._common)
         row["api"] = api
         row["step"] = len(self.rows)

@@ -1,7 +1,7 @@
 """The Produce request at its broker: what is checked before the log, and the answer (KafkaApis, ReplicaManager)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from reference.broker.coordinator_errors import InvalidProducerIdMapping
@@ -24,15 +24,18 @@ LOG_START_SINCE: Final = 5
 """First version of Produce whose answer has the log start offset."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProduceRequest:
+NO_GUARDS: Final[Mapping[int, int]] = MappingProxyType({})
+"""No partition has been verified."""
+
+
+class ProduceRequest(NamedTuple):
     """A Produce: batches per partition number; guards as the verification of the partitions gave them."""
 
     batches: Mapping[int, tuple[RecordBatch, ...]]
     transactional_id: str | None = None
     acks: int = -1
     version: int = 11
-    guards: Mapping[int, int] = field(default_factory=dict)
+    guards: Mapping[int, int] = NO_GUARDS
 
     @property
     def is_transactional(self) -> bool:
@@ -114,7 +117,7 @@ def check_acks(request: ProduceRequest) -> None:
 
 def check_transactional_id(request: ProduceRequest) -> None:
     """Transactional records come with a transactional id."""
-    if request.is_transactional and request.transactional_id is None:
+    if request.transactional_id is None and request.is_transactional:
         raise TransactionalIdAuthorizationFailed(transactional_id=None)
 
 
@@ -167,8 +170,8 @@ def answered(result: AppendResult, version: int) -> PartitionAnswer:
 
 
 def refused(refusal: Refusal, log_start: Offset = NO_OFFSET) -> PartitionAnswer:
-    """The answer to a refused append."""
-    return PartitionAnswer(refusal.code, log_start=log_start, refusal=refusal)
+    """The answer to a refused append; what it keeps of the refusal does not keep the frames that it went through."""
+    return PartitionAnswer(refusal.code, log_start=log_start, refusal=refusal.with_traceback(None))
 
 
 def shown_log_start(log_start: Offset, version: int) -> Offset:

@@ -1,7 +1,7 @@
 """Where a transactional producer stands, and where it may go from there (TransactionManager.State)."""
 
 from collections.abc import Mapping
-from enum import Enum, auto, unique
+from enum import IntEnum, auto, unique
 from types import MappingProxyType
 from typing import Final
 
@@ -9,7 +9,7 @@ from spec.vocabulary import ErrorCode
 
 
 @unique
-class ClientState(Enum):
+class ClientState(IntEnum):
     """State of a transactional producer."""
 
     UNINITIALIZED = auto()

@@ -116,7 +116,7 @@ class RecordBatch(NamedTuple):
 
     def at(self, base_offset: Offset, leader_epoch: LeaderEpoch) -> "RecordBatch":
         """The batch as a leader places it in its log."""
-        return RecordBatch(base_offset, leader_epoch, *self[2:])
+        return RecordBatch._make((base_offset, leader_epoch, *self[2:]))
 
     def records(self) -> tuple[Record, ...]:
         """The records.

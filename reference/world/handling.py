@@ -145,7 +145,7 @@ class Handling:
         try:
             agree(coordinator, asked)
         except Refusal as refusal:
-            found = refusal
+            found = refusal.with_traceback(None)  # else it holds this frame, which holds it
         self.steps.verified(request, asked, before, coordinator, ErrorCode.NONE if found is None else found.code)
         self._answer(request, Verified(found))
 

@@ -15,7 +15,7 @@ from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import PendingResult
 from reference.client.partition_queue import ProducerBatch
 from reference.clock import Clock
-from reference.recorder import NOWHERE, Recorder, Row
+from reference.recorder import Recorder, Row
 from spec.vocabulary import ABSENT, NO_OFFSET, ErrorCode
 
 NO_TRANSACTION: Final = -1
@@ -107,7 +107,7 @@ class History:
 
     def note(self, api: str, client: str, columns: Row) -> None:
         """A client calls or is told something."""
-        self._recorder.record(api, self._clock.now, NOWHERE, NOWHERE, client=client, **columns)
+        self._recorder.add(api, self._clock.now, {"client": client, **columns})
 
     def hands_over(self, client: str, untold: Untold, sent: SentBatch, columns: Row) -> None:
         """A batch is handed over; `columns` say of which producer it is."""

@@ -73,7 +73,7 @@ class Steps:
         self._offsets_partitions = offsets_partitions
 
     def _record(self, api: str, node: int, columns: Row, before: Observed = NOWHERE, after: Observed = NOWHERE) -> None:
-        self.recorder.record(api, self._clocks[node].now, before, after, node=node_name(node), **columns)
+        self.recorder.add(api, self._clocks[node].now, {"node": node_name(node), **columns}, before, after)
 
     # --- partitions -------------------------------------------------------------------------------------------
 
