@@ -13,6 +13,7 @@ from reference.world.replicas import ReplicasWorld
 from reference.world.replicas_messages import Sent
 from reference.world.replicas_nodes import BrokerNode, Status
 from reference.world.replicas_shape import ACKS_ALL, ReplicasShape, Writer
+from reference.world.replicas_strangers import stranger_asks_for_epoch, stranger_fetches, stranger_proposes
 from spec.versions import Profile
 
 LONGEST_QUEUE: Final = 8
@@ -58,6 +59,7 @@ class ReplicasScheduler(Scheduler):
             (self.broker_begins_shutdown, faults.shutdown),
             (self.clock_drifts, faults.drift),
             (self.leader_deletes_records, faults.deletion),
+            (self.stranger_asks, faults.strange),
         )
 
     def running(self) -> list[BrokerNode]:
@@ -124,10 +126,10 @@ class ReplicasScheduler(Scheduler):
         return self.world.profile.replica_lag_time_max_ms if shape.lag_max_ms is None else shape.lag_max_ms
 
     def _is_due(self, timer: str, node: BrokerNode, interval_ms: int) -> bool:
-        last = self._due.get((timer, node.number))
-        if last is not None and 0 <= node.now - last < interval_ms:
+        last, now = self._due.get((timer, node.number)), node.now
+        if last is not None and 0 <= now - last < interval_ms:
             return False
-        self._due[timer, node.number] = node.now
+        self._due[timer, node.number] = now
         return last is not None
 
     # --- producers --------------------------------------------------------------------------------------------
@@ -282,6 +284,14 @@ class ReplicasScheduler(Scheduler):
         if leading:
             self.world.leader_deletes_records(*self.tape.pick(leading))
         return bool(leading)
+
+    def stranger_asks(self) -> bool:
+        """A broker or the controller is asked what it refuses."""
+        running = self.running()
+        if not running or self.tape.happens(500):
+            return stranger_proposes(self.world, self.tape)
+        asks = stranger_fetches if self.tape.happens(700) else stranger_asks_for_epoch
+        return asks(self.world, self.tape, self.tape.pick(running))
 
     def controller_is_elected(self) -> bool:
         """A node is elected controller, be it the same again."""

@@ -81,14 +81,13 @@ class ReplicatedPartition:
     def behind(self) -> list[int]:
         """Followers with something to fetch: batches, a higher high watermark or their place in the in-sync set."""
         leader, insync = self.leader, self.state.insync
+        log_end, high_watermark = leader.log.log_end, leader.high_watermark
         return [
             node
             for node, replica in enumerate(self.replicas)
-            if replica is not leader
+            if (replica.log.log_end < log_end or replica.high_watermark < high_watermark or node not in insync)
+            and replica is not leader
             and node not in self.failed
-            and (
-                replica.log_end < leader.log_end or replica.high_watermark < leader.high_watermark or node not in insync
-            )
         ]
 
     def next_for(self, node: int) -> RecordBatch | None:

@@ -257,6 +257,8 @@ class Replica:
 
     def release(self, now: Timestamp) -> list[tuple[object, ErrorCode]]:
         """Who is to be answered now, and what; the others go on waiting."""
+        if not self.delayed:
+            return []
         verdicts = [(each, self.verdict(each, now)) for each in self.delayed]
         self.delayed = [each for each, error in verdicts if error is None]
         answered = [(each, error) for each, error in verdicts if error is not None]

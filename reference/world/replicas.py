@@ -94,7 +94,8 @@ class ReplicasWorld(ReplicasBase):
     def deliverable(self) -> list[Message[Sent]]:
         """What may arrive next: at a process that stands still, nothing does."""
         paused = {node_name(node.number) for node in self.nodes if node.status is Status.PAUSED}
-        return [message for message in self.network.deliverable() if message.payload.receiver not in paused]
+        messages = self.network.deliverable()
+        return [message for message in messages if message.payload.receiver not in paused] if paused else messages
 
     def message_is_lost(self, message: Message[Sent]) -> None:
         """A message is lost; a producer notices, brokers ask again."""

@@ -8,7 +8,7 @@ from reference.broker.partition import Partition
 from reference.clock import Clock
 from reference.errors import Refusal
 from reference.network import Message, Network
-from reference.recorder import NOWHERE, Observed, Recorder, Row
+from reference.recorder import Observed, Recorder, Row
 from reference.replica_rows import TOPIC, node_name
 from reference.replication.broker import Broker
 from reference.replication.controller import Controller, ControllerConfig
@@ -118,7 +118,7 @@ class ReplicasBase:
         self, node: int, partition: int, api: str, before: Observed, after: Observed, columns: Row
     ) -> None:
         where: Row = {"node": node_name(node), "topic": TOPIC, "partition": partition}
-        self.recorder.record(api, self.nodes[node].now, before, after, **(where | columns))
+        self.recorder.add(api, self.nodes[node].now, where | columns, before, after)
 
     def _controller_decides(self, number: int, api: str, partition: int, columns: Row) -> None:
         direct = api == "AlterPartition" and not self.profile.insync_set_is_asked_for
@@ -126,7 +126,7 @@ class ReplicasBase:
         where: Row = {"node": node}
         if partition != ABSENT:
             where |= {"topic": TOPIC, "partition": partition}
-        self.recorder.record(api, self.clock.now, NOWHERE, NOWHERE, **(where | columns))
+        self.recorder.add(api, self.clock.now, where | columns)
 
     # --- what nodes do by themselves --------------------------------------------------------------------------
 

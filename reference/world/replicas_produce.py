@@ -74,8 +74,9 @@ class Producing:
 
     def release(self, node: BrokerNode) -> None:
         """Answer whatever waits no longer."""
+        now = node.now
         for partition in node.broker.replicas.values():
-            for waiting, error in partition.release(node.now):
+            for waiting, error in partition.release(now):
                 if isinstance(waiting, Waiting) and isinstance(waiting.sent.body, Produce):
                     self._answer(waiting.sent, waiting.sent.body, waiting.answer, error)
 

@@ -13,7 +13,7 @@ class Wires:
         open: requests whose sender still waits, by number.
     """
 
-    __slots__ = ("_connections", "_numbers", "open", "replies", "requests")
+    __slots__ = ("_connections", "_numbers", "_opened", "open", "replies", "requests")
 
     def __init__(self, ordered: bool) -> None:
         """Nothing is under way."""
@@ -21,6 +21,7 @@ class Wires:
         self.replies: Network[Response] = Network(ordered)
         self.open: dict[int, Request] = {}
         self._connections: dict[tuple[Sender, int], int] = {}
+        self._opened = 0
         self._numbers = 0
 
     def send(self, sender: Sender, node: int, body: Body) -> Request:
@@ -28,12 +29,12 @@ class Wires:
         request = Request(self._numbers, sender, node, body)
         self._numbers += 1
         self.open[request.number] = request
-        self.requests.send(self._channel(request), request)
+        self.requests.send(self._connection(sender, node), request)
         return request
 
     def reply(self, request: Request, answer: Answer) -> None:
         """Put an answer on its way."""
-        self.replies.send(self._channel(request), Response(request, answer))
+        self.replies.send(self._connection(request.sender, request.node), Response(request, answer))
 
     def deliver(self, message: Message[Request], leave_copy: bool) -> Request:
         """A request arrives; a copy of it may come again later."""
@@ -50,13 +51,14 @@ class Wires:
 
     def reconnect(self, sender: Sender, node: int) -> None:
         """What is sent from now on need not wait for what is still under way."""
-        self._connections[sender, node] = self._connections.get((sender, node), 0) + 1
+        self._connections[sender, node] = self._opened
+        self._opened += 1
 
     def cut(self, sender: Sender, node: int, arriving: int) -> list[Request]:
         """A connection breaks: its first `arriving` requests still arrive, no answer does; the requests given up."""
-        channel = (sender, node, self._connections.get((sender, node), 0))
-        self.requests.cut(channel, arriving)
-        self.replies.cut(channel, 0)
+        connection = self._connection(sender, node)
+        self.requests.cut(connection, arriving)
+        self.replies.cut(connection, 0)
         self.reconnect(sender, node)
         lost = self.waiting(sender, node)
         for request in lost:
@@ -67,6 +69,9 @@ class Wires:
         """The requests that a sender waits for, of one node or of all, oldest first."""
         return [each for each in self.open.values() if each.sender == sender and node in (None, each.node)]
 
-    def _channel(self, request: Request) -> tuple[Sender, int, int]:
-        key = (request.sender, request.node)
-        return (*key, self._connections.get(key, 0))
+    def _connection(self, sender: Sender, node: int) -> int:
+        """Number of the connection that is open between the two."""
+        key = (sender, node)
+        if key not in self._connections:
+            self.reconnect(sender, node)
+        return self._connections[key]
