@@ -20,6 +20,7 @@ from model_tests.traces.audit_transactions import Log, audit_transactions
 from model_tests.traces.audit_transactions_clusters import cluster_of
 from model_tests.traces.audit_transactions_report import Shown
 from model_tests.traces.audit_wire import decode
+from model_tests.traces.dump_segments import Restored, restored
 from model_tests.traces.kafka_log import KafkaLog
 from model_tests.traces.kafka_log_folders import HIGH_WATERMARK, Listing, list_logs
 from model_tests.traces.kafka_log_segment import Damage
@@ -44,7 +45,7 @@ def run(
     """Audit everything under the paths.
 
     Args:
-        paths: brokers' log directories, partitions' folders, or segments.
+        paths: brokers' log directories, partitions' folders, segments, or what `kafka-dump-log` printed of segments.
         master: where Spark runs.
         crc: whether each batch's CRC-32C is checked.
         checkpointed_watermark: take the high watermark from the broker's checkpoint, not from the log's end.
@@ -60,22 +61,22 @@ def run(
             read, or are to be held against more than one cluster.
     """
     began = time.monotonic()
-    named = [str(path) for path in paths]
-    listing = list_logs(named)
-    if checkpointed_watermark and listing.logs and all(log.checkpointed_watermark < 0 for log in listing.logs):
-        raise BadInput(f"no high watermark to take: no {HIGH_WATERMARK} beside the logs names any of them")
-    options = {
-        "crc": crc,
-        "checkpointed_watermark": checkpointed_watermark,
-        "producer_expiry_ms": producer_expiry_ms,
-        "profile": profile.name,
-    }
-    journal = _journal(listing, history, received)
-    options |= {name: file for name, file in (("history", history), ("received", received)) if file}
-    verdicts = _on_spark(named, master, options) if listing.logs else {}
-    assumed = _assumed(crc, checkpointed_watermark, producer_expiry_ms, profile)
-    shown = Shown(transactions, transactional_id)
-    return _report(listing, verdicts, assumed, began, shown, journal)
+    with restored(map(str, paths)) as given:
+        listing = list_logs(given.paths)
+        if checkpointed_watermark and listing.logs and all(log.checkpointed_watermark < 0 for log in listing.logs):
+            raise BadInput(f"no high watermark to take: no {HIGH_WATERMARK} beside the logs names any of them")
+        options = {
+            "crc": crc,
+            "checkpointed_watermark": checkpointed_watermark,
+            "producer_expiry_ms": producer_expiry_ms,
+            "profile": profile.name,
+        }
+        journal = _journal(listing, history, received)
+        options |= {name: file for name, file in (("history", history), ("received", received)) if file}
+        verdicts = _on_spark(given.paths, master, options) if listing.logs else {}
+        assumed = (*_assumed(crc, checkpointed_watermark, producer_expiry_ms, profile), *given.assumed)
+        shown = Shown(transactions, transactional_id)
+        return _as_given(_report(listing, verdicts, assumed, began, shown, journal), given)
 
 
 def run_here(
@@ -83,15 +84,28 @@ def run_here(
 ) -> AuditReport:
     """The same in this process, without Spark: for logs so small that starting it would take longer."""
     began = time.monotonic()
-    listing = list_logs([str(path) for path in paths])
-    journal = _journal(listing, history, received)
-    clients = client_sides(listing.logs, history, received)
-    verdicts = {
-        number: audit_log(log, surroundings(log), profile, crc=crc, client=clients.get(number, NOBODY))
-        for number, log in enumerate(listing.logs)
-    }
-    assumed = _assumed(crc, False, DAY_MS, profile)
-    return _report(listing, verdicts, assumed, began, Shown(), journal)
+    with restored(map(str, paths)) as given:
+        listing = list_logs(given.paths)
+        journal = _journal(listing, history, received)
+        clients = client_sides(listing.logs, history, received)
+        verdicts = {
+            number: audit_log(log, surroundings(log), profile, crc=crc, client=clients.get(number, NOBODY))
+            for number, log in enumerate(listing.logs)
+        }
+        assumed = (*_assumed(crc, False, DAY_MS, profile), *given.assumed)
+        return _as_given(_report(listing, verdicts, assumed, began, Shown(), journal), given)
+
+
+def _as_given(report: AuditReport, given: Restored) -> AuditReport:
+    """The report with the paths that the user gave, and with what could not be read of dumps."""
+    if not given.dumps and not given.damage:
+        return report
+    damage = [*given.damage, *(replace(each, path=given.told(each.path)) for each in report.damage)]
+    return replace(
+        report,
+        audited=tuple(replace(each, path=given.told(each.path)) for each in report.audited),
+        damage=tuple(sorted(damage, key=lambda one: (one.path, one.position))),
+    )
 
 
 def _journal(listing: Listing, history: str, received: str) -> History | None:
