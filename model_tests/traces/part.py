@@ -2,12 +2,14 @@
 
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from model_tests.java import expect_little
 from model_tests.traces import check, simulate
 from model_tests.traces.check_report import CheckReport, Violation
 from model_tests.traces.corrupt import CORRUPTIONS, Corrupted, corrupted
@@ -23,10 +25,16 @@ from spec.versions import PROFILES
 TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 240, Effort.DEFAULT: 720, Effort.DEEP: 30_240}
 """Traces of `simulate.STEPS` steps each; a multiple of the workloads times the profiles times transaction versions."""
 
+KEPT: Final = Path("build/traces")
+"""Where the traces of a deep run stay, in a directory for each text of the reference."""
+
 SOLVED: Final[Mapping[Effort, int]] = {Effort.QUICK: 300, Effort.DEFAULT: 1_000, Effort.DEEP: 100_000}
 """Random steps that are put to the solver, over integers and over bit-vectors."""
 
 SEED: Final = 0
+SEARCHED: Final = 10 * len(simulate.WORKLOADS) * len(PROFILES)
+"""True traces among which those are that are made false."""
+
 FALSE: Final = 1_000_000_000
 """Number of the first false trace."""
 
@@ -36,8 +44,8 @@ JUDGED: Final = tuple(rule for rule in RULES.values() if rule.owes.get("T", BROU
 
 def evidence(effort: Effort) -> Part:
     """Simulate, judge, make traces false and judge those, and put a sample of steps to the solver."""
-    with tempfile.TemporaryDirectory(prefix="eos-traces-") as scratch:
-        made = simulate.run(TRACES[effort], SEED, Path(scratch) / "traces")
+    with directory_of(effort) as directory:
+        made = simulate.run(TRACES[effort], SEED, directory)
         false = _written(Path(made.out))
         report, of_false = check.run_apart(made.out, FALSE)  # both at once: to compile the plan takes longest
         controls = tuple(_control(trace, of_false.violations) for trace in false)
@@ -50,6 +58,17 @@ def evidence(effort: Effort) -> Part:
         failures=(*_failures(report), *differing),
         sampled="" if effort is Effort.DEEP else f"solver: ran {SOLVED[effort]} of {SOLVED[Effort.DEEP]} random steps",
     )
+
+
+@contextmanager
+def directory_of(effort: Effort) -> Iterator[Path]:
+    """Where the traces go: those of a deep run stay, so that one that was stopped goes on."""
+    if effort is Effort.DEEP:
+        yield KEPT / simulate.reference()
+        return
+    expect_little()
+    with tempfile.TemporaryDirectory(prefix="eos-traces-") as scratch:
+        yield Path(scratch) / "traces"
 
 
 def result_of(rule: Rule, report: CheckReport) -> Result:
@@ -89,10 +108,22 @@ def _written(directory: Path) -> list[Corrupted]:
 
 
 def false_traces() -> list[Corrupted]:
-    """A false trace for each corruption, made of the first true traces."""
-    turns = len(simulate.WORKLOADS) * len(PROFILES)
-    true: list[list[Row]] = [simulate.trace_of(seed) for seed in range(turns)]
+    """A false trace for each corruption, made of the first true trace that it fits."""
+    true = _True()
     return [corrupted(corruption, true, FALSE + number) for number, corruption in enumerate(CORRUPTIONS)]
+
+
+class _True:
+    """The first true traces, each made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._made: list[list[Row]] = []
+
+    def __iter__(self) -> Iterator[list[Row]]:
+        for seed in range(SEARCHED):
+            if seed == len(self._made):
+                self._made.append(simulate.trace_of(seed))
+            yield self._made[seed]
 
 
 def _control(false: Corrupted, found: tuple[Violation, ...]) -> Control:

@@ -1,0 +1,30 @@
+from pathlib import Path
+
+import pytest
+
+from model_tests.traces import part, simulate
+from model_tests.verify.results import Effort
+
+
+def test_traces_of_a_deep_run_stay_and_are_of_one_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deep run that was stopped goes on in the same directory; a changed reference gets another one."""
+    monkeypatch.setattr(part, "KEPT", tmp_path)
+    directories = []
+    for text in ("one", "one", "another"):
+        monkeypatch.setattr(simulate, "reference", lambda text=text: text)
+        with part.directory_of(Effort.DEEP) as directory:
+            directory.mkdir(exist_ok=True)
+            directories.append(directory)
+
+    assert [tmp_path / "one", tmp_path / "one", tmp_path / "another"] == directories
+    assert all(directory.exists() for directory in directories)
+
+
+@pytest.mark.parametrize("effort", [Effort.QUICK, Effort.DEFAULT])
+def test_other_traces_do_not_stay(effort: Effort) -> None:
+    """They are made again in less time than it takes to find out whether they are still true."""
+    with part.directory_of(effort) as directory:
+        directory.mkdir()
+
+    assert not directory.exists()
+    assert not directory.parent.exists()
