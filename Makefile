@@ -28,8 +28,9 @@ test: profile python java $(STAMP) ## pytest; tests that share a Spark session s
 verify: profile python java $(STAMP) ## proofs, machines, mutants, sessions, traces, logs; one report at the end
 	$(BIN)/eos verify --profile $(PROFILE)
 
-docs: python $(STAMP) ## build/docs/index.html; warnings are errors
-	$(BIN)/python -m sphinx -E -n -W --keep-going -q -b html docs build/docs
+docs: python $(STAMP) ## build/docs/index.html; warnings are errors, and examples run
+	$(BIN)/python -m sphinx -E -n -W --keep-going -q -d build/doctrees -b html docs build/docs
+	$(BIN)/python -m sphinx -n -W --keep-going -q -d build/doctrees -b doctest docs build/doctest
 	@echo "build/docs/index.html"
 
 bench: profile python java $(STAMP) ## ratios measured in one run

@@ -15,6 +15,7 @@ version = release
 
 extensions = [
     "myst_parser",
+    "sphinx.ext.doctest",
     "references",
     "run_results",
     "rule_pages",
@@ -29,6 +30,8 @@ extensions = [
     "report_schemas",
     "provenance",
     "covered",
+    "api_pages",
+    "bench_page",
     "internal_links",
 ]
 exclude_patterns = ["_ext"]

@@ -25,7 +25,7 @@ def evidence_table(rule: Rule, found: Evidence) -> nodes.table:
     for owed in owed_by(rule):
         rows.append((str(owed.layer), *told(owed, found.get(str(owed.layer))), checked_by(owed)))
     rows += [(str(layer), "waived", reason, "") for layer, reason in waived_by(rule).items()]
-    return table(rows, (14, 14, 32, 40))
+    return table(rows, (14, 14, 32, 40), kind="evidence")
 
 
 def told(owed: Owed, result: Mapping[str, Any] | None) -> tuple[str, str]:

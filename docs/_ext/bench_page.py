@@ -1,0 +1,124 @@
+"""The benchmarks on the page: figures of the last `make bench` as a table, and those with a target as bars.
+
+Without a report the page says "not run"; one that is no report stops the build.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+from typing import Final
+
+from docutils import nodes
+from drawings import drawn
+from run_results import ROOT, shown
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+from tables import Cell, table
+
+from model_tests.diagrams.sequence_svg import STYLE
+
+REPORT: Final = ROOT / "build" / "bench" / "report.json"
+TARGET: Final = re.compile(r"at (?P<bound>least|most) (?P<number>[\d,.]+)")
+LEFT, WIDE, ROW, TOP = 360, 300, 26, 48
+"""Pixels: of the names, of a bar that is just as long as its target, of a line, of the title."""
+
+
+HOW_TO_READ: Final = (
+    "A bar that ends at the line is just as long as its target; of what should be at most something, less is better."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured figure, as the report has it."""
+
+    what: str
+    figure: float
+    unit: str
+    target: str
+    met: bool
+
+    @property
+    def part(self) -> float | None:
+        """The figure as a multiple of its target; none where it has no target."""
+        found = TARGET.fullmatch(self.target)
+        return self.figure / float(found["number"].replace(",", "")) if found else None
+
+
+def read(path: Path) -> list[Figure]:
+    """The figures in a report.
+
+    Raises:
+        ExtensionError: it is no report of `make bench`.
+    """
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        listed = entries["figures"] if isinstance(entries, dict) else entries
+        return [Figure(*(entry[name] for name in ("what", "figure", "unit", "target", "met"))) for entry in listed]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ExtensionError(
+            f"{shown(path)} is no report of `make bench`: {error!r}; run it again, or remove it"
+        ) from error
+
+
+def svg_of(figures: list[Figure]) -> str:
+    """Bars as long as the figures are multiples of their targets, twice at most, and a line where the target is."""
+    barred = [(figure, part) for figure in figures if (part := figure.part) is not None]
+    height, width = TOP + ROW * len(barred) + 16, LEFT + 2 * WIDE + 130
+    told = "; ".join(f"{f.what}: {f.figure:,.2f} {f.unit}, {f.target}" for f, _ in barred)
+    return "\n".join(
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+            'role="img" aria-labelledby="title description">',
+            '<title id="title">Figures beside their targets</title>',
+            f'<desc id="description">{escape(told)}</desc>',
+            f"<style>{STYLE}</style>",
+            '<rect class="ground" width="100%" height="100%"/>',
+            '<text class="title" x="16" y="24">Figures as multiples of their targets</text>',
+            *(line for at, (figure, part) in enumerate(barred) for line in _bar(TOP + at * ROW, figure, part)),
+            f'<line class="life" x1="{LEFT + WIDE}" y1="{TOP - 8}" x2="{LEFT + WIDE}" y2="{height - 8}"/>',
+            "</svg>",
+        )
+    )
+
+
+def _bar(y: int, figure: Figure, part: float) -> Iterator[str]:
+    odd = "" if figure.met else " odd"
+    length = min(part, 2) * WIDE
+    yield f'<text x="{LEFT - 8}" y="{y + 13}" text-anchor="end">{escape(figure.what)}</text>'
+    yield f'<rect class="head" x="{LEFT}" y="{y}" width="{length:.1f}" height="{ROW - 8}"/>'
+    text = f"{figure.figure:,.2f} {figure.unit}, {figure.target}"
+    yield f'<text class="number{odd}" x="{LEFT + 8}" y="{y + 13}">{escape(text)}</text>'
+
+
+class Benchmarks(SphinxDirective):
+    """The drawing and the table."""
+
+    def run(self) -> list[nodes.Node]:
+        """Render the last report."""
+        if not REPORT.is_file():
+            return [nodes.paragraph("", "Not run: no report of `make bench` is in this checkout.".replace("`", ""))]
+        figures = read(REPORT)
+        day = datetime.fromtimestamp(REPORT.stat().st_mtime, UTC).date()
+        head: tuple[Cell, ...] = ("measured", "figure", "unit", "target", "met")
+        rows = [(f.what, f"{f.figure:,.2f}", f.unit, f.target, _met(f)) for f in figures]
+        return [
+            nodes.paragraph("", f"Measured on {day}. {HOW_TO_READ}"),
+            *drawn(self.env, "benchmarks", svg_of(figures)),
+            table([head, *rows], (44, 14, 12, 20, 10)),
+        ]
+
+
+def _met(figure: Figure) -> str:
+    return ("yes" if figure.met else "no") if figure.target else ""
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directive."""
+    app.add_directive("benchmarks", Benchmarks)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}

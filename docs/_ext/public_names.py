@@ -1,0 +1,86 @@
+"""The public names of a module as its source has them: functions, classes with their methods, documented constants."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+
+DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
+
+
+@dataclass(frozen=True, slots=True)
+class Public:
+    """One public name.
+
+    Attributes:
+        kind: `function`, `class`, `method`, `property`, `attribute` or `data`, as Sphinx calls it.
+        name: from the module on, as `Partition.append`.
+        signature: what follows the name in its definition.
+        text: its docstring.
+        line: where its definition begins.
+    """
+
+    kind: str
+    name: str
+    signature: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A module: where it is, its docstring and its public names in the order of its source."""
+
+    path: Path
+    text: str
+    names: tuple[Public, ...]
+
+
+def described(module: str) -> Described:
+    """Read a module's source; it is not imported."""
+    found = find_spec(module)
+    if found is None or found.origin is None:
+        raise ValueError(f"there is no module {module!r}")
+    path = Path(found.origin)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return Described(path, ast.get_docstring(tree) or "", tuple(_names(tree)))
+
+
+def _names(tree: ast.Module) -> Iterator[Public]:
+    for node, after in pairwise([*tree.body, ast.Pass()]):
+        if isinstance(node, DEFINITIONS) and not node.name.startswith("_"):
+            yield _definition(node, "class" if isinstance(node, ast.ClassDef) else "function", "")
+            if isinstance(node, ast.ClassDef):
+                yield from _methods(node)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            yield from _constant(node, after)
+
+
+def _methods(owner: ast.ClassDef) -> Iterator[Public]:
+    for node in owner.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            marks = {ast.unparse(mark) for mark in node.decorator_list}
+            kind = "property" if marks & {"property", "cached_property"} else "method"
+            if not any(mark.endswith(".setter") for mark in marks):
+                yield _definition(node, kind, f"{owner.name}.")
+
+
+def _definition(node: ast.FunctionDef | ast.ClassDef, kind: str, within: str) -> Public:
+    return Public(kind, within + node.name, _signature(node, kind), ast.get_docstring(node) or "", node.lineno)
+
+
+def _signature(node: ast.FunctionDef | ast.ClassDef, kind: str) -> str:
+    if isinstance(node, ast.ClassDef):
+        return f"({', '.join(map(ast.unparse, node.bases))})" if node.bases else ""
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    return returns if kind == "property" else f"({ast.unparse(node.args)}){returns}"
+
+
+def _constant(node: ast.Assign | ast.AnnAssign, after: ast.stmt) -> Iterator[Public]:
+    """A constant with a docstring; one without is said by its name."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    match after, targets:
+        case ast.Expr(value=ast.Constant(value=str(text))), [ast.Name(id=name)] if not name.startswith("_"):
+            yield Public("data", name, "", text, node.lineno)
