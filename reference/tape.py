@@ -31,15 +31,15 @@ class Reel(Protocol):
 class SeededReel:
     """SplitMix64: the same numbers from the same seed under every Python version and hash seed."""
 
-    __slots__ = ("_words",)
+    __slots__ = ("_word",)
 
     def __init__(self, seed: int) -> None:
         """A reel of the numbers that follow from `seed`."""
-        self._words = chain.from_iterable(_blocks(seed % _WORD))
+        self._word = chain.from_iterable(_blocks(seed % _WORD)).__next__
 
     def below(self, bound: int) -> int:
         """An integer in 0 .. bound-1, by multiplying the next 64 bits into the range."""
-        return (next(self._words) * bound) >> 64
+        return (self._word() * bound) >> 64
 
 
 def _blocks(state: int) -> Iterator[list[int]]:

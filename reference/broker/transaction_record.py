@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from reference.broker.transaction_bytes import BytesOut, MalformedState, Reader, Tagged
 from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
@@ -34,8 +34,7 @@ TAGS: Final[Mapping[int, tuple[str, struct.Struct]]] = MappingProxyType(
 STATES: Final = {int(state): state for state in TransactionState}
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionsOfTopic:
+class PartitionsOfTopic(NamedTuple):
     """The partitions of one topic in a transaction, in the order in which they were written."""
 
     topic: str
@@ -66,7 +65,7 @@ class TransactionValue:
         out = BytesOut(flexible=self.version >= FLEXIBLE)
         out.pack(">h", self.version)
         out.raw(BODY.pack(self.producer_id, self.epoch, self.timeout_ms, self.status))
-        out.array(self.partitions, _write_topic)
+        out.raw(_encode_topics(self.partitions, self.version >= FLEXIBLE))
         out.raw(TIMES.pack(self.updated_ms, self.started_ms))
         out.tagged((*self._known_tags(), *self.unknown))
         return out.taken()
@@ -114,7 +113,7 @@ def value_of(metadata: TransactionMetadata, version: int, rotation_persisted: bo
         epoch=metadata.epoch,
         timeout_ms=metadata.timeout_ms,
         status=int(metadata.state),
-        partitions=None if metadata.state == TransactionState.EMPTY else by_topic(metadata.partitions),
+        partitions=None if metadata.state == TransactionState.EMPTY else _by_topic(metadata.partitions),
         updated_ms=metadata.updated_ms,
         started_ms=metadata.started_ms,
         previous_producer_id=metadata.previous_producer_id if rotates else NO_PRODUCER_ID,
@@ -131,6 +130,12 @@ def by_topic(partitions: Iterable[TopicPartition]) -> tuple[PartitionsOfTopic, .
     return tuple(PartitionsOfTopic(topic, tuple(found)) for topic, found in numbers.items())
 
 
+@lru_cache(maxsize=1024)  # a transaction is written with the same partitions at each of its changes
+def _by_topic(partitions: frozenset[TopicPartition]) -> tuple[PartitionsOfTopic, ...]:
+    return by_topic(partitions)
+
+
+@lru_cache(maxsize=1024)
 def encode_key(transactional_id: str) -> bytes:
     """The key of an id's records."""
     out = BytesOut(flexible=False)
@@ -185,6 +190,13 @@ def _with_tags(value: TransactionValue, tagged: Tagged) -> TransactionValue:
             (known[name],) = form.unpack(data)
     unknown = tuple((tag, data) for tag, data in tagged if tag not in TAGS)
     return replace(value, unknown=unknown, **known)  # type: ignore[arg-type]  # names and types are those of TAGS
+
+
+@lru_cache(maxsize=1024)
+def _encode_topics(topics: tuple[PartitionsOfTopic, ...] | None, flexible: bool) -> bytes:
+    out = BytesOut(flexible)
+    out.array(topics, _write_topic)
+    return out.taken()
 
 
 def _write_topic(out: BytesOut, topic: PartitionsOfTopic) -> None:

@@ -14,6 +14,8 @@ MARKER_VALUE: Final = struct.Struct(">hi")  # version, coordinator epoch
 CONTROL_KEY: Final = struct.Struct(">hh")  # version, type
 CONTROL_TYPES: Final = {int(control_type): control_type for control_type in ControlType}
 
+_ATTRIBUTES: Final = tuple(bytes((attributes,)) for attributes in range(256))
+
 SMALL: Final = 256
 """Bytes of a body that is decoded once only."""
 
@@ -42,12 +44,11 @@ class EndTransactionMarker(NamedTuple):
 
 def encode_records(records: Iterable[Record]) -> bytes:
     """The body of an uncompressed batch."""
-    body = bytearray()
+    body: list[bytes] = []
     for record in records:
         encoded = _encode(record)
-        varint.write(len(encoded), body)
-        body += encoded
-    return bytes(body)
+        body += (varint.encoded(len(encoded)), encoded)
+    return b"".join(body)
 
 
 def decode_records(body: bytes, count: int) -> tuple[Record, ...]:
@@ -105,16 +106,18 @@ def marker_of(record: Record) -> EndTransactionMarker:
 
 
 def _encode(record: Record) -> bytes:
-    encoded = bytearray((record.attributes & 0xFF,))
-    varint.write(record.timestamp_delta, encoded)
-    varint.write(record.offset_delta, encoded)
-    _write_bytes(record.key, encoded)
-    _write_bytes(record.value, encoded)
-    varint.write(len(record.headers), encoded)
-    for key, value in record.headers:
-        _write_bytes(key, encoded)
-        _write_bytes(value, encoded)
-    return bytes(encoded)
+    offset_delta, timestamp_delta, key, value, headers, attributes = record
+    encoded = [
+        _ATTRIBUTES[attributes & 0xFF],
+        varint.encoded(timestamp_delta),
+        varint.encoded(offset_delta),
+        *_sized(key),
+        *_sized(value),
+        varint.encoded(len(headers)),
+    ]
+    for header, content in headers:
+        encoded += (*_sized(header), *_sized(content))
+    return b"".join(encoded)
 
 
 def _decode(body: bytes, position: int) -> tuple[Record, int]:
@@ -144,9 +147,9 @@ def _read_headers(body: bytes, position: int) -> tuple[tuple[Header, ...], int]:
     return tuple(headers), position
 
 
-def _write_bytes(value: bytes | None, into: bytearray) -> None:
-    varint.write(-1 if value is None else len(value), into)
-    into += value or b""
+def _sized(value: bytes | None) -> tuple[bytes, bytes]:
+    """Length and bytes; the length of nothing is -1."""
+    return (varint.encoded(-1), b"") if value is None else (varint.encoded(len(value)), value)
 
 
 def _read_bytes(body: bytes, position: int) -> tuple[bytes | None, int]:

@@ -1,5 +1,7 @@
 """Zigzag varints, as in record batches of version 2 (ByteUtils)."""
 
+from functools import lru_cache
+
 MAX_BYTES = 10
 """Bytes of the longest varlong."""
 
@@ -8,13 +10,15 @@ class MalformedVarint(ValueError):
     """The bytes end inside a varint, or it has more than ten bytes."""
 
 
-def write(value: int, into: bytearray) -> None:
-    """Append `value` (int64) to `into`."""
-    zigzag = (value << 1) ^ (value >> 63)
+@lru_cache(maxsize=1024)  # lengths and deltas are small numbers
+def encoded(value: int) -> bytes:
+    """The bytes of `value` (int64)."""
+    zigzag, written = (value << 1) ^ (value >> 63), bytearray()
     while zigzag > 0x7F:
-        into.append((zigzag & 0x7F) | 0x80)
+        written.append((zigzag & 0x7F) | 0x80)
         zigzag >>= 7
-    into.append(zigzag)
+    written.append(zigzag)
+    return bytes(written)
 
 
 def read(data: bytes, position: int) -> tuple[int, int]:
