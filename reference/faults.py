@@ -34,6 +34,7 @@ class Faults:
         shutdown: a broker is told to shut down.
         drift: a broker's clock is set forward or back.
         deletion: a leader deletes what is replicated.
+        strange: a request comes that no broker has sent as it is now, and is refused.
         power: per thousand starts of a broker that was killed, those after which the ends of its logs are gone.
     """
 
@@ -56,7 +57,8 @@ class Faults:
     preference: int = 4
     shutdown: int = 3
     drift: int = 2
-    deletion: int = 2
+    deletion: int = 4
+    strange: int = 40
     power: int = 200
     ordered: bool = True
 
@@ -82,6 +84,7 @@ NO_FAULTS: Final = Faults(
     shutdown=0,
     drift=0,
     deletion=0,
+    strange=0,
     power=0,
 )
 """Nothing goes wrong."""

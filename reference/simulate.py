@@ -7,11 +7,13 @@ from reference.faults import Faults
 from reference.raw import RawWorld
 from reference.recorder import Observer, Row
 from reference.schedule import ProducerScheduler, RawScheduler
+from reference.schedule_raw_coordinator import RawCoordinatorScheduler
 from reference.schedule_replicas import ReplicasScheduler, drawn_replicas
 from reference.schedule_transactions import TransactionScheduler, drawn_world
 from reference.scheduler import Scheduler
 from reference.shape import Shape
 from reference.tape import Tape
+from reference.weights import RAW_COORDINATORS
 from spec.versions import NEWEST, Profile
 
 TURNS_PER_STEP: Final = 30
@@ -35,14 +37,17 @@ def simulate(
         profile: the version whose behaviour the nodes have.
         steps: rows wanted.
         faults: what may go wrong; the defaults of `Faults` if not given.
-        workload: `producers` (idempotent producers over a network), `raw` (anything at one partition), `transactions`
-            (transactional producers, coordinators and readers) or `replicas` (brokers that replicate, and controllers).
+        workload: `producers` (idempotent producers over a network), `raw` (anything at one partition, or at one
+            coordinator), `transactions` (transactional producers, coordinators and readers) or `replicas` (brokers that
+            replicate, and controllers).
         shape: size and configuration of the world of producers.
         tape: another source of choices, as a recorded tape or one that Hypothesis draws.
         observer: is told of each step as it is added, and stops the run by raising.
     """
     tape = tape or Tape.seeded(seed)
     faults = faults or Faults()
+    if workload == "raw" and tape.happens(RAW_COORDINATORS):
+        return run(RawCoordinatorScheduler(profile, tape, seed), steps, observer)
     if workload == "raw":
         return run(RawScheduler(RawWorld(profile, tape, seed), tape, faults), steps, observer)
     if workload == "producers":

@@ -49,7 +49,7 @@ RAW_COORDINATOR: Final[Mapping[str, int]] = MappingProxyType(
         "transactions_time_out": 3,
         "ids_expire": 1,
         "log_fails": 3,
-        "coordinator_fails_over": 5,
+        "coordinator_fails_over": 7,
     }
 )
 """What happens at a coordinator that is asked anything."""

@@ -252,7 +252,7 @@ class TransactionCoordinator:
         try:
             self.states.write(entry, change, now)
         except Refusal:
-            entry.failed_fence = fencing and not self._bumps_in_prepare(asked)
+            entry.failed_fence |= fencing and not self._bumps_in_prepare(asked)
             raise
         decided = entry.metadata
         completed = self._owe_markers(entry)

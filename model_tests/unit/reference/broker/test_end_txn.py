@@ -5,8 +5,14 @@ from typing import Final
 import pytest
 
 from model_tests.unit.reference.broker.coordinated import ID, World, identity
-from reference.broker.coordinator_errors import ConcurrentTransactions, InvalidProducerIdMapping, UnknownServerError
+from reference.broker.coordinator_errors import (
+    ConcurrentTransactions,
+    CoordinatorNotAvailable,
+    InvalidProducerIdMapping,
+    UnknownServerError,
+)
 from reference.broker.end_txn import EndTransaction
+from reference.broker.transaction_log import AppendFault
 from reference.errors import InvalidTxnState, ProducerFenced, Refusal
 from spec.versions import KAFKA_3_9, KAFKA_4_2, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import MAX_EPOCH, Epoch, ErrorCode, ProducerId, TransactionState
@@ -282,6 +288,23 @@ def test_the_coordinator_aborts_with_a_newer_epoch() -> None:
     world.coordinator.end_txn(EndTransaction(ID, ProducerId(7), Epoch(EPOCH + 1), False, from_client=False))
 
     assert PREPARE_ABORT == world.metadata().state
+
+
+def test_a_failed_fence_is_not_forgotten_for_an_end_that_fails() -> None:
+    """The epoch that the fence has raised is not raised again, whoever's abort the log refuses next."""
+    world = World(KAFKA_3_9)
+    entry = world.put(ONGOING)
+    world.log.faults += [AppendFault(CoordinatorNotAvailable())] * 2
+
+    with pytest.raises(UnknownServerError):
+        world.init()
+    with pytest.raises(UnknownServerError):
+        world.end(identity(7, EPOCH + 1), commit=False)
+    world.clock.advance(1)
+    with pytest.raises(ConcurrentTransactions):
+        world.init()
+
+    assert (PREPARE_ABORT, EPOCH + 1) == (entry.metadata.state, entry.metadata.epoch)
 
 
 def test_refusals_name_their_rule() -> None:
