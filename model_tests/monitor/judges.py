@@ -7,6 +7,7 @@ from model_tests.monitor.compiled import Compiled, Place, compiled
 from model_tests.traces.chains import check_of, of_kind
 from model_tests.traces.coordinator_links import hands_out
 from model_tests.traces.coordinator_verdicts import as_recorded
+from model_tests.traces.history_links import HISTORY_CHAINS, check_of_history
 from model_tests.traces.lower import Sheet
 from model_tests.traces.replication_verdicts import judged as of_replication
 from model_tests.traces.schema import coordinator_step_of, step_of
@@ -17,6 +18,9 @@ from spec.vocabulary import ABSENT
 
 LINK_ARGUMENTS: Final = ("row", "previous", "accepted", "chain")
 """What a judge of links is given: the step, the one before it, the last batch accepted, and facts of the chain."""
+
+HISTORY_ARGUMENTS: Final = ("told", "previous", "mark")
+"""What a judge of histories is given: a telling, the one before it on its chain, and the latest mark."""
 
 OF_CHAIN: Final = frozenset(("faults", "previous_faults", "accepted_faults", "has_previous", "handed_out_before"))
 """The columns of a link that no single row has."""
@@ -59,6 +63,21 @@ def link_judge(kind: str) -> Compiled:
     sheet = Sheet()
     checks = [check_of(link, sheet.column) for link in of_kind(kind)]
     return _verdict(verdict_columns(ABSENT, checks, sheet, ""), links=True)
+
+
+@cache
+def history_judge(number: int) -> Compiled:
+    """The judge of what clients tell on a chain of this number; it takes `HISTORY_ARGUMENTS`."""
+    sheet = Sheet()
+    checks = [check_of_history(link, sheet.column) for link in HISTORY_CHAINS[number].links]
+    columns = verdict_columns(ABSENT, checks, sheet, "")
+    return compiled({name: columns[name] for name in VERDICT}, _place_in_history, HISTORY_ARGUMENTS)
+
+
+def _place_in_history(column: str) -> Place:
+    if column == "latest":
+        return "mark", column
+    return ("previous", column.removeprefix("previous_")) if column.startswith("previous_") else ("told", column)
 
 
 @cache

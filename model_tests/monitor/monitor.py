@@ -1,23 +1,32 @@
 """The monitor: every step judged by the specification's decisions at the moment in which it is made."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any, NamedTuple
 
 from model_tests.monitor.chains import Chains, Linked
-from model_tests.monitor.judges import append_judge, coordinator_judge, link_judge, place_in_link, replication_judge
+from model_tests.monitor.judges import (
+    append_judge,
+    coordinator_judge,
+    history_judge,
+    link_judge,
+    place_in_link,
+    replication_judge,
+)
 from model_tests.traces.chains import check_of, of_kind
 from model_tests.traces.check_report import RuleCount, Violation
-from model_tests.traces.circumstances import circumstances_of
+from model_tests.traces.circumstances import Fault, claimed_in
 from model_tests.traces.coordinator_links import ID_LINK
 from model_tests.traces.coordinator_verdicts import is_coordinators
 from model_tests.traces.explain import explain_coordinator, explain_link, explain_step
+from model_tests.traces.explain_history import explain_judged
 from model_tests.traces.explain_replication import explain_replication
+from model_tests.traces.hidden_faults import hidden_faults, may_excuse
+from model_tests.traces.histories import Histories, Judged
+from model_tests.traces.history_links import HISTORY
 from model_tests.traces.log_links import LOG_LINK
 from model_tests.traces.replication_verdicts import KIND, is_of_replication
-from model_tests.traces.rows_judged import UNCLEAN
 from model_tests.traces.schema import Row
 from model_tests.traces.verdicts import LINK, ROW, rules_in
 from spec.protocol.judge import Check
@@ -29,13 +38,13 @@ class Finding(NamedTuple):
     """A verdict of one kind, and under what it was found; `judged` and `violated` are sets of rules.
 
     Attributes:
-        unclean: a replica out of sync was elected before.
+        faults: what had gone wrong (`Fault`): of what a step shows, elections alone.
     """
 
     kind: str
     profile: str
     transaction_version: int
-    unclean: bool
+    faults: int
     branch: int
     judged: int
     violated: int
@@ -60,7 +69,7 @@ class Disagreement(Exception):
 
 
 class Monitor:
-    """Judges the steps of one trace in their order, as an observer of their recorder.
+    """Judges the steps of traces in their order, as an observer of their recorder; what clients tell, at the end.
 
     Attributes:
         steps: how many were judged or passed over.
@@ -72,7 +81,7 @@ class Monitor:
         self.steps = 0
         self.findings: Counter[Finding] = Counter()
         self._chains = Chains()
-        self._unclean = False
+        self._histories: defaultdict[int, Histories] = defaultdict(Histories)
 
     def __call__(self, row: Row) -> None:
         """Judge the next step of the trace.
@@ -87,8 +96,9 @@ class Monitor:
     def judge(self, row: Row) -> tuple[Violation, ...]:
         """Judge the next step of the trace: what it breaks inside the domain of the rule."""
         self.steps += 1
-        self._unclean |= row["api"] == UNCLEAN
-        under = row["profile"], row["transaction_version"], self._unclean
+        histories = self._histories[row["trace"]]
+        histories.add(row)
+        under = row["profile"], row["transaction_version"], histories.faults & Fault.UNCLEAN.value
         broken: list[Violation] = []
         for kind, verdict, step in self._verdicts(row):
             finding = Finding(kind, *under, *verdict)
@@ -96,6 +106,23 @@ class Monitor:
             if finding.violated:
                 broken += (v for rule in claimed_among(finding.violated, *under) for v in _why(row, kind, rule, step))
         return tuple(broken)
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Judge what clients have told in the traces that were seen: what it breaks inside the domain of the rule."""
+        broken: list[Violation] = []
+        for histories in self._histories.values():
+            broken += self._of_histories(histories)
+        self._histories.clear()
+        return tuple(broken)
+
+    def _of_histories(self, histories: Histories) -> Iterator[Violation]:
+        verdicts = [(judged, history_judge(judged.number)(*_told(judged))) for judged in histories.judged()]
+        faults = _with_hidden(histories, ((judged.row, verdict[-1]) for judged, verdict in verdicts))
+        for judged, verdict in verdicts:
+            under = judged.row["profile"], judged.row["transaction_version"], faults
+            self.findings[Finding(HISTORY, *under, *verdict)] += 1
+            for rule in claimed_among(verdict[-1], *under) if verdict[-1] else ():
+                yield from explain_judged(judged, rule)
 
     def rule_counts(self) -> Iterator[RuleCount]:
         """How often each rule was at stake, and how often it was violated where it is not claimed."""
@@ -116,19 +143,31 @@ class Monitor:
                 yield kind, link_judge(kind)(*step), step
 
 
+def _told(judged: Judged) -> tuple[Mapping[str, Any], ...]:
+    return judged.told, judged.previous, {"latest": judged.latest}
+
+
+def _with_hidden(histories: Histories, verdicts: Iterable[tuple[Row, int]]) -> int:
+    """The faults of a trace; those that no single step shows are looked for where they may excuse a violation."""
+    for row, violated in verdicts:
+        under = PROFILES[row["profile"]].under(row["transaction_version"])
+        if violated and any(may_excuse(rule, under, histories.faults) for rule in rules_in(violated)):
+            return histories.faults | hidden_faults(histories.rows)
+    return histories.faults
+
+
 @cache
-def claimed_among(violated: int, profile: str, transaction_version: int, unclean: bool = False) -> tuple[Rule, ...]:
-    """The rules of a set that are claimed under a profile and a transaction version, after clean elections or not."""
-    under = circumstances_of(PROFILES[profile].under(transaction_version))
-    circumstances = replace(under, clean_elections=not unclean)
-    return tuple(rule for rule in rules_in(violated) if rule.claimed_in(circumstances))
+def claimed_among(violated: int, profile: str, transaction_version: int, faults: int = 0) -> tuple[Rule, ...]:
+    """The rules of a set that are claimed under a profile and a transaction version, after these faults."""
+    under = PROFILES[profile].under(transaction_version)
+    return tuple(rule for rule in rules_in(violated) if claimed_in(rule, under, faults))
 
 
 def rule_counts(findings: Counter[Finding]) -> Iterator[RuleCount]:
     """How often each rule was at stake, violated, and violated where it is not claimed."""
     judged, violated, known = Counter[Rule](), Counter[Rule](), Counter[Rule]()
     for finding, count in findings.items():
-        claimed = claimed_among(finding.violated, finding.profile, finding.transaction_version, finding.unclean)
+        claimed = claimed_among(finding.violated, finding.profile, finding.transaction_version, finding.faults)
         _add(judged, rules_in(finding.judged), count)
         _add(violated, claimed, count)
         _add(known, set(rules_in(finding.violated)).difference(claimed), count)

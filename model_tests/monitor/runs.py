@@ -49,7 +49,8 @@ class Run:
         except Disagreement as found:
             violations = tuple(replace(v, replay=f"{self.command} --step {v.step}") for v in found.violations)
             return Played(tuple(rows), tuple(tape.drawn), tuple(ends), monitor.findings, violations)
-        return Played(tuple(rows[: self.steps]), tuple(tape.drawn), tuple(ends), monitor.findings)
+        violations = tuple(replace(v, replay=f"{self.command} --step {v.step}") for v in monitor.finish())
+        return Played(tuple(rows[: self.steps]), tuple(tape.drawn), tuple(ends), monitor.findings, violations)
 
     def shrunk(self, played: "Played", seconds: float = SECONDS) -> "Played":
         """The smallest run found in the time that breaks one of the same rules; the run itself if it breaks none."""
@@ -90,7 +91,7 @@ class Played:
         choices: the tape that makes them again.
         ends: how much of the tape was used when each step was made.
         findings: how often each verdict came.
-        violations: of the last step, if the run stopped there.
+        violations: of the last step, if the run stopped there; or of what clients told in the whole run.
     """
 
     rows: tuple[Row, ...]
@@ -101,7 +102,7 @@ class Played:
 
     @property
     def rules(self) -> frozenset[str]:
-        """Ids of the rules that the last step breaks."""
+        """Ids of the rules that are broken."""
         return frozenset(violation.rule for violation in self.violations)
 
 

@@ -36,6 +36,11 @@ _NUMBERS: Final = ("number_0", "number_1")
 KEY: Final = ("trace", CHAIN, *_TEXTS, *_NUMBERS)
 """Columns that tell one chain from another."""
 
+AT: Final = "at"
+"""The column by which the rows of a chain are sorted; those alike, by step."""
+MARK: Final = "mark"
+"""The column that a row leaves to all that follow it on its chain."""
+
 _EARLIER: Final = ("previous_", "accepted_")
 _HAS_PREVIOUS: Final = "has_previous"
 _OF_CHAIN: Final = frozenset(("faults", "previous_faults", "accepted_faults", _HAS_PREVIOUS, "handed_out_before"))
@@ -121,26 +126,53 @@ CHAINS: Final[Mapping[int, Chain]] = {
 _NONE: Final = Chain("", (), lambda: F.lit(True), (), ())
 
 
-def rows_of_step(fit: Column) -> Column:
-    """The step itself and, where it is fit, a row for each chain that it is on: an array, null for the other chains."""
-    of_chains = [F.when(fit & chain.members(), _row(number, chain)) for number, chain in CHAINS.items()]
-    replicated = F.when(fit & F.expr(IS_OF_REPLICATION), _row(OF_REPLICATION, _NONE))
-    return F.array(_row(ITSELF, _NONE), replicated, *of_chains)
+def itself() -> Column:
+    """The row that is the step itself."""
+    return _row(ITSELF, _NONE)
+
+
+def rows_of_step(fit: Column) -> tuple[Column, ...]:
+    """A row for each chain that the step is on if it is fit; null for the other chains."""
+    of_chains = (F.when(fit & chain.members(), _row(number, chain)) for number, chain in CHAINS.items())
+    return (F.when(fit & F.expr(IS_OF_REPLICATION), _row(OF_REPLICATION, _NONE)), *of_chains)
+
+
+def row_on_log(fit: Column) -> Column:
+    """The step's row on the log of a replica; null where it is at none."""
+    return F.when(fit & CHAINS[_LOG].members(), _row(_LOG, CHAINS[_LOG]))
 
 
 def _row(number: int, chain: Chain) -> Column:
-    keys = [
-        F.lit(number).cast("bigint").alias(CHAIN),
-        *_padded(chain.texts, _TEXTS, F.lit("")),
-        *_padded(chain.numbers, _NUMBERS, F.lit(ABSENT).cast("bigint")),
-    ]
+    texts, numbers = map(F.col, chain.texts), map(F.col, chain.numbers)
     left = F.when(chain.leaves(), _integers(map(_bare, chain.left)))
-    return F.struct(*keys, left.alias("left"), _integers(chain.found).alias("found"))
+    return row_of_chain(number, texts, numbers, left=left, found=_integers(chain.found))
 
 
-def _padded(columns: tuple[str, ...], names: tuple[str, ...], absent: Column) -> Iterable[Column]:
-    given = [F.coalesce(F.col(name), absent) for name in columns]
-    padding = [absent] * (len(names) - len(columns))
+def row_of_chain(
+    number: int,
+    texts: Iterable[Column],
+    numbers: Iterable[Column],
+    left: Column | None = None,
+    found: Column | None = None,
+    at: Column | None = None,
+    mark: Column | None = None,
+) -> Column:
+    """A row of a chain: its key, what the step leaves and finds, by what it is sorted there, and its mark."""
+    no_values = F.lit(None).cast("array<bigint>")
+    return F.struct(
+        F.lit(number).cast("bigint").alias(CHAIN),
+        *_padded(texts, _TEXTS, F.lit("")),
+        *_padded(numbers, _NUMBERS, F.lit(ABSENT).cast("bigint")),
+        (no_values if left is None else left).alias("left"),
+        (no_values if found is None else found).alias("found"),
+        (F.col("step") if at is None else at.cast("bigint")).alias(AT),
+        (F.lit(None) if mark is None else mark).cast("bigint").alias(MARK),
+    )
+
+
+def _padded(columns: Iterable[Column], names: tuple[str, ...], absent: Column) -> Iterable[Column]:
+    given = [F.coalesce(column, absent) for column in columns]
+    padding = [absent] * (len(names) - len(given))
     return (column.alias(name) for column, name in zip((*given, *padding), names, strict=True))
 
 
@@ -148,10 +180,9 @@ def _integers(columns: Iterable[str]) -> Column:
     return F.array(*(F.col(name).cast("bigint") for name in columns)).cast("array<bigint>")
 
 
-def link_results(sheet: Sheet) -> dict[str, Formula]:
-    """What the links say of a row of a chain, as formulas over `link_columns`; of a step itself, nothing."""
+def link_results(sheet: Sheet, results: Mapping[str, Term]) -> dict[str, Formula]:
+    """What the links say of a row of a chain, as formulas over `link_columns`; of other rows, these results."""
     number = sheet.column(CHAIN)
-    results: dict[str, Term] = {"kind": "", "judged": 0, "violated": 0}
     for of_chain, chain in CHAINS.items():
         verdict = verdict_columns(ABSENT, chain.checks(_named(sheet, of_chain)), sheet, chain.kind)
         results = {name: choose(number == of_chain, verdict[name], other) for name, other in results.items()}

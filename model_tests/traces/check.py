@@ -8,16 +8,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Final
+from typing import Any, Final, TypeAlias
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 
 from model_tests.reports import BadInput
 from model_tests.traces import chains, coordinator_verdicts, rows_judged, trace_files, verdicts
 from model_tests.traces.check_report import BranchCount, CheckReport, KnownCount, RuleCount, Violation
-from model_tests.traces.circumstances import circumstances_of
+from model_tests.traces.circumstances import Fault, lacking
 from model_tests.traces.explain import explain
+from model_tests.traces.explain_history import explain_history
 from model_tests.traces.explain_replication import explain_replication
+from model_tests.traces.hidden_faults import READ, hidden_faults, may_excuse
+from model_tests.traces.history_links import HISTORY
 from model_tests.traces.session import LOCAL, session
 from model_tests.traces.trace_files import DUPLICATE, Quarantined
 from spec.protocol.append import names
@@ -30,6 +33,12 @@ NOTHING_APART: Final = 2**62
 
 LISTED: Final = 100
 """Violating steps that are explained; all are counted."""
+
+LOOKED_THROUGH: Final = 2_000
+"""Violating traces in which hidden faults are looked for; in others there are none."""
+
+Counted: TypeAlias = dict[str, Any]
+"""A row of `rows_judged.counted`."""
 
 
 def run(path: str, master: str = LOCAL) -> CheckReport:
@@ -49,22 +58,40 @@ def run_apart(path: str, apart: int, master: str = LOCAL) -> tuple[CheckReport, 
     """
     started = perf_counter()
     found = trace_files.read(session(master), str(path))
-    counts = rows_judged.counted(found.steps, apart).collect()
+    counts = [row.asDict() for row in rows_judged.counted(found.steps, apart).collect()]
     if not counts:
         raise BadInput(f"{path}: the trace files hold no step")
-    counts = _without_links_over_gaps(counts)
+    counts = _with_hidden_faults(found.steps, _without_links_over_gaps(counts))
     together, beside = (_report(found.steps, [row for row in counts if row["apart"] is side]) for side in (False, True))
     whole = replace(together, seconds=perf_counter() - started, quarantined=(*found.files, *together.quarantined))
     return whole, beside
 
 
-def _without_links_over_gaps(counts: Sequence[Row]) -> list[Row]:
+def _without_links_over_gaps(counts: Sequence[Counted]) -> list[Counted]:
     """The counts without links in traces with a gap, if steps were set aside of which nobody knows the trace."""
     unknown = any(row["unfit"] == trace_files.UNFIT for row in counts)
     return [row for row in counts if row["complete"] or row[chains.CHAIN] <= chains.ITSELF or not unknown]
 
 
-def _report(steps: DataFrame, counts: Sequence[Row]) -> CheckReport:
+def _with_hidden_faults(steps: DataFrame, counts: list[Counted]) -> list[Counted]:
+    """The counts of what clients tell, with the faults of violating traces that no single step shows."""
+    doubtful = {row["trace"] for row in counts if row["kind"] == HISTORY and _may_be_excused(row)}
+    if not doubtful:
+        return counts
+    rows = trace_files.rows_of(steps, sorted(doubtful)[:LOOKED_THROUGH], READ)
+    hidden = {trace: hidden_faults(of_trace) for trace, of_trace in rows.items()}
+    return [
+        row | {"faults": row["faults"] | hidden.get(row["trace"], 0)} if row["kind"] == HISTORY else row
+        for row in counts
+    ]
+
+
+def _may_be_excused(row: Counted) -> bool:
+    under = PROFILES[row["profile"]].under(row["transaction_version"])
+    return any(may_excuse(rule, under, row["faults"]) for rule in verdicts.rules_in(row["violated"]))
+
+
+def _report(steps: DataFrame, counts: Sequence[Counted]) -> CheckReport:
     seen = [row for row in counts if row[chains.CHAIN] == chains.ITSELF]
     return CheckReport(
         traces=sum(row["traces"] for row in seen),
@@ -86,7 +113,7 @@ def _set_aside(steps: DataFrame, unfit: set[str]) -> Iterator[Quarantined]:
         yield from trace_files.duplicates(steps)
 
 
-def _rule_counts(counts: Iterable[Row]) -> Iterator[RuleCount]:
+def _rule_counts(counts: Iterable[Counted]) -> Iterator[RuleCount]:
     judged, violated, known = Counter[Rule](), Counter[Rule](), Counter[Rule]()
     for row in counts:
         for rule in verdicts.rules_in(row["judged"]):
@@ -96,7 +123,7 @@ def _rule_counts(counts: Iterable[Row]) -> Iterator[RuleCount]:
     return (RuleCount(rule.id, judged[rule], violated[rule], known[rule]) for rule in RULES.values() if judged[rule])
 
 
-def _known_counts(counts: Iterable[Row]) -> Iterator[KnownCount]:
+def _known_counts(counts: Iterable[Counted]) -> Iterator[KnownCount]:
     """Violations outside the domain of a rule, by the first assumption that does not hold there."""
     known = Counter[tuple[str, str]]()
     for row in counts:
@@ -105,14 +132,13 @@ def _known_counts(counts: Iterable[Row]) -> Iterator[KnownCount]:
     return (KnownCount(rule, assumption, count) for (rule, assumption), count in sorted(known.items()))
 
 
-def _excused(row: Row, rule: Rule) -> list[str]:
+def _excused(row: Counted, rule: Rule) -> list[str]:
     """Names of the assumptions of the rule that do not hold where a step was recorded; none inside its domain."""
     under = PROFILES[row["profile"]].under(row["transaction_version"])
-    circumstances = replace(circumstances_of(under), clean_elections=not row["unclean"])
-    return [assumption.name for assumption in rule.domain if not assumption.holds(circumstances)]
+    return lacking(rule, under, row["faults"] | (Fault.UNCLEAN if row["unclean"] else 0))
 
 
-def _branch_counts(counts: Iterable[Row]) -> Iterator[BranchCount]:
+def _branch_counts(counts: Iterable[Counted]) -> Iterator[BranchCount]:
     hits = Counter[tuple[str, int]]()
     for row in counts:
         hits[row["kind"], row["branch"]] += row["count"]
@@ -123,15 +149,22 @@ def _branch_counts(counts: Iterable[Row]) -> Iterator[BranchCount]:
         yield from (BranchCount(api, name, hits[api, at]) for at, name in branches)
 
 
-def _explained(steps: DataFrame, counts: Iterable[Row]) -> Iterator[Violation]:
+def _place(row: Counted) -> tuple[int, int, str, int]:
+    return row["trace"], row["step"], row["kind"], row["violated"]
+
+
+def _explained(steps: DataFrame, counts: Iterable[Counted]) -> Iterator[Violation]:
     """The first violations of each kind and set of rules, with why."""
     bad = sorted((row for row in counts if row["violated"]), key=lambda row: (row["trace"], row["step"], row["kind"]))
     firsts = {(row["kind"], row["violated"]): row for row in reversed(bad)}
-    listed = sorted({*firsts.values(), *bad[:LISTED]}, key=lambda row: (row["trace"], row["step"], row["kind"]))
+    chosen = {_place(row): row for row in (*firsts.values(), *bad[:LISTED])}
+    listed = [chosen[place] for place in sorted(chosen)]
     rows = trace_files.rows_of(steps, {row["trace"] for row in listed}) if listed else {}
     for row in listed:
         for rule in verdicts.rules_in(row["violated"]):
             if row[chains.CHAIN] == chains.OF_REPLICATION:
                 yield explain_replication(next(r for r in rows[row["trace"]] if r["step"] == row["step"]), rule)
+            elif row["kind"] == HISTORY:
+                yield from explain_history(rows[row["trace"]], row["step"], rule)
             else:
                 yield from explain(rows[row["trace"]], row["step"], row["kind"], rule)

@@ -170,7 +170,7 @@ def _shown(run: Run, played: Played, shown: Played, step: int | None) -> ReplayR
 def _read(file: Path, trace: int | None, step: int | None) -> ReplayReport:
     rows, monitor = read_trace(file, trace), Monitor()
     name = f"trace {rows[0]['trace']} of {file}"
-    violations = tuple(violation for row in rows for violation in monitor.judge(row))
+    violations = (*(violation for row in rows for violation in monitor.judge(row)), *monitor.finish())
     shown, counts = _existing(step, rows, name), tuple(monitor.rule_counts())
     return ReplayReport(name, len(rows), rows, shown, counts, violations)
 

@@ -7,7 +7,15 @@ from typing import Final
 import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame, Window
 
-from model_tests.traces import chains, coordinator_verdicts, replication_verdicts, trace_files, verdicts
+from model_tests.traces import (
+    chains,
+    coordinator_verdicts,
+    history_columns,
+    replication_verdicts,
+    trace_files,
+    verdicts,
+)
+from model_tests.traces.circumstances import Fault, fault_of
 from model_tests.traces.lower import Sheet, evaluate
 from model_tests.traces.trace_files import DUPLICATE, STEP_BITS, UNFIT
 from model_tests.traces.verdicts import KEPT
@@ -17,15 +25,16 @@ from spec.versions import PROFILES
 SHARES: Final = 1024
 """Shares of traces of which each tells the first of its violations of a kind."""
 
-UNCLEAN: Final = "UncleanLeaderElection"
-
 _VERDICT: Final = ("kind", "branch", "judged", "violated")
 _NO_VERDICT: Final[Mapping[str, Term]] = {"kind": "", "branch": 0, "judged": 0, "violated": 0}
 _ALSO: Final = tuple(f"also_{name}" for name in _VERDICT)
 """The verdict on a step of replication, beside what it is besides."""
 _FIT: Final = "fit"
 _ROWS: Final = "rows"
-_OF_STEP: Final = (*KEPT, _FIT, "is_unclean", *_VERDICT, *_ALSO)
+_BESIDE: Final = ("fault", "anew", history_columns.TOLD)
+"""What a step shows beside its verdict: a fault, that a reader begins anew, and what it tells."""
+_OF_TRACE: Final = ("unfit", "unclean", "faults", "complete")
+_OF_STEP: Final = (*KEPT, _FIT, *_BESIDE, *_VERDICT, *_ALSO)
 
 
 def counted(steps: DataFrame, apart: int) -> DataFrame:
@@ -33,13 +42,15 @@ def counted(steps: DataFrame, apart: int) -> DataFrame:
 
     Columns: `chain` (0: the step itself), `kind`, `profile`, `transaction_version`, `branch`, `judged` and `violated`
     (sets of rules), `apart` (the trace is numbered `apart` or more), `unfit` (why the step was set aside), `unclean`
-    (an unclean election came before), `complete` (no step of the trace is missing), `count`, `traces` (those that begin
-    here), `trace` and `step` of the first where a rule is violated.
+    (an unclean election came before), `faults` (of the whole trace; 0 but on chains of histories), `complete` (no step
+    of the trace is missing), `count`, `traces` (those that begin here), `trace` and `step` of the first where a rule is
+    violated. Violations on chains of histories are counted for each trace.
     """
     judged = linked(laid_out(judged_alone(steps)))
-    share = F.when(F.col("violated") != 0, F.pmod(F.col("trace"), F.lit(SHARES))).otherwise(F.lit(-1))
+    share = F.when(history_columns.is_history(), F.col("trace")).otherwise(F.pmod(F.col("trace"), F.lit(SHARES)))
+    share = F.when(F.col("violated") != 0, share).otherwise(F.lit(-1))
     judged = judged.withColumn("apart", F.col("trace") >= apart)
-    keys = (chains.CHAIN, *_VERDICT, "profile", "transaction_version", "apart", "unfit", "unclean", "complete")
+    keys = (chains.CHAIN, *_VERDICT, "profile", "transaction_version", "apart", *_OF_TRACE)
     place = F.when(F.col("violated") != 0, F.shiftleft("trace", STEP_BITS).bitwiseOR(F.col("step")))
     totals = judged.groupBy(*keys, share.alias("share")).agg(
         F.count("*").alias("count"),
@@ -53,8 +64,10 @@ def counted(steps: DataFrame, apart: int) -> DataFrame:
 def judged_alone(steps: DataFrame) -> DataFrame:
     """Each step with its verdict, where it has one, and the rows of the chains that it is on."""
     fit = trace_files.is_judgeable()
-    given = steps.select("*", fit.alias(_FIT), F.expr(f"coalesce(api = '{UNCLEAN}', false)").alias("is_unclean"))
-    given = given.withColumn(_ROWS, chains.rows_of_step(F.col(_FIT)))
+    fault = F.coalesce(fault_of(F.col), F.lit(0).cast("bigint"))
+    given = steps.select("*", fit.alias(_FIT), fault.alias("fault"), history_columns.telling())
+    told, anew, rows = history_columns.told(), history_columns.anew(), history_columns.rows_of_step(F.col(_FIT))
+    given = given.withColumns({history_columns.TOLD: told, "anew": anew, _ROWS: rows})
     is_append = f"{_FIT} and {verdicts.APPEND}"
     is_coordinators = f"{_FIT} and not ({verdicts.APPEND}) and {coordinator_verdicts.IS_COORDINATORS}"
     sheet = Sheet()
@@ -67,7 +80,7 @@ def judged_alone(steps: DataFrame) -> DataFrame:
 
 
 def _part(steps: DataFrame, results: Mapping[str, Term], also: Mapping[str, Term] = _NO_VERDICT) -> DataFrame:
-    kept = (*KEPT, _FIT, "is_unclean", _ROWS)
+    kept = (*KEPT, _FIT, *_BESIDE, _ROWS)
     named = {name: results[name] for name in _VERDICT} | {f"also_{name}": also[name] for name in _VERDICT}
     judged = evaluate(steps, kept, named)
     return judged.select(*_OF_STEP, _ROWS)
@@ -80,33 +93,54 @@ def laid_out(judged: DataFrame) -> DataFrame:
         F.lead("step", 1, -1).over(in_order) == F.col("step")
     )
     begins = F.row_number().over(in_order) == 1
-    unclean = F.max("is_unclean").over(in_order)
-    by_trace = judged.repartition("trace").withColumns({"twice": twice, "begins": begins, "unclean": unclean})
+    unclean = F.max(F.col("fault") == Fault.UNCLEAN.value).over(in_order)
+    resets = F.sum("anew").over(in_order)
+    ordered = {"twice": twice, "begins": begins, "unclean": unclean, history_columns.SESSION: resets}
+    by_trace = judged.repartition("trace").withColumns(ordered)
     complete = (F.max("step").over(trace) + 1 == F.count("*").over(trace)) & (F.min("step").over(trace) == 0)
     sound = F.min(F.col(_FIT) & ~F.col("twice")).over(trace)
     unfit = F.when(~F.col(_FIT), F.lit(UNFIT)).when(F.col("twice"), F.lit(DUPLICATE)).otherwise(F.lit(""))
-    return by_trace.withColumns({"complete": complete, "sound": sound, "unfit": unfit})
+    faults = F.bit_or("fault").over(trace)
+    return by_trace.withColumns({"complete": complete, "sound": sound, "unfit": unfit, "faults": faults})
 
 
 def linked(steps: DataFrame) -> DataFrame:
     """The verdicts of steps themselves, and those of every chain that they are on."""
-    kept = (*KEPT, *_VERDICT, *_ALSO, "begins", "unclean", "unfit", "complete")
-    rows = steps.select(*kept, "sound", F.explode(_ROWS).alias("row")).where("row is not null")
-    rows = rows.select(*kept, "sound", "row.*")
-    on_chain = Window.partitionBy(*chains.KEY).orderBy("step")
-    previous = F.when(F.col("sound"), F.lag("left").over(on_chain)).alias("previous")
-    rows = rows.select(*kept, chains.CHAIN, "found", previous)
-    results = {f"link_{name}": result for name, result in chains.link_results(Sheet()).items()}
-    linked = evaluate(rows.select(*kept, chains.CHAIN, *chains.link_columns()), (*kept, chains.CHAIN), results)
+    kept = (*KEPT, *_VERDICT, *_ALSO, "begins", "unclean", "unfit", "complete", chains.CHAIN, "faults")
+    rows = _on_chains(steps)
+    sheet = Sheet()
+    results = chains.link_results(sheet, history_columns.history_results(sheet))
+    results = {f"link_{name}": result for name, result in results.items()}
+    columns = (*chains.link_columns(), *history_columns.columns())
+    judged = evaluate(rows.select(*kept, *columns), kept, results)
     itself = F.col(chains.CHAIN) == chains.ITSELF
     also = F.col(chains.CHAIN) == chains.OF_REPLICATION
     counts = F.col("unfit") == ""
-    return linked.select(
+    return judged.select(
         chains.CHAIN,
         *("trace", "step", "profile", "transaction_version", "unclean", "unfit", "complete"),
+        F.when(history_columns.is_history(), F.col("faults")).otherwise(F.lit(0)).alias("faults"),
         (itself & F.col("begins")).alias("begins"),
         F.when(itself, F.col("branch")).when(also, F.col("also_branch")).otherwise(F.lit(-1)).alias("branch"),
         *(_either(itself, also, counts, name) for name in ("kind", "judged", "violated")),
+    )
+
+
+def _on_chains(steps: DataFrame) -> DataFrame:
+    """Each step once for itself and once for each chain that it is on, there with what came before it."""
+    rows = steps.select("*", F.explode(_ROWS).alias("row")).where("row is not null")
+    rows = rows.select(*(name for name in rows.columns if name not in (_ROWS, "row")), "row.*")
+    session = F.when(history_columns.is_in_session(), F.col(history_columns.SESSION)).otherwise(F.lit(0))
+    rows = rows.withColumn("session", session)
+    on_chain = Window.partitionBy(*chains.KEY, "session").orderBy(chains.AT, "step")
+    earlier = on_chain.rowsBetween(Window.unboundedPreceding, -1)
+    whole = F.col("sound") & F.col("complete")
+    return rows.withColumns(
+        {
+            "previous": F.when(F.col("sound"), F.lag("left").over(on_chain)),
+            history_columns.PREVIOUS: F.when(whole, F.lag(history_columns.TOLD).over(on_chain)),
+            history_columns.LATEST: F.when(whole, F.last(chains.MARK, ignorenulls=True).over(earlier)),
+        }
     )
 
 

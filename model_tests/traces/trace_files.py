@@ -98,11 +98,15 @@ def _set_aside(by_reason: GroupedData) -> Iterator[Quarantined]:
         yield Quarantined(row[REASON], row["count"], f"first: trace {trace}, step {step}, {file}")
 
 
-def rows_of(steps: DataFrame, traces: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
-    """The steps of some traces that can be judged, in order."""
-    rows: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for row in steps.where(F.col("trace").isin(sorted(traces))).where(is_judgeable()).drop(FILE, _CORRUPT).collect():
-        rows[row["trace"]].append(row.asDict())
+def rows_of(
+    steps: DataFrame, traces: Iterable[int], columns: Iterable[str] = tuple(BY_NAME)
+) -> dict[int, list[dict[str, Any]]]:
+    """The steps of some traces that can be judged, in order, with these columns; what a step leaves out is absent."""
+    wanted, rows = tuple(dict.fromkeys(("trace", "step", *columns))), defaultdict[int, list[dict[str, Any]]](list)
+    found = steps.where(F.col("trace").isin(sorted(traces))).where(is_judgeable()).select(*wanted)
+    for row in found.collect():
+        given = {name: BY_NAME[name].absent if row[name] is None else row[name] for name in wanted}
+        rows[row["trace"]].append(given)
     return {trace: sorted(found, key=itemgetter("step")) for trace, found in rows.items()}
 
 

@@ -1,0 +1,51 @@
+"""Why a telling breaks a group rule: what was told, what was told before on the same key, and the mark between them."""
+
+from collections.abc import Iterator, Sequence
+
+from model_tests.traces.check_report import Violation
+from model_tests.traces.explain import replay_command
+from model_tests.traces.histories import Histories, Judged
+from model_tests.traces.history_links import COLUMN_OF, HISTORY_CHAINS, NAMES, check_of_history
+from model_tests.traces.lower import Sheet, columns_read
+from model_tests.traces.schema import Row
+from spec.rules import Rule
+
+
+def explain_history(rows: Sequence[Row], step: int, rule: Rule) -> Iterator[Violation]:
+    """Why a step of a trace breaks a rule about what clients tell: each check that it does not pass."""
+    histories = Histories()
+    for row in rows:
+        histories.add(row)
+    for judged in histories.judged():
+        if judged.row["step"] == step:
+            yield from explain_judged(judged, rule)
+
+
+def explain_judged(judged: Judged, rule: Rule) -> Iterator[Violation]:
+    """Each check of the rule that a telling does not pass."""
+    for link in HISTORY_CHAINS[judged.number].links:
+        check = check_of_history(link, judged.scalar)
+        if link.rule is rule and check.at_stake and not check.holds:
+            yield Violation(
+                trace=judged.row["trace"],
+                step=judged.row["step"],
+                rule=rule.id,
+                guard=link.name,
+                values={name: _said(judged, name) for name in sorted(_read(judged.number, link.name))},
+                got={},
+                allowed={"only": link.statement},
+                replay=replay_command(judged.row),
+            )
+
+
+def _read(number: int, name: str) -> frozenset[str]:
+    link = next(link for link in HISTORY_CHAINS[number].links if link.name == name)
+    check = check_of_history(link, Sheet().column)
+    return columns_read(check.at_stake, check.holds)
+
+
+def _said(judged: Judged, name: str) -> object:
+    """A value as the row has it; names of the telling before stay numbers, which say whether they are the same."""
+    if name in NAMES:
+        return judged.row[COLUMN_OF[name]]
+    return judged.scalar(name)

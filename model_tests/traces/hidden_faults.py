@@ -1,0 +1,123 @@
+"""Faults that no single step shows: requests that outlived their transaction, batches written under another identity."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from model_tests.traces.circumstances import Fault, claimed_in
+from model_tests.traces.schema import Row
+from spec.rules import Rule
+from spec.versions import Profile
+from spec.vocabulary import ErrorCode, TransactionState
+
+REQUESTS: Final = frozenset(("Produce", "EndTxn", "AddPartitionsToTxn", "AddOffsetsToTxn", "VerifyPartitions"))
+HIDDEN: Final = Fault.OUTLIVED | Fault.RENUMBERED
+_PREPARED: Final = (TransactionState.PREPARE_COMMIT.value, TransactionState.PREPARE_ABORT.value)
+
+READ: Final = (
+    "trace",
+    "step",
+    "api",
+    "client",
+    "transactional_id",
+    "transaction",
+    "message",
+    "topic",
+    "partition",
+    "writer",
+    "first_record",
+    "producer_id",
+    "producer_epoch",
+    "error",
+    "before_txn_state",
+    "after_txn_state",
+    "after_txn_producer_id",
+)
+"""The columns that are looked at."""
+
+
+def may_excuse(rule: Rule, profile: Profile, faults: int) -> bool:
+    """Whether the rule is claimed under a profile and these faults, and would not be if a hidden one were beside them."""
+    return claimed_in(rule, profile, faults) and not claimed_in(rule, profile, faults | HIDDEN)
+
+
+def hidden_faults(rows: Iterable[Row]) -> int:
+    """The hidden faults of a trace.
+
+    Args:
+        rows: the steps of the trace, in order.
+    """
+    transactions, writing, faults = _Transactions(), _Writing(), 0
+    for row in rows:
+        if transactions.is_late(row):
+            faults |= Fault.OUTLIVED
+        writing.add(row)
+    return faults | (Fault.RENUMBERED if writing.is_renumbered else 0)
+
+
+class _Writing:
+    """Under which identities batches were written, and whether brokers had cause to refuse what was in the log.
+
+    They have after a restart, which leaves a window of one, and where a copy of a request arrived after a later one.
+    """
+
+    def __init__(self) -> None:
+        self.restarted = self.copied = self.renumbered = False
+        self._identities: dict[tuple[object, ...], tuple[int, int]] = {}
+        self._arrived: set[int] = set()
+
+    @property
+    def is_renumbered(self) -> bool:
+        """Whether a client wrote under another identity what may have been in the log."""
+        return self.renumbered and (self.restarted or self.copied)
+
+    def add(self, row: Row) -> None:
+        """The next step."""
+        self.restarted |= row["api"] == "BrokerRestart"
+        if row["api"] != "Produce" or not row["writer"]:
+            return
+        self.copied |= row["message"] in self._arrived
+        self._arrived.add(row["message"])
+        batch = row["topic"], row["partition"], row["writer"], row["first_record"]
+        identity = row["producer_id"], row["producer_epoch"]
+        self.renumbered |= self._identities.setdefault(batch, identity) != identity
+
+
+class _Transactions:
+    """What applications and coordinators have shown so far."""
+
+    def __init__(self) -> None:
+        self.begun: dict[str, int] = {}
+        self.over: set[tuple[str, int]] = set()
+        self.newest: dict[str, str] = {}
+        self.awaited: set[int] = set()
+        """Producer ids whose clients are in a transaction that nobody has ended."""
+
+    def is_late(self, row: Row) -> bool:
+        """Whether the next step handles what outlived its transaction."""
+        api, client, transaction, ok = row["api"], row["client"], row["transaction"], row["error"] == ErrorCode.NONE
+        if api == "ClientBeginTransaction":
+            self.begun[client] = transaction
+            self.awaited.add(row["producer_id"])
+        elif api == "ClientInitTransactionsAnswered" and ok:
+            self.newest[row["transactional_id"]] = client
+        elif api == "ClientEndTransactionAnswered" and ok:
+            self.over.add((client, transaction))
+        elif api == "WriteTxnMarkers":
+            return row["producer_id"] in self.awaited
+        late = api in REQUESTS and transaction >= 0 and self._is_over(row)
+        self._note_state(row)
+        return late
+
+    def _is_over(self, row: Row) -> bool:
+        client, transaction, name = row["client"], row["transaction"], row["transactional_id"]
+        follows = self.begun.get(client, transaction) > transaction
+        taken_over = client in self.begun and self.newest.get(name, client) != client
+        return follows or taken_over or (client, transaction) in self.over
+
+    def _note_state(self, row: Row) -> None:
+        """A coordinator decides: then its markers are due."""
+        if row["after_txn_state"] in _PREPARED and row["before_txn_state"] not in _PREPARED:
+            self.awaited.discard(row["after_txn_producer_id"])
+            current = self.newest.get(row["transactional_id"])
+            if current is not None and row["client"] != current:
+                self.over.add((current, self.begun.get(current, -1)))

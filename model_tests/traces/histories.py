@@ -1,0 +1,117 @@
+"""What clients tell in a trace, sorted onto the keys of the group rules: the reading of this process."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, NamedTuple
+
+from model_tests.traces.circumstances import FAULTS, fault_of
+from model_tests.traces.history_links import (
+    COLUMN_OF,
+    HISTORY_CHAINS,
+    NAMES,
+    TELLINGS,
+    HistoryChain,
+    Of,
+    begins_anew,
+    check_of_history,
+    number_of,
+)
+from model_tests.traces.schema import Row
+from spec.protocol.judge import Check
+from spec.protocol.judge_history import Telling, Told
+from spec.vocabulary import ABSENT
+
+NOTHING_TOLD: Final[Mapping[str, Any]] = {field.name: getattr(Told(), field.name) for field in fields(Told)}
+"""The telling before the first."""
+
+_CHAINS_OF: Final[Mapping[Telling, tuple[tuple[int, HistoryChain], ...]]] = {
+    telling: tuple((number, chain) for number, chain in HISTORY_CHAINS.items() if telling in chain.tellings)
+    for telling in Telling
+}
+
+
+class _Member(NamedTuple):
+    """A telling on a key: by what it is sorted, what it is, and its mark."""
+
+    at: int
+    step: int
+    told: Mapping[str, Any]
+    mark: int | None
+    row: Row
+
+
+class Judged(NamedTuple):
+    """A telling on a chain of some number, with what came before it there."""
+
+    number: int
+    row: Row
+    told: Mapping[str, Any]
+    previous: Mapping[str, Any]
+    latest: int
+
+    def scalar(self, name: str) -> Any:
+        """The value by the name that the rules have for it."""
+        if name == "latest":
+            return self.latest
+        return self.previous[name.removeprefix("previous_")] if name.startswith("previous_") else self.told[name]
+
+    def checks(self) -> Iterator[tuple[str, Check]]:
+        """Name and check of every rule of the chain."""
+        for link in HISTORY_CHAINS[self.number].links:
+            yield link.name, check_of_history(link, self.scalar)
+
+
+@dataclass(slots=True)
+class Histories:
+    """The tellings of one trace.
+
+    Attributes:
+        faults: that its steps have shown (`Fault`).
+        rows: every step so far.
+    """
+
+    faults: int = 0
+    rows: list[Row] = field(default_factory=list)
+    _resets: int = 0
+    _names: dict[str, int] = field(default_factory=dict)
+    _members: dict[tuple[object, ...], list[_Member]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, row: Row) -> None:
+        """The next step of the trace."""
+        self.rows.append(row)
+        if row["api"] in FAULTS or row["elected_uncleanly"] or (row["appended"] and row["before_epoch"] < 0):
+            self.faults |= int(fault_of(row.__getitem__))
+        telling = TELLINGS.get(row["api"])
+        if telling is None:
+            return
+        self._resets += bool(begins_anew(row.__getitem__))
+        of = _with_telling(row, telling)
+        told: Mapping[str, Any] = {}
+        for number, chain in _CHAINS_OF[telling]:
+            if chain.members(of):
+                told = told or self._told(of)
+                marks, mark = chain.mark(of)
+                member = _Member(chain.at(of), row["step"], told, mark if marks else None, row)
+                self._members[self._key(number, chain, of)].append(member)
+
+    def judged(self) -> Iterator[Judged]:
+        """Every telling on every chain that it is on."""
+        for key, members in self._members.items():
+            previous, latest = NOTHING_TOLD, ABSENT
+            for member in sorted(members, key=lambda each: each[:2]):
+                yield Judged(int(str(key[0])), member.row, member.told, previous, latest)
+                previous, latest = member.told, latest if member.mark is None else member.mark
+
+    def _key(self, number: int, chain: HistoryChain, of: Of) -> tuple[object, ...]:
+        texts = (text(of) if callable(text) else of(text) for text in chain.texts)
+        session = self._resets if chain.in_session else 0
+        return (number, *texts, *(of(name) for name in chain.numbers), session)
+
+    def _told(self, of: Of) -> Mapping[str, Any]:
+        told = {name: of(column) for name, column in COLUMN_OF.items()}
+        return told | {"telling": of("telling")} | {name: number_of(self._names, told[name]) for name in NAMES}
+
+
+def _with_telling(row: Row, telling: Telling) -> Of:
+    return lambda name: telling.value if name == "telling" else row[name]

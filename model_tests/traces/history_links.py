@@ -1,0 +1,273 @@
+"""Group rules of what clients tell, as keys, orders and marks: on each key one look back serves every rule.
+
+A telling is on several keys at once: the place of its batch in the log, the batch, its transaction, the reader. On a key
+the tellings are sorted as the rule needs them, not as they came; each sees the one before it, and the latest mark.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any, Final
+
+from model_tests.traces.trace_files import STEP_BITS
+from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.evidence import Layer, evidences
+from spec.protocol import judge_history as history
+from spec.protocol.judge import Check
+from spec.protocol.judge_history import NOBODY, Course, Telling, Told
+from spec.rules import Rule
+from spec.vocabulary import ABSENT, MAX_EPOCH, ErrorCode
+
+HISTORY: Final = "history"
+
+ANSWERED: Final = "ConsumerFetch"
+RESUMED: Final = "ClientFetchOffsets"
+
+TELLINGS: Final[Mapping[str, Telling]] = MappingProxyType(
+    {
+        "ClientSend": Telling.SENT,
+        "ClientAcknowledged": Telling.ACKNOWLEDGED,
+        "ClientFetched": Telling.TAKEN,
+        ANSWERED: Telling.ANSWERED,
+        "ConsumerFetchAborted": Telling.LISTED,
+        "ClientInitTransactionsAnswered": Telling.IDENTIFIED,
+        "ClientBeginTransaction": Telling.BEGUN,
+        "ClientEndTransaction": Telling.ENDING,
+        "ClientEndTransactionAnswered": Telling.ENDED,
+        RESUMED: Telling.RESUMED,
+        "Produce": Telling.ASKED,
+        "EndTxn": Telling.ASKED,
+        "AddPartitionsToTxn": Telling.ASKED,
+        "AddOffsetsToTxn": Telling.ASKED,
+    }
+)
+"""What a row tells, by its api."""
+
+COLUMN_OF: Final = MappingProxyType(
+    {field.name: field.name for field in fields(Told) if field.name != "telling"} | {"name": "transactional_id"}
+)
+"""The column of each field of a telling but `telling` itself, which follows from the api."""
+
+NAMES: Final = frozenset(("client", "name", "writer"))
+"""Fields that hold names, as numbers."""
+
+SESSION: Final = "resets"
+"""How often any reader of the trace has begun anew: between two such moments each reads without a break."""
+
+_MOST_TRANSACTIONS: Final = 2**STEP_BITS
+"""More than any client has in a trace."""
+
+Of = Callable[[str], Term]
+"""The value of a column of a row, by its name; of `telling`, too."""
+
+
+def begins_anew(of: Of) -> Term:
+    """A reader goes to another place than behind what it took."""
+    return any_of(of("api") == RESUMED, all_of(of("api") == ANSWERED, negate(of("error") == ErrorCode.NONE.value)))
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLink:
+    """One group rule.
+
+    Attributes:
+        check: of a telling, the one before it, and the latest mark; absent where there is none.
+    """
+
+    name: str
+    rule: Rule
+    check: Callable[[Told, Told, Term], Check]
+
+    @property
+    def statement(self) -> str:
+        """What it allows, in a sentence."""
+        return str(self.check.__doc__).splitlines()[0]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryChain:
+    """The tellings on one kind of key, and the rules between them.
+
+    Attributes:
+        tellings: that may be on such a key.
+        members: which of them are.
+        texts: the part of the key that is text; a function where it is not the same column for all.
+        numbers: columns of the key that hold integers.
+        at: by what the tellings of a key are sorted; those alike, by step.
+        mark: what a telling leaves to all that follow it: whether it does, and a number that is not negative.
+        in_session: only tellings between which no reader began anew are of one key.
+    """
+
+    links: tuple[HistoryLink, ...]
+    tellings: frozenset[Telling]
+    members: Callable[[Of], Term]
+    texts: tuple[str | Callable[[Of], Term], ...]
+    numbers: tuple[str, ...]
+    at: Callable[[Of], Term]
+    mark: Callable[[Of], tuple[Term, Term]] = lambda _: (False, 0)
+    in_session: bool = False
+
+
+def _is(of: Of, *tellings: Telling) -> Term:
+    return any_of(*(of("telling") == telling.value for telling in tellings))
+
+
+def _is_placed(of: Of) -> Term:
+    """A batch that a reader took, or that its application was told is with all replicas in sync."""
+    acknowledged = all_of(_is(of, Telling.ACKNOWLEDGED), of("acks") == ABSENT)
+    return any_of(acknowledged, _is(of, Telling.TAKEN))
+
+
+def _course(of: Of) -> Term:
+    ended = choose(of("committed"), Course.COMMIT_TOLD.value, Course.ABORT_TOLD.value)
+    asked = choose(of("committed"), Course.COMMIT_ASKED.value, Course.ABORT_ASKED.value)
+    return choose(_is(of, Telling.ENDED), ended, choose(_is(of, Telling.ENDING), asked, Course.BEGUN.value))
+
+
+def _whose(of: Of) -> Term:
+    """The application: of its own calls the client, of what was read who made it."""
+    return choose(_is(of, Telling.TAKEN, Telling.RESUMED), of("writer"), of("client"))
+
+
+def _at_in_transaction(of: Of) -> Term:
+    return choose(_is(of, Telling.RESUMED), 6, choose(_is(of, Telling.TAKEN), 5, _course(of)))
+
+
+def _seen_in_transaction(of: Of) -> Term:
+    seen = any_of(_is(of, Telling.RESUMED), of("isolation") == history.READ_COMMITTED)
+    return choose(_is(of, Telling.TAKEN, Telling.RESUMED), all_of(seen, negate(of("writer") == "")), _counts(of))
+
+
+def _counts(of: Of) -> Term:
+    """Of answers only those without an error say that something is so."""
+    return any_of(negate(_is(of, Telling.ENDED, Telling.IDENTIFIED)), of("error") == ErrorCode.NONE.value)
+
+
+def _link(check: Callable[[Told, Told, Term], Check], rule: Rule) -> HistoryLink:
+    return HistoryLink(check.__name__, rule, evidences(rule, Layer.TRACE)(check))
+
+
+def _links(*checks: Callable[[Told, Told, Term], Check]) -> tuple[HistoryLink, ...]:
+    return tuple(_link(check, check(Told(), Told(), ABSENT).rule) for check in checks)
+
+
+def _not_yet_lower(of: Of) -> Term:
+    """The highest offset first."""
+    return 0 - of("first_offset")
+
+
+def _has_identity(of: Of) -> Term:
+    known = all_of(of("producer_id") >= 0, of("producer_epoch") >= 0, of("producer_epoch") <= MAX_EPOCH)
+    return all_of(known, of("transaction") < _MOST_TRANSACTIONS)
+
+
+def _at_of_producer(of: Of) -> Term:
+    """The highest epoch first; of one epoch by transaction, what was read before what was asked; the identity last."""
+    part = choose(_is(of, Telling.TAKEN), 0, choose(_is(of, Telling.ENDING), 1, 2))
+    within = choose(_is(of, Telling.IDENTIFIED), 4 * _MOST_TRANSACTIONS, 4 * of("transaction") + part)
+    return within - 8 * _MOST_TRANSACTIONS * of("producer_epoch")
+
+
+def _has_effect(of: Of) -> Term:
+    """A request has changed a log, or what a coordinator knows."""
+    moved = (of(f"before_{name}") == of(f"after_{name}") for name in ("txn_state", "txn_partitions"))
+    return any_of(of("appended"), negate(all_of(*moved)))
+
+
+PLACE, BATCH, TRANSACTION, READER, DECIDED, SENT_TO, IDENTITY, CALLS = range(11, 19)
+
+HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
+    {
+        PLACE: HistoryChain(
+            _links(history.acknowledged_place, history.read_place),
+            frozenset((Telling.ACKNOWLEDGED, Telling.TAKEN)),
+            lambda of: all_of(_is_placed(of), of("first_offset") >= 0),
+            ("topic",),
+            ("partition",),
+            at=lambda of: of("first_offset"),
+        ),
+        BATCH: HistoryChain(
+            _links(history.one_place, history.one_outcome),
+            frozenset((Telling.ACKNOWLEDGED, Telling.TAKEN)),
+            lambda of: all_of(_is_placed(of), negate(of("writer") == "")),
+            ("topic", "writer"),
+            ("partition", "first_record"),
+            at=lambda of: choose(_is(of, Telling.ACKNOWLEDGED), ABSENT, of("isolation")),
+            mark=lambda of: (_is(of, Telling.ACKNOWLEDGED), of("first_offset") + 1),
+        ),
+        TRANSACTION: HistoryChain(
+            _links(
+                history.all_or_nothing,
+                history.as_told_to_client,
+                history.as_asked_by_client,
+                history.offsets_with_outputs,
+            ),
+            frozenset((Telling.BEGUN, Telling.ENDING, Telling.ENDED, Telling.TAKEN, Telling.RESUMED)),
+            lambda of: all_of(of("transaction") >= 0, _seen_in_transaction(of)),
+            (_whose,),
+            ("transaction",),
+            at=_at_in_transaction,
+            mark=lambda of: (_is(of, Telling.BEGUN, Telling.ENDING, Telling.ENDED), _course(of)),
+        ),
+        READER: HistoryChain(
+            _links(history.reads_on),
+            frozenset((Telling.ANSWERED, Telling.TAKEN, Telling.RESUMED)),
+            lambda of: negate(of("client") == ""),
+            ("client", "topic"),
+            ("partition",),
+            at=lambda of: of("step"),
+        ),
+        DECIDED: HistoryChain(
+            _links(history.visible_as_decided, history.aborted_is_listed, history.marked_between),
+            frozenset((Telling.TAKEN, Telling.LISTED)),
+            lambda of: negate(of("client") == ""),
+            ("client", "topic"),
+            ("partition", "producer_id"),
+            at=_not_yet_lower,
+            mark=lambda of: (all_of(_is(of, Telling.TAKEN), of("control")), of("control_type")),
+            in_session=True,
+        ),
+        SENT_TO: HistoryChain(
+            _links(history.in_order_sent),
+            frozenset((Telling.TAKEN,)),
+            lambda of: negate(of("writer") == ""),
+            ("topic", "writer"),
+            ("partition",),
+            at=lambda of: of("first_offset"),
+        ),
+        IDENTITY: HistoryChain(
+            _links(history.of_one_name, history.no_zombie_commits),
+            frozenset((Telling.SENT, Telling.TAKEN, Telling.IDENTIFIED, Telling.ENDING)),
+            lambda of: all_of(_has_identity(of), _counts(of)),
+            (),
+            ("producer_id",),
+            at=_at_of_producer,
+            mark=lambda of: (_is(of, Telling.IDENTIFIED), of("step")),
+        ),
+        CALLS: HistoryChain(
+            _links(history.acts_on_its_own),
+            frozenset((Telling.BEGUN, Telling.ASKED)),
+            lambda of: all_of(of("transaction") >= 0, any_of(_is(of, Telling.BEGUN), _has_effect(of))),
+            ("client",),
+            (),
+            at=lambda of: of("step"),
+            mark=lambda of: (_is(of, Telling.BEGUN), of("transaction")),
+        ),
+    }
+)
+"""Every chain by its number."""
+
+
+def told_of(scalar: Of) -> Told:
+    """The telling whose fields are what `scalar` says for their names."""
+    return Told(**{field.name: scalar(field.name) for field in fields(Told)})
+
+
+def check_of_history(link: HistoryLink, scalar: Of) -> Check:
+    """What a link holds a telling against: its fields, those of the one before with `previous_`, and `latest`."""
+    return link.check(told_of(scalar), told_of(lambda name: scalar(f"previous_{name}")), scalar("latest"))
+
+
+def number_of(names: dict[str, int], name: Any) -> int:
+    """The number of a name, given out as names come."""
+    return names.setdefault(name, len(names) + 1) if name else NOBODY

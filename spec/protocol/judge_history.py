@@ -1,0 +1,276 @@
+"""What clients were told, held against itself: what was acknowledged, what was visible, and what was asked to commit.
+
+Each rule looks at one telling, at the one before it on a key, and at a mark that the latest marked telling on that key
+left. Keys, orders and marks belong to the reading (`model_tests.traces.history_links`); nothing here has seen a broker.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum, unique
+from typing import Final
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
+from spec.protocol.judge import Check
+from spec.vocabulary import ABSENT, NO_OFFSET, ControlType
+
+NOBODY: Final = 0
+"""The number of the empty name; all other names have numbers of their own."""
+
+READ_COMMITTED: Final = 1
+
+
+@unique
+class Telling(IntEnum):
+    """What a row of a client, or of the node that answers a reader, tells."""
+
+    SENT = 0  # an application handed a batch over
+    ACKNOWLEDGED = 1  # it was told that the batch is written
+    TAKEN = 2  # a reader took a batch
+    ANSWERED = 3  # a node answered a reader
+    LISTED = 4  # an aborted transaction that the answer lists
+    IDENTIFIED = 5  # an application was told its producer id and epoch
+    BEGUN = 6  # it began a transaction
+    ENDING = 7  # it asked to commit or to abort
+    ENDED = 8  # it was told that this was done
+    RESUMED = 9  # a reader was told the offset that its group has committed
+    ASKED = 10  # a node was asked on behalf of one of a client's transactions
+
+
+@unique
+class Course(IntEnum):
+    """What an application knows of one of its transactions; the higher, the more is decided."""
+
+    BEGUN = 0
+    ABORT_ASKED = 1
+    COMMIT_ASKED = 2
+    ABORT_TOLD = 3
+    COMMIT_TOLD = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One telling; what does not apply to it is absent, and names are numbers.
+
+    Attributes:
+        telling: which (`Telling`), absent where there is none.
+        step: its place in the trace.
+        client: who was told.
+        name: the transactional id.
+        writer: who made the batch, or who committed the offset; with `first_record`, the batch's own name.
+        offset: that was asked for, or that a group has committed.
+    """
+
+    telling: Term = ABSENT
+    step: Term = ABSENT
+    client: Term = NOBODY
+    name: Term = NOBODY
+    writer: Term = NOBODY
+    transaction: Term = ABSENT
+    first_record: Term = ABSENT
+    acks: Term = ABSENT
+    producer_id: Term = ABSENT
+    producer_epoch: Term = ABSENT
+    transactional: Term = False
+    control: Term = False
+    committed: Term = False
+    delivered: Term = False
+    isolation: Term = ABSENT
+    batch_count: Term = ABSENT
+    offset: Term = NO_OFFSET
+    first_offset: Term = NO_OFFSET
+    last_offset: Term = NO_OFFSET
+    error: Term = ABSENT
+
+
+def _is(told: Told, *tellings: Telling) -> Term:
+    return any_of(*(told.telling == telling.value for telling in tellings))
+
+
+def _is_visible_or_hidden(told: Told) -> Term:
+    """A read_committed reader took data of a transaction, and was given it or not."""
+    taken = all_of(_is(told, Telling.TAKEN), told.isolation == READ_COMMITTED, told.transactional)
+    return all_of(taken, negate(told.control))
+
+
+# --- the log of a partition, by offset ------------------------------------------------------------------------
+
+
+def acknowledged_place(told: Told, previous: Told, _latest: Term) -> Check:
+    """At the place that an acknowledgement names lies that batch and no other."""
+    acknowledged = any_of(_is(told, Telling.ACKNOWLEDGED), _is(previous, Telling.ACKNOWLEDGED))
+    return Check(rules.SEQ_EXACTLY_ONCE, all_of(previous.telling >= 0, acknowledged), _do_not_clash(told, previous))
+
+
+def read_place(told: Told, previous: Told, _latest: Term) -> Check:
+    """Whoever reads a place finds the same batch there, and none that overlaps it."""
+    both = all_of(_is(told, Telling.TAKEN), _is(previous, Telling.TAKEN))
+    return Check(rules.REPL_COMMITTED_SURVIVES, both, _do_not_clash(told, previous))
+
+
+def _do_not_clash(told: Told, previous: Told) -> Term:
+    """Two tellings, the lower place first, are of the same batch at the same place, or of places apart."""
+    same_batch = all_of(
+        previous.first_offset == told.first_offset,
+        previous.last_offset == told.last_offset,
+        previous.writer == told.writer,
+        previous.first_record == told.first_record,
+    )
+    return any_of(same_batch, previous.last_offset < told.first_offset)
+
+
+# --- one batch ------------------------------------------------------------------------------------------------
+
+
+def one_place(told: Told, previous: Told, acknowledged_at: Term) -> Check:
+    """A batch that was acknowledged to an idempotent producer is read at one place.
+
+    Args:
+        told: a batch as a reader took it; the acknowledgements come first.
+        previous: the telling before it.
+        acknowledged_at: one more than the offset in the acknowledgement, 0 if it names none; absent without one.
+    """
+    at_stake = all_of(_is(told, Telling.TAKEN), told.producer_id >= 0, acknowledged_at >= 0)
+    as_told = any_of(acknowledged_at == 0, acknowledged_at == told.first_offset + 1)
+    as_read = any_of(negate(_is(previous, Telling.TAKEN)), previous.first_offset == told.first_offset)
+    return Check(rules.SEQ_EXACTLY_ONCE, at_stake, all_of(as_told, as_read))
+
+
+def one_outcome(told: Told, previous: Told, _latest: Term) -> Check:
+    """What was visible once is visible to every later reader, and what was not never is."""
+    at_stake = all_of(_is_visible_or_hidden(told), _is_visible_or_hidden(previous))
+    unlike = all_of(previous.first_offset == told.first_offset, negate(same(previous.delivered, told.delivered)))
+    return Check(rules.TXN_ONE_OUTCOME, at_stake, negate(unlike))
+
+
+# --- one transaction of one application -----------------------------------------------------------------------
+
+
+def all_or_nothing(told: Told, previous: Told, _latest: Term) -> Check:
+    """All of a transaction's records are visible, or none is."""
+    at_stake = all_of(_is_visible_or_hidden(told), _is_visible_or_hidden(previous))
+    return Check(rules.TXN_ATOMIC, at_stake, same(previous.delivered, told.delivered))
+
+
+def as_told_to_client(told: Told, _previous: Told, course: Term) -> Check:
+    """After commit said OK the transaction's records are visible; after abort said OK none is."""
+    at_stake = all_of(_is_visible_or_hidden(told), course >= Course.ABORT_TOLD.value)
+    return Check(rules.TXN_CLIENT_VERDICT, at_stake, same(told.delivered, course == Course.COMMIT_TOLD.value))
+
+
+def as_asked_by_client(told: Told, _previous: Told, course: Term) -> Check:
+    """Records become visible only if their own transaction was asked to commit, and are not lost if it has."""
+    asked = any_of(course == Course.COMMIT_ASKED.value, course == Course.COMMIT_TOLD.value)
+    at_stake = all_of(_is_visible_or_hidden(told), course >= 0)
+    holds = choose(told.delivered, asked, negate(course == Course.COMMIT_TOLD.value))
+    return Check(rules.TXN_NO_CROSSTALK, at_stake, holds)
+
+
+def acts_on_its_own(told: Told, _previous: Told, begun: Term) -> Check:
+    """No request of one transaction changes anything once its client has begun the next.
+
+    Args:
+        told: a request that has changed something.
+        begun: the client's newest transaction, absent before the first.
+    """
+    return Check(rules.TXN_NO_CROSSTALK, all_of(_is(told, Telling.ASKED), begun >= 0), told.transaction >= begun)
+
+
+def offsets_with_outputs(told: Told, previous: Told, course: Term) -> Check:
+    """An offset of a transaction that a group resumes from was asked to be committed, and its outputs are visible."""
+    at_stake = all_of(_is(told, Telling.RESUMED), told.error == 0, course >= 0)
+    asked = any_of(course == Course.COMMIT_ASKED.value, course == Course.COMMIT_TOLD.value)
+    with_outputs = implies(_is_visible_or_hidden(previous), previous.delivered)
+    return Check(rules.OFFSETS_ATOMIC, at_stake, all_of(asked, with_outputs))
+
+
+# --- what one reader took, in its own order -------------------------------------------------------------------
+
+
+def reads_on(told: Told, previous: Told, _latest: Term) -> Check:
+    """A reader goes on right behind what it took, or at the offset its group has committed: nothing twice or left out.
+
+    Of one answer the batches follow each other without a gap, and the first holds the offset that was asked for.
+    """
+    took = _is(previous, Telling.TAKEN)
+    resumed = all_of(_is(previous, Telling.RESUMED), previous.error == 0, previous.offset >= 0)
+    empty = all_of(_is(previous, Telling.ANSWERED), previous.error == 0, previous.batch_count == 0)
+    asks = all_of(_is(told, Telling.ANSWERED), any_of(took, resumed, empty))
+    place = choose(took, previous.last_offset + 1, previous.offset)
+    begins = all_of(_is(told, Telling.TAKEN), _is(previous, Telling.ANSWERED))
+    holds = choose(
+        _is(told, Telling.ANSWERED),
+        told.offset == place,
+        choose(
+            took,
+            told.first_offset == previous.last_offset + 1,
+            all_of(told.first_offset <= told.offset, told.offset <= told.last_offset),
+        ),
+    )
+    at_stake = any_of(asks, begins, all_of(_is(told, Telling.TAKEN), took))
+    return Check(rules.LSO_READ_COMMITTED, all_of(told.isolation == READ_COMMITTED, at_stake), holds)
+
+
+# --- one producer on a partition, as one reader read on without a break; the last offset first ----------------
+
+
+def visible_as_decided(told: Told, _previous: Told, marker: Term) -> Check:
+    """A read_committed reader is given what is of no transaction, and of transactions what the next marker commits.
+
+    Args:
+        told: a batch as a reader took it.
+        marker: type of the next control batch of the producer, absent if none was read.
+    """
+    data = all_of(_is(told, Telling.TAKEN), told.isolation == READ_COMMITTED, negate(told.control))
+    at_stake = all_of(data, any_of(negate(told.transactional), marker >= 0))
+    visible = any_of(negate(told.transactional), marker == ControlType.COMMIT.value)
+    return Check(rules.LSO_READ_COMMITTED, at_stake, same(told.delivered, visible))
+
+
+def aborted_is_listed(told: Told, _previous: Told, marker: Term) -> Check:
+    """What an ABORT ends is in the list of aborted transactions, and so is not given; what is listed, an ABORT ends."""
+    hidden = all_of(_is_visible_or_hidden(told), marker == ControlType.ABORT.value)
+    listed = all_of(_is(told, Telling.LISTED), marker >= 0)
+    holds = choose(_is(told, Telling.LISTED), marker == ControlType.ABORT.value, negate(told.delivered))
+    return Check(rules.LSO_ABORTED_INDEX, any_of(hidden, listed), holds)
+
+
+def marked_between(told: Told, following: Told, _marker: Term) -> Check:
+    """Between the records of two transactions of a producer there is a marker."""
+    both = all_of(_is_visible_or_hidden(told), _is_visible_or_hidden(following), negate(told.writer == NOBODY))
+    one = all_of(told.writer == following.writer, told.transaction == following.transaction)
+    return Check(rules.TXN_MARKER_ONCE, both, one)
+
+
+# --- what one application wrote to a partition, by offset -----------------------------------------------------
+
+
+def in_order_sent(told: Told, previous: Told, _latest: Term) -> Check:
+    """A later place holds a later record of an idempotent producer."""
+    at_stake = all_of(_is(told, Telling.TAKEN), _is(previous, Telling.TAKEN), told.producer_id >= 0)
+    again = previous.first_offset == told.first_offset
+    return Check(rules.SEQ_ORDER, at_stake, any_of(again, previous.first_record < told.first_record))
+
+
+# --- one producer id, the highest epoch first -----------------------------------------------------------------
+
+
+def of_one_name(told: Told, previous: Told, _latest: Term) -> Check:
+    """A producer id belongs to one transactional id, or to one application without."""
+    named = any_of(negate(told.name == NOBODY), negate(previous.name == NOBODY))
+    holds = choose(named, told.name == previous.name, told.client == previous.client)
+    both = negate(any_of(_is(told, Telling.TAKEN), _is(previous, Telling.TAKEN)))
+    return Check(rules.IDS_UNIQUE, all_of(previous.telling >= 0, both), holds)
+
+
+def no_zombie_commits(call: Told, taken: Told, newer_since: Term) -> Check:
+    """What was asked to be committed after a newer epoch had been told to someone never becomes visible.
+
+    Args:
+        call: an application asks to commit.
+        taken: a batch of the same transaction as a reader took it, if one did.
+        newer_since: the step in which the next higher epoch of the producer id was told, absent if none was.
+    """
+    of_call = all_of(taken.writer == call.client, taken.transaction == call.transaction)
+    asks = all_of(_is(call, Telling.ENDING), call.committed, newer_since >= 0)
+    at_stake = all_of(asks, _is_visible_or_hidden(taken), of_call)
+    return Check(rules.FENCE_ZOMBIE_CANNOT_COMMIT, at_stake, any_of(negate(taken.delivered), call.step < newer_since))
