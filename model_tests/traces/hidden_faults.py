@@ -1,4 +1,4 @@
-"""Faults that no single step shows: requests that outlived their transaction, batches written under another identity."""
+"""Faults that no single step shows: requests that outlived their transaction, batches that were renumbered."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -36,7 +36,7 @@ READ: Final = (
 
 
 def may_excuse(rule: Rule, profile: Profile, faults: int) -> bool:
-    """Whether the rule is claimed under a profile and these faults, and would not be if a hidden one were beside them."""
+    """Whether the rule is claimed under a profile and these faults, and is not where a hidden one is beside them."""
     return claimed_in(rule, profile, faults) and not claimed_in(rule, profile, faults | HIDDEN)
 
 

@@ -1,7 +1,7 @@
 """Group rules of what clients tell, as keys, orders and marks: on each key one look back serves every rule.
 
-A telling is on several keys at once: the place of its batch in the log, the batch, its transaction, the reader. On a key
-the tellings are sorted as the rule needs them, not as they came; each sees the one before it, and the latest mark.
+A telling is on several keys at once: the place of its batch in the log, the batch, its transaction, the reader. On a
+key the tellings are sorted as the rule needs them, not as they came; each sees the one before it, and the latest mark.
 """
 
 from collections.abc import Callable, Mapping

@@ -16,6 +16,7 @@ from model_tests.traces import (
     verdicts,
 )
 from model_tests.traces.circumstances import Fault, fault_of
+from model_tests.traces.history_links import SESSION
 from model_tests.traces.lower import Sheet, evaluate
 from model_tests.traces.trace_files import DUPLICATE, STEP_BITS, UNFIT
 from model_tests.traces.verdicts import KEPT
@@ -95,7 +96,7 @@ def laid_out(judged: DataFrame) -> DataFrame:
     begins = F.row_number().over(in_order) == 1
     unclean = F.max(F.col("fault") == Fault.UNCLEAN.value).over(in_order)
     resets = F.sum("anew").over(in_order)
-    ordered = {"twice": twice, "begins": begins, "unclean": unclean, history_columns.SESSION: resets}
+    ordered = {"twice": twice, "begins": begins, "unclean": unclean, SESSION: resets}
     by_trace = judged.repartition("trace").withColumns(ordered)
     complete = (F.max("step").over(trace) + 1 == F.count("*").over(trace)) & (F.min("step").over(trace) == 0)
     sound = F.min(F.col(_FIT) & ~F.col("twice")).over(trace)
@@ -130,7 +131,7 @@ def _on_chains(steps: DataFrame) -> DataFrame:
     """Each step once for itself and once for each chain that it is on, there with what came before it."""
     rows = steps.select("*", F.explode(_ROWS).alias("row")).where("row is not null")
     rows = rows.select(*(name for name in rows.columns if name not in (_ROWS, "row")), "row.*")
-    session = F.when(history_columns.is_in_session(), F.col(history_columns.SESSION)).otherwise(F.lit(0))
+    session = F.when(history_columns.is_in_session(), F.col(SESSION)).otherwise(F.lit(0))
     rows = rows.withColumn("session", session)
     on_chain = Window.partitionBy(*chains.KEY, "session").orderBy(chains.AT, "step")
     earlier = on_chain.rowsBetween(Window.unboundedPreceding, -1)
