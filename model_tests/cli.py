@@ -71,10 +71,41 @@ def verify_command(
 @app.command("prove")
 def prove_command(
     rule: Annotated[str, typer.Argument(metavar="[RULE]", help="Only this rule's obligations.")] = "",
+    tv: Annotated[
+        str, typer.Option(metavar="0,1,2", help="Under these transaction versions; before 2, what fails, and a run.")
+    ] = "2",
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Solve everything; answers of earlier runs are left alone.")
+    ] = False,
+    controls: Annotated[bool, typer.Option("--controls", help="Search every change that must break a rule too.")] = (
+        False
+    ),
+    seed: Annotated[int, typer.Option(min=0, help="Of the solver's chance; no verdict depends on it.")] = 0,
+    master: Annotated[
+        str, typer.Option(metavar="URL", help="Solve on Spark; without it, on every core of this machine.")
+    ] = "",
     json_file: Json = None,
 ) -> None:
     """Prove the rules without bounds, and search for counterexamples within them."""
-    _judge(lambda: _provided("model_tests.verify.proofs")(rule_called(rule) if rule else None), json_file)
+
+    def run() -> Report:
+        given: dict[str, object] = {"versions": _versions(tv), "seed": seed, "controls": controls}
+        if no_cache:
+            given["kept"] = None
+        if master:
+            require_java()
+            given["spread"] = import_module("model_tests.traces.proofs_spread").on_spark(master)
+        return _provided("model_tests.verify.prove")(rule_called(rule) if rule else None, **given)
+
+    _judge(run, json_file)
+
+
+def _versions(text: str) -> tuple[int, ...]:
+    known = {"0": 0, "1": 1, "2": 2}
+    asked = [version.strip() for version in text.split(",")]
+    if not all(version in known for version in asked):
+        raise BadInput(f"--tv takes transaction versions, as 0,1,2; not {text!r}")
+    return tuple(known[version] for version in asked)
 
 
 @app.command("bugs")

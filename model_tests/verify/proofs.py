@@ -1,13 +1,9 @@
-"""Proofs without bounds, and what they rest on: the part `proofs` of `eos verify`, and the command `eos prove`."""
+"""Proofs without bounds, and what they rest on: the part `proofs` of `eos verify`."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from rich.console import Console
-from rich.table import Table
-
-from model_tests.reports import HOLDS, VIOLATED, BadInput
 from model_tests.verify import (
     agreement,
     idempotence_searches,
@@ -18,23 +14,31 @@ from model_tests.verify import (
     replication_searches,
     transactions_searches,
 )
+from model_tests.verify.proved import Proofs, ProvedSystem
+from model_tests.verify.proving import (
+    CLAIMED,
+    CONSISTENCY,
+    FACTS,
+    SYSTEMS,
+    Done,
+    Task,
+    Worker,
+    taken_by,
+    tasks,
+    tasks_of_facts,
+)
 from model_tests.verify.results import Control, Effort, Part, Result
-from model_tests.verify.results import Verdict as Outcome
 from model_tests.verify.searched import Found
+from model_tests.verify.spreading import Spread, here
 from spec import rules
-from spec.engines.induction import Obligation, prove, prove_fact
-from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
-from spec.engines.verdict import Proved, Refuted, Unknown
+from spec.engines.induction import Obligation, prove_fact
+from spec.engines.kept import Entries
+from spec.engines.solving import USUAL, Settings
+from spec.engines.verdict import Refuted
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
-from spec.systems.append_facts import append_facts, broken_facts, stable_fact, wire_facts
-from spec.systems.decision_facts import Fact, arithmetic_fact, replay_fact, stale_epoch_facts, wrapping_fact
-from spec.systems.idempotence.system import idempotence
-from spec.systems.ids.system import ids
-from spec.systems.language import System
-from spec.systems.partition.system import partition
-from spec.systems.renaming_facts import renaming_facts
-from spec.systems.transactions.proof import proved as transactions_proved
+from spec.systems.append_facts import broken_facts
+from spec.systems.decision_facts import Fact
 
 PROVED_HERE: Final = (
     rules.IDS_UNIQUE,
@@ -64,80 +68,6 @@ PROVED_HERE: Final = (
     rules.OFFSETS_GENERATION_FENCE,
 )
 """The rules with a theorem about a system, or with facts of the decision for all inputs."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProvedSystem:
-    """A system and its obligations.
-
-    Attributes:
-        facts: names of the facts of the decision that it takes for granted.
-    """
-
-    system: System
-    obligations: tuple[Obligation, ...]
-    facts: frozenset[str]
-
-    def beneath(self, rule: Rule) -> tuple[Obligation, ...]:
-        """What must be proved for one rule: its own theorems and every lemma; nothing, if it has no theorem here."""
-        theorems = {claim.name: claim.rule for claim in self.system.theorems}
-        if rule not in theorems.values():
-            return ()
-        return tuple(o for o in self.obligations if theorems.get(o.claim, rule) == rule)
-
-
-@dataclass(frozen=True, slots=True)
-class Proofs:
-    """Every obligation of a run: those of the systems, and the facts of the decision that they rest on."""
-
-    systems: tuple[ProvedSystem, ...]
-    facts: tuple[Obligation, ...]
-
-    @property
-    def system(self) -> tuple[Obligation, ...]:
-        """The obligations of all systems."""
-        return tuple(o for proved in self.systems for o in proved.obligations)
-
-    def about(self, rule: Rule) -> tuple[ProvedSystem, ...]:
-        """The systems with a theorem of this rule."""
-        return tuple(proved for proved in self.systems if proved.beneath(rule))
-
-    def of(self, rule: Rule) -> tuple[Obligation, ...]:
-        """What must be proved for one rule: its theorems and facts, and every lemma and fact beneath them."""
-        systems = self.about(rule)
-        taken = {name for proved in systems for name in proved.facts}
-        beneath = tuple(o for proved in systems for o in proved.beneath(rule))
-        return (*beneath, *(o for o in self.facts if o.rule == rule or o.claim in taken))
-
-    def result(self, rule: Rule) -> Result:
-        """The rule's proof as one result; it names the first obligation that is not proved."""
-        obligations, systems = self.of(rule), self.about(rule)
-        failed = [o for o in obligations if not isinstance(o.verdict, Proved)]
-        refuted = any(isinstance(o.verdict, Refuted) for o in failed)
-        verdict = Outcome.VIOLATED if refuted else Outcome.UNKNOWN if failed else Outcome.PROVED
-        figures = {
-            "obligations": len(obligations),
-            "solved": sum(o.solved for o in obligations),
-            "unchanged": sum(not o.solved for o in obligations),
-            "lemmas": sum(len(proved.system.lemmas) for proved in systems),
-        }
-        assumed = [f"{proved.system.name}: {'; '.join(proved.system.assumptions)}" for proved in systems]
-        detail = "; ".join(_failure(o) for o in failed[:3]) or "; ".join(assumed) or FOR_ALL_INPUTS
-        seconds = sum(o.seconds for o in obligations)
-        return Result(rule, Layer.PROOF, verdict, len(obligations), seconds, figures, detail)
-
-
-FOR_ALL_INPUTS: Final = "for all inputs of the decision, without assumptions"
-
-
-def _failure(obligation: Obligation) -> str:
-    match obligation.verdict:
-        case Unknown(reason):
-            return f"{obligation}: {reason}"
-        case Refuted() as refuted:
-            return f"{obligation}: {refuted.claim}"
-        case verdict:
-            return f"{obligation}: {verdict}"
 
 
 SEARCHES: Final = (
@@ -179,32 +109,63 @@ SEARCHES: Final = (
 @evidences(rules.OFFSETS_GENERATION_FENCE, Layer.PROOF)
 def proofs(asked: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
     """Prove the decision's facts for all inputs, and by induction every system with a theorem of these rules."""
+    return attempted(asked).proofs
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What came of proving some rules.
+
+    Attributes:
+        contradictions: what would prove anything, a line each.
+        answers: all that were found or made.
+    """
+
+    proofs: Proofs
+    contradictions: tuple[str, ...]
+    answers: Entries
+
+
+def attempted(
+    asked: Iterable[Rule],
+    spread: Spread = here,
+    settings: Settings = USUAL,
+    entries: Entries | None = None,
+    version: int = CLAIMED,
+) -> Attempt:
+    """Prove what some rules rest on.
+
+    Args:
+        asked: the rules.
+        spread: where the tasks are done.
+        settings: how the solver is asked.
+        entries: answers of earlier runs; without them everything is solved.
+        version: the transaction version.
+    """
     rules_asked = frozenset(asked)
-    wrapping, replay, arithmetic = wrapping_fact(), replay_fact(), arithmetic_fact()
-    renaming = renaming_facts()
-    over_integers = (*stale_epoch_facts(), replay, wrapping, *append_facts(), stable_fact(), *renaming)
-    facts = (
-        *(prove_fact(fact, INTEGERS) for fact in over_integers),
-        prove_fact(arithmetic, WIRE),
-        *(_in_width(prove_fact(fact, numbers), numbers) for numbers in (WIRE, WIDE) for fact in wire_facts()),
-    )
-    systems = (
-        (idempotence(), frozenset({wrapping.name, replay.name, arithmetic.name})),
-        (partition(), frozenset({replay.name})),
-        (ids(), frozenset[str]()),
-        (transactions_proved(), frozenset({wrapping.name, arithmetic.name, *(fact.name for fact in renaming)})),
-    )
-    due = [(each, taken) for each, taken in systems if any(one.rule in rules_asked for one in each.theorems)]
-    return Proofs(tuple(ProvedSystem(each, prove(each), taken) for each, taken in due), facts)
+    due = systems_of(rules_asked)
+    to_do = (*tasks(due, version), *tasks_of_facts(rules_asked, due))
+    done = dict(zip(to_do, spread(to_do, settings, entries), strict=True))
+    systems = tuple(ProvedSystem(SYSTEMS[name](version), _of(name, done), taken_by(name)) for name in due)
+    answers = {key: entry for each in done.values() for key, entry in each.answers.items()}
+    contradictions = tuple(line for each in done.values() for line in each.contradictions)
+    return Attempt(Proofs(systems, _of(FACTS, done)), contradictions, answers)
 
 
-def _in_width(obligation: Obligation, numbers: Numbers) -> Obligation:
-    return replace(obligation, claim=f"{obligation.claim} in {numbers.width} bits")
+def _of(name: str, done: Mapping[Task, Done]) -> tuple[Obligation, ...]:
+    return tuple(o for task, each in done.items() if task.of == name for o in each.obligations)
+
+
+def systems_of(asked: Iterable[Rule]) -> tuple[str, ...]:
+    """Names of the systems with a theorem of some of these rules."""
+    wanted = frozenset(asked)
+    return tuple(name for name, build in SYSTEMS.items() if any(one.rule in wanted for one in build(CLAIMED).theorems))
 
 
 def evidence(effort: Effort) -> Part:
     """Proofs, searches within bounds, and controls."""
-    proved = proofs()
+    attempt = attempted(rules.RULES.values())
+    proved = attempt.proofs
     results, vacuous = searched(effort, rules.RULES.values())
     return Part(
         "proofs",
@@ -218,7 +179,7 @@ def evidence(effort: Effort) -> Part:
             "obligations": len(proved.system) + len(proved.facts),
             "assumptions": list(assumptions(rules.RULES.values())),
         },
-        failures=(*vacuous, *agreement.disagreements(effort)),
+        failures=(*attempt.contradictions, *vacuous, *agreement.disagreements(effort)),
         sampled=_compared(effort),
     )
 
@@ -233,6 +194,13 @@ def searched(effort: Effort, asked: Iterable[Rule]) -> Found:
     rules_asked = tuple(asked)
     found = [each.bounded(effort, rules_asked) for each in SEARCHES]
     return tuple(r for results, _ in found for r in results), tuple(line for _, lines in found for line in lines)
+
+
+def controls_of(asked: Iterable[Rule]) -> tuple[Control, ...]:
+    """Every change that must break one of these rules, searched as deep as a default run does, and every such fact."""
+    rules_asked = frozenset(asked)
+    of_searches = (control for each in SEARCHES for control in each.controls(Effort.DEFAULT, rules_asked))
+    return (*of_searches, *(control for control in fact_controls() if control.rule in rules_asked))
 
 
 def fact_controls() -> tuple[Control, ...]:
@@ -255,83 +223,24 @@ def assumptions(asked: Iterable[Rule]) -> tuple[str, ...]:
 
 
 def check_quickly(rule: Rule) -> list[Result]:
-    """One rule's proof and a search of small instances, under the decision as it is now: nothing is kept."""
-    return [proofs([rule]).result(rule), *(each.explored(rule) for each in SEARCHES if each.has_theorem_of(rule))]
+    """One rule's proof and a search of small instances, under the decision as it is now: nothing is kept.
+
+    The proof goes no further than to the first system in which it fails.
+    """
+    return [_quickly(rule), *(each.explored(rule) for each in SEARCHES if each.has_theorem_of(rule))]
 
 
-@dataclass(frozen=True, slots=True)
-class ProofReport:
-    """What `eos prove` found."""
-
-    obligations: tuple[Obligation, ...]
-    results: tuple[Result, ...]
-    assumptions: tuple[str, ...]
-    vacuous: tuple[str, ...] = ()
-
-    @property
-    def exit_code(self) -> int:
-        """Whether everything holds."""
-        return HOLDS if all(result.passed for result in self.results) and not self.vacuous else VIOLATED
-
-    def to_json(self) -> dict[str, object]:
-        """Obligations and results as plain values."""
-        return {
-            "obligations": [_as_json(o) for o in self.obligations],
-            "assumptions": list(self.assumptions),
-            "vacuous": list(self.vacuous),
-            "results": [
-                {
-                    "rule": r.rule.id,
-                    "evidence": str(r.layer),
-                    "verdict": str(r.verdict),
-                    "seconds": round(r.seconds, 3),
-                    "figures": dict(r.figures),
-                    "detail": r.detail,
-                }
-                for r in self.results
-            ],
-        }
-
-    def print(self, console: Console) -> None:
-        """A line for each rule and kind of evidence, what failed, and the assumptions."""
-        table = Table("rule", "evidence", "verdict", "seconds", "figures")
-        for result in self.results:
-            figures = ", ".join(f"{name} {figure}" for name, figure in result.figures.items())
-            table.add_row(result.rule.id, result.layer, result.verdict, f"{result.seconds:.1f}", figures)
-        console.print(table)
-        for result in self.results:
-            if not result.passed:
-                console.print(f"{result.rule.id}: {result.detail}", markup=False)
-        for line in (*self.vacuous, *self.assumptions):
-            console.print(line, markup=False)
+def _quickly(rule: Rule) -> Result:
+    worker = Worker()
+    due = systems_of((rule,))
+    found = Proofs((), _obligations(worker, tasks_of_facts((rule,), due)))
+    for name in due if found.result(rule).passed or not found.of(rule) else ():
+        here_too = ProvedSystem(SYSTEMS[name](CLAIMED), _obligations(worker, tasks((name,))), taken_by(name))
+        found = Proofs((*found.systems, here_too), found.facts)
+        if not found.result(rule).passed:
+            break
+    return found.result(rule)
 
 
-def _as_json(obligation: Obligation) -> dict[str, object]:
-    return {
-        "rule": obligation.rule.id,
-        "lemma": obligation.claim,
-        "action": obligation.action,
-        "verdict": type(obligation.verdict).__name__.lower(),
-        "solved": obligation.solved,
-        "seconds": round(obligation.seconds, 4),
-    }
-
-
-def run(rule: Rule | None = None) -> ProofReport:
-    """Prove one rule or all of them, and search for counterexamples within bounds."""
-    asked = _asked(rule)
-    proved = proofs(asked)
-    listed = proved.of(rule) if rule else (*proved.system, *proved.facts)
-    results = (proved.result(each) for each in asked if each in PROVED_HERE)
-    found, vacuous = searched(Effort.QUICK, asked)
-    live = liveness_searches.results(Effort.QUICK, asked)
-    return ProofReport(listed, (*results, *found, *live), assumptions(asked), vacuous)
-
-
-def _asked(rule: Rule | None) -> tuple[Rule, ...]:
-    known = dict.fromkeys((*PROVED_HERE, *(each for one in SEARCHES for each in one.rules), *liveness_searches.RULES))
-    if rule is None:
-        return tuple(known)
-    if rule not in known:
-        raise BadInput(f"{rule.id} has neither proof nor search yet; known are {', '.join(each.id for each in known)}")
-    return (rule,)
+def _obligations(worker: Worker, due: Iterable[Task]) -> tuple[Obligation, ...]:
+    return tuple(o for task in due if task.what != CONSISTENCY for o in worker.do(task).obligations)

@@ -1,6 +1,6 @@
 """A system that is searched within bounds: its finite instances, and the changes that must break it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
@@ -94,9 +94,14 @@ class Searched:
         """The instances that an effort explores."""
         return tuple(instance for instance in self.instances if effort in instance.depth)
 
-    def controls(self, effort: Effort) -> tuple[Control, ...]:
+    def controls(self, effort: Effort, only: Container[Rule] | None = None) -> tuple[Control, ...]:
         """Every change that must break a rule; explicit and bounded search must find the same shortest depth."""
-        return tuple(controlled(each.built(), each.violates, self.deepest[effort]) for each in self.broken)
+        due = ((each.built(), each.violates) for each in self.broken)
+        return tuple(
+            controlled(broken, violates, self.deepest[effort])
+            for broken, violates in due
+            if only is None or broken.system.claim(violates).rule in only
+        )
 
 
 def depths(quick: int | None = None, default: int | None = None, deep: int | None = None) -> Mapping[Effort, int]:

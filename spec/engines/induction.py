@@ -6,26 +6,27 @@ solved. Theorems follow from the lemmas in the same state, and a dormant action 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
-from itertools import product
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
 
 import z3
 
-from spec.algebra import Term, all_of, any_of, implies, negate
+from spec.algebra import Term, all_of, negate
+from spec.engines.kept import Digests, Kept, key_of
+from spec.engines.patterns import functions, patterns
 from spec.engines.reading_z3 import INTEGERS, Numbers, python_value, symbolic
+from spec.engines.solving import USUAL, Answer, Settings, asked
+from spec.engines.uninterpreted import arguments, defined, literal, named, sorts_of, uninterpreted
 from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
-from spec.protocol.records import build, flatten
+from spec.protocol.records import flatten
 from spec.rules import Rule
 from spec.systems.decision_facts import Fact
-from spec.systems.language import Action, Claim, Function, Least, Sort, State, System, Variable
+from spec.systems.language import Action, Claim, Function, Least, State, System
 
 START: Final = "at the start"
 ALWAYS: Final = "in every state"
-FEW: Final = 1_000_000
-MANY: Final = 10_000_000
-"""How much the solver may work on one question, in its own units: the same on every machine."""
+FOR_ALL: Final = "for all inputs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,9 @@ class Obligation:
     Attributes:
         claim: the lemma or theorem.
         action: under which action, or `START`, or `ALWAYS` for what follows in one state.
-        solved: the solver was asked; otherwise the action leaves the formula identical.
-        resting_on: how many claims were taken as hypotheses.
+        solved: the solver was asked; otherwise the action leaves the formula identical, or the answer was kept.
+        needs: names of the claims that the solver took as hypotheses, besides the claim itself before the action.
+        kept: the answer is from an earlier run, of the same question.
     """
 
     rule: Rule
@@ -45,26 +47,36 @@ class Obligation:
     verdict: Verdict
     solved: bool
     seconds: float
-    resting_on: int = 0
+    needs: frozenset[str] = frozenset()
+    kept: bool = False
 
     def __str__(self) -> str:
         return f"{self.claim} under {self.action}"
 
 
 class Prover:
-    """The obligations of one system, over uninterpreted functions."""
+    """The obligations of one system, over uninterpreted functions.
 
-    def __init__(self, system: System) -> None:
+    Args:
+        system: what is proved.
+        settings: how the solver is asked.
+        kept: answers of earlier runs, to which those of this one are added; without it everything is solved.
+    """
+
+    def __init__(self, system: System, settings: Settings = USUAL, kept: Kept | None = None) -> None:
         self._system = system
-        functions = {variable.name: _uninterpreted(variable) for variable in system.variables}
-        self._before = State(functions, {least.name: self._only_before(least) for least in system.derived})
-        self._derived = {least.name: _defined(least, self._before) for least in system.derived}
+        self._settings = settings
+        self._answers = kept
+        self._digests = Digests(sorts_of(system))
+        own = {variable.name: uninterpreted(variable) for variable in system.variables}
+        self._before = State(own, {least.name: self._only_before(least) for least in system.derived})
+        self._derived = {least.name: defined(least, self._before) for least in system.derived}
         self._lemmas = {claim.name: self._for_all(claim) for claim in system.lemmas}
         self._theorems = {claim.name: self._for_all(claim) for claim in system.theorems}
         self._happenings: dict[str, tuple[Term, State]] = {}
 
     def _only_before(self, least: Least) -> Callable[[State], Function]:
-        function = _named(least.name, least.over)
+        function = named(least.name, least.over)
 
         def of(state: State) -> Function:
             if state is not self._before:
@@ -75,32 +87,53 @@ class Prover:
 
     def obligations(self) -> Iterator[Obligation]:
         """Every obligation, proved or not, in the order of the system."""
-        for theorem in self._system.theorems:
-            yield self._follows(theorem)
-        for lemma in self._system.lemmas:
-            yield self._starts(lemma)
+        yield from self.at_the_start()
         for action in self._system.actions:
-            if action.dormant:
-                yield self._sleeps(action)
-            else:
-                yield from (self._kept(lemma, action) for lemma in self._system.lemmas)
+            yield from self.under(action)
+
+    def at_the_start(self) -> Iterator[Obligation]:
+        """That the theorems follow from the lemmas, and that the lemmas hold at the start."""
+        yield from (self._follows(theorem) for theorem in self._system.theorems)
+        yield from (self._starts(lemma) for lemma in self._system.lemmas)
+
+    def under(self, action: Action) -> Iterator[Obligation]:
+        """That one action keeps every lemma; of a dormant one, that it never happens."""
+        if action.dormant:
+            yield self._sleeps(action)
+        else:
+            yield from (self._kept(lemma, action) for lemma in self._system.lemmas)
+
+    def contradictions(self) -> Iterator[str]:
+        """What would prove anything: lemmas that contradict each other, or an action that they exclude unsaid."""
+        awake = {action.name: self._happening(action)[0] for action in self._system.actions if not action.dormant}
+        given = {claim.name: all_of(self._lemmas[claim.name], self._somewhere(claim)) for claim in self._system.lemmas}
+        for name, happens in {"": True, **awake}.items():
+            answer = asked("nothing", [happens], given, self._settings.few, self._settings.seed)
+            if isinstance(answer.verdict, Proved):
+                culprits = ", ".join(sorted(answer.needed)) or "nothing at all"
+                with_what = f"{name}, which can never happen" if name else "each other, and anything follows from them"
+                yield f"{self._system.name}: of the lemmas, {culprits} contradict {with_what}"
+
+    def _somewhere(self, claim: Claim) -> Term:
+        """The claim for some arguments: without a term to use it at, no contradiction would be found."""
+        return claim.holds(self._before, *arguments(claim.over, "some"))
 
     def _follows(self, theorem: Claim) -> Obligation:
-        goal = theorem.holds(self._before, *_arguments(theorem.over, "any"))
+        goal = theorem.holds(self._before, *arguments(theorem.over, "any"))
         return self._obligation(theorem, ALWAYS, [negate(goal)], [self._lemmas])
 
     def _starts(self, lemma: Claim) -> Obligation:
-        goal = lemma.holds(self._system.initially(_literal), *_arguments(lemma.over, "any"))
+        goal = lemma.holds(self._system.initially(literal), *arguments(lemma.over, "any"))
         return self._obligation(lemma, START, [negate(goal)], [{}])
 
     def _sleeps(self, action: Action) -> Obligation:
-        awake = action.enabled(self._before, *_arguments(action.over, "for"))
+        awake = action.enabled(self._before, *arguments(action.over, "for"))
         never = Claim(f"{action.name}_never_happens", self._system.lemmas[0].rule, "", action.over, action.guard)
         return self._obligation(never, ALWAYS, [awake], [self._lemmas | self._theorems])
 
     def _kept(self, lemma: Claim, action: Action) -> Obligation:
         happens, after = self._happening(action)
-        about = _arguments(lemma.over, "any")
+        about = arguments(lemma.over, "any")
         goal = lemma.holds(after, *about)
         before = lemma.holds(self._before, *about)
         if _identical(goal, before):
@@ -112,7 +145,7 @@ class Prover:
     def _happening(self, action: Action) -> tuple[Term, State]:
         """That the action happens, and the state after it: worked out once for all lemmas."""
         if action.name not in self._happenings:
-            chosen = _arguments(action.over, "for")
+            chosen = arguments(action.over, "for")
             happens, after = action.enabled(self._before, *chosen), action.effect(self._before, *chosen)
             self._happenings[action.name] = happens, after
         return self._happenings[action.name]
@@ -121,86 +154,36 @@ class Prover:
         self, claim: Claim, action: str, facts: Sequence[Term], hypotheses: Sequence[Mapping[str, Term]]
     ) -> Obligation:
         started = perf_counter()
-        known = [self._derived[name] for name in _functions(facts) if name in self._derived]
-        verdict: Verdict = Unknown("no hypotheses were tried")
-        used = 0
-        for tried in hypotheses:
-            effort = MANY if tried is hypotheses[-1] else FEW
-            verdict, used = contradiction(claim.name, [*tried.values(), *known, *facts], effort), len(tried)
-            if isinstance(verdict, Proved):
+        known = {name: self._derived[name] for name in functions(facts) if name in self._derived}
+        tries = [{**known, **given} for given in hypotheses]
+        content = {name: self._digests.of(term) for name, term in tries[-1].items()} if self._answers else {}
+        key = key_of(str(claim.name), map(self._digests.of, facts), self._settings) if self._answers else ""
+        answer = self._answers.find(key, content) if self._answers else None
+        solved = answer is None
+        if answer is None:
+            answer = self._solved(claim.name, facts, tries)
+            if self._answers:
+                self._answers.keep(key, content, answer)
+        needs = answer.needed - self._derived.keys()
+        seconds = perf_counter() - started
+        return Obligation(claim.rule, claim.name, action, answer.verdict, solved, seconds, needs, not solved)
+
+    def _solved(self, claim: str, facts: Sequence[Term], tries: Sequence[Mapping[str, Term]]) -> Answer:
+        """The answer with the first hypotheses that are enough, or with the last ones."""
+        answer = Answer(Unknown("no hypotheses were tried"))
+        for given in tries:
+            effort = self._settings.many if given is tries[-1] else self._settings.few
+            answer = asked(claim, facts, given, effort, self._settings.seed)
+            if isinstance(answer.verdict, Proved):
                 break
-        return Obligation(claim.rule, claim.name, action, verdict, True, perf_counter() - started, used)
+        return answer
 
     def _for_all(self, claim: Claim) -> Term:
-        bound = _arguments(claim.over, "all")
+        bound = arguments(claim.over, "all")
         body = claim.holds(self._before, *bound)
         if not bound:
             return body
-        return z3.ForAll(bound, body, patterns=_patterns(bound, body))
-
-
-def _patterns(bound: Sequence[Term], body: Term) -> list[Term]:
-    """The terms at whose sight a hypothesis is used: for each number it speaks of, any function at that number.
-
-    A function of everything it speaks of is enough by itself. Without them the solver chooses, and not always the
-    same.
-    """
-    seen: dict[Term, list[Term]] = {}
-    alone: list[Term] = []
-    for term in _subterms(body):
-        about = _variables(bound, term)
-        if _is_function(term) and len(about) == term.num_args():
-            whole = len(about) == len(bound)
-            (alone if whole else seen.setdefault(about[-1], [])).append(term)
-    numbers = [variable for variable in bound if variable.sort() == INTEGERS.sort] or list(bound)
-    for about in (numbers, list(bound)):
-        together = product(*(seen.get(variable, []) for variable in about))
-        parts = [chosen for chosen in together if len(_variables(bound, *chosen)) == len(bound)]
-        if parts or alone:
-            return [z3.MultiPattern(*chosen) for chosen in (*((term,) for term in alone), *parts)]
-    return []
-
-
-def _variables(bound: Sequence[Term], *terms: Term) -> list[Term]:
-    return [variable for variable in bound if any(variable.eq(child) for term in terms for child in term.children())]
-
-
-def _subterms(*terms: Term) -> Iterator[Term]:
-    seen, waiting = set(), list(terms)
-    while waiting:
-        one = waiting.pop()
-        if one.get_id() not in seen:
-            seen.add(one.get_id())
-            yield one
-            waiting.extend(one.children())
-
-
-def _functions(terms: Sequence[Term]) -> list[str]:
-    """Names of the functions in some terms, in order."""
-    shown = [term for term in terms if z3.is_expr(term)]
-    return sorted({one.decl().name() for one in _subterms(*shown) if _is_function(one)})
-
-
-def _is_function(term: Term) -> bool:
-    return bool(z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED and term.num_args() > 0)
-
-
-def contradiction(claim: str, facts: Sequence[Term], effort: int = MANY) -> Verdict:
-    """`Proved` where the facts, the claim's negation among them, contradict each other."""
-    solver = z3.Solver()
-    solver.set("auto_config", False)
-    solver.set(
-        "mbqi", False
-    )  # hypotheses are used where their terms occur; what is not proved so is searched elsewhere
-    solver.set("random_seed", 0)
-    solver.set("rlimit", effort)
-    solver.add(*facts)
-    answer = solver.check()
-    if answer == z3.unsat:
-        return Proved()
-    if answer == z3.sat:
-        return Refuted(claim, ())
-    return Unknown(f"not proved by induction: {solver.reason_unknown()}")
+        return z3.ForAll(bound, body, patterns=patterns(bound, body))
 
 
 def prove(system: System) -> tuple[Obligation, ...]:
@@ -208,69 +191,40 @@ def prove(system: System) -> tuple[Obligation, ...]:
     return tuple(Prover(system).obligations())
 
 
-def prove_fact(fact: Fact, numbers: Numbers = INTEGERS) -> Obligation:
+def prove_fact(
+    fact: Fact, numbers: Numbers = INTEGERS, settings: Settings = USUAL, kept: Kept | None = None
+) -> Obligation:
     """A fact of a decision, for all inputs: without quantifiers, so that a refutation is an input that shows it."""
     started = perf_counter()
     records: list[Any] = [symbolic(kind, numbers, f"{name}.") for name, kind in fact.about]
+    negated = negate(fact.holds(*records))
+    key = key_of(f"{fact.name} {numbers} {fact.effort}", [Digests("").of(negated)], settings) if kept else ""
+    answer = kept.find(key, {}) if kept else None
+    solved = answer is None
+    if answer is None:
+        answer = Answer(_decided(fact, negated, records, numbers, settings))
+        if kept:
+            kept.keep(key, {}, answer)
+    seconds = perf_counter() - started
+    return Obligation(fact.rule, fact.name, FOR_ALL, answer.verdict, solved, seconds, kept=not solved)
+
+
+def _decided(fact: Fact, negated: Term, records: Sequence[Any], numbers: Numbers, settings: Settings) -> Verdict:
     solver = z3.SolverFor("QF_BV") if numbers.width else z3.Solver()
-    solver.set("random_seed", 0)
+    solver.set("random_seed", settings.seed)
     solver.set("rlimit", fact.effort)
-    solver.add(negate(fact.holds(*records)))
+    solver.add(negated)
     answer = solver.check()
-    verdict: Verdict = Proved()
     if answer == z3.unknown:
-        verdict = Unknown(f"{fact.name}: {solver.reason_unknown()}")
-    elif answer == z3.sat:
-        verdict = Refuted(f"{fact.name} where {_shown(solver.model(), records)}", ())
-    return Obligation(fact.rule, fact.name, "for all inputs", verdict, True, perf_counter() - started)
+        return Unknown(f"{fact.name}: {solver.reason_unknown()}")
+    if answer == z3.sat:
+        return Refuted(f"{fact.name} where {_shown(solver.model(), records)}", ())
+    return Proved()
 
 
 def _shown(model: Any, records: Sequence[Any]) -> str:
     scalars = [term for record in records for _, term in flatten(record) if model[term] is not None]
     return ", ".join(f"{term}={python_value(model[term])}" for term in scalars)
-
-
-def _sort(sort: Sort) -> Term:
-    return z3.DeclareSort(sort.name) if sort.opaque else INTEGERS.sort
-
-
-def _arguments(over: tuple[Sort, ...], role: str) -> list[Term]:
-    return [z3.Const(f"{role}_{position}_{sort.name}", _sort(sort)) for position, sort in enumerate(over)]
-
-
-def _named(name: str, over: tuple[Sort, ...], to: Term = INTEGERS.sort) -> Function:
-    declared = z3.Function(name, *(_sort(sort) for sort in over), to)
-    return lambda *at: declared(*at)
-
-
-def _defined(least: Least, state: State) -> Term:
-    """What is known of a derived function: no value is less, and some point has it."""
-    own, every = _arguments(least.over, "least"), _arguments(least.among, "among")
-    it: Term = getattr(state, least.name)(*own)
-    some = [_named(f"{least.name}_at_{k}", least.over, _sort(sort))(*own) for k, sort in enumerate(least.among)]
-    value = least.value(state, *own, *every)
-    bound = z3.ForAll([*own, *every], implies(value >= 0, all_of(it >= 0, it <= value)))
-    found = all_of(it >= 0, it == least.value(state, *own, *some))
-    return all_of(bound, z3.ForAll(own, any_of(it == -1, found), patterns=[it]))
-
-
-def _uninterpreted(variable: Variable) -> Function:
-    def function(name: str, kind: type) -> Function:
-        return _named(name, variable.over, INTEGERS.sort_of(kind))
-
-    if not is_dataclass(variable.initial):
-        return function(variable.name, type(variable.initial))
-    parts = {name: function(f"{variable.name}_{name}", type(value)) for name, value in flatten(variable.initial)}
-    kind: Any = type(variable.initial)
-    return lambda *at: build(kind, lambda name: parts[name](*at))
-
-
-def _literal(value: Any) -> Any:
-    if is_dataclass(value):
-        scalars = dict(flatten(value))
-        kind: Any = type(value)
-        return build(kind, lambda name: INTEGERS.value(scalars[name]))
-    return INTEGERS.value(value)
 
 
 def _identical(left: Term, right: Term) -> bool:

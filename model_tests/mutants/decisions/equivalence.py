@@ -17,8 +17,8 @@ from model_tests.mutants.decisions.occasions import Call, Held, Occasions
 from model_tests.mutants.decisions.users import used_by, used_outside
 from model_tests.mutants.decisions.well_formed import well_formed
 from spec.algebra import Term, all_of, any_of, choose, negate
-from spec.engines.induction import contradiction
 from spec.engines.reading_z3 import INTEGERS
+from spec.engines.solving import contradiction
 from spec.engines.verdict import Proved
 from spec.protocol.guards import Guard
 from spec.rules import RULES

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from model_tests.verify.proofs import run
+from model_tests.verify.prove import run
+from model_tests.verify.spreading import here
 from spec import rules
 from spec.engines.induction import Obligation, Prover, prove
 from spec.engines.verdict import Proved, passed
@@ -117,7 +118,7 @@ def test_no_lemma_speaks_of_a_derived_offset() -> None:
 
 def test_one_rule_is_proved_and_searched() -> None:
     """Its report has the proof, the search, and the assumptions of the partition."""
-    report = run(rules.LSO_DECIDED_BELOW)
+    report = run(rules.LSO_BOUNDS, kept=None, spread=here)
 
     assert 0 == report.exit_code
     assert ["proof", "bounded"] == [str(result.layer) for result in report.results]

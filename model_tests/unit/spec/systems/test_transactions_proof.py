@@ -8,7 +8,8 @@ import pytest
 from spec.algebra import any_of
 from spec.engines.explore import explore, replayed
 from spec.engines.finite import instance_of
-from spec.engines.induction import FEW, Obligation, Prover, contradiction, prove
+from spec.engines.induction import Obligation, Prover, prove
+from spec.engines.solving import FEW, contradiction
 from spec.engines.verdict import Holds, Proved, passed
 from spec.systems.transactions.broken import NEAR_THE_END, quiet
 from spec.systems.transactions.proof import PROVED, UNBOUNDED, proved

@@ -1,0 +1,196 @@
+"""The command `eos prove`: every obligation beneath a rule, searches within bounds, controls, earlier versions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+
+from model_tests.reports import HOLDS, VIOLATED, BadInput
+from model_tests.verify import liveness_searches
+from model_tests.verify.earlier import Earlier, earlier
+from model_tests.verify.proofs import PROVED_HERE, SEARCHES, Attempt, assumptions, attempted, controls_of, searched
+from model_tests.verify.proving import CLAIMED
+from model_tests.verify.results import Control, Effort, Result
+from model_tests.verify.spreading import Spread, on_cores
+from spec.engines.induction import Obligation
+from spec.engines.kept import Entries, read, write
+from spec.engines.solving import Settings
+from spec.rules import Rule
+
+ANSWERS: Final = Path("build/prove/answers.json")
+"""Where answers are kept from one run to the next."""
+
+MOST_KEPT: Final = 20_000
+"""Where there are more answers than this, only those of the last run are kept."""
+
+VERSIONS: Final = (0, 1, CLAIMED)
+
+
+@dataclass(frozen=True, slots=True)
+class ProofReport:
+    """What `eos prove` found.
+
+    Attributes:
+        vacuous: what is claimed of nothing, and what would prove anything.
+        earlier: each rule under each earlier transaction version that was asked for.
+        notes: what is to be known about the run itself.
+    """
+
+    obligations: tuple[Obligation, ...]
+    results: tuple[Result, ...]
+    assumptions: tuple[str, ...]
+    vacuous: tuple[str, ...] = ()
+    controls: tuple[Control, ...] = ()
+    earlier: tuple[Earlier, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """Whether everything holds."""
+        judged = [r.passed for r in self.results] + [c.passed for c in self.controls]
+        return HOLDS if all(judged) and all(e.passed for e in self.earlier) and not self.vacuous else VIOLATED
+
+    def to_json(self) -> dict[str, object]:
+        """Obligations and results as plain values."""
+        return {
+            "obligations": [_as_json(o) for o in self.obligations],
+            "assumptions": list(self.assumptions),
+            "vacuous": list(self.vacuous),
+            "results": [
+                {
+                    "rule": r.rule.id,
+                    "evidence": str(r.layer),
+                    "verdict": str(r.verdict),
+                    "seconds": round(r.seconds, 3),
+                    "figures": dict(r.figures),
+                    "detail": r.detail,
+                }
+                for r in self.results
+            ],
+            "controls": [
+                {"name": c.name, "rule": c.rule.id, "expected": c.expected, "got": c.got, "detail": c.detail}
+                for c in self.controls
+            ],
+            "earlier": [each.to_json() for each in self.earlier],
+            "notes": list(self.notes),
+        }
+
+    def print(self, console: Console) -> None:
+        """A line for each rule and kind of evidence, what failed, and the assumptions."""
+        if self.results:
+            console.print(self._table())
+        for result in self.results:
+            if not result.passed:
+                console.print(f"{result.rule.id}: {result.detail}", markup=False)
+        for control in self.controls:
+            told = "ok" if control.passed else f"got {control.got}"
+            console.print(f"control {control.name} ({control.rule.id}): {told}, {control.detail}", markup=False)
+        for line in (*(line for each in self.earlier for line in each.lines()), *self.vacuous, *self.assumptions):
+            console.print(line, markup=False, soft_wrap=True)
+        for line in self.notes:
+            console.print(line, markup=False, soft_wrap=True)
+
+    def _table(self) -> Table:
+        table = Table("rule", "evidence", "verdict", "seconds", "figures")
+        for result in self.results:
+            figures = ", ".join(f"{name} {figure}" for name, figure in result.figures.items())
+            table.add_row(result.rule.id, result.layer, result.verdict, f"{result.seconds:.1f}", figures)
+        return table
+
+
+def _as_json(obligation: Obligation) -> dict[str, object]:
+    return {
+        "rule": obligation.rule.id,
+        "lemma": obligation.claim,
+        "action": obligation.action,
+        "verdict": type(obligation.verdict).__name__.lower(),
+        "solved": obligation.solved,
+        "seconds": round(obligation.seconds, 4),
+        "kept": obligation.kept,
+        "needs": sorted(obligation.needs),
+    }
+
+
+def run(
+    rule: Rule | None = None,
+    *,
+    versions: Sequence[int] = (CLAIMED,),
+    seed: int = 0,
+    controls: bool = False,
+    kept: Path | None = ANSWERS,
+    spread: Spread = on_cores,
+) -> ProofReport:
+    """Prove one rule or all of them, and search for counterexamples within bounds.
+
+    Args:
+        rule: which; without it all.
+        versions: of transactions, 0 to 2; under the earlier ones the obligations that fail are named, with a run.
+        seed: of the solver's chance.
+        controls: whether every change that must break a rule is searched as well.
+        kept: where the answers of earlier runs are; `None` solves everything and keeps nothing.
+        spread: where the obligations are solved.
+    """
+    asked = _asked(rule)
+    entries, damage = (None, "") if kept is None else read(kept)
+    proving = _Proving(asked, Settings(seed=seed), entries, spread)
+    found = proving.newest(rule) if CLAIMED in versions else ProofReport((), (), ())
+    before = tuple(e for version in versions if version != CLAIMED for e in proving.before(version))
+    if kept is not None:
+        write(kept, proving.to_keep())
+    return ProofReport(
+        found.obligations,
+        found.results,
+        assumptions(asked),
+        found.vacuous,
+        controls_of(asked) if controls else (),
+        before,
+        (damage,) if damage else (),
+    )
+
+
+class _Proving:
+    """One run of the command, and the answers that it comes by."""
+
+    def __init__(self, asked: tuple[Rule, ...], settings: Settings, entries: Entries | None, spread: Spread) -> None:
+        self._asked = asked
+        self._settings = settings
+        self._entries = entries
+        self._spread = spread
+        self._answers: Entries = {}
+
+    def newest(self, rule: Rule | None) -> ProofReport:
+        """Under version 2: all evidence that there is without running anything."""
+        attempt = self._attempt(CLAIMED)
+        proved = attempt.proofs
+        listed = proved.of(rule) if rule else (*proved.system, *proved.facts)
+        results = (proved.result(each) for each in self._asked if each in PROVED_HERE)
+        found, vacuous = searched(Effort.QUICK, self._asked)
+        live = liveness_searches.results(Effort.QUICK, self._asked)
+        return ProofReport(listed, (*results, *found, *live), (), (*attempt.contradictions, *vacuous))
+
+    def before(self, version: int) -> tuple[Earlier, ...]:
+        """Under an earlier version: each rule with a theorem about transactions or about what lies beneath them."""
+        systems = self._attempt(version).proofs
+        return tuple(earlier(rule, version, systems.about(rule)) for rule in self._asked if systems.about(rule))
+
+    def to_keep(self) -> Entries:
+        """All answers, or, where these are too many, those of this run."""
+        together = {**(self._entries or {}), **self._answers}
+        return together if len(together) <= MOST_KEPT else self._answers
+
+    def _attempt(self, version: int) -> Attempt:
+        attempt = attempted(self._asked, self._spread, self._settings, self._entries, version)
+        self._answers.update(attempt.answers)
+        return attempt
+
+
+def _asked(rule: Rule | None) -> tuple[Rule, ...]:
+    known = dict.fromkeys((*PROVED_HERE, *(each for one in SEARCHES for each in one.rules), *liveness_searches.RULES))
+    if rule is None:
+        return tuple(known)
+    if rule not in known:
+        raise BadInput(f"{rule.id} has neither proof nor search yet; known are {', '.join(each.id for each in known)}")
+    return (rule,)

@@ -1,0 +1,117 @@
+"""Obligations with what came of them: those beneath a rule, and the rule's proof as one result."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from model_tests.verify.results import Result
+from model_tests.verify.results import Verdict as Outcome
+from spec.engines.induction import Obligation
+from spec.engines.verdict import Proved, Refuted, Unknown
+from spec.evidence import Layer
+from spec.rules import Rule
+from spec.systems.language import System
+
+FOR_ALL_INPUTS = "for all inputs of the decision, without assumptions"
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedSystem:
+    """A system and its obligations.
+
+    Attributes:
+        facts: names of the facts of the decision that it takes for granted.
+    """
+
+    system: System
+    obligations: tuple[Obligation, ...]
+    facts: frozenset[str]
+
+    def theorems(self, rule: Rule) -> tuple[str, ...]:
+        """Names of its theorems of one rule."""
+        return tuple(claim.name for claim in self.system.theorems if claim.rule == rule)
+
+    def beneath(self, rule: Rule) -> tuple[Obligation, ...]:
+        """What must be proved for one rule: its theorems here, and every lemma that they need, directly or not.
+
+        That a dormant action never happens is beneath all of them.
+        """
+        theorems = self.theorems(rule)
+        asleep = (f"{action.name}_never_happens" for action in self.system.actions if action.dormant)
+        return beneath(self.obligations, (*theorems, *asleep)) if theorems else ()
+
+
+def beneath(obligations: Sequence[Obligation], claims: Iterable[str]) -> tuple[Obligation, ...]:
+    """The obligations of some claims, and of all that their proofs need, in their order.
+
+    What is not proved needs nothing more: it is where to look.
+    """
+    needs: dict[str, set[str]] = {}
+    for obligation in obligations:
+        needs.setdefault(obligation.claim, set()).update(obligation.needs)
+    found, waiting = set[str](), list(claims)
+    while waiting:
+        claim = waiting.pop()
+        if claim not in found:
+            found.add(claim)
+            waiting += needs.get(claim, ())
+    return tuple(obligation for obligation in obligations if obligation.claim in found)
+
+
+@dataclass(frozen=True, slots=True)
+class Proofs:
+    """Every obligation of a run: those of the systems, and the facts of the decision that they rest on."""
+
+    systems: tuple[ProvedSystem, ...]
+    facts: tuple[Obligation, ...]
+
+    @property
+    def system(self) -> tuple[Obligation, ...]:
+        """The obligations of all systems."""
+        return tuple(o for proved in self.systems for o in proved.obligations)
+
+    def about(self, rule: Rule) -> tuple[ProvedSystem, ...]:
+        """The systems with a theorem of this rule."""
+        return tuple(proved for proved in self.systems if proved.theorems(rule))
+
+    def of(self, rule: Rule) -> tuple[Obligation, ...]:
+        """What must be proved for one rule: its theorems and facts, and every lemma and fact that these need."""
+        systems = self.about(rule)
+        taken = {name for proved in systems for name in proved.facts}
+        needed = tuple(o for proved in systems for o in proved.beneath(rule))
+        return (*needed, *(o for o in self.facts if o.rule == rule or o.claim in taken))
+
+    def result(self, rule: Rule) -> Result:
+        """The rule's proof as one result; it names the first obligation that is not proved."""
+        obligations, systems = self.of(rule), self.about(rule)
+        failed = open_among(obligations)
+        refuted = any(isinstance(o.verdict, Refuted) for o in failed)
+        verdict = Outcome.VIOLATED if refuted else Outcome.UNKNOWN if failed else Outcome.PROVED
+        lemmas = {claim.name for proved in systems for claim in proved.system.lemmas}
+        kept = sum(o.kept for o in obligations)
+        figures = {
+            "obligations": len(obligations),
+            "solved": sum(o.solved for o in obligations),
+            "unchanged": sum(not o.solved and not o.kept for o in obligations),
+            **({"kept": kept} if kept else {}),
+            "lemmas": len(lemmas & {o.claim for o in obligations}),
+        }
+        assumed = [f"{proved.system.name}: {'; '.join(proved.system.assumptions)}" for proved in systems]
+        detail = "; ".join(why_open(o) for o in failed[:3]) or "; ".join(assumed) or FOR_ALL_INPUTS
+        seconds = sum(o.seconds for o in obligations)
+        return Result(rule, Layer.PROOF, verdict, len(obligations), seconds, figures, detail)
+
+
+def open_among(obligations: Iterable[Obligation]) -> tuple[Obligation, ...]:
+    """Those that are not proved."""
+    return tuple(o for o in obligations if not isinstance(o.verdict, Proved))
+
+
+def why_open(obligation: Obligation) -> str:
+    """What is not proved, and what the solver says."""
+    match obligation.verdict:
+        case Unknown(reason):
+            return f"{obligation}: {reason}"
+        case Refuted() as refuted:
+            return f"{obligation}: {refuted.claim}"
+        case verdict:
+            return f"{obligation}: {verdict}"

@@ -1,0 +1,166 @@
+"""What is proved: systems by induction and facts for all inputs, as tasks that any process can do by themselves."""
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Final
+
+from spec.engines.induction import Obligation, Prover, prove_fact
+from spec.engines.kept import Entries, Kept
+from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
+from spec.engines.solving import USUAL, Settings
+from spec.rules import Rule
+from spec.systems.append_facts import append_facts, stable_fact, wire_facts
+from spec.systems.decision_facts import Fact, arithmetic_fact, replay_fact, stale_epoch_facts, wrapping_fact
+from spec.systems.idempotence.system import idempotence
+from spec.systems.ids.system import ids
+from spec.systems.language import System
+from spec.systems.partition.system import partition
+from spec.systems.renaming_facts import renaming_facts
+from spec.systems.transactions.proof import UNBOUNDED
+from spec.systems.transactions.proof import proved as transactions_proved
+
+CLAIMED: Final = 2
+"""The transaction version of the proofs."""
+
+BEGINNING: Final = "what follows, and what holds at the start"
+CONSISTENCY: Final = "whether the lemmas contradict each other"
+FACTS: Final = "facts of the decisions"
+
+
+def transactions(version: int) -> System:
+    """The newest release under a transaction version, with the lemmas of version 2."""
+    return transactions_proved(replace(UNBOUNDED, profile=UNBOUNDED.profile.under(version)))
+
+
+SYSTEMS: Final[Mapping[str, Callable[[int], System]]] = MappingProxyType(
+    {
+        "idempotence": lambda _: idempotence(),
+        "partition": lambda _: partition(),
+        "ids": lambda _: ids(),
+        "transactions": transactions,
+    }
+)
+"""How each system is made under a transaction version, of which all but the last know nothing."""
+
+
+def taken_by(system: str) -> frozenset[str]:
+    """Names of the facts of the decision that a system takes for granted."""
+    match system:
+        case "idempotence":
+            return frozenset({wrapping_fact().name, replay_fact().name, arithmetic_fact().name})
+        case "partition":
+            return frozenset({replay_fact().name})
+        case "transactions":
+            renaming = (fact.name for fact in renaming_facts())
+            return frozenset({wrapping_fact().name, arithmetic_fact().name, *renaming})
+        case _:
+            return frozenset()
+
+
+def facts() -> Iterator[tuple[Fact, Numbers]]:
+    """Every fact, and the numbers over which it is proved."""
+    renaming = renaming_facts()
+    over_integers = (*stale_epoch_facts(), replay_fact(), wrapping_fact(), *append_facts(), stable_fact(), *renaming)
+    yield from ((fact, INTEGERS) for fact in over_integers)
+    yield arithmetic_fact(), WIRE
+    yield from ((replace(fact, name=_in_width(fact, numbers)), numbers) for numbers in (WIRE, WIDE) for fact in _wire())
+
+
+def _wire() -> tuple[Fact, ...]:
+    return tuple(wire_facts())
+
+
+def _in_width(fact: Fact, numbers: Numbers) -> str:
+    return f"{fact.name} in {numbers.width} bits"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Some obligations: of a system under one of its actions, of its start, or some of the facts.
+
+    Attributes:
+        of: name of the system, or `FACTS`.
+        what: name of an action, `BEGINNING`, `CONSISTENCY`, or how the names of the facts begin.
+        version: the transaction version.
+    """
+
+    of: str
+    what: str
+    version: int = CLAIMED
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a task.
+
+    Attributes:
+        contradictions: what would prove anything, a line each.
+        answers: those that the task found or made, to be kept.
+    """
+
+    obligations: tuple[Obligation, ...] = ()
+    contradictions: tuple[str, ...] = ()
+    answers: Entries = field(default_factory=dict)
+
+
+def tasks(names: Iterable[str], version: int = CLAIMED) -> tuple[Task, ...]:
+    """Everything that is to be proved of these systems, in order."""
+    return tuple(task for name in names for task in _tasks_of(name, version))
+
+
+def tasks_of_facts(asked: Container[Rule], systems: Iterable[str]) -> tuple[Task, ...]:
+    """The facts that these rules make, or that these systems take for granted."""
+    taken = frozenset[str]().union(*map(taken_by, systems))
+    due = (fact.name.partition("[")[0] for fact, _ in facts() if fact.rule in asked or fact.name in taken)
+    return tuple(Task(FACTS, family) for family in dict.fromkeys(due))
+
+
+def _tasks_of(name: str, version: int) -> Iterator[Task]:
+    yield Task(name, BEGINNING, version)
+    yield from (Task(name, action.name, version) for action in SYSTEMS[name](version).actions)
+    if version == CLAIMED:
+        yield Task(name, CONSISTENCY, version)
+
+
+class Worker:
+    """Does tasks, one after the other, in whatever process it is.
+
+    Args:
+        settings: how the solver is asked.
+        entries: answers of earlier runs; without them everything is solved, and nothing is kept.
+    """
+
+    def __init__(self, settings: Settings = USUAL, entries: Entries | None = None) -> None:
+        self._settings = settings
+        self._kept = None if entries is None else Kept(entries)
+        self._provers: dict[tuple[str, int], Prover] = {}
+        self._systems: dict[tuple[str, int], System] = {}
+
+    def do(self, task: Task) -> Done:
+        """What comes of a task."""
+        if task.of == FACTS:
+            return self._done(obligations=tuple(self._facts(task.what)))
+        prover = self._prover(task)
+        if task.what == CONSISTENCY:
+            return self._done(contradictions=tuple(prover.contradictions()))
+        if task.what == BEGINNING:
+            return self._done(obligations=tuple(prover.at_the_start()))
+        action = self._systems[task.of, task.version].action(task.what)
+        return self._done(obligations=tuple(prover.under(action)))
+
+    def _done(self, obligations: tuple[Obligation, ...] = (), contradictions: tuple[str, ...] = ()) -> Done:
+        answers = {} if self._kept is None else self._kept.taken()
+        return Done(obligations, contradictions, answers)
+
+    def _facts(self, family: str) -> Iterator[Obligation]:
+        for fact, numbers in facts():
+            if fact.name.partition("[")[0] == family:
+                yield prove_fact(fact, numbers, self._settings, self._kept)
+
+    def _prover(self, task: Task) -> Prover:
+        of = task.of, task.version
+        if of not in self._provers:
+            self._systems[of] = SYSTEMS[task.of](task.version)
+            self._provers[of] = Prover(self._systems[of], self._settings, self._kept)
+        return self._provers[of]

@@ -1,0 +1,39 @@
+"""Tasks of proofs spread over processes of this machine; what comes of them is in the order of the tasks."""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from typing import Final, TypeAlias
+
+from model_tests.verify.proving import Done, Task, Worker
+from spec.engines.kept import Entries
+from spec.engines.solving import Settings
+
+Spread: TypeAlias = Callable[[Sequence[Task], Settings, Entries | None], list[Done]]
+"""Does tasks under some settings, with answers of earlier runs or without."""
+
+SHARES: Final = 4
+"""Into how many shares tasks are dealt: the same everywhere, as what the solver needs depends on what it did before."""
+
+FEW: Final = 16
+"""Fewer tasks are not worth the start of another process."""
+
+
+def here(tasks: Sequence[Task], settings: Settings, entries: Entries | None) -> list[Done]:
+    """One after the other, in this process."""
+    worker = Worker(settings, entries)
+    return [worker.do(task) for task in tasks]
+
+
+def on_cores(tasks: Sequence[Task], settings: Settings, entries: Entries | None) -> list[Done]:
+    """In processes of this machine, a share for each."""
+    cores = os.cpu_count() or 1
+    if cores == 1 or len(tasks) < FEW:
+        return here(tasks, settings, entries)
+    spawning = multiprocessing.get_context("spawn")
+    shares = [tasks[number::SHARES] for number in range(SHARES)]
+    with ProcessPoolExecutor(min(cores, SHARES), mp_context=spawning, max_tasks_per_child=1) as pool:
+        done = list(pool.map(here, shares, repeat(settings), repeat(entries)))
+    return [done[number % SHARES][number // SHARES] for number, _ in enumerate(tasks)]
