@@ -19,7 +19,6 @@ from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import CoordinatorType
 from reference.clock import Clock, NodeClock
-from reference.replica_rows import TOPIC
 from reference.world.authorization import Authorizer
 from reference.world.coordinator_log import NodeTransactionLog
 from reference.world.marker_sender import MarkerSender
@@ -57,7 +56,8 @@ class Brokers:
         self.shape = shape
         self.clock = clock
         self.partitions = {
-            TopicPartition(TOPIC, number): ReplicatedPartition(profile, shape.replicas, shape.producer_expiration_ms)
+            TopicPartition(topic, number): ReplicatedPartition(profile, shape.replicas, shape.producer_expiration_ms)
+            for topic in shape.topics
             for number in range(shape.partitions)
         }
         self.names = tuple(self.partitions)
@@ -67,7 +67,7 @@ class Brokers:
         self.log_epochs: dict[int, int] = {}
         self.group_leaders: dict[int, int] = {}
         self.unavailable: set[TopicPartition] = set()
-        self.authorizer = Authorizer((TOPIC,))
+        self.authorizer = Authorizer(shape.topics)
         self.send = send
         self.clocks = tuple(self._clock_of(node) for node in range(shape.nodes))
         self._allocator = BlockAllocator()

@@ -4,10 +4,10 @@ Each method is one event. Who calls the methods chooses what happens next; what 
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from reference.broker.group_requests import Offsets
-from reference.broker.replicated import ReplicatedPartition
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Delivered
 from reference.client.coordinator_channel import PendingResult
@@ -46,23 +46,12 @@ class PipelineWorld(TransactionWorld):
 
     def __init__(self, profile: Profile = NEWEST, shape: TransactionShape | None = None, trace: int = 0) -> None:
         """A world in which nobody works."""
-        super().__init__(profile, shape, trace)
+        super().__init__(profile, replace(shape or TransactionShape(), topics=(WORDS, COUNTS)), trace)
         self.inputs = tuple(TopicPartition(WORDS, number) for number in range(self.shape.partitions))
         self.outputs = tuple(TopicPartition(COUNTS, number) for number in range(self.shape.partitions))
-        self._have_topics()
         self.group_requests = GroupRequests(self.brokers, self.shape.ordered)
         self.workers: list[Worker] = []
         self.made_of: dict[bytes, Delivered] = {}
-
-    def _have_topics(self) -> None:
-        """The partitions of both topics, instead of those of the one that other worlds have."""
-        partitions = self.brokers.partitions
-        partitions.clear()
-        for name in (*self.inputs, *self.outputs):
-            partitions[name] = ReplicatedPartition(self.profile, self.shape.replicas, self.shape.producer_expiration_ms)
-        self.brokers.names = tuple(partitions)
-        self.brokers.authorizer.topics = (WORDS, COUNTS)
-        self.handling.appends.waiting = {name: [] for name in partitions}
 
     # --- the source of words ----------------------------------------------------------------------------------
 

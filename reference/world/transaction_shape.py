@@ -7,6 +7,7 @@ from reference.broker.producer_state import PRODUCER_EXPIRATION_MS
 from reference.broker.transaction_coordinator import DEFAULT_EXPIRATION_MS, DEFAULT_MAX_TIMEOUT_MS
 from reference.client.producer import DELIVERY_TIMEOUT_MS
 from reference.client.transactional_producer import TRANSACTION_TIMEOUT_MS
+from reference.replica_rows import TOPIC
 
 
 class Skew(NamedTuple):
@@ -23,7 +24,8 @@ class TransactionShape:
     Attributes:
         nodes: nodes; any may coordinate.
         replicas: of each partition, on nodes 0 .. replicas-1; with one, nothing need be copied.
-        partitions: of the one topic.
+        topics: their names.
+        partitions: of each topic.
         log_partitions: of `__transaction_state`.
         offsets_partitions: of `__consumer_offsets`.
         min_insync: min.insync.replicas.
@@ -39,6 +41,7 @@ class TransactionShape:
 
     nodes: int = 2
     replicas: int = 1
+    topics: tuple[str, ...] = (TOPIC,)
     partitions: int = 2
     log_partitions: int = 1
     offsets_partitions: int = 1

@@ -45,6 +45,16 @@ def until(world: PipelineWorld, ready: Callable[[], bool]) -> None:
     raise AssertionError("it never comes to this")
 
 
+def test_a_world_of_pipelines_has_the_partitions_of_its_two_topics_and_no_others() -> None:
+    """Whatever is kept by partition is kept of these, and who may do anything may do it to their topics."""
+    world = PipelineWorld(NEWEST, TransactionShape(partitions=3))
+
+    named = [(name.topic, name.partition) for name in world.brokers.partitions]
+    assert [(topic, number) for topic in ("words", "counts") for number in range(3)] == named
+    assert (*world.inputs, *world.outputs) == world.partitions == tuple(world.handling.appends.waiting)
+    assert ("words", "counts") == world.brokers.authorizer.topics
+
+
 def start(world: PipelineWorld, name: str, order: Order = Order.IN_TRANSACTION) -> Worker:
     settings = MemberSettings(GROUP, client_id=name, session_timeout_ms=6000, heartbeat_ms=1000, max_poll_ms=10_000)
     return world.worker_starts(name, order, settings)
