@@ -14,7 +14,7 @@ export PYSPARK_DRIVER_PYTHON := $(PYSPARK_PYTHON)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup test verify docs bench lint clean python java profile
+.PHONY: help setup test verify docs screens bench lint clean python java profile
 
 help: ## this list
 	@echo "make [target] [PROFILE=quick|default|deep]"
@@ -32,6 +32,9 @@ docs: python $(STAMP) ## build/docs/index.html; warnings are errors, and example
 	$(BIN)/python -m sphinx -E -n -W --keep-going -q -d build/doctrees -b html docs build/docs
 	$(BIN)/python -m sphinx -n -W --keep-going -q -d build/doctrees -b doctest docs build/doctest
 	@echo "build/docs/index.html"
+
+screens: python $(STAMP) ## every page of build/docs in headless Chromium, light and dark, wide and narrow: build/screens
+	EOS_BROWSER=required $(BIN)/python -m pytest -q model_tests/unit/docs/test_in_browser.py
 
 bench: profile python java $(STAMP) ## ratios measured in one run
 	$(BIN)/python -m model_tests.bench

@@ -40,7 +40,7 @@ def make(clone: Path, target: str, *settings: str, **commands: str) -> subproces
 
 
 @pytest.mark.parametrize(("python", "found"), [(OLD_PYTHON, "3.9"), (NO_PYTHON, "none")], ids=["too old", "missing"])
-@pytest.mark.parametrize("target", ["setup", "test", "verify", "docs", "lint", "bench"])
+@pytest.mark.parametrize("target", ["setup", "test", "verify", "docs", "screens", "lint", "bench"])
 def test_python_is_asked_for_first(clone: Path, target: str, python: str, found: str) -> None:
     """Every target that needs Python says so, and makes nothing."""
     done = make(clone, target, python3=python)
@@ -72,4 +72,4 @@ def test_help_lists_every_target(clone: Path) -> None:
     done = make(clone, "help")
 
     listed = {line.split()[0] for line in done.stdout.splitlines()[1:]}
-    assert {"help", "setup", "test", "verify", "docs", "bench", "lint", "clean"} == listed
+    assert {"help", "setup", "test", "verify", "docs", "screens", "bench", "lint", "clean"} == listed

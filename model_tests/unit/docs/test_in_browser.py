@@ -1,0 +1,154 @@
+"""The built site as a reader's browser shows it: every page loads, and what it should draw is there.
+
+`make docs` builds it and `make screens` runs this with a browser required; elsewhere it is skipped where there is none.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from model_tests.unit.docs.extensions import extension
+from model_tests.unit.source_files import ROOT
+from spec.bugs.catalogue import BUGS
+from spec.rules import RULES
+
+SITE: Final = Path(os.environ.get("EOS_SITE", ROOT / "build" / "docs"))
+SCREENS: Final = ROOT / "build" / "screens"
+NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+WIDE, NARROW = 1280, 390
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def missing(what: str) -> Any:
+    """Skip, or fail where a browser is required."""
+    if os.environ.get("EOS_BROWSER") == "required":
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if not (SITE / "index.html").is_file():
+        missing(f"no site in {SITE.name}: `make docs` builds it")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("playwright is not installed: pip install '.[browser]'")
+    with sync_playwright() as playwright:
+        found = next(filter(None, map(shutil.which, NAMES)), None) or playwright.chromium.executable_path
+        if not Path(found).is_file():
+            missing("there is no Chromium: apt-get install chromium, or playwright install chromium")
+        launched = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    opened = browser.new_page(viewport={"width": WIDE, "height": 900})
+    yield opened
+    opened.close()
+
+
+def address(name: str) -> str:
+    return (SITE / name).resolve().as_uri()
+
+
+def pages() -> list[str]:
+    return sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*.html"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_every_page_loads(browser: Any, width: int, scheme: str) -> None:
+    """Nothing is said on the console, nothing is fetched from elsewhere, and nothing but tables scrolls sideways."""
+    wrong: list[str] = []
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    screens = SCREENS / f"{width}-{scheme}"
+
+    for name in pages():
+        shown = context.new_page()
+        shown.on("console", lambda said, of=name: wrong.append(f"{of}: {said.text}") if said.type == "error" else None)
+        shown.on("pageerror", lambda error, of=name: wrong.append(f"{of}: {error}"))
+        shown.on("request", lambda asked, of=name: wrong.extend(elsewhere(of, asked.url)))
+        shown.goto(address(name))
+        if (beyond := shown.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
+            wrong.append(f"{name}: is wider than {width} pixels by {beyond}")
+        shown.screenshot(path=screens / f"{name.removesuffix('.html').replace('/', '-')}.png")
+        shown.close()
+    context.close()
+
+    assert wrong == []
+
+
+def elsewhere(name: str, asked: str) -> list[str]:
+    return [] if asked.startswith(("file:", "data:")) else [f"{name}: fetches {asked}"]
+
+
+def test_the_matrix_has_every_rule(page: Any) -> None:
+    """Each rule has its row, and a link that leads to where it is stated."""
+    page.goto(address("rules.html"))
+
+    rows = page.locator("table.index tbody tr")
+    assert len(RULES) == rows.count()
+    assert list(RULES) == [text.split("\n")[0].strip() for text in rows.locator("td:first-child").all_inner_texts()]
+    rows.nth(0).locator("a").first.click()
+    page.wait_for_url("**/chapters/ids.html#rule-ids-unique")
+    assert page.locator("#rule-ids-unique").is_visible()
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn"),
+    [
+        ("bugs.html", "section.bug figure.drawing svg"),
+        ("limits.html", "section.scenario figure.drawing svg"),
+        ("chapters/txn.html", 'figure.drawing svg[viewBox^="-"]'),
+    ],
+    ids=["counterexample", "scenario", "graph of states"],
+)
+def test_drawings_are_drawn(page: Any, name: str, drawn: str) -> None:
+    """Each kind has a size, is told to who cannot see it, and changes its ground with the page's colours."""
+    page.goto(address(name))
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    drawing = page.locator(drawn).first
+
+    box = drawing.bounding_box()
+    assert box["width"] > 200
+    assert box["height"] > 100
+    assert drawing.locator("title").text_content()
+    assert drawing.locator("desc").text_content()
+    grounds = set()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        grounds.add(drawing.locator(".ground").first.evaluate("each => getComputedStyle(each).fill"))
+    assert len(grounds) == 2
+
+
+def test_every_bug_that_is_searched_has_its_drawing(page: Any) -> None:
+    """The catalogue shows them all."""
+    page.goto(address("bugs.html"))
+
+    assert len(BUGS) == page.locator("section.bug").count()
+    assert page.locator("section.bug figure.drawing svg").count() >= len(BUGS) - 2
+
+
+def test_the_search_finds_a_rule(page: Any) -> None:
+    """Offline, from the index that was built."""
+    page.goto(address("search.html") + "?q=fence.stale_epoch")
+
+    page.wait_for_selector("#search-results li a", timeout=20_000)
+    links = page.locator("#search-results li a").all()
+    assert any("chapters/fence" in str(link.get_attribute("href")) for link in links)
+
+
+def test_no_link_leads_nowhere() -> None:
+    """Files and places inside the site are there."""
+    if not (SITE / "index.html").is_file():
+        missing(f"no site in {SITE.name}: `make docs` builds it")
+
+    assert [] == extension("internal_links").broken(SITE.resolve())
