@@ -10,11 +10,13 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
+from model_tests.bench import checking, simulating
 from model_tests.bench.append import appends
 from model_tests.bench.audits import audit_timing
 from model_tests.bench.log_files import TOGETHER, log_timing
 from model_tests.bench.memory import peak_mebibytes
 from model_tests.bench.simulation import simulations
+from model_tests.bench.trace_batches import simulated, write_batch
 from model_tests.traces.timing import column_verdicts
 from model_tests.verify.effort import effort_from_environment
 from model_tests.verify.results import Effort
@@ -23,6 +25,15 @@ ROWS: Final = {Effort.QUICK: 500_000, Effort.DEFAULT: 3_000_000, Effort.DEEP: 10
 BATCHES: Final = {Effort.QUICK: 20_000, Effort.DEFAULT: 100_000, Effort.DEEP: 300_000}
 SIMULATED: Final = {Effort.QUICK: 15, Effort.DEFAULT: 45, Effort.DEEP: 300}
 AUDITED: Final = {Effort.QUICK: 200_000, Effort.DEFAULT: 2_000_000, Effort.DEEP: 4_000_000}
+CHECKED: Final = {Effort.QUICK: 100_000, Effort.DEFAULT: 1_000_000, Effort.DEEP: 1_000_000}
+"""Steps of the smaller of two batches of traces; the other has ten times as many."""
+
+SPREAD: Final = {Effort.QUICK: 100, Effort.DEFAULT: 400, Effort.DEEP: 2_000}
+"""Traces that are simulated on Spark."""
+
+CHECKS: Final = 3
+"""Rounds of a trace check, of which the median counts."""
+
 DIRECTORY: Final = Path("build/bench")
 
 
@@ -38,12 +49,16 @@ class Measured:
 
 
 def measure(effort: Effort) -> list[Measured]:
-    """Appends, simulation, files of a log, column verdicts, the audit, memory, one after the other."""
+    """Appends, simulation, files of a log, column verdicts, the audit, traces, memory, one by one."""
     appended = appends(BATCHES[effort]).per_second
     measured = [
         Measured("reference append, one process", appended, "batches/s", "at least 30,000", met=appended >= 30_000),
         *_simulations(effort),
-        *(one for part in (_log_files, _column_verdicts, _audit) for one in _in_scratch(part, effort)),
+        *(
+            one
+            for part in (_log_files, _column_verdicts, _audit, _spread, _checks)
+            for one in _in_scratch(part, effort)
+        ),
     ]
     peak = peak_mebibytes()
     return [*measured, Measured("peak memory, Python and JVM", peak, "MiB", "at most 4,096", met=peak <= 4096)]
@@ -94,6 +109,38 @@ def _audit(effort: Effort, scratch: Path) -> list[Measured]:
         Measured(f"first audit of {timing.batches:,} batches", timing.first, "s", "", met=True),
         Measured("audit in a warm session", speed, "batches/s", "at least 400,000", met=speed >= 400_000),
         Measured("audit / the same batches read as rows", ratio, "x", "at most 1.5", met=ratio <= 1.5),
+    ]
+
+
+def _spread(effort: Effort, scratch: Path) -> list[Measured]:
+    timing = simulating.timed(SPREAD[effort], CHECKS, scratch)
+    share = timing.ratio
+    return [
+        Measured("simulation on Spark, one core", timing.on_spark, "steps/s", "", met=True),
+        Measured("the same / one process alone", share, "x", "at least 0.9", met=share >= 0.9),
+    ]
+
+
+def _checks(effort: Effort, scratch: Path) -> list[Measured]:
+    table, steps = simulated(), CHECKED[effort]
+    small, even, hot, large = (scratch / name for name in ("small", "even", "hot", "large"))
+    write_batch(table, table.num_rows, small)
+    write_batch(table, steps, even)
+    write_batch(table, steps, hot, hot=True)
+    write_batch(table, 10 * steps, large)
+    (alone,) = checking.timed("local[1]", CHECKS, small, even)
+    by_even, by_hot, by_large = checking.timed("local[2]", CHECKS, small, even, hot, large)
+    growth = by_large.check / by_even.check * by_even.steps / by_large.steps * 10
+    gain, uneven = alone.check / by_even.check, by_hot.check / by_even.check
+    speed, ratio, peak = by_large.per_second, by_large.ratio, by_large.peak
+    return [
+        Measured(f"check of {by_large.steps:,} steps", by_large.check, "s", "", met=True),
+        Measured("check on two cores", speed, "steps/s", "at least 1,000,000", met=speed >= 1_000_000),
+        Measured("check / scan and sort", ratio, "x", "at most 2.5", met=ratio <= 2.5),
+        Measured("check of ten times the steps", growth, "x", "at most 11", met=growth <= 11),
+        Measured("check on one core / on two", gain, "x", "at least 1.7", met=gain >= 1.7),
+        Measured("one trace with 90 % of the steps / even", uneven, "x", "at most 1.5", met=uneven <= 1.5),
+        Measured("peak memory of the check", peak, "MiB", "at most 4,096", met=peak <= 4096),
     ]
 
 

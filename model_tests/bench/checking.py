@@ -1,0 +1,96 @@
+"""How fast the trace check judges steps, against Spark that scans and sorts the same Parquet by the same keys.
+
+Each measurement is a process of its own, with a session and a JVM that nothing else has warmed or filled:
+`python -m model_tests.bench.checking MASTER ROUNDS PATH...` prints a line of JSON. The first path is a small batch that
+brings the session up.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Final
+
+from model_tests.bench.memory import peak_mebibytes
+from model_tests.traces.check import run
+from model_tests.traces.session import session
+from reference.errors import Impossible
+
+_ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckTiming:
+    """Seconds of the median round, in a session that is up.
+
+    Attributes:
+        sort: all columns read, laid out by trace, sorted by trace and step.
+        check: everything that `eos check` does.
+        peak: MiB that Python and the JVM had at most, after this batch.
+    """
+
+    steps: int
+    sort: float
+    check: float
+    peak: float
+
+    @property
+    def per_second(self) -> float:
+        """Steps that are judged in a second."""
+        return self.steps / self.check
+
+    @property
+    def ratio(self) -> float:
+        """The check as a multiple of scan and sort."""
+        return self.check / self.sort
+
+
+def timed(master: str, rounds: int, small: Path, *batches: Path, driver_memory: str = "2g") -> list[CheckTiming]:
+    """Time the check of each batch in one session of a process of its own."""
+    command = [sys.executable, "-m", "model_tests.bench.checking", master, str(rounds), str(small), *map(str, batches)]
+    environment = os.environ | {_ARGUMENTS: f"--driver-memory {driver_memory} pyspark-shell"}
+    said = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return [CheckTiming(**timing) for timing in json.loads(said.splitlines()[-1])]
+
+
+def _timing(path: str, master: str, rounds: int) -> CheckTiming:
+    seconds = [(_sort(path, master), *_check(path, master)) for _ in range(rounds)]
+    return CheckTiming(
+        steps=seconds[0][2],
+        sort=median(sort for sort, _, _ in seconds),
+        check=median(check for _, check, _ in seconds),
+        peak=peak_mebibytes(),
+    )
+
+
+def _check(path: str, master: str) -> tuple[float, int]:
+    started = perf_counter()
+    report = run(path, master)
+    if report.violations or report.quarantined:
+        raise Impossible(f"the check of true traces says: {report.violations[:1]}, {report.quarantined[:1]}")
+    return perf_counter() - started, report.steps
+
+
+def _sort(path: str, master: str) -> float:
+    steps = session(master).read.parquet(path)
+    started = perf_counter()
+    laid_out = steps.repartition("trace").sortWithinPartitions("trace", "step")
+    laid_out.write.format("noop").mode("overwrite").save()
+    return perf_counter() - started
+
+
+def main(master: str, rounds: int, small: str, paths: Sequence[str]) -> None:
+    """Bring the session up, and time each batch."""
+    for _ in range(2):
+        _check(small, master)
+    _sort(small, master)
+    print(json.dumps([asdict(_timing(path, master, rounds)) for path in paths]))  # noqa: T201  # to who started it
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:])
