@@ -19,6 +19,7 @@ from model_tests.traces.audit_report import Audited, AuditReport
 from model_tests.traces.audit_transactions import Log, audit_transactions
 from model_tests.traces.audit_transactions_clusters import cluster_of
 from model_tests.traces.audit_transactions_report import Shown
+from model_tests.traces.audit_transactions_summary import PartitionTransactions
 from model_tests.traces.audit_wire import decode
 from model_tests.traces.dump_segments import Restored, restored
 from model_tests.traces.kafka_log import KafkaLog
@@ -41,6 +42,7 @@ def run(
     transactional_id: str = "",
     history: str = "",
     received: str = "",
+    pictured: bool = False,
 ) -> AuditReport:
     """Audit everything under the paths.
 
@@ -55,6 +57,7 @@ def run(
         transactional_id: list this one's transactions only, and all of them.
         history: a journal of what clients did and were told.
         received: what a read_committed reader received of every partition up to its end.
+        pictured: keep what a page draws of each log.
 
     Raises:
         BadInput: the checkpoint of the high watermark is asked for, and there is none; the client's files cannot be
@@ -76,11 +79,18 @@ def run(
         verdicts = _on_spark(given.paths, master, options) if listing.logs else {}
         assumed = (*_assumed(crc, checkpointed_watermark, producer_expiry_ms, profile), *given.assumed)
         shown = Shown(transactions, transactional_id)
-        return _as_given(_report(listing, verdicts, assumed, began, shown, journal), given)
+        report = _report(listing, verdicts, assumed, began, shown, journal)
+        return _as_given(replace(report, here=_here(listing, verdicts)) if pictured else report, given)
 
 
 def run_here(
-    paths: Iterable[object], *, crc: bool = True, profile: Profile = NEWEST, history: str = "", received: str = ""
+    paths: Iterable[object],
+    *,
+    crc: bool = True,
+    profile: Profile = NEWEST,
+    history: str = "",
+    received: str = "",
+    pictured: bool = False,
 ) -> AuditReport:
     """The same in this process, without Spark: for logs so small that starting it would take longer."""
     began = time.monotonic()
@@ -93,7 +103,14 @@ def run_here(
             for number, log in enumerate(listing.logs)
         }
         assumed = (*_assumed(crc, False, DAY_MS, profile), *given.assumed)
-        return _as_given(_report(listing, verdicts, assumed, began, Shown(), journal), given)
+        report = _report(listing, verdicts, assumed, began, Shown(), journal)
+        return _as_given(replace(report, here=_here(listing, verdicts)) if pictured else report, given)
+
+
+def _here(listing: Listing, verdicts: Mapping[int, tuple[Verdict, list[Damage]]]) -> dict[str, PartitionTransactions]:
+    """What each log tells of its own transactions, by path."""
+    told = ((log.path, verdicts[number][0].told) for number, log in enumerate(listing.logs))
+    return {path: one.here for path, one in told if one is not None}
 
 
 def _as_given(report: AuditReport, given: Restored) -> AuditReport:
@@ -105,6 +122,7 @@ def _as_given(report: AuditReport, given: Restored) -> AuditReport:
         report,
         audited=tuple(replace(each, path=given.told(each.path)) for each in report.audited),
         damage=tuple(sorted(damage, key=lambda one: (one.path, one.position))),
+        here={given.told(path): one for path, one in report.here.items()},
     )
 
 

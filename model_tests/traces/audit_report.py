@@ -18,6 +18,7 @@ from model_tests.traces.audit_groups import GroupsReport
 from model_tests.traces.audit_history_judge import HistoryReport
 from model_tests.traces.audit_transactions import TransactionsReport
 from model_tests.traces.audit_transactions_report import Shown, print_transactions, transactions_json
+from model_tests.traces.audit_transactions_summary import PartitionTransactions
 from model_tests.traces.kafka_log_segment import Damage
 from spec import rules
 
@@ -48,6 +49,7 @@ class AuditReport:
         history: what a client's journal showed, where one was given.
         cluster: what replicas and the controller's log show.
         groups: the offsets of consumer groups.
+        here: by path, what a log tells of its own transactions; empty unless the report is to be pictured.
         ignored: files and folders that are no part of a log, left alone.
         assumed: what the logs do not say and the verdicts take for granted.
     """
@@ -62,6 +64,7 @@ class AuditReport:
     history: HistoryReport = field(default_factory=HistoryReport)
     cluster: ClusterReport = field(default_factory=ClusterReport)
     groups: GroupsReport = field(default_factory=GroupsReport)
+    here: Mapping[str, PartitionTransactions] = field(default_factory=dict, repr=False)
 
     @property
     def findings(self) -> tuple[tuple[Audited, Finding], ...]:
@@ -133,7 +136,7 @@ class AuditReport:
             console.print(Text(f"assumed: {fact}", style="dim"), soft_wrap=True)
         console.print(Text(self._in_one_line()), soft_wrap=True)
 
-    def _label(self, one: Audited) -> str:
+    def label(self, one: Audited) -> str:
         """Topic and partition; with the folder they lie in where several brokers' logs are judged."""
         repeated = len({_name(other) for other in self.audited}) < len(self.audited)
         return f"{Path(one.path).parent.name}/{_name(one)}" if repeated else _name(one)
@@ -147,7 +150,7 @@ class AuditReport:
             verdict, at = one.verdict, one.verdict.offsets
             bounds = (at.log_start, at.last_stable, at.log_end)
             counts = (verdict.batches, verdict.records, verdict.visible_records, verdict.producers)
-            table.add_row(Text(self._label(one)), *map(str, (*bounds, *counts, len(verdict.open_transactions))))
+            table.add_row(Text(self.label(one)), *map(str, (*bounds, *counts, len(verdict.open_transactions))))
         return table
 
     def _findings(self) -> Table:
@@ -156,7 +159,7 @@ class AuditReport:
         table.add_column("what was found, and what was expected")
         for one, finding in self.findings:
             where = Text(f"{finding.severity}\n", style=_STYLES[finding.severity])
-            where.append(f"{finding.rule.id}\n{self._label(one)} offset {finding.offset}", style="default")
+            where.append(f"{finding.rule.id}\n{self.label(one)} offset {finding.offset}", style="default")
             if finding.producer_id >= 0:
                 where.append(f"\nproducer {finding.producer_id} epoch {finding.producer_epoch}", style="default")
             if finding.transactional_id:
