@@ -168,6 +168,13 @@ CORRUPTIONS: Final = (
     Corruption("a refusal moves the epoch", rules.SEQ_REFUSAL_IS_PURE, _is_refused, _with_epoch(+1)),
     Corruption("a malformed batch is appended", rules.SEQ_WELL_FORMED, _is_malformed, _accepted),
     Corruption("a stale epoch is appended", rules.FENCE_STALE_EPOCH, _branch("stale_epoch"), _accepted),
+    Corruption("a batch overtakes its verification", rules.SEQ_ORDER, _branch("verification_overtaken"), _accepted),
+    Corruption(
+        "a replaced coordinator's marker is appended",
+        rules.FENCE_COORDINATOR_EPOCH,
+        _branch("stale_coordinator"),
+        _accepted,
+    ),
     Corruption("an accepted batch lowers the epoch", rules.FENCE_EPOCH_MONOTONE, _when_appended, _with_epoch(-1)),
     Corruption("a stable offset falls", rules.LSO_MONOTONE, _later_on_log, _with_stable_back),
     Corruption("a watermark is beyond the log", rules.LSO_BOUNDS, _later_on_log, _with_watermark_beyond),

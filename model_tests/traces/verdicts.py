@@ -51,6 +51,8 @@ APPEND: Final = "origin >= 0"
 @evidences(rules.SEQ_WELL_FORMED, Layer.TRACE)
 @evidences(rules.FENCE_STALE_EPOCH, Layer.TRACE)
 @evidences(rules.FENCE_EPOCH_MONOTONE, Layer.TRACE)
+@evidences(rules.FENCE_COORDINATOR_EPOCH, Layer.TRACE)
+@evidences(rules.SEQ_ORDER, Layer.TRACE)
 def append_results(sheet: Sheet, profiles: Mapping[str, Profile]) -> dict[str, Term]:
     """The verdict on an append under the profile that it names, which must be one of these, as formulas."""
     behaviours = dict(by_behaviour(profiles))
