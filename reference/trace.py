@@ -190,7 +190,10 @@ HISTORY: Final = (
         aborted_count="aborted transactions that the answer to a fetch lists; absent under read_uncommitted",
         world_ms="time of the step by the world's clock, which nobody in it can read; `time_ms` is that of the node",
     ),
-    *_booleans(delivered="the application was given records of the batch"),
+    *_booleans(
+        delivered="the application was given records of the batch",
+        offset_pending="an undecided transaction has an offset of the touched group and partition, before the step",
+    ),
 )
 """What applications did and were told, beside the steps of brokers: rows whose api begins with `Client`."""
 
@@ -219,6 +222,10 @@ REPLICATION: Final = (
         truncated_to="offset at which a follower cuts its log",
         leader_high_watermark="high watermark of the leader, as a follower was told it",
         least_end="least log end among the leader and all that hold its high watermark back; -1: one is not known",
+        insync_end="least log end among the leader and the in-sync set, those that are proposed for it included, as the "
+        "leader knows them; -1: one is not known",
+        joining_end="least log end among the followers out of that set that have caught up and may join it, likewise; "
+        "that of the leader where there are none",
         epoch_start="log end of the leader when it began its leader epoch",
         insync_size="replicas in the committed in-sync set",
         maximal_size="replicas in the in-sync set, those that are proposed for it included",

@@ -59,14 +59,16 @@ def stable_within(scalar: Scalar) -> Check:
 @evidences(rules.LSO_BOUNDS, Layer.TRACE)
 def bounded(scalar: Scalar) -> Check:
     """Log start, last stable offset, high watermark and log end stand in this order after a step."""
-    offsets = LogOffsets(
-        log_start=scalar("after_log_start"),
-        first_ongoing=ABSENT,
-        first_unreplicated=ABSENT,
-        high_watermark=scalar("after_high_watermark"),
-        log_end=scalar("after_log_end"),
-    )
-    return Check(rules.LSO_BOUNDS, _is_known(scalar), lso.bounds(offsets, scalar("after_last_stable")))
+    holds = lso.bounds(_offsets(scalar, first_ongoing=ABSENT), scalar("after_last_stable"))
+    return Check(rules.LSO_BOUNDS, _is_known(scalar), holds)
+
+
+@evidences(rules.LSO_DECIDED_BELOW, Layer.TRACE)
+def decided_below(scalar: Scalar) -> Check:
+    """The last stable offset is not beyond what a producer has open on the partition."""
+    offsets = _offsets(scalar, first_ongoing=scalar("after_txn_first_offset"))
+    at_stake = all_of(_is_known(scalar), offsets.first_ongoing >= 0)
+    return Check(rules.LSO_DECIDED_BELOW, at_stake, scalar("after_last_stable") <= lso.first_unstable(offsets))
 
 
 @evidences(rules.SEQ_REFUSAL_IS_PURE, Layer.TRACE)
@@ -76,6 +78,16 @@ def written_as_said(scalar: Scalar) -> Check:
     grown = choose(scalar("appended"), before + scalar("last_offset_delta") + 1, before)
     one_batch = all_of(scalar("origin") >= 0, scalar("batch_count") == 1, negate(scalar("origin") == REPLICATED))
     return Check(rules.SEQ_REFUSAL_IS_PURE, one_batch, end == grown)
+
+
+def _offsets(scalar: Scalar, first_ongoing: Term) -> LogOffsets:
+    return LogOffsets(
+        log_start=scalar("after_log_start"),
+        first_ongoing=first_ongoing,
+        first_unreplicated=ABSENT,
+        high_watermark=scalar("after_high_watermark"),
+        log_end=scalar("after_log_end"),
+    )
 
 
 def _is_known(scalar: Scalar) -> Term:
@@ -107,5 +119,6 @@ LOG_LINKS: Final = (
     LogLink("stable_between", rules.LSO_MONOTONE, stable_between, "no offset below the one that the step before left"),
     LogLink("stable_within", rules.LSO_MONOTONE, stable_within, "no lower offset unless the log is truncated"),
     LogLink("written_as_said", rules.SEQ_REFUSAL_IS_PURE, written_as_said, "the batch that was appended, if one was"),
+    LogLink("decided_below", rules.LSO_DECIDED_BELOW, decided_below, "no offset beyond an open transaction's first"),
     LogLink("bounds", rules.LSO_BOUNDS, bounded, "log start <= last stable offset <= high watermark <= log end"),
 )

@@ -12,10 +12,11 @@ from reference.trace import REPLICAS_SHOWN
 from spec import rules
 from spec.algebra import Term, choose
 from spec.evidence import Layer, evidences
+from spec.protocol import judge_groups as judging_groups
 from spec.protocol import judge_replication as judging
 from spec.protocol.electing import Candidate, Progress, Proposal
 from spec.protocol.judge_replication import Judged
-from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce, Returning, Watermark
+from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce, Returning
 from spec.versions import Profile
 
 Column: TypeAlias = Callable[[str], Term]
@@ -60,8 +61,14 @@ def truncate_step(of: Column) -> judging.TruncateStep:
 
 def leader_watermark_step(of: Column) -> judging.LeaderWatermarkStep:
     """A leader's high watermark."""
-    known = Watermark(of("before_high_watermark"), of("least_end"), of("insync_size"), of("min_insync"))
-    return judging.LeaderWatermarkStep(known, of("after_high_watermark"))
+    return judging.LeaderWatermarkStep(
+        current=of("before_high_watermark"),
+        after=of("after_high_watermark"),
+        insync_end=of("insync_end"),
+        joining_end=of("joining_end"),
+        in_sync=of("insync_size"),
+        min_in_sync=of("min_insync"),
+    )
 
 
 def follower_watermark_step(of: Column) -> judging.FollowerWatermarkStep:
@@ -127,6 +134,24 @@ def election_step(of: Column) -> judging.ElectionStep:
     )
 
 
+def offset_fetch_step(of: Column) -> judging_groups.OffsetFetchStep:
+    """OffsetFetch."""
+    return judging_groups.OffsetFetchStep(
+        of("before_committed_offset"), of("offset_pending"), of("isolation"), of("error"), of("offset")
+    )
+
+
+def offset_commit_step(of: Column) -> judging_groups.OffsetCommitStep:
+    """TxnOffsetCommit."""
+    return judging_groups.OffsetCommitStep(
+        of("generation"),
+        of("before_group_generation"),
+        of("error"),
+        of("before_committed_offset"),
+        of("after_committed_offset"),
+    )
+
+
 def hearing_step(of: Column) -> judging.HearingStep:
     """A replica hears who leads."""
     return judging.HearingStep(of("asked_leader_epoch"), of("leader_epoch"), of("leader_epoch_after"))
@@ -160,6 +185,8 @@ JUDGES: Final[Mapping[str, tuple[Callable[[Column], Any], Callable[[Any, Profile
         "LeaderElection": (election_step, judging.judge_election),
         "BecomeLeader": (hearing_step, judging.judge_hearing),
         "BecomeFollower": (hearing_step, judging.judge_hearing),
+        "OffsetFetch": (offset_fetch_step, judging_groups.judge_offset_fetch),
+        "TxnOffsetCommit": (offset_commit_step, judging_groups.judge_offset_commit),
     }
 )
 """By the kind of step: how it is read from the columns, and what it is held against."""
@@ -191,6 +218,8 @@ def judged(api: str, of: Column, profile: Profile) -> Judged:
 @evidences(rules.REPL_HW_BOUNDS, Layer.TRACE)
 @evidences(rules.REPL_COMMITTED_SURVIVES, Layer.TRACE)
 @evidences(rules.REPL_PREFIX_AGREEMENT, Layer.TRACE)
+@evidences(rules.OFFSETS_STABLE_FETCH, Layer.TRACE)
+@evidences(rules.OFFSETS_GENERATION_FENCE, Layer.TRACE)
 def replication_results(sheet: Sheet, api: str, profiles: Mapping[str, Profile]) -> dict[str, Term]:
     """The verdict on a step of one kind under the profile that it names, as formulas."""
     behaviours = dict(by_behaviour(profiles))

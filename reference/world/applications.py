@@ -13,7 +13,7 @@ from reference.client.transactional_producer import TransactionalProducer
 from reference.clock import Clock
 from reference.recorder import Row
 from reference.world.brokers import Brokers
-from reference.world.history import ALL, NOBODYS, History, SentBatch, origin_of
+from reference.world.history import ALL, NOBODYS, History, SentBatch, note_of, origin_of
 from reference.world.instances import ClientTransaction, Instance, SentOffsets
 from reference.world.messages import Asked, Body, Client, Produce, Request, Response
 from reference.world.transaction_shape import TransactionShape
@@ -121,6 +121,8 @@ class Applications:
         self, instance: Instance, group: str, offsets: Offsets, claim: Claim = NOBODY
     ) -> PendingResult:
         """An application commits what it has read as part of the transaction."""
+        note = note_of(instance.client, instance.ordinal)
+        offsets = {partition: committed._replace(metadata=note) for partition, committed in offsets.items()}
         result = instance.producer.send_offsets_to_transaction(group, offsets, claim)
         instance.transaction.offsets.append(SentOffsets(group, offsets, result))
         member: Row = {"group": group, "generation": claim.generation, "member": claim.member_id}

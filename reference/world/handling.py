@@ -23,6 +23,7 @@ from reference.world.appends import Appends, SendAnswer
 from reference.world.authorization import Operation
 from reference.world.brokers import Brokers
 from reference.world.coordinator_rows import known_of, memory_of
+from reference.world.group_rows import commit_columns, observed, state_columns
 from reference.world.messages import (
     Asked,
     Broker,
@@ -45,7 +46,7 @@ from reference.world.node import (
     ask_transactions,
     offset_commit,
 )
-from reference.world.steps import Steps
+from reference.world.steps import Steps, sender_name, transaction_of
 from spec.vocabulary import ABSENT, NO_SEQUENCE, ErrorCode
 
 Principal = Callable[[int], str]
@@ -278,8 +279,15 @@ class Handling:
         principal = self._principal_of(request)
         denied = self.brokers.authorizer.check_partitions(principal, Operation.READ, tuple(asked.offsets))
         allowed = [partition for partition in self.brokers.partitions if partition not in denied]
-        errors = handle_txn_offset_commit(self._node(request).groups, offset_commit(asked), answered, allowed)
-        self._answer(request, CoordinatorAnswer(partitions=errors | denied))
+        groups = self._node(request).groups
+        before = observed(groups, asked.group, asked.offsets)
+        errors = handle_txn_offset_commit(groups, offset_commit(asked), answered, allowed) | denied
+        after = observed(groups, asked.group, asked.offsets)
+        for partition in sorted(before.keys() & after.keys()):
+            columns = commit_columns(asked, partition, errors) | transaction_of(request.body)
+            columns |= state_columns(before[partition], after[partition])
+            self.steps.of_group("TxnOffsetCommit", request.node, sender_name(request.sender), columns)
+        self._answer(request, CoordinatorAnswer(partitions=errors))
 
 
 def refused_answer(asked: CoordinatorRequest, error: ErrorCode) -> CoordinatorAnswer:

@@ -181,3 +181,14 @@ def origin_of(value: bytes | None) -> Origin:
         return NOBODYS
     mark, number, transaction, first = found.groups()
     return Origin(f"{PRODUCER if mark else INSTANCE}{int(number)}", int(transaction), int(first))
+
+
+def note_of(client: str, transaction: int) -> str:
+    """The note that a client leaves with the offsets of a transaction: who it is, and which of its transactions."""
+    return f"{client}/{transaction}"
+
+
+def noted_by(note: str) -> Row:
+    """What the note beside a committed offset says; nothing if no client of a world has made it."""
+    writer, _, transaction = note.partition("/")
+    return {"writer": writer, "transaction": int(transaction)} if transaction else {}

@@ -10,7 +10,8 @@ from reference.client.coordinator_requests import CoordinatorType
 from reference.errors import OffsetOutOfRange
 from reference.recorder import Row
 from reference.world.brokers import Brokers
-from reference.world.history import History
+from reference.world.group_rows import fetch_columns, observed, of_group, state_columns
+from reference.world.history import History, noted_by
 from reference.world.reader_rows import asked_columns, readable_end, taken
 from reference.world.steps import Steps
 from spec.vocabulary import ErrorCode, Offset
@@ -81,19 +82,25 @@ class Readers:
 
     def consumer_starts(self, consumer: Consumer, group: str, *, require_stable: bool = True) -> OffsetsAnswer:
         """A consumer goes on where its group was; what an open transaction may still change, it must ask for again."""
-        answer = self._committed(consumer, group, require_stable)
+        answer = self._fetched(consumer, group, require_stable)
         for partition in sorted(consumer.assigned):
             fetched = answer.partitions.get(partition, FetchedOffset(answer.error))
             told: Row = {"offset": fetched.offset, "isolation": int(require_stable), "error": int(fetched.error)}
+            told |= noted_by(fetched.metadata)
             self._history.note("ClientFetchOffsets", self.name_of(consumer), of_group(group, partition) | told)
         consumer.start_from(answer)
         return answer
 
-    def _committed(self, consumer: Consumer, group: str, require_stable: bool) -> OffsetsAnswer:
-        node = self.brokers.coordinator_of(CoordinatorType.GROUP, group)
+    def _fetched(self, consumer: Consumer, group: str, require_stable: bool) -> OffsetsAnswer:
+        node, partitions = self.brokers.coordinator_of(CoordinatorType.GROUP, group), sorted(consumer.assigned)
         if node is None:
             return OffsetsAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        return handle_offset_fetch(self.brokers.nodes[node].groups, group, sorted(consumer.assigned), require_stable)
+        coordinator = self.brokers.nodes[node].groups
+        answer = handle_offset_fetch(coordinator, group, partitions, require_stable)
+        for partition, state in observed(coordinator, group, answer.partitions).items():
+            columns = fetch_columns(group, partition, require_stable, answer.partitions[partition])
+            self._steps.of_group("OffsetFetch", node, self.name_of(consumer), columns | state_columns(state, state))
+        return answer
 
     # --- rows -------------------------------------------------------------------------------------------------
 
@@ -121,8 +128,3 @@ class Readers:
         asked = asked_columns(partition, offset, consumer.isolation)
         for told in taken(result.batches, received):
             self._history.note("ClientFetched", self.name_of(consumer), asked | told)
-
-
-def of_group(group: str, partition: TopicPartition) -> Row:
-    """A group and one of its partitions, as a row names them."""
-    return {"group": group, "topic": partition.topic, "partition": partition.partition}

@@ -146,6 +146,12 @@ class Steps:
             seen = observe(leader, active.producer_id)
             self._record("DescribeProducers", node, columns, seen, seen)
 
+    # --- groups -----------------------------------------------------------------------------------------------
+
+    def of_group(self, api: str, node: int, client: str, columns: Row) -> None:
+        """A group's coordinator has answered about one offset."""
+        self._record(api, node, columns | {"client": client})
+
     # --- coordinators -----------------------------------------------------------------------------------------
 
     def listed(self, node: int, coordinator: TransactionCoordinator) -> None:
