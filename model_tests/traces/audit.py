@@ -8,7 +8,7 @@ from dataclasses import replace
 from model_tests.reports import BadInput
 from model_tests.traces.audit_cluster import audit_cluster, told_once, unexplained
 from model_tests.traces.audit_controlled import controlled
-from model_tests.traces.audit_findings import Verdict
+from model_tests.traces.audit_findings import Finding, Verdict
 from model_tests.traces.audit_groups import groups_of, with_offsets
 from model_tests.traces.audit_history import History, read_history, read_received
 from model_tests.traces.audit_history_join import audit_history
@@ -28,6 +28,7 @@ from model_tests.traces.kafka_log_segment import Damage
 from model_tests.traces.kafka_log_verdicts import client_sides
 from model_tests.traces.session import LOCAL, session
 from spec.versions import NEWEST, Profile
+from spec.vocabulary import ABSENT
 
 
 def run(
@@ -40,6 +41,8 @@ def run(
     profile: Profile = NEWEST,
     transactions: bool = False,
     transactional_id: str = "",
+    topics: Sequence[str] = (),
+    producer_id: int = ABSENT,
     history: str = "",
     received: str = "",
     pictured: bool = False,
@@ -55,17 +58,21 @@ def run(
         profile: the release whose append decision judges.
         transactions: list all transactions, not only those that are open or in doubt.
         transactional_id: list this one's transactions only, and all of them.
+        topics: audit only topics or partitions of these names or patterns, and the brokers' own.
+        producer_id: report only what is found about this producer, and list its transactions.
         history: a journal of what clients did and were told.
         received: what a read_committed reader received of every partition up to its end.
         pictured: keep what a page draws of each log.
 
     Raises:
-        BadInput: the checkpoint of the high watermark is asked for, and there is none; the client's files cannot be
-            read, or are to be held against more than one cluster.
+        BadInput: no partition has one of the names; the checkpoint of the high watermark is asked for, and there is
+            none; the client's files cannot be read, or are to be held against more than one cluster.
     """
     began = time.monotonic()
     with restored(map(str, paths)) as given:
-        listing = list_logs(given.paths)
+        listing = list_logs(given.paths, topics)
+        if topics and all(log.topic.startswith("__") for log in listing.logs):
+            raise BadInput(f"no partition is called {' or '.join(topics)}")
         if checkpointed_watermark and listing.logs and all(log.checkpointed_watermark < 0 for log in listing.logs):
             raise BadInput(f"no high watermark to take: no {HIGH_WATERMARK} beside the logs names any of them")
         options = {
@@ -73,12 +80,13 @@ def run(
             "checkpointed_watermark": checkpointed_watermark,
             "producer_expiry_ms": producer_expiry_ms,
             "profile": profile.name,
+            "topics": json.dumps(list(topics)),
         }
         journal = _journal(listing, history, received)
         options |= {name: file for name, file in (("history", history), ("received", received)) if file}
         verdicts = _on_spark(given.paths, master, options) if listing.logs else {}
         assumed = (*_assumed(crc, checkpointed_watermark, producer_expiry_ms, profile), *given.assumed)
-        shown = Shown(transactions, transactional_id)
+        shown = Shown(transactions, transactional_id, producer_id)
         report = _report(listing, verdicts, assumed, began, shown, journal)
         return _as_given(replace(report, here=_here(listing, verdicts)) if pictured else report, given)
 
@@ -171,7 +179,7 @@ def _report(
     cluster, findings = audit_cluster(logs, findings, controllers)
     findings = with_offsets(logs, findings)
     audited = [
-        Audited(log.path, log.topic, log.partition, replace(log.verdict, findings=found, told=None, cluster=None))
+        Audited(log.path, log.topic, log.partition, _reported(log.verdict, found, shown))
         for log, found in zip(logs, findings, strict=True)
     ]
     return AuditReport(
@@ -186,6 +194,12 @@ def _report(
         cluster=cluster,
         groups=groups_of(logs),
     )
+
+
+def _reported(verdict: Verdict, found: Iterable[Finding], shown: Shown) -> Verdict:
+    """The verdict as it is reported: of one producer only, if it is asked for."""
+    asked = tuple(one for one in found if shown.producer_id in (ABSENT, one.producer_id))
+    return replace(verdict, findings=asked, told=None, cluster=None)
 
 
 def _assumed(crc: bool, checkpointed_watermark: bool, producer_expiry_ms: int, profile: Profile) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ class AuditReport:
         """Write tables: partitions, findings, damage, and what was assumed."""
         if self.audited:
             console.print(self._partitions())
-        if self.transactions or self.shown.all_of_them or self.shown.transactional_id:
+        if self.transactions or self.shown.all_of_them or self.shown.chosen:
             print_transactions(self.transactions, self.shown, console)
         if self.history.attempts:
             console.print(Text(self.history.in_one_line()), soft_wrap=True)

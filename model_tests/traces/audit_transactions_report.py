@@ -32,25 +32,33 @@ class Shown:
     Attributes:
         all_of_them: committed and aborted ones too.
         transactional_id: only this one's, and all of them; empty for every id.
+        producer_id: only this one's, and all of them; -1 for every producer.
     """
 
     all_of_them: bool = False
     transactional_id: str = ""
+    producer_id: int = ABSENT
+
+    @property
+    def chosen(self) -> bool:
+        """Whether only some transactions are asked for, and then all of these."""
+        return bool(self.transactional_id) or self.producer_id != ABSENT
 
 
 def listed(report: TransactionsReport, shown: Shown) -> list[Judged]:
     """The transactions to list, by id and place in the coordinator's log."""
+    chosen = list(report.judged) if shown.all_of_them or shown.chosen else doubtful(report)
     if shown.transactional_id:
-        chosen = [one for one in report.judged if one.one.known.transactional_id == shown.transactional_id]
-    else:
-        chosen = list(report.judged) if shown.all_of_them else doubtful(report)
+        chosen = [one for one in chosen if one.one.known.transactional_id == shown.transactional_id]
+    if shown.producer_id != ABSENT:
+        chosen = [one for one in chosen if one.one.known.producer_id == shown.producer_id]
     return sorted(chosen, key=lambda one: (one.one.known.transactional_id, one.one.known.first_offset))
 
 
 def print_transactions(report: TransactionsReport, shown: Shown, console: Console) -> None:
     """Write the table, and the figures in one line."""
     chosen = listed(report, shown)
-    opened = [] if shown.transactional_id else list(report.unknown_open)
+    opened = [] if shown.chosen else list(report.unknown_open)
     if chosen or opened:
         console.print(_table(chosen[:_MOST_ROWS], opened[:_MOST_ROWS], shown))
     hidden = max(len(chosen) - _MOST_ROWS, 0) + max(len(opened) - _MOST_ROWS, 0)
@@ -80,7 +88,7 @@ def _in_one_line(report: TransactionsReport) -> str:
 
 
 def _table(chosen: Iterable[Judged], opened: Iterable[OpenData], shown: Shown) -> Table:
-    title = "Transactions" if shown.all_of_them or shown.transactional_id else "Transactions open or in doubt"
+    title = "Transactions" if shown.all_of_them or shown.chosen else "Transactions open or in doubt"
     table = Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
     table.add_column("transactional id", overflow="fold")
     for name in ("producer", "epoch"):

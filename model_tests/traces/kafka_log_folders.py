@@ -2,8 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -73,8 +74,14 @@ class Listing:
     checkpoints: dict[Path, Mapping[tuple[str, int], int] | None] = field(default_factory=dict)
 
 
-def list_logs(paths: Iterable[str]) -> Listing:
-    """The partitions under the paths; what is no log there is named."""
+def list_logs(paths: Iterable[str], topics: Sequence[str] = ()) -> Listing:
+    """The partitions under the paths; what is no log there is named.
+
+    Args:
+        paths: where to look.
+        topics: only topics or partitions of these names, or that match a pattern (`orders*`, `orders-3`); none for all.
+            Topics of brokers (`__...`) always count: what they tell belongs to every other.
+    """
     listing = Listing()
     for given in paths:
         path = _local(given)
@@ -89,7 +96,13 @@ def list_logs(paths: Iterable[str]) -> Listing:
             if (len(listing.logs), len(listing.damage)) == before:
                 _bad(listing, given, "no log in it: neither a partition's folder (topic-0) nor a segment (.log)")
     _drop_repeated(listing)
+    if topics:
+        listing.logs = [log for log in listing.logs if log.topic.startswith("__") or _is_called(log, topics)]
     return listing
+
+
+def _is_called(log: LogFolder, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns for name in (log.topic, log.name))
 
 
 def _local(given: str) -> Path | None:

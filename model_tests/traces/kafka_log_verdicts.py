@@ -39,6 +39,7 @@ class VerdictReader(DataSourceReader):
     def __init__(self, options: Mapping[str, str]) -> None:
         self.crc = options.get("crc", "true").lower() != "false"
         self.paths: list[str] = json.loads(options["paths"])
+        self.topics: list[str] = json.loads(options.get("topics", "[]"))
         self.tasks_at_least = int(options.get("tasks", "4"))
         self.checkpointed_watermark = options.get("checkpointed_watermark", "false").lower() == "true"
         self.producer_expiry_ms = int(options.get("producer_expiry_ms", DAY_MS))
@@ -47,7 +48,7 @@ class VerdictReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Tasks of about the same size; a partition's log is never divided."""
-        logs = list_logs(self.paths).logs
+        logs = list_logs(self.paths, self.topics).logs
         clients = client_sides(logs, self.history, self.received)
         return [
             WholeLogs(

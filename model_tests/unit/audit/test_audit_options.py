@@ -8,9 +8,12 @@ from model_tests.reports import NOTHING_JUDGED, BadInput
 from model_tests.traces.audit import run, run_here
 from model_tests.traces.audit_findings import Severity
 from model_tests.traces.audit_log import audit_log, surroundings
+from model_tests.traces.audit_recordings import DEFECTS
+from model_tests.traces.audit_transactions_report import Shown, listed
 from model_tests.traces.kafka_log_folders import list_logs
 from model_tests.traces.kafka_log_verdicts import shared_out
 from model_tests.unit.audit.written import data, write_segment
+from spec.vocabulary import ProducerId
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -66,3 +69,42 @@ def test_every_log_is_in_one_task_and_the_large_ones_come_first(tmp_path: Path) 
     assert sorted(number for task in tasks for number in task) == list(range(9))
     assert logs[tasks[0][0]].partition == 8
     assert len(tasks) >= 4
+
+
+def test_only_the_topics_and_the_producer_that_are_asked_for(tmp_path: Path) -> None:
+    """Of two producers one skips a sequence in each topic; the brokers' own topics always count."""
+    for topic, producer in (("orders-0", 7), ("orders-1", 8), ("bills-0", 7)):
+        write_segment(
+            tmp_path / topic, [each._replace(producer_id=ProducerId(producer)) for each in (data(0), data(5))]
+        )
+    write_segment(tmp_path / "__consumer_offsets-3", [])
+
+    of_both = run([tmp_path], topics=("orders*", "bills-9"))
+    of_one = run([tmp_path], topics=("orders*",), producer_id=8)
+
+    assert [f"{one.topic}-{one.partition}" for one in of_both.audited if one.verdict.batches] == [
+        "orders-0",
+        "orders-1",
+    ]
+    assert [finding.producer_id for _, finding in of_both.findings] == [7, 8]
+    assert [(one.partition, finding.producer_id) for one, finding in of_one.findings] == [(1, 8)]
+
+
+def test_a_topic_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    """Not a report about nothing."""
+    write_segment(tmp_path / "orders-0", [data(0)])
+
+    with pytest.raises(BadInput, match=r"^no partition is called bills or b\*$"):
+        run([tmp_path], topics=("bills", "b*"))
+
+
+def test_transactions_of_one_producer_are_all_listed(recordings: Path) -> None:
+    """Those that ended well, too."""
+    report = run_here([recordings / DEFECTS / "v-torn"])
+    chosen = Shown(producer_id=13)
+
+    listing = listed(report.transactions, chosen)
+
+    assert chosen.chosen
+    assert {one.one.known.producer_id for one in listing} == {13}
+    assert len(listing) > 1
