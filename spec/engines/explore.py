@@ -1,100 +1,19 @@
 """Explicit search: every reachable state of a finite instance, breadth first, counted exactly.
 
-The functions of a state are tables of Python values. The first violation found is at the end of a shortest trace.
+The functions of a state are cells with the numbers of values. The first violation found is at the end of a shortest
+trace. With symmetry one state stands for all that differ in the names of interchangeable things alone.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any
 
-from spec.engines.finite import Finite, derived
+from spec.engines.cells import Cells, Layout, Point, Remembered, Watch, Written
+from spec.engines.finite import Finite
+from spec.engines.symmetry import Symmetry
 from spec.engines.verdict import Happening, Holds, Refuted, Trace, Unknown, Verdict
-from spec.systems.language import Action, Claim, Function, State, System, Updated, Variable
-
-Point: TypeAlias = tuple[int, ...]
-Tables: TypeAlias = tuple[tuple[int, ...], ...]
-"""A state: for each function its values by point, as numbers of known values."""
-
-Moves: TypeAlias = Sequence[tuple[Action, Sequence[Point]]]
-"""Every action, with every tuple of arguments that an instance has for it."""
-
-
-class Values:
-    """Every value that occurred in some state, by number, so that states are small and quick to compare."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[Any, int] = {}
-        self._values: list[Any] = []
-
-    def number(self, value: Any) -> int:
-        """The number of a value; `True` and 1 are two values."""
-        key = (type(value), value)
-        if key not in self._numbers:
-            self._numbers[key] = len(self._values)
-            self._values.append(value)
-        return self._numbers[key]
-
-    def __getitem__(self, number: int) -> Any:
-        return self._values[number]
-
-
-class Table:
-    """A function of the state, as a table; outside the instance it has its initial value."""
-
-    __slots__ = ("_outside", "_places", "_values", "numbers")
-
-    def __init__(self, places: dict[Point, int], values: Values, outside: Any, numbers: tuple[int, ...]) -> None:
-        self._places = places
-        self._values = values
-        self._outside = outside
-        self.numbers = numbers
-
-    def __call__(self, *at: int) -> Any:
-        """The value at one point."""
-        place = self._places.get(at)
-        return self._outside if place is None else self._values[self.numbers[place]]
-
-
-class Layout:
-    """How the states of one instance are laid out in tables."""
-
-    def __init__(self, system: System, finite: Finite) -> None:
-        self._variables = system.variables
-        self._places = {v.name: {at: k for k, at in enumerate(finite.points(v.over))} for v in system.variables}
-        self._values = Values()
-        self._derived = derived(system, finite)
-
-    def initial(self, system: System) -> Tables:
-        """The tables at the start."""
-        return self.after(system.initially())
-
-    def state(self, tables: Tables) -> State:
-        """The state that these tables are."""
-        return State(
-            {
-                variable.name: Table(self._places[variable.name], self._values, variable.initial, numbers)
-                for variable, numbers in zip(self._variables, tables, strict=True)
-            },
-            self._derived,
-        )
-
-    def after(self, state: State) -> Tables:
-        """The tables of any state."""
-        return tuple(self._tabulated(variable, getattr(state, variable.name)) for variable in self._variables)
-
-    def _tabulated(self, variable: Variable, function: Function) -> tuple[int, ...]:
-        places = self._places[variable.name]
-        match function:
-            case Table():
-                return function.numbers
-            case Updated(before, at, value):
-                numbers = list(self._tabulated(variable, before))
-                if at not in places:
-                    raise IndexError(f"{variable.name}{at} is outside the instance")
-                numbers[places[at]] = self._values.number(value)
-                return tuple(numbers)
-            case _:
-                return tuple(self._values.number(function(*at)) for at in places)
+from spec.systems.language import Action, Claim, Goal, State, System
 
 
 @dataclass(slots=True)
@@ -124,6 +43,7 @@ def explore(
     claims: Iterable[Claim] | None = None,
     depth: int | None = None,
     most_states: int = 1_000_000,
+    symmetry: bool = False,
 ) -> Exploration:
     """Search until a claim is violated, no state is new, or the bounds are reached.
 
@@ -133,32 +53,70 @@ def explore(
         claims: what is checked in every state; by default the theorems.
         depth: most actions from the start.
         most_states: where there are more, the verdict is unknown.
+        symmetry: count only one of the states that differ in the names of opaque things alone.
     """
-    return _Search(system, finite, system.theorems if claims is None else tuple(claims)).run(depth, most_states)
+    asked = system.theorems if claims is None else tuple(claims)
+    return _Search(system, finite, asked, symmetry).run(depth, most_states)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A state that is still to be explored: what may happen in it, and which claims hold."""
+
+    cells: Cells
+    moves: list[Any]
+    claims: list[Any]
+
+
+class Steps:
+    """What may happen in the states of an instance: every action with every tuple of arguments, in order."""
+
+    def __init__(self, system: System, finite: Finite, layout: Layout) -> None:
+        self._layout = layout
+        moves = [(action, at) for action in system.actions for at in finite.points(action.over)]
+        self.happenings = [Happening(action.name, at) for action, at in moves]
+        self.remembered = [Remembered(layout, partial(self._step, action, at)) for action, at in moves]
+
+    def possible(self, cells: Cells) -> Iterator[tuple[Happening, Cells]]:
+        """What may happen in a state, each with the state after it."""
+        for happening, step in zip(self.happenings, self.remembered, strict=True):
+            written = step(cells)
+            if written is not None:
+                yield happening, self._layout.applied(cells, written)
+
+    def _step(self, action: Action, at: Point, state: State) -> Written | None:
+        return self._layout.written(action.effect(state, *at)) if _may(action, state, at) else None
 
 
 class _Search:
-    def __init__(self, system: System, finite: Finite, claims: Iterable[Claim]) -> None:
+    def __init__(self, system: System, finite: Finite, claims: Iterable[Claim], symmetry: bool) -> None:
         self._system = system
         self._layout = Layout(system, finite)
-        self._moves = [(action, list(finite.points(action.over))) for action in system.actions]
-        self._claims = [(claim, list(finite.points(claim.over))) for claim in claims]
-        self._goals = [(goal, list(finite.points(goal.over))) for goal in system.goals]
-        self._from: dict[Tables, tuple[Tables, Happening] | None] = {}
+        self._steps = Steps(system, finite, self._layout)
+        self._moves = Watch(self._layout, self._steps.remembered)
+        self._symmetry = Symmetry(system, finite, self._layout) if symmetry else None
+        self._asked = [(claim, at) for claim in claims for at in finite.points(claim.over)]
+        self._claims = Watch(self._layout, [self._remembered(claim.holds, at) for claim, at in self._asked])
+        self._goals = {goal.name: self._reaching(goal, finite) for goal in system.goals}
+        self._from: dict[Cells, tuple[Cells, Happening, int] | None] = {}
         self._found = Exploration()
 
+    def _remembered(self, holds: Any, at: Point) -> Remembered:
+        return Remembered(self._layout, lambda state: bool(holds(state, *at)))
+
+    def _reaching(self, goal: Goal, finite: Finite) -> list[Remembered]:
+        return [self._remembered(goal.reached, at) for at in finite.points(goal.over)]
+
     def run(self, depth: int | None, most_states: int) -> Exploration:
-        frontier = [self._layout.initial(self._system)]
-        self._from[frontier[0]] = None
-        violated = self._look(frontier[0])
+        first = self._layout.initial(self._system)
+        self._from[first] = None
+        frontier = [_Seen(first, self._moves.all(first), self._claims.all(first))]
+        violated = self._look(frontier[0], range(len(self._asked)))
         while frontier and violated is None and self._found.depth != depth:
-            level: list[Tables] = []
-            for tables, happening, after in self._edges(frontier):
-                if after in self._from:
-                    continue
-                self._from[after] = (tables, happening)
-                level.append(after)
-                violated = self._look(after)
+            level: list[_Seen] = []
+            for seen, due in self._new(frontier):
+                level.append(seen)
+                violated = self._look(seen, due)
                 if violated is not None or len(self._from) > most_states:
                     break
             frontier = level
@@ -172,39 +130,50 @@ class _Search:
         self._found.verdict = verdict
         return self._found
 
-    def _edges(self, frontier: list[Tables]) -> Iterator[tuple[Tables, Happening, Tables]]:
-        for tables in frontier:
-            for happening, after in possible(self._layout, self._moves, tables):
+    def _new(self, frontier: list[_Seen]) -> Iterator[tuple[_Seen, Iterable[int]]]:
+        """The states after those of the frontier that were not seen before, and which claims are to be looked at."""
+        for before in frontier:
+            for happening, written in zip(self._steps.happenings, before.moves, strict=True):
+                if written is None:
+                    continue
                 self._found.edges += 1
                 self._found.happened.add(happening.action)
-                yield tables, happening, after
+                after, renaming = self._layout.applied(before.cells, written), 0
+                if self._symmetry is not None:
+                    after, renaming = self._symmetry.representative(after)
+                if after in self._from:
+                    continue
+                self._from[after] = before.cells, happening, renaming
+                yield self._after(before, written[0], after) if not renaming else self._afresh(after)
 
-    def _look(self, tables: Tables) -> Refuted | None:
-        state = self._layout.state(tables)
-        for goal, points in self._goals:
-            if goal.name not in self._found.reached and any(goal.reached(state, *at) for at in points):
-                self._found.reached[goal.name] = self._trace(tables)
-        for claim, points in self._claims:
-            if not all(claim.holds(state, *at) for at in points):
-                return Refuted(claim.name, self._trace(tables))
+    def _after(self, before: _Seen, places: tuple[int, ...], after: Cells) -> tuple[_Seen, Iterable[int]]:
+        moves, _ = self._moves.after(before.moves, places, after)
+        claims, due = self._claims.after(before.claims, places, after)
+        return _Seen(after, moves, claims), due
+
+    def _afresh(self, after: Cells) -> tuple[_Seen, Iterable[int]]:
+        return _Seen(after, self._moves.all(after), self._claims.all(after)), range(len(self._asked))
+
+    def _look(self, seen: _Seen, due: Iterable[int]) -> Refuted | None:
+        for goal in [name for name, reaching in self._goals.items() if any(here(seen.cells) for here in reaching)]:
+            self._found.reached[goal] = self._trace(seen.cells)
+            del self._goals[goal]
+        for number in due:
+            if not seen.claims[number]:
+                return Refuted(self._asked[number][0].name, self._trace(seen.cells))
         return None
 
-    def _trace(self, tables: Tables) -> Trace:
-        happenings: list[Happening] = []
-        step = self._from[tables]
+    def _trace(self, cells: Cells) -> Trace:
+        steps: list[tuple[Happening, int]] = []
+        step = self._from[cells]
         while step is not None:
-            happenings.append(step[1])
-            step = self._from[step[0]]
-        return tuple(reversed(happenings))
-
-
-def possible(layout: Layout, moves: Moves, tables: Tables) -> Iterator[tuple[Happening, Tables]]:
-    """What may happen in a state, each with the state after it."""
-    state = layout.state(tables)
-    for action, points in moves:
-        for at in points:
-            if _may(action, state, at):
-                yield Happening(action.name, at), layout.after(action.effect(state, *at))
+            before, happening, renaming = step
+            steps.append((happening, renaming))
+            step = self._from[before]
+        steps.reverse()
+        if self._symmetry is None:
+            return tuple(happening for happening, _ in steps)
+        return self._symmetry.told(steps)
 
 
 def _may(action: Action, state: State, at: Point) -> bool:
@@ -220,11 +189,13 @@ def replayed(system: System, finite: Finite, trace: Trace) -> State:
 def walked(system: System, finite: Finite, trace: Trace) -> Iterator[State]:
     """The states along a trace, the initial one first, each action checked to be possible where it happens."""
     layout = Layout(system, finite)
-    state = layout.state(layout.initial(system))
+    cells = layout.initial(system)
+    state = layout.state(cells)
     yield state
     for happening in trace:
         action = system.action(happening.action)
         if not _may(action, state, happening.at):
             raise ValueError(f"{happening} cannot happen here")
-        state = layout.state(layout.after(action.effect(state, *happening.at)))
+        cells = layout.applied(cells, layout.written(action.effect(state, *happening.at)))
+        state = layout.state(cells)
         yield state

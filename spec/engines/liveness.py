@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from spec.engines.explore import Layout, Tables, possible
+from spec.engines.cells import Cells, Layout
+from spec.engines.explore import Steps
 from spec.engines.finite import Finite
 from spec.engines.verdict import Happening, Holds, Trace
 from spec.systems.language import Progress, State, System
@@ -59,13 +60,13 @@ class Graph:
     """The reachable states of an instance by number, the initial one 0, and what may happen in each.
 
     Attributes:
-        states: as tables.
+        states: as cells.
         edges: by state.
         parents: the state and the happening that led to each state first, by number; none for the initial one.
     """
 
     layout: Layout
-    states: list[Tables] = field(default_factory=list)
+    states: list[Cells] = field(default_factory=list)
     edges: list[list[Edge]] = field(default_factory=list)
     parents: dict[int, tuple[int, Happening]] = field(default_factory=dict)
 
@@ -81,12 +82,12 @@ def graph_of(system: System, finite: Finite, most_states: int = 200_000) -> Grap
         OverflowError: there are more states than that.
     """
     graph = Graph(Layout(system, finite))
-    moves = [(action, list(finite.points(action.over))) for action in system.actions]
+    steps = Steps(system, finite, graph.layout)
     graph.states.append(graph.layout.initial(system))
     numbers = {graph.states[0]: 0}
-    for number, tables in enumerate(graph.states):
+    for number, cells in enumerate(graph.states):
         edges = []
-        for happening, after in possible(graph.layout, moves, tables):
+        for happening, after in steps.possible(cells):
             if after not in numbers:
                 if len(numbers) == most_states:
                     raise OverflowError(f"more than {most_states} states")
