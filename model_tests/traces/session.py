@@ -1,5 +1,6 @@
 """The Spark session: the one place where it is made, and what it is told."""
 
+import atexit
 import os
 import sys
 import tempfile
@@ -88,6 +89,7 @@ def _new_session(master: str) -> SparkSession:
     created = builder.getOrCreate()
     created.sparkContext.setLogLevel("ERROR")
     if not f"{created.sparkContext.master}\n".startswith(_HERE):
+        atexit.register(created.stop)  # so that the cluster hears of it before it misses us
         ship(created.sparkContext)
     return created
 
