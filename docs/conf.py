@@ -51,4 +51,5 @@ html_title = "Kafka's exactly-once"
 html_static_path = ["_static"]
 html_css_files = ["rules.css"]
 html_copy_source = False
+html_use_index = False
 html_show_sphinx = False

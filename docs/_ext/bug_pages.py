@@ -36,6 +36,8 @@ class KnownBugs(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Search all bugs and render them."""
         found = facts()
+        if missing := [name for name in BUGS if name not in found]:
+            raise self.error(f"nothing was found to draw of {', '.join(missing)}")
         for name, of in found.items():
             for failure in of["failures"]:
                 logging.getLogger(__name__).warning("the known bug %s is not as expected: %s", name, failure)

@@ -217,7 +217,7 @@ class Covered(SphinxDirective):
             raise self.error("; ".join(wrong))
         head: tuple[Cell, ...] = ("subject", "rules", "done by", "runs", "tests")
         rows = [self._row(number, about) for number, about in SUBJECTS.items()]
-        return [table([head, *rows], (24, 18, 20, 20, 18), kind="index")]
+        return [table([head, *rows], (18, 16, 20, 28, 18), kind="index")]
 
     def _row(self, number: int, about: str) -> tuple[Cell, ...]:
         place = PLACES[number]

@@ -137,7 +137,10 @@ class ReportSchema(SphinxDirective):
             raise self.error(f"no report of {name!r} is described: there are {', '.join(found)}")
         rows = [(at, kind, prose(MEANINGS[name][at])) for at, kind in found[name].items()]
         link = nodes.reference("", "JSON schema", refuri=f"{FOLDER}/{name}.schema.json", internal=True)
-        return [table([("field", "type", "meaning"), *rows], (42, 12, 46), code=0), nodes.paragraph("", "", link)]
+        return [
+            table([("field", "type", "meaning"), *rows], (42, 12, 46), code=0, kind="fields"),
+            nodes.paragraph("", "", link),
+        ]
 
 
 def write(app: Sphinx, failure: Exception | None) -> None:

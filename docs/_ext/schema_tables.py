@@ -37,7 +37,7 @@ class TraceSchema(SphinxDirective):
 def columns(group: Sequence[Column]) -> nodes.table:
     """A group of columns as a table."""
     rows = [(column.name, str(column.kind), repr(column.absent), column.meaning) for column in group]
-    return table([("column", "type", "absent", "meaning"), *rows], widths=(26, 12, 10, 52), code=0)
+    return table([("column", "type", "absent", "meaning"), *rows], widths=(26, 12, 10, 52), code=0, kind="fields")
 
 
 def require_all_columns(app: Sphinx) -> None:

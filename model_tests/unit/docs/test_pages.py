@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
 from model_tests.bugs.judged import judged
 from model_tests.bugs.report import BugsReport
 from model_tests.cli import app
+from model_tests.unit.docs.consoles import blocks
 from model_tests.unit.docs.extensions import DOCS, extension
 from model_tests.unit.source_files import ROOT
 from model_tests.verify.parts import PARTS
@@ -29,12 +29,11 @@ links = extension("internal_links")
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 COMMAND = re.compile(r"^\$ (?:\.venv/bin/)?(?P<words>(?:eos|make)\b[^#\n]*)", re.MULTILINE)
-CONSOLE = re.compile(r"^```console\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def commands(page: Path) -> Iterator[list[str]]:
     """Every call of `eos` and `make` that a page shows, as words."""
-    for block in CONSOLE.findall(page.read_text(encoding="utf-8")):
+    for block in blocks(page):
         yield from (shlex.split(words) for words in COMMAND.findall(block))
 
 
@@ -167,24 +166,6 @@ def test_targets_on_the_pages_are_in_the_makefile() -> None:
     shown = {word for page in PAGES for words in commands(page) if words[0] == "make" for word in words[1:2]}
     assert shown
     assert shown <= targets
-
-
-def test_the_front_page_shows_what_is_printed() -> None:
-    """The output of `eos bugs` on the front page is that of the command; `...` stands for lines left out."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = next(block for block in CONSOLE.findall(text) if "eos bugs KAFKA-15784" in block)
-
-    printed = CliRunner().invoke(app, ["bugs", "KAFKA-15784"]).stdout
-    shown = [line for line in block.splitlines()[1:] if line.strip() not in ("", "...")]
-    assert shown
-    assert [] == [line for line in shown if line not in printed.splitlines()]
-
-
-def test_the_front_page_counts_the_bugs_that_are_found() -> None:
-    """The number on the front page is that of the catalogue, without those that no search shows."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-
-    assert f"**{len(BUGS)} known bugs" in text
 
 
 def test_the_parts_of_a_run_are_on_their_page() -> None:

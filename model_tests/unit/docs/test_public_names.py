@@ -1,0 +1,101 @@
+"""The reference of functions: what a module's source says, and docstrings as a reader sees them."""
+
+from pathlib import Path
+
+import pytest
+from docutils import nodes
+
+from model_tests.unit.docs.extensions import extension
+
+public_names = extension("public_names")
+docstrings = extension("docstrings")
+api = extension("api_pages")
+
+SOURCE = '''"""A module."""
+
+LIMIT: int = 5
+"""How many at most."""
+
+SILENT = 6
+
+
+class Window(tuple):
+    """Batches in flight.
+
+    Attributes:
+        size: of all of them,
+            in bytes.
+    """
+
+    @property
+    def full(self) -> bool:
+        """No further batch fits."""
+
+    def add(self, batch: bytes, *, at: int = 0) -> None:
+        """Put one in."""
+
+    def _forget(self) -> None: ...
+
+
+def _helper() -> None: ...
+
+
+def first(window: Window) -> bytes:
+    """The oldest batch.
+
+    Raises:
+        ValueError: there is none.
+    """
+'''
+
+
+def test_public_names_are_those_of_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions, classes, methods and documented constants with their signatures and lines; nothing private."""
+    (tmp_path / "windows_of_a_test.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    found = public_names.described("windows_of_a_test")
+
+    assert "A module." == found.text
+    assert [
+        ("data", "LIMIT", "", 3),
+        ("class", "Window", "(tuple)", 9),
+        ("property", "Window.full", " -> bool", 18),
+        ("method", "Window.add", "(self, batch: bytes, *, at: int=0) -> None", 21),
+        ("function", "first", "(window: Window) -> bytes", 30),
+    ] == [(name.kind, name.name, name.signature, name.line) for name in found.names]
+
+
+def test_a_module_that_is_not_there_is_named() -> None:
+    """It is an error of the page."""
+    with pytest.raises(ValueError, match=r"spec\.nothing"):
+        public_names.described("spec.nothing")
+
+
+def test_sections_of_a_docstring_are_lists() -> None:
+    """Arguments, attributes and errors, each with its sentence; the rest are paragraphs."""
+    first, attributes, raised = docstrings.nodes_of(
+        "One `batch`.\n\nAttributes:\n    size: of all,\n        in bytes.\n\nRaises:\n    ValueError: there is none."
+    )
+
+    assert "One batch." == first.astext()
+    terms = [term.astext() for section in (attributes, raised) for term in section.findall(nodes.term)]
+    told = [text.astext() for section in (attributes, raised) for text in section.findall(nodes.definition)]
+    assert ["size", "ValueError"] == terms
+    assert ["of all, in bytes.", "there is none."] == told
+
+
+def test_lists_and_examples_of_a_docstring_stay_so() -> None:
+    """A list is one, and an example is not wrapped."""
+    listed, example = docstrings.nodes_of("Two things:\n- one\n- other\n  of them\n\n>>> 1 + 1\n2")
+
+    assert ["one", "other of them"] == [item.astext() for item in listed.findall(nodes.list_item)]
+    assert isinstance(example, nodes.doctest_block)
+
+
+def test_every_module_with_public_names_has_a_page() -> None:
+    """Decisions, systems, the reference and the checks; planted defects and benchmarks have none."""
+    shown = api.shown_modules()
+
+    assert {"spec.protocol.append", "spec.engines.bmc", "reference.simulate", "model_tests.traces.check"} <= set(shown)
+    assert not [name for name in shown if api.within(name, api.NOT_SHOWN) or ".test_" in name or ".unit" in name]

@@ -1,0 +1,113 @@
+"""What the front page and the guides show of a command's output is what the command prints."""
+
+import io
+import lzma
+from pathlib import Path
+from typing import Final
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from model_tests.cli import app
+from model_tests.traces.audit import run_here
+from model_tests.traces.audit_recordings import unpacked
+from model_tests.unit.docs.consoles import not_printed, output_of
+from model_tests.unit.docs.extensions import DOCS
+from model_tests.unit.source_files import ROOT
+from spec import rules
+from spec.algebra import negate
+from spec.bugs.catalogue import BUGS
+from spec.protocol import blocks
+from spec.protocol.guards import Guard
+from spec.vocabulary import ErrorCode
+
+README: Final = ROOT / "README.md"
+GUIDES: Final = DOCS / "howto"
+RECORDINGS: Final = "model_tests/conformance/recordings"
+EOS: Final = ".venv/bin/eos"
+
+
+def printed(*words: str) -> str:
+    return CliRunner().invoke(app, list(words), env={"COLUMNS": "100"}).output
+
+
+def test_what_is_shown_of_a_bug_is_printed() -> None:
+    """The counterexample on the front page, and what the reference does."""
+    shown = output_of(README, f"{EOS} bugs KAFKA-15784")
+
+    assert shown
+    assert [] == not_printed(shown, printed("bugs", "KAFKA-15784"))
+
+
+def test_what_is_shown_of_sessions_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many steps of a family agree."""
+    monkeypatch.chdir(ROOT)
+    shown = output_of(README, f"{EOS} conform {RECORDINGS} --family P")
+
+    assert shown
+    assert [] == not_printed(shown, printed("conform", RECORDINGS, "--family", "P"))
+
+
+def test_what_is_shown_of_an_audit_is_printed() -> None:
+    """The finding on the front page is in a bundled log."""
+    shown = output_of(README, f"{EOS} audit /var/lib/kafka/data")
+    console = Console(file=io.StringIO(), width=80)
+
+    with unpacked() as directory:
+        run_here([str(directory / "kafka-4.0-tv2")]).print(console)
+
+    assert shown
+    assert isinstance(console.file, io.StringIO)
+    assert [] == not_printed(shown, console.file.getvalue())
+
+
+def test_the_command_for_a_rule_prints_it() -> None:
+    """The rule that the front page asks for is there, with what it says it has."""
+    assert output_of(README, f"{EOS} rules seq.duplicate_window") == []
+    told = printed("rules", "seq.duplicate_window")
+
+    assert all(word in told for word in ("statement", "source", "domain", "evidence"))
+
+
+def test_the_front_page_counts_the_bugs_that_are_found() -> None:
+    """The number on the front page is that of the catalogue."""
+    assert f"**{len(BUGS)} known bugs" in README.read_text(encoding="utf-8")
+
+
+def test_a_changed_answer_disagrees_as_the_guide_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guide's own session, and what is told of it when the broker is wrong."""
+    page, session = GUIDES / "own-traces.md", tmp_path / "session.ndjson"
+    recorded = ROOT / RECORDINGS / "3.9-tv0-A.ndjson.xz"
+    with lzma.open(recorded, "rt") as lines:
+        first = next(lines)
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    agreed, _, disagreed = text.partition("Now let the broker be wrong.")
+
+    for part, written in ((agreed, first), (disagreed, first.replace('"producer_epoch":0', '"producer_epoch":1', 1))):
+        session.write_text(written)
+        (tmp_path / "part.md").write_text(part)
+        shown = output_of(tmp_path / "part.md", f"{EOS} conform session.ndjson")
+        assert shown
+        assert [] == not_printed(shown, printed("conform", "session.ndjson"))
+
+
+def test_the_proof_fails_as_the_guide_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the comparison of versions two brokers hand out the same id, in the steps that are shown."""
+
+    def without_version(record: blocks.BlockRecord, read: blocks.BlockRecord, *given: int) -> tuple[Guard, ...]:
+        exhausted, _ = guards(record, read, *given)
+        again = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.value
+        return exhausted, Guard("raced", rules.IDS_UNIQUE, negate(read.first >= 0), again)
+
+    guards = blocks.guards
+    monkeypatch.setattr(blocks, "guards", without_version)
+    told = " ".join(printed("prove", "ids.unique").split())
+
+    text = (GUIDES / "failed-proof.md").read_text(encoding="utf-8")
+    shown = text.partition("```text\n")[2].partition("```")[0].split("ids.unique: ")
+    lines = [" ".join(line.split()) for part in shown for line in part.partition(" ...")[0].split("\nburnt")]
+    assert "no_id_twice is violated after" in " ".join(lines)
+    assert [] == [line for line in lines if line not in told]
+    assert "burnt is never reached" in told
