@@ -132,7 +132,7 @@ def scenarios_command(
 
 @app.command("audit")
 def audit_command(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Log directories, local or as URLs.")],
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Log directories, segments, or dumps of them.")],
     master: Master = LOCAL,
     crc: Annotated[bool, typer.Option("--crc/--no-crc", help="Check each batch's CRC-32C.")] = True,
     high_watermark_checkpoint: Annotated[
@@ -151,12 +151,19 @@ def audit_command(
     transactional_id: Annotated[
         str, typer.Option(metavar="ID", help="List the transactions of this transactional id, and only those.")
     ] = "",
+    topic: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this topic, partition or pattern; may be repeated.")
+    ] = None,
+    producer_id: Annotated[
+        int | None, typer.Option(min=0, metavar="ID", help="Only what is found about this producer.")
+    ] = None,
     history: Annotated[
         str, typer.Option(metavar="FILE", help="What clients did and were told, as lines of JSON (also .gz, .xz).")
     ] = "",
     received: Annotated[
         str, typer.Option(metavar="FILE", help="What a read_committed reader received, as lines of JSON.")
     ] = "",
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to send on, too.")] = None,
     json_file: Json = None,
 ) -> None:
     """Judge the log directories of real brokers: which rules they break, and what is damaged."""
@@ -171,8 +178,17 @@ def audit_command(
             given["transactions"] = True
         if transactional_id:
             given["transactional_id"] = transactional_id
+        if topic:
+            given["topics"] = tuple(topic)
+        if producer_id is not None:
+            given["producer_id"] = producer_id
         given |= {name: file for name, file in (("history", history), ("received", received)) if file}
-        return _on_spark("model_tests.traces.audit")(paths, master=master, crc=crc, **given)
+        if html is not None:
+            given["pictured"] = True
+        report = _on_spark("model_tests.traces.audit")(paths, master=master, crc=crc, **given)
+        if html is not None:
+            import_module("model_tests.traces.audit_page").write_page(report, html)
+        return report
 
     _judge(run, json_file)
 
@@ -198,13 +214,14 @@ def conform_command(
 @app.command("simulate")
 def simulate_command(
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where the traces go, as Parquet; with --local also FILE.ndjson.")
+        Path,
+        typer.Option(metavar="DIR", help="Where the traces go; what is there is kept. With --local also FILE.ndjson."),
     ],
     traces: Annotated[int, typer.Option(min=1, help="How many traces.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="The first trace's seed; the others count up from it.")] = 0,
     steps: Annotated[int, typer.Option(min=1, help="Steps of one trace.")] = 200,
     workload: Annotated[
-        str | None, typer.Option(help="Only one of `raw`, `producers`, `transactions`; without it they take turns.")
+        str | None, typer.Option(help="Only `raw`, `producers`, `transactions` or `replicas`; else they take turns.")
     ] = None,
     local: Annotated[bool, typer.Option("--local", help="In this process, without Spark.")] = False,
     monitor: Annotated[
@@ -249,10 +266,18 @@ def replay_command(
 def check_command(
     path: Annotated[str, typer.Argument(metavar="PATH", help="Traces: a file or directory, Parquet or NDJSON.")],
     master: Master = LOCAL,
+    z3_sample: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Put N random appends to the solver itself, which must agree.")
+    ] = 0,
+    reference_sample: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Make N random traces again from their seeds: each must be the same."),
+    ] = 0,
     json_file: Json = None,
 ) -> None:
     """Judge traces on Spark, every step against the specification's decisions."""
-    _judge(lambda: _on_spark("model_tests.traces.check")(path, master=master), json_file)
+    samples = {"z3_sample": z3_sample, "reference_sample": reference_sample}
+    _judge(lambda: _on_spark("model_tests.traces.check")(path, master=master, **samples), json_file)
 
 
 def _provided(module: str) -> Callable[..., Report]:
