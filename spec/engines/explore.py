@@ -7,6 +7,7 @@ trace. With symmetry one state stands for all that differ in the names of interc
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import compress
 from typing import Any
 
 from spec.engines.cells import Cells, Layout, Point, Remembered, Watch, Written
@@ -93,6 +94,7 @@ class _Search:
         self._system = system
         self._layout = Layout(system, finite)
         self._steps = Steps(system, finite, self._layout)
+        self._actions = [happening.action for happening in self._steps.happenings]
         self._moves = Watch(self._layout, self._steps.remembered)
         self._symmetry = Symmetry(system, finite, self._layout) if symmetry else None
         self._asked = [(claim, at) for claim in claims for at in finite.points(claim.over)]
@@ -132,19 +134,21 @@ class _Search:
 
     def _new(self, frontier: list[_Seen]) -> Iterator[tuple[_Seen, Iterable[int]]]:
         """The states after those of the frontier that were not seen before, and which claims are to be looked at."""
+        applied, symmetry, known = self._layout.applied, self._symmetry, self._from
         for before in frontier:
             for happening, written in zip(self._steps.happenings, before.moves, strict=True):
                 if written is None:
                     continue
                 self._found.edges += 1
-                self._found.happened.add(happening.action)
-                after, renaming = self._layout.applied(before.cells, written), 0
-                if self._symmetry is not None:
-                    after, renaming = self._symmetry.representative(after)
-                if after in self._from:
+                after, renaming = applied(before.cells, written), 0
+                if symmetry is not None:
+                    after, renaming = symmetry.representative(after)
+                if after in known:
                     continue
-                self._from[after] = before.cells, happening, renaming
+                known[after] = before.cells, happening, renaming
                 yield self._after(before, written[0], after) if not renaming else self._afresh(after)
+            possible = (move is not None for move in before.moves)
+            self._found.happened.update(compress(self._actions, possible))
 
     def _after(self, before: _Seen, places: tuple[int, ...], after: Cells) -> tuple[_Seen, Iterable[int]]:
         moves, _ = self._moves.after(before.moves, places, after)

@@ -1,0 +1,192 @@
+"""Explicit search where things are interchangeable, and what it remembers: fewer states, the same verdicts."""
+
+from itertools import count
+
+import pytest
+
+from model_tests.verify.looking import Instanced
+from model_tests.verify.transactions_searches import built
+from spec import rules
+from spec.engines.cells import Layout, Remembered
+from spec.engines.explore import Exploration, explore, replayed
+from spec.engines.finite import Finite, instance_of
+from spec.engines.symmetry import Symmetry
+from spec.engines.verdict import Holds, Refuted
+from spec.systems.idempotence.stream import Knobs as StreamKnobs
+from spec.systems.idempotence.system import idempotence
+from spec.systems.idempotence.system import sizes as stream_sizes
+from spec.systems.ids.system import Knobs as BlockKnobs
+from spec.systems.ids.system import ids
+from spec.systems.ids.system import sizes as block_sizes
+from spec.systems.language import Action, Claim, Sort, State, System, Variable, rewrite, update
+from spec.systems.partition.log import Knobs as LogKnobs
+from spec.systems.partition.system import partition
+from spec.systems.partition.system import sizes as log_sizes
+from spec.systems.transactions.controls import CONTROLS
+from spec.systems.transactions.instances import INSTANCES
+
+
+def of_transactions(name: str) -> Instanced:
+    return built(name, next(each.knobs for each in INSTANCES if each.name == name))
+
+
+def streams() -> Instanced:
+    knobs = StreamKnobs(in_flight=1, requests=1, appends=1, fails_over=False, gives_up=False)
+    system = idempotence(knobs)
+    return Instanced("three streams", system, system, instance_of(system, stream_sizes(knobs, streams=3)))
+
+
+def producers() -> Instanced:
+    knobs = LogKnobs(appends=2, plain_data=False, offset_commits=False, fails_over=False)
+    system = partition(knobs)
+    return Instanced("two producers", system, system, instance_of(system, log_sizes(knobs, producers=2)))
+
+
+def brokers() -> Instanced:
+    knobs = BlockKnobs(size=1, largest=2)
+    system = ids(knobs)
+    return Instanced("three brokers", system, system, instance_of(system, block_sizes(knobs, 3)))
+
+
+COUNTS = {
+    "one transaction on two partitions": ((274, 850), (155, 486)),
+    "readers of two partitions": ((918, 4226), (494, 2282)),
+    "three streams": ((125, 600), (35, 168)),
+    "two producers": ((171, 294), (86, 149)),
+    "three brokers": ((3079, 17895), (597, 3471)),
+}
+"""States and edges of the whole instance, and of its representatives: a stream has 5 states, and 35 threes of these."""
+
+MADE = {"three streams": streams, "two producers": producers, "three brokers": brokers}
+
+
+def instance_called(name: str) -> Instanced:
+    return MADE[name]() if name in MADE else of_transactions(name)
+
+
+def searched(instance: Instanced, symmetry: bool = False) -> Exploration:
+    return explore(instance.system, instance.finite, symmetry=symmetry)
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_what_is_interchangeable_counts_once(name: str) -> None:
+    """Exact counts with and without, the same depth and verdict, the same goals in as many steps."""
+    instance = instance_called(name)
+
+    whole, alike = searched(instance), searched(instance, symmetry=True)
+
+    assert COUNTS[name] == ((whole.states, whole.edges), (alike.states, alike.edges))
+    assert whole.verdict == alike.verdict == Holds(whole.depth, complete=True)
+    assert whole.happened == alike.happened
+    assert {goal: len(trace) for goal, trace in whole.reached.items()} == {
+        goal: len(trace) for goal, trace in alike.reached.items()
+    }
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_every_state_is_one_of_a_representative(name: str) -> None:
+    """Each state has its representative among those that were found; all of them are states."""
+    instance = instance_called(name)
+    layout = Layout(instance.system, instance.finite)
+    symmetry = Symmetry(instance.system, instance.finite, layout)
+
+    whole, alike = searched(instance), searched(instance, symmetry=True)
+
+    assert alike.states < whole.states <= alike.states * len(symmetry)
+
+
+TWICE = [each for each in CONTROLS if each.knobs.bounds.partitions > 1]
+
+
+@pytest.mark.parametrize("change", TWICE, ids=lambda change: change.name)
+def test_a_violation_is_as_near_and_its_trace_is_a_run(change: object) -> None:
+    """The trace is told in the names of one run, in which every action can happen and the claim falls."""
+    instance = built(change.name, change.knobs)  # type: ignore[attr-defined]
+    claim = instance.system.claim(change.violates)  # type: ignore[attr-defined]
+
+    whole, alike = (explore(instance.system, instance.finite, [claim], symmetry=s).verdict for s in (False, True))
+
+    assert isinstance(whole, Refuted)
+    assert isinstance(alike, Refuted)
+    assert whole.depth == alike.depth
+    last = replayed(instance.system, instance.finite, alike.trace)
+    assert not all(claim.holds(last, *at) for at in instance.finite.points(claim.over))
+
+
+THING = Sort("thing", opaque=True)
+
+
+def coloured(claim: Claim) -> tuple[System, Finite]:
+    """Three things, of which each is painted once, in the colours 1, 2, 3."""
+
+    def free(state: State, thing: int) -> object:
+        yield state.colour(thing) == 0
+
+    def painted(state: State, thing: int) -> State:
+        return state.but(
+            colour=update(state.colour, thing, to=state.next() + 1), next=update(state.next, to=state.next() + 1)
+        )
+
+    paint = Action("painter_paints", (THING,), free, painted)  # type: ignore[arg-type]
+    variables = (Variable("colour", (THING,), 0), Variable("next", (), 0))
+    system = System("painting", variables, (paint,), (claim,), (), (), ())
+    return system, instance_of(system, {"thing": 3})
+
+
+def test_a_trace_through_renamings_names_different_things() -> None:
+    """Each step of the run is of another thing, whatever the representatives are called."""
+    claim = Claim("not_all", rules.SEQ_ORDER, "Not all are painted.", (), lambda state: state.next() < 3)
+    system, finite = coloured(claim)
+
+    whole, alike = (explore(system, finite, symmetry=symmetry) for symmetry in (False, True))
+
+    assert (1 + 3 + 6 + 6, 4) == (explore(system, finite, []).states, explore(system, finite, [], symmetry=True).states)
+    assert isinstance(whole.verdict, Refuted)
+    assert isinstance(alike.verdict, Refuted)
+    assert [3, 3] == [len({step.at for step in each.verdict.trace}) for each in (whole, alike)]  # type: ignore[union-attr]
+    assert 3 == replayed(system, finite, alike.verdict.trace).next()
+
+
+def test_what_is_remembered_is_worked_out_once_for_the_cells_that_it_reads() -> None:
+    """Another value in a cell that is not read is the same question."""
+    claim = Claim("any", rules.SEQ_ORDER, "", (), lambda state: True)
+    system, finite = coloured(claim)
+    layout, asked = Layout(system, finite), count()
+
+    def reads_one(state: State) -> int:
+        next(asked)
+        return 7 if state.colour(0) == 0 else int(state.colour(1))
+
+    remembered = Remembered(layout, reads_one)
+    start = layout.initial(system)
+    states = [layout.applied(start, ((place,), (number,))) for place in (1, 2) for number in (0, 1)]
+
+    assert [7] * 4 == [remembered(state) for state in states]
+    assert "1" == str(next(asked))
+
+
+def test_what_depends_on_more_than_the_state_is_an_error() -> None:
+    """It would be remembered wrongly."""
+    claim = Claim("any", rules.SEQ_ORDER, "", (), lambda state: True)
+    system, finite = coloured(claim)
+    layout, turn = Layout(system, finite), count()
+    remembered = Remembered(layout, lambda state: state.colour(next(turn)))
+    start = layout.initial(system)
+    remembered(start)
+
+    with pytest.raises(AssertionError, match="depends on more than the state"):
+        remembered(layout.applied(start, ((0,), (99,))))
+
+
+def test_rewriting_a_function_writes_where_it_says() -> None:
+    """As one update for each of these points."""
+    claim = Claim("any", rules.SEQ_ORDER, "", (), lambda state: True)
+    system, finite = coloured(claim)
+
+    def all_after(state: State, thing: int) -> State:
+        return state.but(colour=rewrite(state.colour, lambda at: at >= thing, lambda at: at + 5))
+
+    layout = Layout(system, finite)
+    start = layout.initial(system)
+    after = layout.applied(start, layout.written(all_after(layout.state(start), 1)))
+    assert [0, 6, 7] == [layout.state(after).colour(thing) for thing in range(3)]
