@@ -125,8 +125,10 @@ class RawCoordinator:
         version = self.tape.pick((1, 3, 5) if self.profile.transaction_version >= BUMPS_EPOCH else (1, 3))
         self._ask(EndTxn(version, transactional_id, self._identity(transactional_id), self.tape.happens(500)))
 
-    def broker_asks(self) -> None:
+    def broker_asks(self) -> bool:
         """A broker asks whether a partition is in a transaction; with version 2 it may be there from now on."""
+        if not self.profile.partition_verification:
+            return False
         transactional_id = self.tape.pick(IDS)
         adds = self.profile.transaction_version >= BUMPS_EPOCH and self.tape.happens(300)
         asked = Verify(transactional_id, self._identity(transactional_id), self.tape.pick(PARTITIONS), adds)
@@ -138,6 +140,7 @@ class RawCoordinator:
         columns = verify_columns(asked) | {"error": int(error)} | known_columns("before_", before, (asked.partition,))
         columns |= known_columns("after_", known_of(self.coordinator, transactional_id), (asked.partition,))
         self._record("AddPartitionsToTxn" if adds else "VerifyPartitions", columns)
+        return True
 
     def _ask(self, asked: TransactionRequest) -> None:
         key, touched = asked.transactional_id, touched_by(asked, OFFSETS_PARTITIONS)

@@ -16,15 +16,15 @@ class RawCoordinatorScheduler(Scheduler):
         """A scheduler of a new coordinator that has not made a turn."""
         clock, recorder = Clock(), Recorder(trace, profile)
         self.world = RawCoordinator(profile, tape, clock, recorder)
-        asked = (
+        happens = (
             self.world.client_initializes,
             self.world.client_adds_partitions,
             self.world.client_ends,
-            self.world.broker_asks,
             self.world.markers_are_answered,
             self.world.transactions_time_out,
             self.world.ids_expire,
             self.world.log_fails,
             self.world.coordinator_fails_over,
         )
-        super().__init__(clock, tape, recorder, usual(map(always, asked), RAW_COORDINATOR), unusual(()))
+        events = usual((*map(always, happens), self.world.broker_asks), RAW_COORDINATOR)
+        super().__init__(clock, tape, recorder, events, unusual(()))

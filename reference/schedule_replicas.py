@@ -13,7 +13,12 @@ from reference.world.replicas import ReplicasWorld
 from reference.world.replicas_messages import Sent
 from reference.world.replicas_nodes import BrokerNode, Status
 from reference.world.replicas_shape import ACKS_ALL, ReplicasShape, Writer
-from reference.world.replicas_strangers import stranger_asks_for_epoch, stranger_fetches, stranger_proposes
+from reference.world.replicas_strangers import (
+    stranger_asks_for_epoch,
+    stranger_fetches,
+    stranger_produces,
+    stranger_proposes,
+)
 from spec.versions import Profile
 
 LONGEST_QUEUE: Final = 8
@@ -290,7 +295,7 @@ class ReplicasScheduler(Scheduler):
         running = self.running()
         if not running or self.tape.happens(500):
             return stranger_proposes(self.world, self.tape)
-        asks = stranger_fetches if self.tape.happens(700) else stranger_asks_for_epoch
+        asks = self.tape.pick((stranger_fetches, stranger_fetches, stranger_asks_for_epoch, stranger_produces))
         return asks(self.world, self.tape, self.tape.pick(running))
 
     def controller_is_elected(self) -> bool:

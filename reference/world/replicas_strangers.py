@@ -7,16 +7,20 @@ or cut off for long sends such requests, but too seldom to see every refusal.
 from typing import Final
 
 from reference.errors import Refusal
+from reference.log.batch import blank_batch
+from reference.recorder import batch_columns, reply_columns
 from reference.replication.messages import NO_EPOCH, AlterPartition, AskEpochEnd, Fetch
 from reference.replication.replica import Replica
 from reference.tape import Tape
 from reference.world.replicas import ReplicasWorld
 from reference.world.replicas_nodes import BrokerNode
-from spec.vocabulary import ABSENT, LeaderEpoch, Offset
+from reference.world.replicas_produce import PRODUCE_VERSION
+from spec.vocabulary import ABSENT, LeaderEpoch, Offset, Origin
 
 NUMBER: Final = ABSENT
 """The number of a request that nobody waits for."""
 
+NO_SUCH_ACKS: Final = 2
 FAR: Final = 7
 """How far from what there is an epoch or an offset is that nobody has."""
 
@@ -65,6 +69,31 @@ def stranger_asks_for_epoch(world: ReplicasWorld, tape: Tape, node: BrokerNode) 
         named = LeaderEpoch(max(0, replica.leader_epoch + tape.pick((0, -1, 1))))
     epoch = LeaderEpoch(max(0, replica.leader_epoch + tape.pick((0, -1, FAR))))
     replica.epoch_end(AskEpochEnd(NUMBER, tape.pick(others), named, epoch))
+    return True
+
+
+def stranger_produces(world: ReplicasWorld, tape: Tape, node: BrokerNode) -> bool:
+    """A Produce with acks that there are not."""
+    partition = tape.pick(sorted(node.broker.replicas))
+    replica = node.broker.replicas[partition]
+    batch, leadership = blank_batch(1), replica.leadership
+    before = replica.watch.before()
+    answer = replica.append(partition, batch, NO_SUCH_ACKS, PRODUCE_VERSION)
+    replica.watch.decided(
+        "Produce",
+        before,
+        **batch_columns(batch),
+        **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
+        client="stranger",
+        origin=int(Origin.CLIENT),
+        api_version=PRODUCE_VERSION,
+        acks=NO_SUCH_ACKS,
+        batch_count=1,
+        leads=leadership is not None,
+        leader_epoch=replica.leader_epoch,
+        insync_size=0 if leadership is None else len(leadership.insync),
+        min_insync=replica.min_insync,
+    )
     return True
 
 

@@ -8,7 +8,12 @@ import pytest
 from reference.faults import Faults
 from reference.schedule_replicas import ReplicasScheduler, drawn_replicas
 from reference.tape import Tape
-from reference.world.replicas_strangers import stranger_asks_for_epoch, stranger_fetches, stranger_proposes
+from reference.world.replicas_strangers import (
+    stranger_asks_for_epoch,
+    stranger_fetches,
+    stranger_produces,
+    stranger_proposes,
+)
 from spec.versions import PROFILES
 from spec.vocabulary import ErrorCode
 
@@ -53,10 +58,11 @@ def test_a_stranger_is_refused_and_changes_nothing(profile: str) -> None:
             for node in scheduler.running():
                 stranger_fetches(scheduler.world, tape, node)
                 stranger_asks_for_epoch(scheduler.world, tape, node)
+                stranger_produces(scheduler.world, tape, node)
         for row in rows[known:]:
             errors.setdefault(str(row["api"]), set()).add(int(row["error"]))
         assert before == told(scheduler)
 
-    assert {"FetchFollower", "OffsetsForLeaderEpoch", "AlterPartition"} == errors.keys()
-    assert ErrorCode.NONE not in errors["FetchFollower"] | errors["AlterPartition"]
+    assert {"FetchFollower", "OffsetsForLeaderEpoch", "AlterPartition", "Produce"} == errors.keys()
+    assert ErrorCode.NONE not in errors["FetchFollower"] | errors["AlterPartition"] | errors["Produce"]
     assert len(errors["FetchFollower"]) > 1
