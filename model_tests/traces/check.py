@@ -21,8 +21,9 @@ from model_tests.traces.explain_history import explain_history
 from model_tests.traces.explain_replication import explain_replication
 from model_tests.traces.hidden_faults import READ, hidden_faults, may_excuse
 from model_tests.traces.history_links import HISTORY
+from model_tests.traces.put_again import to_the_reference, to_the_solver
 from model_tests.traces.session import LOCAL, session
-from model_tests.traces.trace_files import DUPLICATE, Quarantined
+from model_tests.traces.trace_files import DUPLICATE, Found, Quarantined
 from spec.protocol.append import names
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.rules import RULES, Rule
@@ -41,13 +42,23 @@ Counted: TypeAlias = dict[str, Any]
 """A row of `rows_judged.counted`."""
 
 
-def run(path: str, master: str = LOCAL) -> CheckReport:
+def run(path: str, master: str = LOCAL, z3_sample: int = 0, reference_sample: int = 0) -> CheckReport:
     """Judge the traces at a path: a file or directory of Parquet or NDJSON.
+
+    Args:
+        path: of the traces.
+        master: of Spark.
+        z3_sample: how many random appends are put to the solver itself.
+        reference_sample: how many random traces the reference makes again from their seeds.
 
     Raises:
         BadInput: there is nothing to judge.
     """
-    return run_apart(path, NOTHING_APART, master)[0]
+    found = trace_files.read(session(master), str(path))
+    report = _judged(found, NOTHING_APART, path)[0]
+    samples = [to_the_solver(found.steps, z3_sample)] if z3_sample else []
+    samples += [to_the_reference(found.steps, reference_sample)] if reference_sample else []
+    return replace(report, samples=tuple(samples))
 
 
 def run_apart(path: str, apart: int, master: str = LOCAL) -> tuple[CheckReport, CheckReport]:
@@ -56,8 +67,11 @@ def run_apart(path: str, apart: int, master: str = LOCAL) -> tuple[CheckReport, 
     Raises:
         BadInput: there is nothing to judge.
     """
+    return _judged(trace_files.read(session(master), str(path)), apart, path)
+
+
+def _judged(found: Found, apart: int, path: str) -> tuple[CheckReport, CheckReport]:
     started = perf_counter()
-    found = trace_files.read(session(master), str(path))
     counts = [row.asDict() for row in rows_judged.counted(found.steps, apart).collect()]
     if not counts:
         raise BadInput(f"{path}: the trace files hold no step")

@@ -43,6 +43,30 @@ class BranchCount:
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """A random sample that was put to another judge, which must agree.
+
+    Attributes:
+        judge: `z3`, which decides on appends, or `reference`, which makes traces again.
+        asked: how many were wanted.
+        put: how many there were.
+        differing: on how many it does not agree.
+        told: the first of them, and in what they differ.
+    """
+
+    judge: str
+    asked: int
+    put: int
+    differing: int
+    told: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The sample in a line."""
+        what = "traces made again" if self.judge == "reference" else "appends put to the solver"
+        return f"{what}: {self.put} of {self.asked} asked for, {self.differing} differ"
+
+
+@dataclass(frozen=True, slots=True)
 class Violation:
     """One step that breaks a rule.
 
@@ -83,11 +107,12 @@ class CheckReport:
     violations: tuple[Violation, ...]
     quarantined: tuple[Quarantined, ...]
     known: tuple[KnownCount, ...] = ()
+    samples: tuple[Sample, ...] = ()
 
     @property
     def exit_code(self) -> int:
         """Whether all holds, something is violated, or nothing was judged."""
-        if any(rule.violations for rule in self.rules):
+        if any(rule.violations for rule in self.rules) or any(sample.differing for sample in self.samples):
             return VIOLATED
         return HOLDS if any(rule.judged for rule in self.rules) else NOTHING_JUDGED
 
@@ -108,6 +133,10 @@ class CheckReport:
         for known in self.known:
             told = f"known: {known.count} x {known.rule}, outside of its domain ({known.assumption})"
             console.print(told, markup=False, highlight=False)
+        for sample in self.samples:
+            console.print(str(sample), style="red" if sample.differing else "", markup=False, highlight=False)
+            for told in sample.told[:SHOWN]:
+                console.print(told, style="red", markup=False, highlight=False)
         for aside in self.quarantined:
             console.print(f"set aside: {aside.count} x {aside.reason} ({aside.where})", markup=False, highlight=False)
         if self.exit_code == NOTHING_JUDGED:

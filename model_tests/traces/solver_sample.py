@@ -1,7 +1,7 @@
 """Steps put to the solver itself: whether its reading of the decision gives what Python's gives."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from model_tests.traces.samples import undecided
 from model_tests.traces.schema import columns_of
@@ -17,6 +17,9 @@ _KINDS = {
     for name, (_, kind) in zip(columns_of((prefix, record)), scalars(record), strict=True)
 }
 """Columns that a decision takes, with the Python types of their values."""
+
+COLUMNS: Final = (*_KINDS, "profile")
+"""Columns of a step that are looked at."""
 
 
 def disagreements(
