@@ -13,8 +13,9 @@ from reference.broker.replicated import ReplicatedPartition
 from reference.client.plain_producer import PlainProducer
 from reference.client.producer import Attempt, IdempotentProducer, Reply
 from reference.clock import Clock
+from reference.log.batch import RecordBatch
 from reference.network import Message, Network
-from reference.recorder import Observed, Recorder, batch_columns, observe, reply_columns
+from reference.recorder import Observed, Recorder, Row, batch_columns, observe, reply_columns
 from reference.replica_rows import TOPIC, Before, follow, node_name, record_fault
 from reference.shape import Shape
 from reference.world.history import History
@@ -27,6 +28,11 @@ PRODUCE_VERSION: Final = 11
 
 NOBODY_ANSWERS: Final = 0
 """The acks with which a broker answers nothing."""
+
+
+STRANGER: Final = "stranger"
+TRANSACTIONAL_ID: Final = "t"
+"""Who asks without being one of the producers, and its transactional id."""
 
 
 class Request(NamedTuple):
@@ -205,6 +211,18 @@ class Cluster:
         self._answer(request, replica, answer)
         return answer
 
+    def stranger_asks(self, partition: int, batches: tuple[RecordBatch, ...]) -> PartitionAnswer:
+        """Somebody who is none of the producers asks the leader of a partition to append, and is answered at once."""
+        replicated, batch = self.partitions[partition], batches[0]
+        replica = replicated.leader
+        request = ProduceRequest({partition: batches}, TRANSACTIONAL_ID if batch.is_transactional else None)
+        before = observe(replica, batch.producer_id)
+        answer = handle_produce({partition: replica}, request)[partition]
+        node = node_name(replicated.leader_node)
+        named: Row = {"node": node, "client": STRANGER, "partition": partition, "batch_count": len(batches)}
+        self._record_append(named, batch, replica, before, answer)
+        return answer
+
     def follower_fetches(self, partition: int, node: int) -> None:
         """A follower copies the next batch of its leader, and answers that waited for it go out."""
         follow(self.recorder, self.clock.now, self.partitions[partition], partition, node)
@@ -260,23 +278,31 @@ class Cluster:
         self, message: Message[Request], replica: Partition, before: Observed, answer: PartitionAnswer
     ) -> None:
         request = message.payload
+        named: Row = {
+            "node": node_name(request.node),
+            "client": producer_name(request.producer),
+            "partition": request.attempt.partition,
+            "message": message.number,
+            "batch": request.attempt.batch.ordinal,
+            "acks": self.shape.acks,
+            "batch_count": 1,
+            **made_by(request.attempt.batch),
+        }
+        self._record_append(named, request.attempt.records, replica, before, answer)
+
+    def _record_append(
+        self, named: Row, batch: RecordBatch, replica: Partition, before: Observed, answer: PartitionAnswer
+    ) -> None:
         self.recorder.record(
             "Produce",
             self.clock.now,
             before,
-            observe(replica, request.attempt.records.producer_id),
-            node=node_name(request.node),
-            client=producer_name(request.producer),
+            observe(replica, batch.producer_id),
             topic=TOPIC,
-            partition=request.attempt.partition,
-            message=message.number,
-            batch=request.attempt.batch.ordinal,
             origin=int(Origin.CLIENT),
             api_version=PRODUCE_VERSION,
-            acks=self.shape.acks,
-            batch_count=1,
-            **batch_columns(request.attempt.records),
-            **made_by(request.attempt.batch),
+            **named,
+            **batch_columns(batch),
             **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
         )
 

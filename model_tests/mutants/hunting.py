@@ -30,9 +30,9 @@ def hunted(planted: Planted, run: Run, seeds: Iterable[int] = SEEDS) -> Mutant:
     return Mutant(planted.name, planted.rule, tuple(killers), round(time.monotonic() - started, 3))
 
 
-def run_once(run: Run, seed: int) -> tuple[Ledger, str]:
-    """One run's account, and how the reference fell over, if it did."""
-    ledger = Ledger(asks_decision=False)
+def run_once(run: Run, seed: int, account: Ledger | None = None) -> tuple[Ledger, str]:
+    """One run's account, of invariants alone unless another is given, and how the reference fell over, if it did."""
+    ledger = account or Ledger(asks_decision=False)
     try:
         run(seed, ledger)
     except Exception as error:  # noqa: BLE001  # a mutant may break anything, and that is no rule's word

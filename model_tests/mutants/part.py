@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from model_tests.mutants import crossreading
+from model_tests.mutants.decisions.crossing_table import read_cells
 from model_tests.mutants.decisions.made import mutants as made
 from model_tests.mutants.decisions.shown import shown
+from model_tests.mutants.decisions.shown_cells import ALL, FEW, SOME, all_showable, shown_cells
 from model_tests.mutants.decisions.table import counted, not_hunted, read
 from model_tests.mutants.in_pipelines import hunt_in_pipelines, true_pipelines
 from model_tests.mutants.in_sessions import hunt_in_sessions
@@ -51,6 +53,9 @@ PIPELINE_RUNS: Final = {Effort.QUICK: 2, Effort.DEFAULT: 10, Effort.DEEP: 1000}
 DECISIONS_SAMPLE: Final = {Effort.QUICK: 20, Effort.DEFAULT: 120, Effort.DEEP: 10_000}
 """Mutants of decisions that are shown again to the recorded session that killed each; a deep run shows all."""
 
+CELLS_SAMPLE: Final = {Effort.QUICK: FEW, Effort.DEFAULT: SOME, Effort.DEEP: ALL}
+"""Cells of the crossing of decisions and layers that are shown again, by layer."""
+
 WITHOUT_SPARK: Final = ("conformance", "proof")
 """The slower layers that a default run asks; the test of `crossreading` asks all of them."""
 
@@ -81,9 +86,11 @@ def evidence(effort: Effort) -> Part:
     crossed = tuple(cross(planted, layers_of(effort) if planted in sample else {}) for planted in crossreading.BROKEN)
     table = read()
     decided = shown(table, DECISIONS_SAMPLE[effort])
+    cells = read_cells()
+    of_cells = shown_cells(cells, CELLS_SAMPLE[effort])
     return Part(
         name="mutants",
-        mutants=(*mutants, *crossed, *decided),
+        mutants=(*mutants, *crossed, *decided, *of_cells),
         extra={
             "of_the_reference": len(mutants),
             "of_the_specification": len(crossed),
@@ -96,7 +103,8 @@ def evidence(effort: Effort) -> Part:
         f"ran {len(of_transactions)} of {len(OF_TRANSACTIONS)} mutants of transactions, "
         f"{len(of_pipelines)} of {len(OF_PIPELINES)} of pipelines, "
         f"{len(of_replicas)} of {len(OF_REPLICAS)} of replicas, "
-        f"{len(decided)} of {len(table):,} of decisions",
+        f"{len(decided)} of {len(table):,} of decisions; "
+        f"showed {len(of_cells)} of {all_showable(cells):,} cells of decisions and layers again",
     )
 
 
@@ -192,7 +200,7 @@ def cross(planted: Planted, layers: dict[str, crossreading.Layer]) -> Mutant:
 
 def by_machine(planted: Planted) -> bool:
     """Whether the machine's worlds, whose appends are put to the decision, see that it is broken."""
-    ledger = Ledger()
+    ledger = Ledger(monitors=False)  # its judges are compiled once, from decisions that are not broken
     for seed in range(MACHINE_RUNS):
         run_once(seed, ledger, planted.terrain)
         if any(broken.rule == planted.rule and broken.seen_by == "decision" for broken in ledger.broken):

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from hypothesis.stateful import RuleBasedStateMachine
+from hypothesis.stateful import RuleBasedStateMachine, invariant
 
 from model_tests.stateful.ledger import Broken, Ledger
 from spec.rules import Rule
@@ -23,8 +23,9 @@ class AccountedMachine(RuleBasedStateMachine):
         if violation is not None:
             raise Broken(violation)
 
+    @invariant()
     def nothing_is_broken(self) -> None:
-        """Neither an invariant nor a decision has seen anything wrong."""
+        """Neither an invariant nor a decision has seen anything wrong, in no recorded step."""
         if self.ledger.broken:
             raise Broken(self.ledger.broken[0])
 

@@ -140,8 +140,3 @@ class DiskMachine(AccountedMachine):
     def fence_coordinator_epoch(self) -> None:
         """Old coordinators are fenced."""
         self.holds(rules.FENCE_COORDINATOR_EPOCH)
-
-    @invariant()
-    def decision_agrees(self) -> None:
-        """The specification says the same."""
-        self.nothing_is_broken()

@@ -8,7 +8,6 @@ from model_tests.stateful.memory import SEQUENCES
 from model_tests.stateful.streams import Stream
 from model_tests.stateful.world import Setting, World
 from reference.broker.ids import ProducerIdentity
-from reference.broker.produce import ProduceRequest, handle_produce
 from reference.client.producer import DELIVERY_TIMEOUT_MS
 from reference.cluster import Request, Response
 from reference.errors import Impossible
@@ -67,10 +66,8 @@ class Events(World):
 
     def asks_directly(self, partition: int, batches: tuple[RecordBatch, ...]) -> None:
         """Ask the leader of a partition to append, over no network."""
-        replicated = self.partitions[partition]
-        request = ProduceRequest({partition: batches}, "t" if batches[0].is_transactional else None)
-        served = {partition: replicated.leader}
-        self.watch(partition, replicated.leader_node, batches, lambda: handle_produce(served, request)[partition])
+        leader = self.partitions[partition].leader_node
+        self.watch(partition, leader, batches, lambda: self.cluster.stranger_asks(partition, batches))
 
     # --- producers --------------------------------------------------------------------------------------------
 

@@ -228,11 +228,6 @@ class IdempotenceMachine(AccountedMachine):
         """Log order is send order."""
         self.holds(rules.SEQ_ORDER)
 
-    @invariant()
-    def decision_agrees(self) -> None:
-        """The specification's decision says of every append what the invariants say."""
-        self.nothing_is_broken()
-
 
 class ForgetfulMachine(IdempotenceMachine):
     """The same with producer state that expires: outside the domain of the rules of a stream."""

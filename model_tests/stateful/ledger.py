@@ -3,6 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from model_tests.monitor.monitor import Finding, rule_counts
+from model_tests.traces.check_report import RuleCount
 from spec.rules import Circumstances, Rule
 
 USUAL: Circumstances = Circumstances()
@@ -14,7 +16,8 @@ class Violation:
     """One rule that did not hold.
 
     Attributes:
-        seen_by: `invariant`, the plain text of the rule here, or `decision`, the specification's.
+        seen_by: `invariant`, the plain text of the rule here, `decision`, the specification's, or `monitor`, which puts
+            every recorded step to it.
         said: what was done, why it is wrong, and the values.
     """
 
@@ -48,6 +51,8 @@ class Ledger:
         runs: runs begun.
         steps: events that happened in them.
         asks_decision: whether the specification's decision is asked too, which takes most of the time.
+        monitors: whether the monitor judges every recorded step, where decisions are asked.
+        findings: how often each kind of verdict of the monitor came.
     """
 
     at_stake: Counter[Rule] = field(default_factory=Counter)
@@ -57,6 +62,8 @@ class Ledger:
     runs: int = 0
     steps: int = 0
     asks_decision: bool = True
+    monitors: bool = True
+    findings: Counter[Finding] = field(default_factory=Counter)
 
     def expect(self, rule: Rule, holds: bool, said: str, circumstances: Circumstances = USUAL) -> None:
         """Note that an invariant was at stake, and a violation unless it holds."""
@@ -70,6 +77,15 @@ class Ledger:
         self.decided[rule] += 1
         if not holds:
             self._violated(Violation(rule, "decision", said), USUAL)
+
+    def disagrees(self, rule: Rule, said: str) -> None:
+        """Note that the monitor disagrees with a step, where the rule is claimed."""
+        self.broken.append(Violation(rule, "monitor", said))
+
+    def monitored(self, rule: Rule) -> RuleCount:
+        """How often a rule was at stake in the steps that the monitor has judged, and known to be violated."""
+        counts = (count for count in rule_counts(self.findings) if count.rule == rule.id)
+        return next(counts, RuleCount(rule.id, 0, 0, 0))
 
     def seen_by_invariants(self, rule: Rule | None = None) -> Violation | None:
         """The first violation that an invariant has seen, of a rule or of any."""

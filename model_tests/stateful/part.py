@@ -99,12 +99,16 @@ class Account:
     beside: Ledger = field(default_factory=Ledger)
 
     def results(self) -> tuple[Result, ...]:
-        """What the runs say about each rule."""
-        return tuple(result(rule, self.ledger, self.failures, self.seconds / len(self.rules)) for rule in self.rules)
+        """What the runs say about each rule, and about others that the monitor has seen broken."""
+        broken = (failure.rule for failure in self.failures if isinstance(failure, Violation))
+        seconds = self.seconds / len(self.rules)
+        return tuple(
+            result(rule, self.ledger, self.failures, seconds) for rule in dict.fromkeys((*self.rules, *broken))
+        )
 
     def known(self, rule: Rule) -> int:
         """Violations of a rule where it is not claimed."""
-        return self.ledger.known[rule] + self.beside.known[rule]
+        return sum(ledger.known[rule] + ledger.monitored(rule).known for ledger in (self.ledger, self.beside))
 
 
 def evidence(effort: Effort) -> Part:
@@ -121,6 +125,7 @@ def evidence(effort: Effort) -> Part:
             "examples": sum(ledger.runs for ledger in ledgers),
             "steps": sum(ledger.steps for ledger in ledgers),
             "known": sum(ledger.known.total() for ledger in ledgers),
+            "judged": sum(ledger.findings.total() for ledger in ledgers),
             "known_by_rule": {rule.id: sum(a.known(rule) for a in accounts if rule in a.rules) for rule in RULES},
         },
         failures=tuple(failure for failure in failures if isinstance(failure, str)),
@@ -237,6 +242,7 @@ def result(rule: Rule, ledger: Ledger, failures: Iterable[Violation | str], seco
             "steps": ledger.steps,
             "at_stake": ledger.at_stake[rule],
             "by_decision": ledger.decided[rule],
+            "by_monitor": ledger.monitored(rule).judged,
         },
         detail=str(broken) if broken else "",
     )

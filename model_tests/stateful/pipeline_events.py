@@ -4,6 +4,7 @@ from typing import Final
 
 from model_tests.stateful.events import Choices
 from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.monitored import judge_steps
 from model_tests.stateful.pipeline_setting import SESSION_MS, PipelineSetting
 from model_tests.stateful.pipeline_watch import PipelineWatch
 from model_tests.stateful.transaction_setting import TIMEOUT_MS
@@ -38,6 +39,7 @@ class PipelineRun(PipelineWorld):
     def __init__(self, setting: PipelineSetting, ledger: Ledger) -> None:
         """Workers and a source have started."""
         super().__init__(setting.profile, setting.shape)
+        judge_steps(self.recorder, ledger)
         self.setting = setting
         self.ledger = ledger
         self.seen = PipelineWatch(setting, ledger, self)

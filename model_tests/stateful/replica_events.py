@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.monitored import judge_steps
 from model_tests.stateful.replica_watch import ReplicaWatch
 from reference.faults import NO_FAULTS
 from reference.schedule_replicas import QUICK, WRITERS, ReplicasScheduler
@@ -46,6 +47,7 @@ class ReplicaRun:
         tape = Tape.seeded(number)
         self._faults = replace(CALM, power=300 if unclean else 0)
         self.world = _drawn(tape, unclean)
+        judge_steps(self.world.recorder, ledger)
         self.scheduler = ReplicasScheduler(self.world, tape, self._faults)
         self.watch = ReplicaWatch(self.world, ledger, Circumstances(clean_elections=not unclean))
         ledger.runs += 1

@@ -3,6 +3,7 @@
 from typing import Any
 
 from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.monitored import judge_steps
 from model_tests.stateful.transaction_coordinator_log import DECIDED, CoordinatorLog, IdHistory
 from model_tests.stateful.transaction_ghosts import Cause, Coordinated, Owner, Written
 from model_tests.stateful.transaction_logs import PartitionHistory, stale
@@ -46,6 +47,7 @@ class WatchedWorld(TransactionWorld):
         self._decided: dict[int, Coordinated | None] = {}
         self._requests_seen = self._replies_seen = -1
         super().__init__(setting.profile, setting.shape)
+        judge_steps(self.recorder, ledger)
         self.verdicts.instances = self.instances
         for name in (*self.partitions, *self.brokers.offsets.names().values()):
             self.histories[name] = PartitionHistory(name, self.watch, self.coordinators, self._marker_ends)

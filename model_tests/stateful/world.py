@@ -12,6 +12,7 @@ from model_tests.stateful.client_invariants import Numbered, client_numbers
 from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.log_invariants import LOG_INVARIANTS, Written
 from model_tests.stateful.memory import SEQUENCES, Known, Memory
+from model_tests.stateful.monitored import judge_steps
 from model_tests.stateful.streams import Faults, Stream, Streams
 from reference.broker.partition import Partition
 from reference.broker.produce import PartitionAnswer
@@ -60,6 +61,7 @@ class World:
         self.ledger = ledger
         shape = Shape(setting.producers, setting.partitions, setting.nodes, expiration_ms=EXPIRATION_MS)
         self.cluster = Cluster(setting.profile, shape, ordered=setting.ordered)
+        judge_steps(self.cluster.recorder, ledger)
         self.streams = Streams()
         self.faults = Faults(reordered=not setting.ordered)
         self.sent: list[Request] = []

@@ -60,7 +60,13 @@ class PartitionLog:
             yield batch
 
     def truncate(self, offset: int) -> None:
-        """Drop every batch that reaches `offset` or beyond; the log then ends at the last kept batch."""
+        """Drop every batch that reaches `offset` or beyond; the log then ends at the last kept batch.
+
+        A log that begins after `offset`, since its older records were deleted, is empty then, and begins there.
+        """
+        if offset < self.log_start:
+            self.start_at(Offset(offset))
+            return
         kept = bisect_left(self._last_offsets, offset)
         del self._batches[kept:], self._last_offsets[kept:]
         end = self._batches[-1].last_offset + 1 if self._batches else self.log_start

@@ -54,9 +54,14 @@ class Broker:
     def hear(self, partition: int, word: LeaderAndIsr, now: Timestamp) -> None:
         """The controller tells the state of a partition.
 
+        Word from before its registration was for the process before it, and is dropped: under ZooKeeper it names the
+        broker epoch (KIP-380), under KRaft a broker begins with the metadata that it is registered in.
+
         Raises:
             StaleControllerEpoch: under ZooKeeper, a controller that has been replaced says so.
         """
+        if word.version < self.epoch:
+            return
         if word.controller_epoch < self.controller_epoch and not self.profile.quorum_controller:
             raise StaleControllerEpoch(current=self.controller_epoch, got=word.controller_epoch)
         self.controller_epoch = max(self.controller_epoch, word.controller_epoch)

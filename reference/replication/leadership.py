@@ -212,7 +212,7 @@ class Leadership:
         if least > known and not (self.profile.high_watermark_needs_min_isr and self.lacks_insync):
             log.advance_high_watermark(least)
         if self.watch.is_open:
-            self.tell_high_watermark(before, least)
+            self.tell_high_watermark(before, least, now)
         return log.high_watermark > known
 
     def holding_back(self, now: Timestamp) -> list[int]:
@@ -229,14 +229,22 @@ class Leadership:
         end = self.replica.log.log_end
         return progress.is_caught_up(end, now, self.config.lag_max_ms) and self.is_eligible(broker)
 
-    def tell_high_watermark(self, before: Observed, least: Offset) -> None:
-        """Tell of the high watermark, whether it has risen or not."""
+    def tell_high_watermark(self, before: Observed, least: Offset, now: Timestamp) -> None:
+        """Tell of the high watermark, whether it has risen or not, and how far the followers are."""
+        insync, joining, maximal = [self.replica.log.log_end], [self.replica.log.log_end], self.maximal
+        for broker, progress in self.followers.items():
+            if broker in maximal:
+                insync.append(progress.log_end)
+            elif self.is_about_to_join(broker, progress, now):
+                joining.append(progress.log_end)
         self.watch.decided(
             "LeaderHighWatermark",
             before,
             leads=True,
             leader_epoch=self.leader_epoch,
             least_end=least,
+            insync_end=min(insync),
+            joining_end=min(joining),
             insync_size=len(self.insync),
             maximal_size=len(self.maximal),
             min_insync=self.config.min_insync,

@@ -102,15 +102,30 @@ def judge_truncation(step: TruncateStep, profile: Profile) -> Judged:
 
 @dataclass(frozen=True, slots=True)
 class LeaderWatermarkStep:
-    """A leader considers how far its high watermark may go."""
+    """A leader considers how far its high watermark may go.
 
-    known: Watermark
+    Attributes:
+        current: the high watermark as it is.
+        after: what it is then.
+        insync_end: the least log end in the in-sync set, those that are proposed for it included; -1: one is not known.
+        joining_end: likewise of the followers that may join it, the leader's own where there are none.
+        in_sync: members of the in-sync set that the controller has confirmed.
+        min_in_sync: min.insync.replicas.
+    """
+
+    current: Term
     after: Term
+    insync_end: Term
+    joining_end: Term
+    in_sync: Term
+    min_in_sync: Term
 
 
 def judge_leader_watermark(step: LeaderWatermarkStep, profile: Profile) -> Judged:
-    """It rises as far as it may."""
-    return ABSENT, (Check(BOUNDS, True, repl.leader_high_watermark(step.known, profile) == step.after),)
+    """It rises as far as it may: to the least log end of all that hold it back."""
+    least = choose(step.insync_end < step.joining_end, step.insync_end, step.joining_end)
+    known = Watermark(step.current, least, step.in_sync, step.min_in_sync)
+    return ABSENT, (Check(BOUNDS, True, repl.leader_high_watermark(known, profile) == step.after),)
 
 
 @dataclass(frozen=True, slots=True)
