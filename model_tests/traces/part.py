@@ -22,8 +22,8 @@ from spec.evidence import Layer
 from spec.rules import BROUGHT, RULES, Rule
 from spec.versions import PROFILES
 
-TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 240, Effort.DEFAULT: 720, Effort.DEEP: 30_240}
-"""Traces of `simulate.STEPS` steps each; a multiple of the workloads times the profiles times transaction versions."""
+TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 240, Effort.DEFAULT: 1_500, Effort.DEEP: 100_000}
+"""Traces of `simulate.STEPS` steps each; workloads, profiles and transaction versions take turns among them."""
 
 KEPT: Final = Path("build/traces")
 """Where the traces of a deep run stay, in a directory for each text of the reference."""
