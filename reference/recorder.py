@@ -97,6 +97,11 @@ class Recorder:
             self.observer(row)
         return row
 
+    def forget(self) -> None:
+        """Let go of rows and observer: the parts of a world hold one another, and so outlive it for a while."""
+        self.rows = []
+        self.observer = None
+
 
 def batch_columns(batch: RecordBatch) -> Row:
     """The columns of REQUEST that a batch fills."""

@@ -44,19 +44,27 @@ def simulate(
         tape: another source of choices, as a recorded tape or one that Hypothesis draws.
         observer: is told of each step as it is added, and stops the run by raising.
     """
-    tape = tape or Tape.seeded(seed)
-    faults = faults or Faults()
+    scheduler = scheduler_of(workload, seed, profile, tape or Tape.seeded(seed), faults or Faults(), shape)
+    try:
+        return run(scheduler, steps, observer)
+    finally:
+        scheduler.recorder.forget()
+
+
+def scheduler_of(
+    workload: str, seed: int, profile: Profile, tape: Tape, faults: Faults, shape: Shape | None = None
+) -> Scheduler:
+    """The scheduler of a workload, with its world; the arguments are those of `simulate`."""
     if workload == "raw" and tape.happens(RAW_COORDINATORS):
-        return run(RawCoordinatorScheduler(profile, tape, seed), steps, observer)
+        return RawCoordinatorScheduler(profile, tape, seed)
     if workload == "raw":
-        return run(RawScheduler(RawWorld(profile, tape, seed), tape, faults), steps, observer)
+        return RawScheduler(RawWorld(profile, tape, seed), tape, faults)
     if workload == "producers":
-        cluster = Cluster(profile, shape, ordered=faults.ordered, trace=seed)
-        return run(ProducerScheduler(cluster, tape, faults), steps, observer)
+        return ProducerScheduler(Cluster(profile, shape, ordered=faults.ordered, trace=seed), tape, faults)
     if workload == "transactions":
-        return run(TransactionScheduler(drawn_world(profile, tape, faults, seed), tape, faults), steps, observer)
+        return TransactionScheduler(drawn_world(profile, tape, faults, seed), tape, faults)
     if workload == "replicas":
-        return run(ReplicasScheduler(drawn_replicas(profile, tape, faults, seed), tape, faults), steps, observer)
+        return ReplicasScheduler(drawn_replicas(profile, tape, faults, seed), tape, faults)
     raise ValueError(f"workload {workload!r} is none of 'producers', 'raw', 'transactions', 'replicas'")
 
 

@@ -15,7 +15,8 @@ from model_tests.bench.append import appends
 from model_tests.bench.audits import audit_timing
 from model_tests.bench.log_files import TOGETHER, log_timing
 from model_tests.bench.memory import peak_mebibytes
-from model_tests.bench.simulation import simulations
+from model_tests.bench.simulation import simulations, together
+from model_tests.bench.simulation_memory import TRACES, simulation_memory
 from model_tests.bench.trace_batches import simulated, write_batch
 from model_tests.traces.timing import column_verdicts
 from model_tests.verify.effort import effort_from_environment
@@ -65,12 +66,16 @@ def measure(effort: Effort) -> list[Measured]:
 
 
 def _simulations(effort: Effort) -> Iterator[Measured]:
-    for timing in simulations(SIMULATED[effort]):
+    timings = tuple(simulations(SIMULATED[effort]))
+    for timing in (*timings, together(timings)):
         what = f"simulation, {timing.workload}"
         yield Measured(what, timing.plain, "steps/s", "at least 20,000", met=timing.plain >= 20_000)
         monitored = timing.monitored
         yield Measured(f"{what}, monitored", monitored, "steps/s", "at least 10,000", met=monitored >= 10_000)
         yield Measured(f"judging a step, {timing.workload}", timing.microseconds, "us", "", met=True)
+    memory = simulation_memory()
+    yield Measured("memory of one simulated trace", memory.one, "MiB", "", met=True)
+    yield Measured(f"memory of {TRACES} in turn / of one", memory.ratio, "x", "at most 16", met=memory.ratio <= 16)
 
 
 def _in_scratch(part: Callable[[Effort, Path], list[Measured]], effort: Effort) -> list[Measured]:

@@ -1,6 +1,6 @@
 """How many steps the reference simulates in a second of one process, and how many with the monitor on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from time import process_time
 from typing import Final
@@ -45,6 +45,17 @@ def simulations(traces: int) -> Iterator[SimulationTiming]:
         steps = sum(len(run.play(monitored=False).rows) for run in runs)
         plain = min(_seconds(runs, monitored=False) for _ in range(ROUNDS))
         yield SimulationTiming(workload, steps, plain, min(_seconds(runs, monitored=True) for _ in range(ROUNDS)))
+
+
+def together(timings: Iterable[SimulationTiming]) -> SimulationTiming:
+    """All workloads as one, with so many traces of each."""
+    listed = tuple(timings)
+    return SimulationTiming(
+        "all workloads",
+        sum(timing.steps for timing in listed),
+        sum(timing.plain_seconds for timing in listed),
+        sum(timing.monitored_seconds for timing in listed),
+    )
 
 
 def _seconds(runs: list[Run], *, monitored: bool) -> float:

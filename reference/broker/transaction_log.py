@@ -100,16 +100,16 @@ class TransactionLog:
         Raises:
             Refusal: the append failed.
         """
-        fault = self.faults.pop(0) if self.faults else None
-        if fault is None or fault.written:
+        fails = bool(self.faults)
+        if not fails or self.faults[0].written:
             partition = self.partition_of(transactional_id)
             log = self.partitions[partition]
-            if fault is not None:
+            if fails:
                 self.unsure.add((partition, log.log_end))
             record = Record(0, 0, encode_key(transactional_id), value)
             log.append(data_batch((record,), timestamp=now).at(log.log_end, LeaderEpoch(0)))
-        if fault is not None:
-            raise fault.refusal
+        if fails:
+            raise self.faults.pop(0).refusal  # a variable would hold it, and it this frame
 
     def load(self, partition: int) -> Loaded:
         """Read a partition from its start to its end: the last record of an id counts, a tombstone removes it."""

@@ -134,7 +134,7 @@ class TransactionStateManager:
             self.log.write(entry.transactional_id, change, now)
         except Refusal as refusal:
             entry.cancel()
-            raise append_refusal(refusal) from refusal
+            raise append_refusal(refusal) from refusal.with_traceback(None)
         entry.complete(change)
 
     def bury(self, entry: TransactionEntry, now: Timestamp) -> None:
@@ -147,7 +147,7 @@ class TransactionStateManager:
             self.log.bury(entry.transactional_id, now)
         except Refusal as refusal:
             entry.cancel()
-            raise append_refusal(refusal) from refusal
+            raise append_refusal(refusal) from refusal.with_traceback(None)
         (self._coordinated(entry.transactional_id).entries or {}).pop(entry.transactional_id, None)
 
     def _coordinated(self, transactional_id: str) -> Coordinated:

@@ -1,6 +1,7 @@
 """One node: its coordinators, the requests that wait there for a verification, and how coordinators are asked."""
 
 from collections.abc import Collection
+from copy import copy
 from dataclasses import dataclass
 
 from reference.broker.coordinator_errors import TransactionAbortable
@@ -76,7 +77,7 @@ class AnsweredVerification(OffsetsVerification):
             Refusal: the coordinator said no.
         """
         if self.refusal is not None:
-            raise self.told(self.refusal)
+            raise copy(self.told(self.refusal))  # it is kept, and would keep the frames that it goes through
         return self.guard
 
 

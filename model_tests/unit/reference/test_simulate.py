@@ -1,3 +1,4 @@
+import gc
 import json
 
 import pytest
@@ -26,6 +27,18 @@ def test_every_row_has_exactly_the_columns(profile: Profile, workload: str) -> N
     for row in rows:
         assert [column.name for column in COLUMNS] == list(row)
         assert all(type(row[column.name]) is type(column.absent) or type(column.absent) is int for column in COLUMNS)
+
+
+@pytest.mark.parametrize("workload", [*WORKLOADS, "transactions", "replicas"])
+def test_nobody_keeps_a_row_but_who_asked_for_it(workload: str) -> None:
+    """The memory of many traces is that of one: what is left of a world waits for the collector without its rows."""
+    gc.disable()
+    try:
+        rows = simulate(5, steps=60, workload=workload)
+
+        assert [] == [holder for holder in gc.get_referrers(rows[0]) if holder is not rows]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
