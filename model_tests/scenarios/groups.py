@@ -5,8 +5,9 @@ from typing import Final
 from model_tests.scenarios.group_stage import GroupStage, OfGroups
 from model_tests.scenarios.scenario import Facts, scenario
 from reference.client.group_member import MemberState
+from reference.world.pipelines import AUTO_COMMIT_MS
 from reference.world.transaction_shape import TransactionShape
-from reference.world.worker import Phase, Worker
+from reference.world.worker import Order, Phase, Worker
 from spec.versions import KAFKA_2_4
 
 THREE: Final = TransactionShape(partitions=3)
@@ -149,6 +150,57 @@ def group_coordinator_fails(stage: GroupStage) -> Facts:
         "owned": stage.owned(*workers),
         "counted": stage.counted(),
     }
+
+
+@scenario(
+    "automatic-commits",
+    "enable.auto.commit: a worker fails between two commits",
+    items=(21, 13),
+    story="""The consumer commits its positions by itself, where its application asks for more records and
+    auto.commit.interval.ms have passed (and before it gives up partitions, in a rebalance). This worker has finished
+    what it has when it asks for more. It crashes when its counts are written, and before the next commit; who takes its
+    partitions over begins where the group is, and counts the same words again: at least once.""",
+    setting=OfGroups(),
+    expected={"after the crash": ["a: 2", "b: 1"], "in the end": ["a: 4", "b: 2"]},
+)
+def automatic_commits(stage: GroupStage) -> Facts:
+    """It crashes with its output committed, and offsets that are not."""
+    stage.write("a", "b", "a")
+    with stage.story.offstage():
+        first = stage.start("worker 1", Order.AUTOMATIC)
+        stage.until(lambda: any(transaction.is_committed for transaction in first.instance.transactions))
+    stage.worker_crashes(first)
+    stage.rounds(1)
+    before = stage.counted()
+    stage.start("worker 2", Order.AUTOMATIC)
+    stage.catches_up()
+    return {"after the crash": before, "in the end": stage.counted()}
+
+
+@scenario(
+    "automatic-commits-ahead",
+    "enable.auto.commit: a worker asks for more before it has finished",
+    items=(21, 13),
+    story="""The same consumer, whose application works on records in a thread of its own while it goes on asking for
+    more. What is committed is what it was given, finished or not. Its offsets are committed when its work fails: it
+    goes back to where the group is, and that is behind the words, which nobody counts.""",
+    setting=OfGroups(),
+    expected={"it goes on at": ["words-0 4", "words-1 0"], "in the end": []},
+)
+def automatic_commits_ahead(stage: GroupStage) -> Facts:
+    """Its work is aborted, and its offsets are not."""
+    stage.write("a", "b", "a")
+    with stage.story.offstage():
+        worker = stage.start("worker 1", Order.AUTOMATIC_AHEAD)
+        stage.until(lambda: worker.phase is Phase.PROCESSING)
+    stage.story.remark("worker 1", "works for as long as auto.commit.interval.ms, and fails in the end")
+    stage.clock.advance(AUTO_COMMIT_MS)
+    stage.worker_will_fail(worker)
+    stage.until(lambda: any(transaction.is_aborted for transaction in worker.instance.transactions))
+    stage.catches_up()
+    stage.rounds(4)
+    places = [f"{topic}-{number} {each.offset}" for (topic, number), each in worker.consumer.positions().items()]
+    return {"it goes on at": places, "in the end": stage.counted()}
 
 
 def together(stage: GroupStage, *names: str) -> list[Worker]:

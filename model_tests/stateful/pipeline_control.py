@@ -18,6 +18,7 @@ FAILING_WORKERS: Final = frozenset({"worker_goes", "worker_stands_still"})
 DOCUMENTED: Final = {
     Order.OFFSETS_FIRST: ("offsets committed before the output: at most once", "lost, none twice"),
     Order.OUTPUT_FIRST: ("offsets committed after the output: at least once", "twice, none lost"),
+    Order.AUTOMATIC: ("offsets committed automatically, by who has finished: at least once", "twice, none lost"),
 }
 """What each order is called, and what becomes of the words."""
 

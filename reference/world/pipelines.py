@@ -31,6 +31,9 @@ WORDS: Final = "words"
 COUNTS: Final = "counts"
 SOURCE: Final = "source"
 
+AUTO_COMMIT_MS: Final = 1_500
+"""auto.commit.interval.ms of workers whose consumers commit by themselves."""
+
 MOST_RECORDS: Final = 4
 """Words that a worker reads at a time (max.poll.records)."""
 
@@ -75,7 +78,8 @@ class PipelineWorld(TransactionWorld):
         """A worker starts; others with the same transactional id may still run."""
         instance = self.application_starts(transactional_id)
         self.application_initializes(instance)
-        consumer = GroupConsumer(ConsumerSettings(settings), {WORDS: len(self.inputs)}, WORDS)
+        chosen = ConsumerSettings(settings, auto_commit_ms=AUTO_COMMIT_MS if order.is_automatic else None)
+        consumer = GroupConsumer(chosen, {WORDS: len(self.inputs)}, WORDS)
         worker = Worker(len(self.workers), instance, consumer, self.records_of(instance, COUNTS), order)
         self.workers.append(worker)
         return worker
@@ -131,6 +135,8 @@ class PipelineWorld(TransactionWorld):
             self._does_next(worker, node)
 
     def _does_next(self, worker: Worker, node: int) -> None:
+        if worker.order is Order.AUTOMATIC_AHEAD and worker.phase in (Phase.PROCESSING, Phase.ENDING):
+            self._polls(worker, node)
         match worker.phase:
             case Phase.INITIALIZING if worker.instance.producer.state is ClientState.READY:
                 worker.phase = Phase.READING

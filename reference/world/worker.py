@@ -19,6 +19,13 @@ class Order(Enum):
     IN_TRANSACTION = auto()  # with its output, in one transaction: exactly once
     OFFSETS_FIRST = auto()  # before its output, outside of it: at most once
     OUTPUT_FIRST = auto()  # after its output, outside of it: at least once
+    AUTOMATIC = auto()  # its consumer does, where it asks for more and is done with what it has: at least once
+    AUTOMATIC_AHEAD = auto()  # the same, but it asks for more while it works on what it has: words may be lost
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether its consumer commits by itself (enable.auto.commit)."""
+        return self in (Order.AUTOMATIC, Order.AUTOMATIC_AHEAD)
 
 
 @unique

@@ -158,3 +158,12 @@ def test_a_static_instance_is_one_member() -> None:
     generations.joined(4, "m-2", "i-1")
 
     assert {4: {"m-2"}} == generations.members
+
+
+def test_automatic_commits_of_unfinished_work_promise_nothing() -> None:
+    """A worker that asks for more before it has finished loses words in some runs, and counts some twice in others."""
+    totals = [totals_of(seed, Order.AUTOMATIC_AHEAD) for seed in range(30)]
+
+    assert [0] * 30 == [found.stuck for found in totals]
+    assert sum(found.lost for found in totals) > 0
+    assert sum(found.twice for found in totals) > 0
