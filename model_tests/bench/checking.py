@@ -9,14 +9,17 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Final
 
-from model_tests.bench.memory import peak_mebibytes
+import pyarrow.parquet as pq
+
+from model_tests.bench.memory import computed_seconds, peak_mebibytes
 from model_tests.traces.check import run
 from model_tests.traces.session import session
 from reference.errors import Impossible
@@ -31,12 +34,16 @@ class CheckTiming:
     Attributes:
         sort: all columns read, laid out by trace, sorted by trace and step.
         check: everything that `eos check` does.
+        sort_computed: seconds of all cores together that scan and sort took.
+        check_computed: the same of the check.
         peak: MiB that Python and the JVM had at most, after this batch.
     """
 
     steps: int
     sort: float
     check: float
+    sort_computed: float
+    check_computed: float
     peak: float
 
     @property
@@ -59,29 +66,31 @@ def timed(master: str, rounds: int, small: Path, *batches: Path, driver_memory: 
 
 
 def _timing(path: str, master: str, rounds: int) -> CheckTiming:
-    seconds = [(_sort(path, master), *_check(path, master)) for _ in range(rounds)]
-    return CheckTiming(
-        steps=seconds[0][2],
-        sort=median(sort for sort, _, _ in seconds),
-        check=median(check for _, check, _ in seconds),
-        peak=peak_mebibytes(),
-    )
+    timings = [
+        (*_clocked(partial(_sort, path, master)), *_clocked(partial(_check, path, master))) for _ in range(rounds)
+    ]
+    sort, sort_computed, check, check_computed = (median(times) for times in zip(*timings, strict=True))
+    steps = sum(pq.read_metadata(file).num_rows for file in Path(path).glob("*.parquet"))
+    return CheckTiming(steps, sort, check, sort_computed, check_computed, peak_mebibytes())
 
 
-def _check(path: str, master: str) -> tuple[float, int]:
-    started = perf_counter()
+def _clocked(timed_part: Callable[[], None]) -> tuple[float, float]:
+    """Seconds that passed, and for which all cores together computed."""
+    started, computed = perf_counter(), computed_seconds()
+    timed_part()
+    return perf_counter() - started, computed_seconds() - computed
+
+
+def _check(path: str, master: str) -> None:
     report = run(path, master)
     if report.violations or report.quarantined:
         raise Impossible(f"the check of true traces says: {report.violations[:1]}, {report.quarantined[:1]}")
-    return perf_counter() - started, report.steps
 
 
-def _sort(path: str, master: str) -> float:
+def _sort(path: str, master: str) -> None:
     steps = session(master).read.parquet(path)
-    started = perf_counter()
     laid_out = steps.repartition("trace").sortWithinPartitions("trace", "step")
     laid_out.write.format("noop").mode("overwrite").save()
-    return perf_counter() - started
 
 
 def main(master: str, rounds: int, small: str, paths: Sequence[str]) -> None:

@@ -1,5 +1,6 @@
-"""The most memory that this process and all that it started have had."""
+"""The most memory that this process and all that it started have had, and the time for which they have computed."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -9,14 +10,33 @@ PROCESSES: Final = Path("/proc")
 
 def peak_mebibytes() -> float:
     """Sum of the peaks of this process and its living descendants, Spark's JVM among them; 0 without /proc."""
+    return sum(int(status.get("VmHWM", "0 kB").split()[0]) for status in _family()) / 1024
+
+
+def computed_seconds() -> float:
+    """Time of processors that this process and its living descendants have had; 0 without /proc.
+
+    Where other work is on the machine, this says more than the time that has passed.
+    """
+    ticks = sum(int(time) for status in _family() for time in _times(status["Pid"]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _family() -> list[dict[str, str]]:
     statuses = {status["Pid"]: status for status in _statuses()}
-    own = PROCESSES / "self" / "status"
-    if not own.exists():
-        return 0.0
-    family = {_fields(own.read_text())["Pid"]}
+    family = {str(os.getpid())} & statuses.keys()
     while more := {pid for pid, status in statuses.items() if status["PPid"] in family} - family:
         family |= more
-    return sum(int(statuses[pid].get("VmHWM", "0 kB").split()[0]) for pid in family if pid in statuses) / 1024
+    return [statuses[pid] for pid in family]
+
+
+def _times(process: str) -> list[str]:
+    """Ticks in user and system mode, its own and those of children that have ended."""
+    try:
+        said = (PROCESSES / process / "stat").read_text()
+    except OSError:  # the process has ended meanwhile
+        return []
+    return said.rpartition(")")[2].split()[11:15]
 
 
 def _statuses() -> Iterator[dict[str, str]]:

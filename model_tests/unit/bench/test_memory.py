@@ -1,0 +1,46 @@
+import subprocess
+import sys
+from pathlib import Path
+from time import process_time
+
+import pytest
+
+from model_tests.bench import memory
+from model_tests.bench.memory import computed_seconds, peak_mebibytes
+
+pytestmark = pytest.mark.skipif(not memory.PROCESSES.exists(), reason="there is no /proc")
+
+BUSY = """
+import sys, time
+while time.process_time() < 0.3:
+    pass
+held = b"x" * (60 << 20)
+print(held[0], flush=True)
+sys.stdin.read()
+"""
+
+
+def test_time_and_memory_of_what_was_started_count() -> None:
+    """What a process of ours computes and holds is ours; and what was computed before is not counted again."""
+    before, peak = computed_seconds(), peak_mebibytes()
+
+    with subprocess.Popen([sys.executable, "-c", BUSY], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        at_the_child = computed_seconds() - before
+        with_the_child = peak_mebibytes() - peak
+        child.communicate()
+
+    assert 0.25 <= at_the_child
+    assert 60 <= with_the_child
+    started = process_time()
+    while process_time() - started < 0.2:
+        pass
+    assert 0.45 <= computed_seconds() - before < 5
+
+
+def test_nothing_is_known_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere both are zero, and are said so."""
+    monkeypatch.setattr(memory, "PROCESSES", tmp_path)
+
+    assert (0.0, 0.0) == (peak_mebibytes(), computed_seconds())
