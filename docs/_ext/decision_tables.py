@@ -20,6 +20,7 @@ from spec.protocol import (
     append,
     blocks,
     committing,
+    electing,
     ending,
     groups,
     ids,
@@ -27,6 +28,7 @@ from spec.protocol import (
     offsets,
     produce,
     registering,
+    repl,
 )
 from spec.protocol.coordinator import TransactionEntry
 from spec.protocol.guards import Guard
@@ -42,6 +44,9 @@ COMMITTED, PENDING = symbols(offsets.OffsetEntry, "committed"), symbols(offsets.
 GROUP: Final = symbols(groups.GroupEntry, "group")
 CLAIM: Final = symbols(groups.Claim, "claim")
 COMMIT: Final = symbols(committing.CommitRequest, "request", claim=CLAIM)
+
+LEADING, FETCH = symbols(repl.Leading, "leader"), symbols(repl.FollowerFetch, "request")
+END, PRODUCED = symbols(repl.EpochEnd, "end"), symbols(repl.Produce, "request")
 
 SIZE: Final[Any] = Formula("size")
 
@@ -123,6 +128,25 @@ DECISIONS: Final[Mapping[str, Decision]] = {
         ),
         "the block is granted",
     ),
+    "fetch-of-replica": Decision(
+        lambda profile: (
+            *repl.fetch_guards(LEADING, FETCH),
+            *repl.range_guards(LEADING, FETCH, END),
+            *repl.incarnation_guards(LEADING, FETCH, END, profile),
+        ),
+        "records from the follower's end on, or where to cut its log first",
+    ),
+    "append-of-leader": Decision(lambda _: repl.append_guards(PRODUCED), "the log is asked"),
+    "acknowledge": Decision(
+        lambda _: repl.acknowledge_guards(PRODUCED, Formula("high_watermark"), Formula("required")),
+        "the records are acknowledged",
+    ),
+    "alter-partition": Decision(
+        lambda profile: electing.proposal_guards(
+            symbols(electing.Proposal, "asked"), Formula("leader_epoch"), Formula("partition_epoch"), profile
+        ),
+        "the in-sync set is as proposed",
+    ),
 }
 
 
@@ -158,7 +182,11 @@ def other_orders(decision: Decision) -> dict[str, str]:
 
 
 def _row(decision: Decision, name: str, by_profile: Mapping[str, Mapping[str, Guard]]) -> Row | None:
-    having = {release: checks[name] for release, checks in by_profile.items() if checks[name].applies is not False}
+    having = {
+        release: checks[name]
+        for release, checks in by_profile.items()
+        if name in checks and checks[name].applies is not False
+    }
     if not having:
         return None
     newest = next(iter(having.values()))

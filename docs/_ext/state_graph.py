@@ -132,7 +132,7 @@ def _around(start: Place, end: Place, names: tuple[str, str], rows: float) -> Ar
     lean = 6 if end.y > start.y else -6
     first = Place(start.x + side * half_width(names[0]), start.y + lean)
     last = Place(end.x + side * half_width(names[1]), end.y - lean)
-    far = MIDDLE + side * (COLUMN + 20 + 62 * (rows - 1))
+    far = MIDDLE + side * (COLUMN + 80 + 62 * (rows - 1))
     far += (far - (first.x + last.x) / 2) / 3
     return Arc(first, (Place(far, first.y), Place(far, last.y)), last)
 

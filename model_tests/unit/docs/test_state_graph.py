@@ -59,3 +59,26 @@ def test_no_two_states_are_at_one_place() -> None:
     places = graph.placed(graph.ranks(found.edges(NEWEST, 0)))
 
     assert len(places) == len({(place.x, place.y) for place in places.values()})
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_no_label_is_covered(version: int) -> None:
+    """What an edge is called can be read: no state lies over it, and no other label."""
+    drawing = ElementTree.fromstring(
+        graph.svg_of(found.edges(NEWEST, version), graph.ranks(found.edges(NEWEST, 0)), "States")
+    )
+    boxes: dict[str, list[tuple[float, ...]]] = {"veil": [], "head": []}
+    for rect in drawing.iter("{http://www.w3.org/2000/svg}rect"):
+        if rect.get("class") in boxes:
+            boxes[str(rect.get("class"))].append(tuple(float(rect.get(at, 0)) for at in ("x", "y", "width", "height")))
+
+    assert len(boxes["veil"]) > len(boxes["head"]) > 5
+    assert [] == [(label, node) for label in boxes["veil"] for node in boxes["head"] if overlap(label, node)]
+    assert [] == [(a, b) for i, a in enumerate(boxes["veil"]) for b in boxes["veil"][:i] if overlap(a, b, slack=2)]
+
+
+def overlap(one: tuple[float, ...], other: tuple[float, ...], slack: float = 0) -> bool:
+    return all(
+        abs((one[a] + one[a + 2] / 2) - (other[a] + other[a + 2] / 2)) < (one[a + 2] + other[a + 2]) / 2 - slack
+        for a in (0, 1)
+    )

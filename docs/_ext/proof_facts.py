@@ -1,0 +1,133 @@
+"""What the proofs of the theorems need, worked out when the docs are built and kept until a source changes.
+
+A proof's needs are the hypotheses in the contradiction that the solver found: what it used, of which less may do.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from bug_facts import ROOT, sources
+
+from model_tests.verify.proofs import SEARCHES, attempted
+from model_tests.verify.proved import ProvedSystem
+from model_tests.verify.results import Effort
+from model_tests.verify.searched import Searched
+from model_tests.verify.spreading import on_cores
+from spec import rules
+from spec.engines.explore import explore
+from spec.engines.induction import Obligation
+from spec.engines.verdict import Proved, Refuted
+from spec.rules import RULES, Rule
+
+KEPT: Final = ROOT / "build" / "proof_needs.json"
+MAKER: Final = Path("docs/_ext/proof_facts.py")
+
+THEOREMS: Final = (
+    rules.TXN_NO_CROSSTALK,
+    rules.TXN_ATOMIC,
+    rules.FENCE_ZOMBIE_CANNOT_COMMIT,
+    rules.SEQ_EXACTLY_ONCE,
+)
+"""The rules on the front page."""
+
+Facts = Mapping[str, Any]
+
+
+@lru_cache(maxsize=1)
+def facts() -> Mapping[str, Facts]:
+    """What is known of the proof of each of these rules, by its id."""
+    digest = _digest_of_sources()
+    if KEPT.is_file():
+        kept = json.loads(KEPT.read_text(encoding="utf-8"))
+        if kept["digest"] == digest:
+            return dict(kept["theorems"])
+    found = _made_apart()
+    KEPT.parent.mkdir(parents=True, exist_ok=True)
+    KEPT.write_text(json.dumps({"digest": digest, "theorems": found}, indent=1), encoding="utf-8")
+    return found
+
+
+def _digest_of_sources() -> str:
+    digest = sha256()
+    for path in sorted(sources(ROOT / MAKER)):
+        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _made_apart() -> dict[str, Facts]:
+    """In an interpreter of its own: what runs Sphinx cannot be imported by workers."""
+    paths = os.pathsep.join((str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])))
+    done = subprocess.run(
+        [sys.executable, str(ROOT / MAKER)], env=os.environ | {"PYTHONPATH": paths}, stdout=subprocess.PIPE, check=True
+    )
+    return dict(json.loads(done.stdout))
+
+
+def made() -> dict[str, Facts]:
+    """The facts, from proofs and searches."""
+    proofs = attempted(THEOREMS, on_cores).proofs
+    return {rule.id: facts_of(rule, proofs.about(rule)) for rule in THEOREMS}
+
+
+def facts_of(rule: Rule, systems: Iterable[ProvedSystem]) -> Facts:
+    """What is known of one rule, as plain JSON values; the first system with a theorem of it tells the rest."""
+    one = next(iter(systems))
+    beneath = one.beneath(rule)
+    needs = needs_by_action(beneath)
+    used = {name for names in needs.values() for name in names} | {o.claim for o in beneath}
+    search = next(each for each in SEARCHES if each.system.name == one.system.name)
+    return {
+        "statement": RULES[rule.id].statement,
+        "theorems": {claim.name: claim.sentence for claim in one.system.theorems if claim.rule == rule},
+        "lemmas": {claim.name: claim.sentence for claim in one.system.lemmas if claim.name in used},
+        "assumptions": list(one.system.assumptions),
+        "proved": all(isinstance(o.verdict, Proved) for o in beneath),
+        "obligations": len(beneath),
+        "needs": needs,
+        "witness": _witness(search),
+        "control": _control(rule, search),
+    }
+
+
+def needs_by_action(obligations: Iterable[Obligation]) -> dict[str, list[str]]:
+    """For each action the lemmas that are needed to show that it keeps what is beneath the theorem.
+
+    A lemma that an action does not touch needs nothing; one that it keeps by itself alone is not listed either.
+    """
+    found: dict[str, set[str]] = {}
+    for obligation in obligations:
+        found.setdefault(obligation.action, set()).update(obligation.needs - {obligation.claim})
+    return {action: sorted(names) for action, names in found.items()}
+
+
+def _witness(search: Searched) -> dict[str, int]:
+    """The states of interest that are reached in the least instance that has some, and in how many steps."""
+    for instance in search.explored_by(Effort.QUICK):
+        built = instance.built()
+        reached = explore(built.system, built.finite, []).reached
+        if reached:
+            return {goal: len(trace) for goal, trace in reached.items()}
+    return {}
+
+
+def _control(rule: Rule, search: Searched) -> Facts:
+    """The first change that breaks a theorem of the rule, and after how many steps."""
+    for broken in search.broken:
+        built = broken.built()
+        claim = built.system.claim(broken.violates)
+        if claim.rule == rule:
+            verdict = explore(built.system, built.finite, [claim]).verdict
+            depth = verdict.depth if isinstance(verdict, Refuted) else -1
+            return {"name": built.name, "violates": claim.name, "depth": depth}
+    return {}
+
+
+if __name__ == "__main__":
+    json.dump(made(), sys.stdout)

@@ -1,0 +1,87 @@
+"""Proofs on the page: `theorems` shows the four of the front page, `proof-needs` which lemmas each action needs."""
+
+from docutils import nodes
+from proof_facts import Facts, facts
+from references import reference
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+from tables import Cell, folded, listed, table
+
+
+class Theorems(SphinxDirective):
+    """The theorems with what they assume, a witness that they are not empty, and a control that breaks them."""
+
+    def run(self) -> list[nodes.Node]:
+        """Prove them, and render a table."""
+        found = facts()
+        _demand(self, found)
+        rows = [self._row(rule, of) for rule, of in found.items()]
+        return [
+            table([("theorem", "says", "assumes", "witness", "broken by"), *rows], (16, 30, 14, 18, 22), kind="index"),
+            *(node for rule, of in found.items() for node in _assumed(rule, of)),
+        ]
+
+    def _row(self, rule: str, of: Facts) -> tuple[Cell, ...]:
+        witness = ", ".join(f"{_words(goal)}, in {steps} steps" for goal, steps in of["witness"].items())
+        control = (
+            f"{of['control']['name']}: {_words(of['control']['violates'])} fails in {of['control']['depth']} steps"
+        )
+        return reference(self.env, "rule", rule), of["statement"], numbers(of), witness, control
+
+
+class ProofNeeds(SphinxDirective):
+    """For each theorem, by action, the lemmas that the solver used."""
+
+    def run(self) -> list[nodes.Node]:
+        """Render a section for each."""
+        found = facts()
+        _demand(self, found)
+        return [self._section(rule, of) for rule, of in found.items()]
+
+    def _section(self, rule: str, of: Facts) -> nodes.section:
+        shown = nodes.section(ids=[nodes.make_id(f"proof-of-{rule}")], names=[f"proof of {rule}"])
+        shown += nodes.title("", f"Proof of {rule}")
+        shown += nodes.paragraph(
+            "", "", listed(nodes.Text(sentence) for sentence in of["theorems"].values()), nodes.Text(_size(of))
+        )
+        rows = [(action, _lemmas(names)) for action, names in of["needs"].items() if names]
+        shown += table([("under", "the proof uses"), *rows], (24, 76), code=0)
+        sentences = [("lemma", "says"), *sorted(of["lemmas"].items())]
+        shown += folded("The lemmas, a sentence each", table(sentences, (30, 70), code=0))
+        return shown
+
+
+def numbers(of: Facts) -> str:
+    """The numbers of the assumptions."""
+    return ", ".join(line.partition(" ")[0] for line in of["assumptions"])
+
+
+def _assumed(rule: str, of: Facts) -> list[nodes.Node]:
+    lines = (nodes.list_item("", nodes.paragraph("", line)) for line in of["assumptions"])
+    return folded(f"What the proof of {rule} assumes", nodes.bullet_list("", *lines))
+
+
+def _size(of: Facts) -> str:
+    return f" {of['obligations']} obligations, {len(of['lemmas'])} lemmas."
+
+
+def _lemmas(names: list[str]) -> nodes.inline:
+    return listed(nodes.literal("", name) for name in names)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _demand(directive: SphinxDirective, found: dict[str, Facts] | Facts) -> None:
+    """A page must not show as a theorem what is not proved, has no witness, or that no control breaks."""
+    for rule, of in found.items():
+        if not of["proved"] or not of["witness"] or of["control"].get("depth", -1) < 0:
+            raise directive.error(f"{rule} is no theorem: it needs a proof, a witness and a control that breaks it")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directives."""
+    app.add_directive("theorems", Theorems)
+    app.add_directive("proof-needs", ProofNeeds)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
