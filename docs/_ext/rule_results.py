@@ -73,12 +73,12 @@ def results_of_rule(rule: Rule) -> list[nodes.Node]:
 
 
 def _control(entry: Entry) -> tuple[Cell, ...]:
-    word = entry["got"] if entry["got"] == entry["expected"] else f"{entry['got']}, not {entry['expected']}"
-    return entry["name"], "control", nodes.Text(word)
+    word = "as it must be" if entry["got"] == entry["expected"] else f"not {entry['expected']}"
+    return entry["name"], "control", f"{entry['got']}, {word}"
 
 
 def _mutant(entry: Entry) -> tuple[Cell, ...]:
-    return entry["name"], "mutant", nodes.Text("caught" if entry["killed"] else "survives")
+    return entry["name"], "mutant", "caught" if entry["killed"] else "survives"
 
 
 @lru_cache(maxsize=1)

@@ -79,7 +79,15 @@ def test_a_rule_is_stated_with_all_that_is_known_of_it(build: Any, no_results: P
 
     page = (site / "index.html").read_text()
     assert told == ""
-    known = ("examples 12345", "a gap is let through", "any sequence", "sequence_forgotten", "as LaTeX", r"\land")
+    known = (
+        "examples 12345",
+        "a gap is let through",
+        "violated, as it must be",
+        "any sequence",
+        "sequence_forgotten",
+        "as LaTeX",
+        r"\land",
+    )
     assert [] == [word for word in (*known, "check_first_of_epoch", 'href="#rule-seq-first"') if word not in page]
     inventory = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="")
     assert KNOWN in inventory.data["eos:rule"]
