@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +21,7 @@ from model_tests.verify.proved import ProvedSystem
 from model_tests.verify.results import Effort
 from model_tests.verify.searched import Searched
 from model_tests.verify.spreading import on_cores
+from model_tests.verify.state_counts import of_transactions
 from spec import rules
 from spec.engines.explore import explore
 from spec.engines.induction import Obligation
@@ -40,17 +42,27 @@ THEOREMS: Final = (
 Facts = Mapping[str, Any]
 
 
-@lru_cache(maxsize=1)
-def facts() -> Mapping[str, Facts]:
+def theorems() -> Mapping[str, Facts]:
     """What is known of the proof of each of these rules, by its id."""
+    return dict(facts()["theorems"])
+
+
+def defects() -> list[Facts]:
+    """How many states each broken system has, and the true one."""
+    return list(facts()["defects"])
+
+
+@lru_cache(maxsize=1)
+def facts() -> Facts:
+    """All of it."""
     digest = _digest_of_sources()
     if KEPT.is_file():
         kept = json.loads(KEPT.read_text(encoding="utf-8"))
         if kept["digest"] == digest:
-            return dict(kept["theorems"])
+            return dict(kept)
     found = _made_apart()
     KEPT.parent.mkdir(parents=True, exist_ok=True)
-    KEPT.write_text(json.dumps({"digest": digest, "theorems": found}, indent=1), encoding="utf-8")
+    KEPT.write_text(json.dumps({"digest": digest, **found}, indent=1), encoding="utf-8")
     return found
 
 
@@ -61,7 +73,7 @@ def _digest_of_sources() -> str:
     return digest.hexdigest()
 
 
-def _made_apart() -> dict[str, Facts]:
+def _made_apart() -> Facts:
     """In an interpreter of its own: what runs Sphinx cannot be imported by workers."""
     paths = os.pathsep.join((str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])))
     done = subprocess.run(
@@ -70,10 +82,13 @@ def _made_apart() -> dict[str, Facts]:
     return dict(json.loads(done.stdout))
 
 
-def made() -> dict[str, Facts]:
+def made() -> Facts:
     """The facts, from proofs and searches."""
     proofs = attempted(THEOREMS, on_cores).proofs
-    return {rule.id: facts_of(rule, proofs.about(rule)) for rule in THEOREMS}
+    return {
+        "theorems": {rule.id: facts_of(rule, proofs.about(rule)) for rule in THEOREMS},
+        "defects": [{**asdict(each), "difference": each.difference} for each in of_transactions()],
+    }
 
 
 def facts_of(rule: Rule, systems: Iterable[ProvedSystem]) -> Facts:

@@ -1,7 +1,7 @@
 """Proofs on the page: `theorems` shows the four of the front page, `proof-needs` which lemmas each action needs."""
 
 from docutils import nodes
-from proof_facts import Facts, facts
+from proof_facts import Facts, defects, theorems
 from references import reference
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -13,7 +13,7 @@ class Theorems(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Prove them, and render a table."""
-        found = facts()
+        found = theorems()
         _demand(self, found)
         rows = [self._row(rule, of) for rule, of in found.items()]
         return [
@@ -34,7 +34,7 @@ class ProofNeeds(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Render a section for each."""
-        found = facts()
+        found = theorems()
         _demand(self, found)
         return [self._section(rule, of) for rule, of in found.items()]
 
@@ -49,6 +49,20 @@ class ProofNeeds(SphinxDirective):
         sentences = [("lemma", "says"), *sorted(of["lemmas"].items())]
         shown += folded("The lemmas, a sentence each", table(sentences, (30, 70), code=0))
         return shown
+
+
+class DefectStates(SphinxDirective):
+    """How many states each hand-written defect of the transactions adds to those of the true system, or takes away."""
+
+    def run(self) -> list[nodes.Node]:
+        """Render the table."""
+        head = ("defect", "violates", "states", "when mended", "difference")
+        return [table([head, *(_counted(each) for each in defects())], (44, 26, 10, 10, 10))]
+
+
+def _counted(each: Facts) -> tuple[Cell, ...]:
+    difference = f"{each['difference']:+,}" if each["whole"] else "more than counted"
+    return each["name"], _words(each["violates"]), f"{each['broken']:,}", f"{each['mended']:,}", difference
 
 
 def numbers(of: Facts) -> str:
@@ -84,4 +98,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("theorems", Theorems)
     app.add_directive("proof-needs", ProofNeeds)
+    app.add_directive("defect-states", DefectStates)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
