@@ -24,6 +24,7 @@ from reference.weights import (
     LOOPS,
     MOST_AHEAD_MS,
     MOST_DRIFT_PPM,
+    OVERDUE,
     REJOINS,
     SKEWED,
     TRANSACTIONS,
@@ -199,10 +200,13 @@ class TransactionScheduler(Scheduler):
         return True
 
     def broker_receives(self) -> bool:
-        """Some request arrives; a copy may stay behind."""
-        requests = self.world.wires.requests.deliverable()
+        """Some request arrives; a copy may stay behind. What nobody waits for any more takes its time."""
+        wires = self.world.wires
+        requests = wires.requests.deliverable()
         if requests:
-            message = self.tape.pick(requests)
+            awaited = [message for message in requests if not message.copy and message.payload.number in wires.open]
+            lingers = len(awaited) < len(requests) and bool(awaited) and not self.tape.happens(OVERDUE)
+            message = self.tape.pick(awaited if lingers else requests)
             self.world.broker_receives(message, self.tape.happens(self.faults.duplication))
         return bool(requests)
 
