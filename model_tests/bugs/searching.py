@@ -51,12 +51,12 @@ class Found:
         return self.verdict.trace if isinstance(self.verdict, Refuted) else ()
 
 
-def searched(case: Case) -> Found:
-    """Look at every state of the case's instance, until the claim is violated."""
+def searched(case: Case, most_states: int = 1_000_000) -> Found:
+    """Look at every state of the case's instance, until the claim is violated; where there are more, nobody knows."""
     started = perf_counter()
     system = case.instance.searched()
     finite = instance_of(system, case.instance.sizes)
-    verdict = explore(_silent(system), finite, [case.asked(system)]).verdict
+    verdict = explore(_silent(system), finite, [case.asked(system)], most_states=most_states).verdict
     depth = verdict.depth if isinstance(verdict, Holds | Refuted) else 0
     complete = isinstance(verdict, Holds) and verdict.complete
     return Found(case, verdict, depth, complete, round(perf_counter() - started, 2))

@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum, unique
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from model_tests.mutants.decisions.hunting import OF_FEW_PLACES, Fate, Found, judged
 from model_tests.mutants.decisions.made import Mutant, by_name
@@ -28,6 +29,7 @@ class Sight(StrEnum):
     UNSEEN = "reads it, and names no rule"
     ALIKE = "reads it where no mutant decides otherwise"
     UNREAD = "does not read it"
+    UNTRIED = "has not been asked yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +56,6 @@ class Cell:
     met: int = 0
     seconds: float = 0.0
 
-    @property
-    def names_a_rule(self) -> bool:
-        """Whether the layer says which rule is broken."""
-        return any(rule in RULES for rule in self.rules)
-
 
 PLAINEST: Final = (
     Kind.DROP_GUARD,
@@ -82,8 +79,11 @@ class Effort:
 
 
 OF_MANY: Final = (Effort(8, 12), Effort(60, 60))
-OF_FEW: Final = (Effort(6, 3), Effort(16, 6))
-"""Where the first shows no mutant, it is looked for again; with less effort where places are few and large."""
+QUICK_FIRST: Final = ("proofs", "audit")
+"""Layers whose quick places come first as they are made."""
+
+OF_FEW: Final = Effort(6, 4)
+"""Where the first shows no mutant, it is looked for again; but not where places are few and large."""
 
 
 def candidates(table: Sequence[Found]) -> Mapping[str, tuple[Found, ...]]:
@@ -124,33 +124,49 @@ def _cell(decision: str, layer: str, occasions: Occasions, mutants: Sequence[Mut
     started = time.monotonic()
     cell = Cell(decision, layer, Sight.UNREAD)
     if any(occasions.reads(mutant.of) for mutant in mutants):
-        for effort in OF_FEW if layer in OF_FEW_PLACES else OF_MANY:
-            cell = _looked_for(decision, layer, occasions, mutants, effort)
+        cell = replace(cell, sight=Sight.ALIKE)
+        for effort, telling in _ways(layer, occasions):
+            cell = _looked_for(cell, mutants[: effort.mutants], telling, effort.places)
             if cell.sight is Sight.SEEN:
                 break
     return replace(cell, seconds=round(time.monotonic() - started, 3))
 
 
-def _looked_for(decision: str, layer: str, occasions: Occasions, mutants: Sequence[Mutant], effort: Effort) -> Cell:
-    cell = Cell(decision, layer, Sight.ALIKE)
-    for mutant in mutants[: effort.mutants]:
-        cell = replace(cell, put=cell.put + 1)
-        for number, place in enumerate(_telling(layer, occasions, mutant, effort.places)):
-            cell = replace(cell, met=cell.met + 1, telling=cell.telling + (number == 0))
-            named, _ = judged(mutant, place)
-            if named and cell.sight is not Sight.SEEN:
-                cell = replace(cell, sight=Sight.SEEN, mutant=mutant.name, place=place.name, rules=named)
-            elif named and any(rule in RULES for rule in named):
-                cell = replace(cell, mutant=mutant.name, place=place.name, rules=named)
-            if cell.names_a_rule:
-                return cell
-        if cell.telling and cell.sight is Sight.ALIKE:
-            cell = replace(cell, sight=Sight.UNSEEN)
-    return cell
+Telling: TypeAlias = Callable[[Mutant], Iterator[Place]]
+"""Where a mutant is put to a layer."""
 
 
-def _telling(layer: str, occasions: Occasions, mutant: Mutant, most: int) -> Iterator[Place]:
-    telling = occasions.telling(mutant)
+def _ways(layer: str, occasions: Occasions) -> Iterator[tuple[Effort, Telling]]:
+    """How a mutant is looked for: where it decides otherwise, where what uses it does, and then in more places."""
     if layer in OF_FEW_PLACES:
-        telling = iter(sorted(telling, key=occasions.seconds.__getitem__))
-    return islice(telling, most)
+        yield OF_FEW, occasions.telling if layer in QUICK_FIRST else partial(_quick_first, occasions)
+    else:
+        first, again = OF_MANY
+        yield first, occasions.telling
+        yield first, occasions.telling_above
+        yield again, occasions.telling
+
+
+def _quick_first(occasions: Occasions, mutant: Mutant) -> Iterator[Place]:
+    return iter(sorted(occasions.telling(mutant), key=occasions.seconds.__getitem__))
+
+
+def _looked_for(cell: Cell, mutants: Sequence[Mutant], telling: Telling, most: int) -> Cell:
+    """The cell after some mutants were put to the layer, up to the first for which it names a rule."""
+    cell = replace(cell, put=max(cell.put, len(mutants)))
+    told = 0
+    for mutant in mutants:
+        for number, place in enumerate(islice(telling(mutant), most)):
+            told += number == 0
+            named, _ = judged(mutant, place)
+            cell = replace(cell, met=cell.met + 1, telling=max(cell.telling, told))
+            if named and (cell.sight is not Sight.SEEN or names_a_rule(named)):
+                cell = replace(cell, sight=Sight.SEEN, mutant=mutant.name, place=place.name, rules=named)
+            if names_a_rule(cell.rules):
+                return cell
+    return replace(cell, sight=Sight.UNSEEN) if cell.telling and cell.sight is Sight.ALIKE else cell
+
+
+def names_a_rule(named: Sequence[str]) -> bool:
+    """Whether a rule is among what was named, and not only what a search no longer reaches."""
+    return any(rule in RULES for rule in named)

@@ -9,7 +9,7 @@ from typing import Final
 from model_tests.mutants.decisions.audited import audited
 from model_tests.mutants.decisions.occasions import Place
 from model_tests.mutants.decisions.own_tests import tested
-from model_tests.mutants.decisions.places import known_bugs, recorded, replicated, searched, traced
+from model_tests.mutants.decisions.places import known_bugs, recorded, replicated, searched, staked, traced
 from model_tests.mutants.decisions.proved import proved
 from model_tests.verify.results import Effort
 
@@ -28,9 +28,13 @@ REPLICAS: Final = range(60)
 """Seeds of traces of replicas, four of every profile."""
 
 
+STAKED: Final = range(8)
+"""Seeds of traces of which it is asked what is at stake in them."""
+
+
 def traces() -> Iterator[Place]:
     """Steps of the reference's traces, whatever they are about."""
-    return chain(traced(SEEDS), replicated(REPLICAS))
+    return chain(traced(SEEDS), replicated(REPLICAS), staked(STAKED))
 
 
 LAYERS: Final[Mapping[str, Callable[[], Iterator[Place]]]] = MappingProxyType(

@@ -5,7 +5,7 @@ import copy
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import _lru_cache_wrapper, cache
 from types import CodeType, MappingProxyType, ModuleType
@@ -51,7 +51,9 @@ class Mutant:
         """The decision is the mutant inside this context, by whatever name it is bound."""
         if self.table is not None:
             module, name, instead = self.table
-            with patch.object(module, name, instead):
+            with ExitStack() as stack:
+                for holder in _holding(name, getattr(module, name)):
+                    stack.enter_context(patch.object(holder, name, instead))
                 yield
         elif self.edit is not None:
             function, true = self.of.function, self.of.function.__code__
@@ -60,6 +62,12 @@ class Mutant:
                 yield
             finally:
                 function.__code__ = true
+
+
+def _holding(name: str, table: object) -> list[ModuleType]:
+    """The modules that know the table by this name: its own, and those that import it."""
+    ours = [module for known, module in sys.modules.items() if known.startswith(WORKED_OUT)]
+    return [module for module in ours if vars(module).get(name) is table]
 
 
 def forget() -> None:

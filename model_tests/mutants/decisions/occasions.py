@@ -7,7 +7,7 @@ those places are judged again in which it decides otherwise.
 
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from model_tests.mutants.decisions.functions import Decision, decisions
 from model_tests.mutants.decisions.made import Mutant
+from model_tests.mutants.decisions.users import above
 from spec.protocol.guards import Guard
 from spec.versions import Profile
 
@@ -28,7 +29,7 @@ FEW: Final = 4
 UNLISTED: Final = 12
 """Places that are remembered of a decision for calls that cannot be looked up."""
 
-TOGETHER: Final = 500
+TOGETHER: Final = 200
 """Calls that a mutant is put to at once."""
 
 VARIADIC: Final = 0x04
@@ -73,10 +74,10 @@ class Occasions:
     _true: dict[Decision, list[object]] = field(default_factory=dict)
 
     def telling(self, mutant: Mutant) -> Iterator[Place]:
-        """The places in which the mutant decides otherwise, each once; then those where it may."""
+        """The places in which the mutant may decide otherwise, then those in which it does, each once."""
         seen: set[Place] = set()
         listed = (place for call, _ in self.otherwise(mutant) for place in self.calls[mutant.of][call])
-        for place in chain(listed, self.unlisted.get(mutant.of, ())):
+        for place in chain(self.unlisted.get(mutant.of, ()), listed):
             if place not in seen:
                 seen.add(place)
                 yield place
@@ -85,21 +86,40 @@ class Occasions:
         """Whether the decision was asked anything."""
         return decision in self.calls or decision in self.unlisted
 
-    def otherwise(self, mutant: Mutant) -> Iterator[tuple[Call, object]]:
-        """The calls that the mutant answers otherwise, and what it answers; some at a time."""
-        calls, true = list(self.calls.get(mutant.of, {})), self._answers(mutant.of)
+    def telling_above(self, mutant: Mutant) -> Iterator[Place]:
+        """The places in which a decision that uses the mutant decides otherwise, the outermost decision first."""
+        seen: set[Place] = set()
+        for user in reversed(above(mutant.of)):
+            for call, _ in self.otherwise(mutant, user):
+                for place in self.calls[user][call]:
+                    if place not in seen:
+                        seen.add(place)
+                        yield place
+
+    def otherwise(self, mutant: Mutant, asked: Decision | None = None) -> Iterator[tuple[Call, object]]:
+        """The calls that a decision answers otherwise under the mutant, and what it answers; some at a time.
+
+        Args:
+            mutant: is planted.
+            asked: the decision whose calls these are; the mutant's own, if not said.
+        """
+        of = asked or mutant.of
+        calls = list(self.calls.get(of, {}))
         for start in range(0, len(calls), TOGETHER):
             some = calls[start : start + TOGETHER]
+            true = self._answers(of, calls, start)
             with mutant.planted():
-                answers = [answer(mutant.of, call) for call in some]
-            for call, expected, got in zip(some, true[start:], answers, strict=False):
+                answers = [answer(of, call) for call in some]
+            for call, expected, got in zip(some, true, answers, strict=True):
                 if _differs(got, expected):
                     yield call, got
 
-    def _answers(self, of: Decision) -> list[object]:
-        if of not in self._true:
-            self._true[of] = [answer(of, call) for call in self.calls.get(of, {})]
-        return self._true[of]
+    def _answers(self, of: Decision, calls: Sequence[Call], start: int) -> list[object]:
+        """What the true decision answers to some calls from one on, asked once."""
+        known = self._true.setdefault(of, [])
+        if len(known) <= start:
+            known += [answer(of, call) for call in calls[start : start + TOGETHER]]
+        return known[start : start + TOGETHER]
 
 
 def answer(of: Decision, call: Call) -> object:

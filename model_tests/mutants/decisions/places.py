@@ -11,6 +11,7 @@ from model_tests.conformance.sessions import Session
 from model_tests.conformance.side_by_side import SPECIFICATION, disagreements
 from model_tests.mutants.decisions.occasions import Place
 from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
+from model_tests.traces.log_links import LOG_LINKS
 from model_tests.traces.replication_verdicts import is_of_replication
 from model_tests.traces.replication_verdicts import judged as judged_replication
 from model_tests.traces.schema import Row, coordinator_step_of, step_of
@@ -23,7 +24,7 @@ from reference.simulate import simulate
 from spec.bugs.bug import Case
 from spec.bugs.catalogue import BUGS
 from spec.engines.explore import explore
-from spec.engines.verdict import Refuted, passed
+from spec.engines.verdict import Refuted, Unknown, passed
 from spec.protocol.judge import Check
 from spec.protocol.judge_coordinator import judge
 from spec.rules import Rule
@@ -74,6 +75,32 @@ def traced(seeds: Iterable[int]) -> Iterator[Place]:
                 yield Place(name, partial(in_append, row))
             if is_coordinators(row):
                 yield Place(f"{name} ({row['api']})", partial(in_coordinator, row))
+            if is_of_replication(row):
+                yield Place(f"{name} ({row['api']} of replicas or groups)", partial(of_replicas, row))
+            if row["topic"] and row["after_log_end"] >= 0:
+                yield Place(f"{name}, its log", partial(in_log, row))
+
+
+def staked(seeds: Iterable[int]) -> Iterator[Place]:
+    """Whole traces: what was at stake in one of their coordinators' steps must be at stake in some."""
+    return (Place(f"seed {seed}, what is at stake", Staked(seed)) for seed in seeds)
+
+
+class Staked:
+    """The coordinators' steps of a trace, and the rules at stake in them with nothing broken."""
+
+    def __init__(self, seed: int) -> None:
+        """The trace is made here, before anything is broken."""
+        self._rows = [row for row in trace_of(seed) if is_coordinators(row)]
+        self._true: frozenset[str] | None = None
+
+    def __call__(self) -> Named:
+        """The rules that are no longer at stake in any step: nothing is judged by them."""
+        checks = (check for row in self._rows for check in coordinator_checks(row))
+        staked = frozenset(check.rule.id for check in checks if check.at_stake)
+        if self._true is None:
+            self._true = staked
+        return tuple(sorted(self._true - staked))
 
 
 def replicated(seeds: Iterable[int], steps: int = STEPS) -> Iterator[Place]:
@@ -97,11 +124,25 @@ def in_append(row: Row) -> Named:
     return _violated(checks)
 
 
+ALONE: Final = tuple(link for link in LOG_LINKS if not any("previous" in column for column in link.columns))
+"""What is asked of a log after a step, without the step before."""
+
+
+def in_log(row: Row) -> Named:
+    """The rules that a log violates after a step."""
+    return _violated([link.check(row.__getitem__) for link in ALONE])
+
+
 def in_coordinator(row: Row) -> Named:
     """The rules that a coordinator's step violates."""
+    return _violated(coordinator_checks(row))
+
+
+def coordinator_checks(row: Row) -> tuple[Check, ...]:
+    """What a coordinator's step is held against."""
     profile = as_recorded(PROFILES[row["profile"]], row["transaction_version"])
     _, checks = judge(row["api"], coordinator_step_of(row.__getitem__), profile)
-    return _violated(checks)
+    return checks
 
 
 def _violated(checks: Sequence[Check]) -> Named:
@@ -120,7 +161,12 @@ def known_bugs() -> Iterator[Place]:
 
 def in_case(rule: Rule, case: Case) -> Named:
     """The bug's rule, where the search does not say what is expected of it."""
-    return () if searching.searched(case).as_expected else (rule.id,)
+    found = searching.searched(case, LARGEST_CASE)
+    return () if found.as_expected or isinstance(found.verdict, Unknown) else (rule.id,)
+
+
+LARGEST_CASE: Final = 60_000
+"""A mutant that makes a case larger is not searched for longer."""
 
 
 # --- small systems --------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """The proofs as places: each fact of a decision, and each action of a proved system with what it must keep."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import Final
@@ -50,11 +49,11 @@ def of_facts(asked: tuple[tuple[Fact, Numbers], ...]) -> tuple[str, ...]:
 def of_action(build: Callable[[], System], action: str) -> tuple[str, ...]:
     """The rule of the first lemma that an action need not keep; of no action, of the first that need not hold."""
     system = build()
+    prover = Prover(system)
     if not action:
-        return _first_failure(Prover(replace(system, actions=())).obligations())
+        return _first_failure(prover.at_the_start())
     (only,) = (each for each in system.actions if each.name == action)
-    theorems = system.theorems if only.dormant else ()
-    return _first_failure(Prover(replace(system, actions=(only,), theorems=theorems)).obligations())
+    return _first_failure(prover.under(only))
 
 
 def _first_failure(obligations: Iterator[Obligation]) -> tuple[str, ...]:

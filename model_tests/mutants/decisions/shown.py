@@ -5,7 +5,7 @@ Only recorded sessions are asked: they stay what they are, and one is replayed i
 
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from model_tests.conformance.bundled import bundled, sessions_in
@@ -31,7 +31,7 @@ def shown(table: Sequence[Found], size: int, seed: int = SEED) -> tuple[results.
     known = by_name()
     from_table = showable(table, known)
     chosen = random.Random(seed).sample(from_table, min(size, len(from_table)))
-    places = _places(chosen)
+    places = sessions_named({each.place for each in chosen})
     return tuple(_shown(each, known[each.mutant], places) for each in chosen)
 
 
@@ -43,10 +43,9 @@ def _shown(each: Found, mutant: Mutant, places: Mapping[str, Place]) -> results.
     return results.Mutant(f"decision {each.mutant}", RULES[each.rules[0]], killers, seconds)
 
 
-def _places(chosen: Sequence[Found]) -> dict[str, Place]:
-    """The sessions that killed some mutants, by name."""
-    named = {each.place for each in chosen}
-    recorded = sessions_in(line for line in bundled() if _id(line) in named)
+def sessions_named(names: Collection[str]) -> dict[str, Place]:
+    """The bundled sessions of these names, as places."""
+    recorded = sessions_in(line for line in bundled() if _id(line) in names)
     return {place.name: place for place in of_sessions(recorded)}
 
 

@@ -20,6 +20,18 @@ def used_by(of: Decision) -> tuple[Decision, ...]:
     return tuple(other for other in decisions() if other is not of and _names(other, of, word, is_property))
 
 
+@cache
+def above(of: Decision) -> tuple[Decision, ...]:
+    """The decisions that use this one, and those that use them, the nearest first."""
+    found = dict.fromkeys(used_by(of))
+    waiting = list(found)
+    while waiting:
+        new = [user for user in used_by(waiting.pop(0)) if user not in found and user is not of]
+        found |= dict.fromkeys(new)
+        waiting += new
+    return tuple(found)
+
+
 def _names(other: Decision, of: Decision, word: str, is_property: bool) -> bool:
     for node in ast.walk(other.tree):
         match node:

@@ -1,0 +1,163 @@
+"""The crossing of decisions and layers: it is complete, what is not seen is explained, and a sample is shown again."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from model_tests.mutants.decisions.crossing import Cell, Sight, candidates, crossed
+from model_tests.mutants.decisions.crossing_page import ENOUGH, PAGE, page, seen_by_few, unnamed, why_unnamed
+from model_tests.mutants.decisions.crossing_reasons import UNNAMED
+from model_tests.mutants.decisions.crossing_table import read_cells, write_cells
+from model_tests.mutants.decisions.hunting import Fate, Found
+from model_tests.mutants.decisions.layers import KNOWN_BUGS, NAMING, PROOFS, SESSIONS
+from model_tests.mutants.decisions.made import by_name
+from model_tests.mutants.decisions.mutations import Kind
+from model_tests.mutants.decisions.occasions import Place, watched
+from model_tests.mutants.decisions.shown_cells import shown_cells
+from model_tests.mutants.decisions.table import read
+from spec.protocol import coordinator_steps, judge_coordinator, lso
+
+LARGER = "lso.smaller: left < right becomes left < right - 1"
+BOUNDS = "lso.bounds"
+
+
+def found(mutant: str = LARGER) -> list[Found]:
+    """A table of one mutant that a test has killed."""
+    return [Found(mutant, Kind.OFF_BY_ONE, Fate.KILLED, "tests", "a test", ("test_lso.py::test",))]
+
+
+def cell_in(place: Place) -> Cell:
+    """What a layer with one place makes of the smaller of two offsets."""
+    (cell,) = crossed("offsets", watched([place]), found(), {}, lambda _: None)
+    return cell
+
+
+def test_every_decision_is_crossed_with_every_layer() -> None:
+    """Once; a decision of which there are no mutants any more is in no cell."""
+    cells = read_cells()
+
+    assert [(cell.decision, cell.layer) for cell in cells] == [
+        (d, layer) for layer in NAMING for d in candidates(read())
+    ]
+
+
+def test_every_cell_names_a_mutant_that_is_still_made() -> None:
+    """Else the crossing is stale."""
+    assert {cell.mutant for cell in read_cells() if cell.mutant} - by_name().keys() == set()
+
+
+def test_few_layers_see_a_decision_only_where_it_is_said_why() -> None:
+    """By its name, by that of its family, or that a layer has not been asked yet."""
+    assert [name for name, why in seen_by_few(read_cells()).items() if not why] == []
+
+
+def test_a_decision_that_few_layers_see_needs_a_reason() -> None:
+    """Nobody has said one of a decision that is new."""
+    cells = [Cell("new.decision", "a", Sight.UNREAD), Cell("new.decision", "b", Sight.UNTRIED)]
+
+    assert seen_by_few(cells[:1]) == {"new.decision": ""}
+    assert seen_by_few(cells) == {"new.decision": "not yet asked are b"}
+
+
+def test_no_layer_is_blind_without_a_reason() -> None:
+    """Nor is there a reason where a layer sees the decision broken."""
+    left = unnamed(read_cells())
+
+    assert [(cell.decision, cell.layer) for cell in left if not why_unnamed(cell)] == []
+    assert set(UNNAMED) - {(cell.decision, cell.layer) for cell in left} == set()
+
+
+def test_the_page_is_that_of_the_cells() -> None:
+    """Nothing was written by hand."""
+    assert PAGE.read_text() == page(read_cells())
+
+
+def test_a_sample_of_the_cells_is_seen_again() -> None:
+    """Each layer names a rule where the crossing says that it does."""
+    again = shown_cells(read_cells(), {SESSIONS: 12, KNOWN_BUGS: 1, PROOFS: 2})
+
+    assert [mutant.name for mutant in again if not mutant.killed] == []
+    assert len(again) == 15
+
+
+def test_a_cell_whose_place_is_gone_is_not_seen() -> None:
+    """A layer that has lost what it saw it by no longer sees it."""
+    cell = next(cell for cell in read_cells() if cell.layer == KNOWN_BUGS and cell.rules and "." in cell.rules[0])
+
+    (again,) = shown_cells([replace(cell, place="nowhere")], {KNOWN_BUGS: 1})
+
+    assert not again.killed
+
+
+def test_a_layer_that_names_a_rule_sees_the_decision() -> None:
+    """With the mutant, the place and the rule."""
+    cell = cell_in(Place("3 and 4", lambda: () if lso.smaller(3, 4) == 3 and lso.smaller(4, 3) == 3 else (BOUNDS,)))
+
+    assert (cell.sight, cell.mutant, cell.place, cell.rules) == (Sight.SEEN, LARGER, "3 and 4", (BOUNDS,))
+
+
+@pytest.mark.parametrize(
+    ("asks", "sight"),
+    [
+        pytest.param(lambda: lso.smaller(4, 5), Sight.UNSEEN, id="where the mutant decides otherwise"),
+        pytest.param(lambda: lso.smaller(4, 9), Sight.ALIKE, id="where it decides alike"),
+        pytest.param(lambda: None, Sight.UNREAD, id="not asked at all"),
+    ],
+)
+def test_a_layer_that_names_none_is_told_by_what_it_asks(asks: Callable[[], object], sight: Sight) -> None:
+    """Whether mutants decide otherwise there, or the decision is not read."""
+    cell = cell_in(Place("quiet", lambda: (asks(), ())[1]))
+
+    assert cell.sight is sight
+
+
+def test_the_table_of_a_mutant_is_met_where_it_is_imported() -> None:
+    """Under another module's name for it too."""
+    name = "coordinator_steps.ELSEWHERE: without NOT_COORDINATOR"
+
+    imported = vars(judge_coordinator)
+    with by_name()[name].in_place():
+        alike = imported["ELSEWHERE"] is coordinator_steps.ELSEWHERE
+        left = len(imported["ELSEWHERE"])
+
+    assert (alike, left) == (True, 1)
+    assert len(imported["ELSEWHERE"]) == 2
+
+
+def test_the_page_tells_who_sees_what() -> None:
+    """A rule, a goal, nothing."""
+    cells = [
+        Cell("lso.smaller", "a", Sight.SEEN, LARGER, "here", (BOUNDS,)),
+        Cell("lso.smaller", "b", Sight.UNREAD),
+        Cell("lso.smaller", "c", Sight.SEEN, LARGER, "there", ("goal never happens",)),
+    ]
+
+    told = page(cells)
+
+    assert "| `lso.smaller` | lso.bounds |  | goal |" in told
+    assert f"{ENOUGH} layers or more, 0 by one," in told
+
+
+def test_cells_are_read_as_they_were_written(tmp_path: Path) -> None:
+    """Whatever their sight."""
+    cells = (
+        Cell("lso.smaller", "a", Sight.SEEN, LARGER, "here", (BOUNDS,), 1, 1, 1, 0.5),
+        Cell("lso.smaller", "b", Sight.UNREAD),
+    )
+
+    write_cells(cells, tmp_path / "crossing.json")
+
+    assert read_cells(tmp_path / "crossing.json") == cells
+
+
+def test_the_rule_of_a_session_that_forgets_is_named() -> None:
+    """A step that waits until producers are forgotten is about what is unknown afterwards."""
+    name = "completing.may_be_forgotten: negate(entry.in_transaction) becomes entry.in_transaction"
+    cell = next(c for c in read_cells() if c.decision == "completing.may_be_forgotten" and c.layer == SESSIONS)
+
+    (again,) = shown_cells([cell], {SESSIONS: 1})
+
+    assert cell.mutant == name
+    assert again.killed
