@@ -114,17 +114,20 @@ def _report(steps: DataFrame, counts: Sequence[Counted]) -> CheckReport:
         rules=tuple(_rule_counts(counts)),
         branches=tuple(_branch_counts(counts)),
         violations=tuple(_explained(steps, counts)),
-        quarantined=tuple(_set_aside(steps, {row["unfit"] for row in seen})),
+        quarantined=tuple(_set_aside(steps, seen)),
         known=tuple(_known_counts(counts)),
     )
 
 
-def _set_aside(steps: DataFrame, unfit: set[str]) -> Iterator[Quarantined]:
-    """Why steps were set aside, how many for each reason, and where the first of them stands."""
+def _set_aside(steps: DataFrame, seen: Sequence[Counted]) -> Iterator[Quarantined]:
+    """Why steps were set aside, how many for each reason, and where the first of them stands; traces that are cut."""
+    unfit = {row["unfit"] for row in seen}
     if trace_files.UNFIT in unfit:
         yield from trace_files.unfit(steps)
     if DUPLICATE in unfit:
         yield from trace_files.duplicates(steps)
+    if not all(row["complete"] for row in seen):
+        yield from trace_files.cut(steps)
 
 
 def _rule_counts(counts: Iterable[Counted]) -> Iterator[RuleCount]:
@@ -152,6 +155,11 @@ def _excused(row: Counted, rule: Rule) -> list[str]:
     return lacking(rule, under, row["faults"] | (Fault.UNCLEAN if row["unclean"] else 0))
 
 
+def _claimed(row: Counted) -> list[Rule]:
+    """The rules that are violated inside their domain."""
+    return [rule for rule in verdicts.rules_in(row["violated"]) if not _excused(row, rule)]
+
+
 def _branch_counts(counts: Iterable[Counted]) -> Iterator[BranchCount]:
     hits = Counter[tuple[str, int]]()
     for row in counts:
@@ -169,13 +177,13 @@ def _place(row: Counted) -> tuple[int, int, str, int]:
 
 def _explained(steps: DataFrame, counts: Iterable[Counted]) -> Iterator[Violation]:
     """The first violations of each kind and set of rules, with why."""
-    bad = sorted((row for row in counts if row["violated"]), key=lambda row: (row["trace"], row["step"], row["kind"]))
+    bad = sorted((row for row in counts if _claimed(row)), key=lambda row: (row["trace"], row["step"], row["kind"]))
     firsts = {(row["kind"], row["violated"]): row for row in reversed(bad)}
     chosen = {_place(row): row for row in (*firsts.values(), *bad[:LISTED])}
     listed = [chosen[place] for place in sorted(chosen)]
     rows = trace_files.rows_of(steps, {row["trace"] for row in listed}) if listed else {}
     for row in listed:
-        for rule in verdicts.rules_in(row["violated"]):
+        for rule in _claimed(row):
             if row[chains.CHAIN] == chains.OF_REPLICATION:
                 yield explain_replication(next(r for r in rows[row["trace"]] if r["step"] == row["step"]), rule)
             elif row["kind"] == HISTORY:

@@ -34,6 +34,8 @@ UNFIT: Final = "unfit"
 DUPLICATE: Final = "the step stands there more than once"
 """Why a step is set aside: by itself, or for what its trace has besides."""
 
+CUT: Final = "steps of the trace are missing: what clients tell in it is not judged"
+
 _CORRUPT: Final = "_corrupt_record"
 _NEEDED: Final = tuple(dict.fromkeys(("trace", "step", "schema", "api", *verdicts.NEEDED, *links.NEEDED)))
 _NEEDED_OF_COORDINATORS: Final = tuple(name for name in coordinator_verdicts.NEEDED if name not in _NEEDED)
@@ -89,6 +91,22 @@ def duplicates(steps: DataFrame) -> Iterator[Quarantined]:
     """Steps of one number in one trace: none of them is judged, since nobody can say which is true."""
     twice = F.count("*").over(Window.partitionBy("trace", "step")) > 1
     yield from _set_aside(steps.withColumn("twice", twice).where("twice").groupBy(F.lit(DUPLICATE).alias(REASON)))
+
+
+def cut(steps: DataFrame) -> Iterator[Quarantined]:
+    """Traces of which steps are missing: what they have is judged, but for what only a whole trace tells."""
+    numbers = steps.groupBy("trace").agg(
+        F.count_distinct("step").alias("steps"),
+        F.max("step").alias("last"),
+        F.min(is_judgeable()).alias("fit"),
+        F.min(FILE).alias(FILE),
+    )
+    missing = numbers.where("fit and last + 1 != steps").agg(
+        F.count("*").alias("traces"), F.min(F.struct("*")).alias("first")
+    )
+    row = missing.first()
+    if row is not None and row["traces"]:
+        yield Quarantined(CUT, row["traces"], f"first: trace {row['first']['trace']}, {row['first'][FILE]}")
 
 
 def _set_aside(by_reason: GroupedData) -> Iterator[Quarantined]:

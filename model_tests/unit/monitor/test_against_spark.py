@@ -21,5 +21,6 @@ def test_the_monitor_counts_what_the_check_on_spark_counts(tmp_path: Path) -> No
 
     for row in rows:
         monitor.judge(row)
+    monitor.finish()
 
     assert list(check.run(str(tmp_path)).rules) == list(rule_counts(monitor.findings))

@@ -1,15 +1,19 @@
 import io
+import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.traces import check, rows_judged, trace_files
-from model_tests.traces.schema import Row, write_ndjson
+from model_tests.traces.schema import Row, arrow_schema, write_ndjson
 from model_tests.traces.session import session
 from model_tests.unit.traces.conftest import written
+from reference.trace import HISTORY, REPLICATION, SCHEMA_VERSION
 from spec.vocabulary import Origin
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -97,6 +101,49 @@ def test_what_cannot_be_judged_is_set_aside_and_the_rest_judged(true_rows: Rows,
     assert 5 == len(report.quarantined)
     assert () == report.violations
     assert report.of("seq.successor").judged > 0
+
+
+def without_history(rows: Rows, file: Path) -> None:
+    """The rows in a file that has none of the columns of clients and replicas, as one of an older writer."""
+    later = {column.name for column in (*HISTORY, *REPLICATION)}
+    table = pa.Table.from_pylist(rows, schema=arrow_schema())
+    pq.write_table(table.select([name for name in table.column_names if name not in later]), file)
+
+
+def test_bad_files_and_keys_are_set_aside_with_file_and_reason_and_the_rest_is_judged(
+    true_rows: Rows, tmp_path: Path
+) -> None:
+    """Another schema version, null keys, a trace that is cut, an empty file, and files without optional columns."""
+    newer = [{**row, "trace": 1, "schema": SCHEMA_VERSION + 1} for row in true_rows[:7]]
+    keyless = [{**row, "trace": None} for row in true_rows[:3]] + [{**true_rows[5], "trace": 6, "step": None}]
+    cut = [{**row, "trace": 2} for row in true_rows if row["step"] >= 40]
+    directory = written([*true_rows, *newer, *keyless, *cut], tmp_path / "traces")
+    without_history([{**row, "trace": 3} for row in true_rows], directory / "older.parquet")
+    (directory / "empty.ndjson").write_bytes(b"")
+
+    report = check.run(str(directory))
+
+    found = {aside.reason: aside for aside in report.quarantined}
+    assert 7 == next(aside.count for reason, aside in found.items() if "newer schema" in reason)
+    assert (3, 1) == (found["trace is null"].count, found["step is null"].count)
+    assert (1, True) == (found[trace_files.CUT].count, "trace 2" in found[trace_files.CUT].where)
+    assert str(directory / "empty.ndjson") == found["the file is empty"].where
+    assert 5 == len(report.quarantined)
+    assert () == report.violations
+    assert report.of("seq.successor").judged > report.of("ids.unique").judged > 0
+
+
+def test_the_report_as_json_has_what_is_documented(true_rows: Rows, tmp_path: Path) -> None:
+    """Names of the report, of a rule's count, of a branch, and of a violation with all that it says."""
+    next(row for row in true_rows if row["appended"])["first_offset"] += 5
+
+    told = json.loads(json.dumps(check.run(str(written(true_rows, tmp_path))).to_json()))
+
+    assert {"traces", "steps", "seconds", "rules", "violations", "branches", "quarantined"} <= told.keys()
+    assert {"rule", "judged", "violations", "known"} == told["rules"][0].keys()
+    assert {"decision", "branch", "hits"} <= told["branches"][0].keys()
+    violation = {"trace", "step", "rule", "guard", "values", "got", "allowed", "replay"}
+    assert violation == told["violations"][0].keys()
 
 
 def test_of_an_unknown_release_nothing_is_judged(true_rows: Rows, tmp_path: Path) -> None:

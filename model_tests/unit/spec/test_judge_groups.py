@@ -1,0 +1,54 @@
+"""Recorded steps of a group's coordinator: what holds, and which rule names what does not."""
+
+import pytest
+
+from spec import rules
+from spec.protocol.judge_groups import OffsetCommitStep, OffsetFetchStep, judge_offset_commit, judge_offset_fetch
+from spec.protocol.judge_replication import Judged
+from spec.rules import Rule
+from spec.versions import NEWEST, PROFILES
+from spec.vocabulary import ErrorCode
+
+UNSTABLE = ErrorCode.UNSTABLE_OFFSET_COMMIT.value
+FENCES_NOBODY = next(profile for profile in PROFILES.values() if not profile.commits_fenced_by_generation)
+
+
+def broken(judged: Judged) -> set[Rule]:
+    return {check.rule for check in judged[1] if check.at_stake and not check.holds}
+
+
+@pytest.mark.parametrize(
+    ("step", "holds"),
+    [
+        (OffsetFetchStep(committed=7, pending=False, stable=1, error=0, offset=7), True),
+        (OffsetFetchStep(committed=7, pending=True, stable=1, error=UNSTABLE, offset=-1), True),
+        (OffsetFetchStep(committed=7, pending=True, stable=0, error=0, offset=7), True),
+        (OffsetFetchStep(committed=-1, pending=False, stable=1, error=0, offset=-1), True),
+        (OffsetFetchStep(committed=7, pending=True, stable=1, error=0, offset=7), False),
+        (OffsetFetchStep(committed=7, pending=False, stable=1, error=0, offset=9), False),
+        (OffsetFetchStep(committed=7, pending=False, stable=1, error=UNSTABLE, offset=-1), False),
+    ],
+    ids=["stable", "undecided", "dirty", "none", "told although undecided", "another", "refused although decided"],
+)
+def test_a_stable_offset_is_told_only_once_it_is_decided(step: OffsetFetchStep, holds: bool) -> None:
+    """And it is the one that the group has committed."""
+    assert (set() if holds else {rules.OFFSETS_STABLE_FETCH}) == broken(judge_offset_fetch(step, NEWEST))
+
+
+def test_a_member_of_a_past_generation_commits_nothing() -> None:
+    """Where a release holds commits against the generation; whoever names none is not held against it."""
+    past = OffsetCommitStep(claimed=2, generation=3, error=0, committed=5, committed_after=5)
+    refused = OffsetCommitStep(2, 3, ErrorCode.ILLEGAL_GENERATION.value, 5, 5)
+    nobody = OffsetCommitStep(-1, 3, 0, 5, 5)
+
+    assert {rules.OFFSETS_GENERATION_FENCE} == broken(judge_offset_commit(past, NEWEST))
+    assert set() == broken(judge_offset_commit(refused, NEWEST))
+    assert set() == broken(judge_offset_commit(nobody, NEWEST))
+    assert set() == broken(judge_offset_commit(past, FENCES_NOBODY))
+
+
+def test_an_offset_of_a_transaction_waits_for_its_marker() -> None:
+    """A commit in a transaction changes nothing that anybody is told."""
+    at_once = OffsetCommitStep(claimed=-1, generation=1, error=0, committed=5, committed_after=9)
+
+    assert {rules.OFFSETS_ATOMIC} == broken(judge_offset_commit(at_once, NEWEST))

@@ -1,0 +1,73 @@
+"""Group rules of what clients tell, on Spark: the same counts as here, and what is outside of a domain is known."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from model_tests.monitor.monitor import Monitor
+from model_tests.traces import check
+from model_tests.traces.check_report import CheckReport
+from model_tests.traces.simulate import WORKLOADS, trace_of, version_of
+from model_tests.unit.traces.conftest import written
+from model_tests.unit.traces.test_histories import hidden_though_committed, late_request
+from spec.versions import PROFILES
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+SEEDS = range(2, 2 + 2 * len(WORKLOADS) * len(PROFILES), len(WORKLOADS))
+OLD, NEW, HIDDEN = 2_000_000, 3_000_000, 4_000_000
+"""Numbers of the false traces: a late request before version 2 and under it, and a batch that is kept from a reader."""
+
+
+def _false(traces: Sequence[list[dict[str, Any]]], number: int, change: Any, newest: bool) -> list[dict[str, Any]]:
+    """The first of these traces, under version 2 or before it, that the change makes false."""
+    for rows in traces:
+        false = [{**row, "trace": number} for row in rows]
+        if (rows[0]["transaction_version"] == 2) is newest and change(false):
+            return false
+    raise LookupError(change.__name__)
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, Any]]:
+    traces = [[dict(row) for row in trace_of(seed)] for seed in SEEDS]
+    false = [_false(traces, OLD, late_request, newest=False), _false(traces, NEW, late_request, newest=True)]
+    false.append(_false(traces, HIDDEN, hidden_though_committed, newest=True))
+    return [row for trace in (*traces, *false) for row in trace]
+
+
+@pytest.fixture(scope="module")
+def report(rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> CheckReport:
+    return check.run(str(written(rows, tmp_path_factory.mktemp("histories"))))
+
+
+def test_spark_counts_what_the_monitor_counts(rows: list[dict[str, Any]], report: CheckReport) -> None:
+    """Every rule is at stake, broken and known as often in both readings."""
+    monitor = Monitor()
+    for row in rows:
+        monitor.judge(row)
+    monitor.finish()
+
+    assert list(report.rules) == list(monitor.rule_counts())
+
+
+def test_crosstalk_is_known_before_version_2_and_a_violation_under_it(report: CheckReport) -> None:
+    """The batch has versions 0 and 1; the same lateness inside the domain is a violation, named with its values."""
+    named = {(v.trace, v.guard) for v in report.violations if v.rule == "txn.no_crosstalk"}
+
+    assert {0, 1, 2} >= {version_of(seed) for seed in SEEDS} >= {0, 2}
+    assert report.of("txn.no_crosstalk").known >= 1
+    assert (NEW, "acts_on_its_own") in named
+    assert not {trace for trace, _ in named} & {OLD, *SEEDS}
+    assert any(known.rule == "txn.no_crosstalk" and known.assumption == "version_2" for known in report.known)
+
+
+def test_a_batch_that_is_kept_from_a_reader_is_named_with_what_was_told(report: CheckReport) -> None:
+    """Trace, step, rule, check, values, and the command that shows it again."""
+    found = {v.rule: v for v in report.violations if v.trace == HIDDEN}
+
+    assert {"txn.atomic", "txn.client_verdict"} <= found.keys()
+    assert "all_or_nothing" == found["txn.atomic"].guard
+    assert {"delivered", "previous_delivered"} <= found["txn.atomic"].values.keys()
+    assert f"--seed {HIDDEN}" in found["txn.atomic"].replay
