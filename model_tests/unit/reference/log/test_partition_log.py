@@ -25,6 +25,15 @@ def test_reading_begins_with_the_batch_that_holds_the_offset(log: PartitionLog) 
     assert [] == offsets(log, 9, 9)
 
 
+def test_a_log_that_is_cut_below_its_start_is_empty_and_begins_there(log: PartitionLog) -> None:
+    """Its older records were deleted, and the leader that it follows now has others instead."""
+    log.advance_start(7)
+
+    log.truncate(4)
+
+    assert (4, 4, ()) == (log.log_start, log.log_end, log.batches)
+
+
 def test_truncation_drops_whole_batches(log: PartitionLog) -> None:
     """A batch that reaches the offset goes as a whole; what is beyond the end changes nothing."""
     log.truncate(100)

@@ -31,8 +31,8 @@ def state(leader: int, epoch: int, version: int = 0, insync: Sequence[int] = THR
 
 
 def word(leader: int, epoch: int, version: int = 0, insync: Sequence[int] = THREE) -> LeaderAndIsr:
-    """What a controller says of it."""
-    return LeaderAndIsr(0, version, state(leader, epoch, version, insync), EPOCHS)
+    """What a controller says of it, in a version of its metadata in which all brokers are registered."""
+    return LeaderAndIsr(0, max(EPOCHS.values()) + version, state(leader, epoch, version, insync), EPOCHS)
 
 
 def replica(node: int, profile: Profile = NEWEST, config: ReplicaConfig | None = None) -> Replica:

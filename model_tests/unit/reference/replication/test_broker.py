@@ -51,6 +51,21 @@ def test_a_proposal_is_sent_again_under_the_present_registration() -> None:
     assert {} == made.proposals
 
 
+def test_word_from_before_its_registration_is_for_the_process_before_it() -> None:
+    """A broker that was restarted does not lead by word that was under way; what it says later counts."""
+    made = leading()
+    late = word(0, 0, 1)
+    made.forget()
+    made.replicas[0].forget()
+    made.registered(late.version + 1)
+
+    made.hear(0, late, NOW)
+    before = made.replicas[0].leader
+    made.hear(0, word(0, 1, 2), NOW)
+
+    assert (-1, 0) == (before, made.replicas[0].leader)
+
+
 @pytest.mark.parametrize(("profile", "refused"), [(KAFKA_2_7, True), (NEWEST, False)])
 def test_word_of_a_controller_that_was_replaced(profile: Profile, refused: bool) -> None:
     """Under ZooKeeper the controller epoch fences it; under KRaft its word is old, and changes nothing."""
