@@ -7,17 +7,21 @@ list, or Hypothesis (which can then shrink them). The tape keeps what was drawn.
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain
+from struct import Struct
 from typing import Final, Generic, Protocol, TypeVar
-
-import numpy as np
 
 Choice = TypeVar("Choice")
 
 _WORD: Final = 2**64
 _GAMMA: Final = 0x9E3779B97F4A7C15
+
 _BLOCK: Final = 256
-_STATES: Final = np.arange(1, _BLOCK + 1, dtype=np.uint64) * np.uint64(_GAMMA)
-"""The states of one block of numbers, counted from the one before it, modulo 2^64."""
+_LANES: Final = Struct("<" + "Q8x" * _BLOCK)
+"""So many words in one integer, each in a lane of 128 bits, so that a product with another word stays in its lane."""
+
+_ONES: Final = sum(1 << (128 * lane) for lane in range(_BLOCK))
+_LOW: Final = _ONES * (_WORD - 1)
+_STEPS: Final = sum(((lane + 1) * _GAMMA % _WORD) << (128 * lane) for lane in range(_BLOCK))
 
 
 class Reel(Protocol):
@@ -42,13 +46,14 @@ class SeededReel:
         return (self._word() * bound) >> 64
 
 
-def _blocks(state: int) -> Iterator[list[int]]:
-    """The words of SplitMix64 that follow from a state, a block at a time."""
+def _blocks(state: int) -> Iterator[tuple[int, ...]]:
+    """The words of SplitMix64 that follow from a state, a block at a time: every lane is mixed at once."""
     while True:
-        mixed = _STATES + np.uint64(state)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        yield (mixed ^ (mixed >> np.uint64(31))).tolist()
+        mixed = (_STEPS + state * _ONES) & _LOW
+        mixed = ((mixed ^ (mixed >> 30 & _LOW)) * 0xBF58476D1CE4E5B9) & _LOW
+        mixed = ((mixed ^ (mixed >> 27 & _LOW)) * 0x94D049BB133111EB) & _LOW
+        mixed ^= mixed >> 31 & _LOW
+        yield _LANES.unpack(mixed.to_bytes(_LANES.size, "little"))
         state = (state + _BLOCK * _GAMMA) % _WORD
 
 

@@ -150,10 +150,15 @@ def _told(judged: Judged) -> tuple[Mapping[str, Any], ...]:
 def _with_hidden(histories: Histories, verdicts: Iterable[tuple[Row, int]]) -> int:
     """The faults of a trace; those that no single step shows are looked for where they may excuse a violation."""
     for row, violated in verdicts:
-        under = PROFILES[row["profile"]].under(row["transaction_version"])
-        if violated and any(may_excuse(rule, under, histories.faults) for rule in rules_in(violated)):
+        if violated and _may_be_excused(violated, row["profile"], row["transaction_version"], histories.faults):
             return histories.faults | hidden_faults(histories.rows)
     return histories.faults
+
+
+@cache
+def _may_be_excused(violated: int, profile: str, transaction_version: int, faults: int) -> bool:
+    under = PROFILES[profile].under(transaction_version)
+    return any(may_excuse(rule, under, faults) for rule in rules_in(violated))
 
 
 @cache

@@ -3,8 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
+from model_tests.monitor.compiled import Compiled, compiled
 from model_tests.traces.circumstances import FAULTS, fault_of
 from model_tests.traces.history_links import (
     COLUMN_OF,
@@ -17,7 +20,9 @@ from model_tests.traces.history_links import (
     check_of_history,
     number_of,
 )
+from model_tests.traces.lower import Sheet
 from model_tests.traces.schema import Row
+from spec.algebra import Term
 from spec.protocol.judge import Check
 from spec.protocol.judge_history import Telling, Told
 from spec.vocabulary import ABSENT
@@ -85,15 +90,16 @@ class Histories:
         telling = TELLINGS.get(row["api"])
         if telling is None:
             return
-        self._resets += bool(begins_anew(row.__getitem__))
-        of = _with_telling(row, telling)
+        self._resets += bool(_anew()(row)[0])
         told: Mapping[str, Any] = {}
         for number, chain in _CHAINS_OF[telling]:
-            if chain.members(of):
-                told = told or self._told(of)
-                marks, mark = chain.mark(of)
-                member = _Member(chain.at(of), row["step"], told, mark if marks else None, row)
-                self._members[self._key(number, chain, of)].append(member)
+            is_member, marks, mark, *key = _place_of(number, telling)(row)
+            if is_member:
+                told = told or self._told(row, telling)
+                session = self._resets if chain.in_session else 0
+                at = chain.at(_with_telling(row, telling))
+                member = _Member(at, row["step"], told, mark if marks else None, row)
+                self._members[number, *key, session].append(member)
 
     def judged(self) -> Iterator[Judged]:
         """Every telling on every chain that it is on."""
@@ -103,15 +109,35 @@ class Histories:
                 yield Judged(int(str(key[0])), member.row, member.told, previous, latest)
                 previous, latest = member.told, latest if member.mark is None else member.mark
 
-    def _key(self, number: int, chain: HistoryChain, of: Of) -> tuple[object, ...]:
-        texts = (text(of) if callable(text) else of(text) for text in chain.texts)
-        session = self._resets if chain.in_session else 0
-        return (number, *texts, *(of(name) for name in chain.numbers), session)
-
-    def _told(self, of: Of) -> Mapping[str, Any]:
-        told = {name: of(column) for name, column in COLUMN_OF.items()}
-        return told | {"telling": of("telling")} | {name: number_of(self._names, told[name]) for name in NAMES}
+    def _told(self, row: Row, telling: Telling) -> Mapping[str, Any]:
+        told: dict[str, Any] = dict(zip(COLUMN_OF, _columns_told(row), strict=True))
+        told["telling"] = telling.value
+        for name in NAMES:
+            told[name] = number_of(self._names, told[name])
+        return told
 
 
 def _with_telling(row: Row, telling: Telling) -> Of:
     return lambda name: telling.value if name == "telling" else row[name]
+
+
+_columns_told: Final = itemgetter(*COLUMN_OF.values())
+
+
+@cache
+def _anew() -> Compiled:
+    return compiled({"anew": begins_anew(Sheet().column)})
+
+
+@cache
+def _place_of(number: int, telling: Telling) -> Compiled:
+    """Of a row that tells this: whether it is on a chain of the number, its mark there, and the chain's key."""
+    sheet, chain = Sheet(), HISTORY_CHAINS[number]
+
+    def of(name: str) -> Term:
+        return telling.value if name == "telling" else sheet.column(name)
+
+    marks, mark = chain.mark(of)
+    key = [text(of) if callable(text) else of(text) for text in chain.texts] + [of(name) for name in chain.numbers]
+    results = {"is_member": chain.members(of), "marks": marks, "mark": mark}
+    return compiled(results | {f"key_{place}": part for place, part in enumerate(key)})

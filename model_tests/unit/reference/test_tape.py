@@ -11,6 +11,18 @@ def test_a_seed_gives_the_same_numbers_everywhere() -> None:
     assert [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4] == [reel.below(2**64), reel.below(2**64)]
 
 
+@given(st.integers())
+def test_words_that_are_mixed_together_are_those_that_are_mixed_alone(seed: int) -> None:
+    """The generator by its definition, past the end of a block."""
+    reel, word = SeededReel(seed), 2**64
+
+    for place in range(1, 600):
+        alone = (seed + place * 0x9E3779B97F4A7C15) % word
+        alone = (alone ^ (alone >> 30)) * 0xBF58476D1CE4E5B9 % word
+        alone = (alone ^ (alone >> 27)) * 0x94D049BB133111EB % word
+        assert alone ^ (alone >> 31) == reel.below(word)
+
+
 @given(st.integers(), st.lists(st.integers(1, 1000), max_size=30))
 def test_a_recorded_tape_makes_the_same_choices(seed: int, bounds: list[int]) -> None:
     """What a tape drew, played again, is the same run."""
