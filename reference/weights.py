@@ -74,14 +74,14 @@ TRANSACTIONS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "producers_tick": 1,
         "application_starts": 1,
-        "application_acts": 14,
+        "application_acts": 10,
         "plain_application_acts": 1,
-        "producer_asks": 14,
+        "producer_asks": 20,
         "producer_sends": 14,
         "broker_receives": 40,
         "sender_receives": 40,
         "follower_fetches": 30,
-        "coordinator_sends_markers": 10,
+        "coordinator_sends_markers": 16,
         "consumer_fetches": 2,
         "administrator_acts": 1,
         "fault_is_mended": 12,
@@ -93,7 +93,7 @@ ACTIONS: Final[Mapping[ClientState, Sequence[tuple[str, int]]]] = MappingProxyTy
     {
         ClientState.UNINITIALIZED: (("initializes", 1),),
         ClientState.READY: (("begins", 1),),
-        ClientState.IN_TRANSACTION: (("sends", 8), ("sends_offsets", 1), ("commits", 3), ("aborts", 1)),
+        ClientState.IN_TRANSACTION: (("sends", 6), ("sends_offsets", 1), ("commits", 4), ("aborts", 1)),
         ClientState.ABORTABLE_ERROR: (("aborts", 3), ("crashes", 1)),
         ClientState.FATAL_ERROR: (("crashes", 1),),
     }
