@@ -1,0 +1,27 @@
+"""Proofs on Spark: the same obligations with the same verdicts, in the same order, and answers that are kept."""
+
+import pytest
+
+from model_tests.traces.proofs_spread import on_spark
+from model_tests.traces.session import LOCAL
+from model_tests.verify.proving import tasks
+from model_tests.verify.spreading import here
+from spec.engines.solving import Settings
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+def test_executors_say_what_this_process_says() -> None:
+    """Rules are the registered ones, and what was kept is used where the tasks are done."""
+    due = tasks(("ids",))
+    told = here(due, Settings(), {})
+    entries = {key: entry for done in told for key, entry in done.answers.items()}
+
+    apart = on_spark(LOCAL)(due, Settings(), entries)
+
+    assert [[(o.rule, str(o), o.verdict, o.needs) for o in done.obligations] for done in told] == [
+        [(o.rule, str(o), o.verdict, o.needs) for o in done.obligations] for done in apart
+    ]
+    assert entries
+    assert any(o.kept for done in apart for o in done.obligations)
+    assert not any(o.solved for done in apart for o in done.obligations)
