@@ -53,7 +53,9 @@ def broken_in(profile: Profile, row: Row) -> Iterator[str]:
 
 def test_the_decisions_agree_with_every_step() -> None:
     """Under every profile, and with steps of every kind among them."""
-    assert set(JUDGES) == {row["api"] for _, row in steps()}
+    of_groups = {"OffsetFetch", "TxnOffsetCommit"}  # which no world of replicas has
+
+    assert set(JUDGES) - of_groups == {row["api"] for _, row in steps()}
     assert [] == [(row["trace"], row["step"], row["api"]) for profile, row in steps() if list(broken_in(profile, row))]
 
 
