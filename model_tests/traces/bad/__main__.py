@@ -11,7 +11,7 @@ def main(only: list[str]) -> None:
     """Make them, and say what came of it."""
     console = Console()
     for made in make_all(only):
-        console.print(f"{made.rule}: step {made.step}, {made.guard or made.unseen} ({made.origin})", highlight=False)
+        console.print(f"{made.rule}: step {made.step}, {made.guard} ({made.origin})", highlight=False)
 
 
 if __name__ == "__main__":

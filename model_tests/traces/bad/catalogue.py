@@ -1,4 +1,4 @@
-"""The bad traces: one for every rule that traces are held against, how it was made, and whether a check sees it."""
+"""The bad traces: one for every rule that traces are held against, how it was made, and what it was made of."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,8 +16,6 @@ from spec.rules import Rule
 _DEFECTS: Final = {planted.name: planted for planted in (*PLANTED, *OF_TRANSACTIONS, *OF_REPLICAS)}
 _CORRUPTIONS: Final = {corruption.name: corruption for corruption in CORRUPTIONS}
 
-NOT_JUDGED: Final = "no check holds the histories of clients against this rule yet"
-
 
 @dataclass(frozen=True, slots=True)
 class Bad:
@@ -26,13 +24,11 @@ class Bad:
     Attributes:
         how: what was done, in a sentence or the name of the defect.
         make: makes it.
-        unseen: why no check sees it; empty where one does.
     """
 
     rule: Rule
     how: str
     make: Maker
-    unseen: str = ""
 
 
 def _defect(rule: Rule, name: str) -> Bad:
@@ -44,12 +40,12 @@ def _step(rule: Rule, name: str) -> Bad:
     return Bad(rule, f"a true step made false: {name}", by_false_step(_CORRUPTIONS[name]))
 
 
-def _history(rule: Rule, edit: Edit, workload: str = "transactions", unseen: str = NOT_JUDGED) -> Bad:
-    return Bad(rule, str(edit.__doc__).partition("\n")[0], by_edit(edit, workload), unseen)
+def _history(rule: Rule, edit: Edit, workload: str = "transactions") -> Bad:
+    return Bad(rule, str(edit.__doc__).partition("\n")[0], by_edit(edit, workload))
 
 
 BAD: Final = (
-    _history(rules.IDS_UNIQUE, edits.a_producer_id_twice, "producers"),
+    _history(rules.IDS_UNIQUE, edits.a_producer_id_twice),
     _defect(rules.IDS_IDENTITY_NEVER_REPEATS, "a new instance gets the epoch of the one before"),
     _defect(rules.SEQ_FIRST, "first sequence 0 in every version"),
     _defect(rules.SEQ_SUCCESSOR, "gap of one accepted"),
@@ -79,12 +75,12 @@ BAD: Final = (
     _step(rules.LSO_MONOTONE, "a stable offset falls"),
     _history(rules.LSO_DECIDED_BELOW, edits.an_undecided_record_below),
     _history(rules.LSO_READ_COMMITTED, edits.an_aborted_batch_delivered),
-    _history(rules.LSO_ABORTED_INDEX, edits.an_aborted_range_unlisted),
-    _history(rules.OFFSETS_ATOMIC, edits.an_aborted_offset_told),
+    _history(rules.LSO_ABORTED_INDEX, edits.an_aborted_batch_delivered),
+    _history(rules.OFFSETS_ATOMIC, edits.an_offset_before_its_end),
     _history(rules.OFFSETS_STABLE_FETCH, edits.an_undecided_offset_told),
     _history(rules.OFFSETS_GENERATION_FENCE, edits.a_past_member_commits),
     _step(rules.REPL_HW_BOUNDS, "a leader's watermark is too high"),
     _defect(rules.REPL_COMMITTED_SURVIVES, "acks=all without replication"),
-    _defect(rules.REPL_PREFIX_AGREEMENT, "a follower keeps what its leader lacks"),
+    _step(rules.REPL_PREFIX_AGREEMENT, "a follower cuts too little"),
 )
 """In the order of the registry, one for each rule that owes evidence from traces."""

@@ -12,18 +12,13 @@ _OF_BATCH: Final = ("writer", "transaction", "first_record", "record_count")
 _OF_OFFSET: Final = ("group", "topic", "partition")
 _OF_TRANSACTION: Final = ("client", "transaction")
 _WHERE: Final = ("client", "topic", "partition")
-_PAST: Final = (
-    ErrorCode.ILLEGAL_GENERATION,
-    ErrorCode.UNKNOWN_MEMBER_ID,
-    ErrorCode.FENCED_INSTANCE_ID,
-)
 
 
 def a_producer_id_twice(rows: Sequence[Row]) -> FalseRows | None:
-    """Two producers without transactional id are answered the same producer id."""
-    handed = [r for r in rows if r["api"] == "InitProducerId" and not r["transactional_id"] and not r["error"]]
-    others = [r for r in handed if r["client"] != handed[0]["client"]]
-    return _changed(rows, others[0], reply_producer_id=handed[0]["reply_producer_id"]) if others else None
+    """Applications with two transactional ids are told the same producer id."""
+    told = [r for r in rows if r["api"] == "ClientInitTransactionsAnswered" and not r["error"]]
+    others = [r for r in told if r["transactional_id"] != told[0]["transactional_id"]]
+    return _changed(rows, others[0], producer_id=told[0]["producer_id"]) if others else None
 
 
 def a_batch_read_twice(rows: Sequence[Row]) -> FalseRows | None:
@@ -82,19 +77,6 @@ def _is_listed(row: Row, aborted: Sequence[Row]) -> bool:
     )
 
 
-def an_aborted_range_unlisted(rows: Sequence[Row]) -> FalseRows | None:
-    """An answer leaves out an aborted transaction whose data it has."""
-    for place, row in enumerate(rows):
-        if row["api"] != "ConsumerFetchAborted":
-            continue
-        fetch = next(r for r in reversed(rows[:place]) if r["api"] == "ConsumerFetch" and r["client"] == row["client"])
-        later = rows[place + 1 :]
-        if any(_is_listed(r, [row]) and _of(r, (*_WHERE, "offset")) == _of(fetch, (*_WHERE, "offset")) for r in later):
-            told, step = _changed(rows, fetch, aborted_count=fetch["aborted_count"] - 1)
-            return [*told[:place], *told[place + 1 :]], step
-    return None
-
-
 def an_abort_that_was_visible(rows: Sequence[Row]) -> FalseRows | None:
     """An application is told that it has aborted what a reader of what is committed is given."""
     for row in rows:
@@ -107,7 +89,7 @@ def an_abort_that_was_visible(rows: Sequence[Row]) -> FalseRows | None:
 
 
 def _is_about_end(row: Row, answered: Row) -> bool:
-    of_end = row["api"] in ("ClientEndTransaction", "ClientEndTransactionAnswered", "EndTxn")
+    of_end = row["api"] in ("ClientEndTransaction", "ClientEndTransactionAnswered")
     return of_end and _of(row, _OF_TRANSACTION) == _of(answered, _OF_TRANSACTION)
 
 
@@ -120,25 +102,17 @@ def a_request_of_the_transaction_before(rows: Sequence[Row]) -> FalseRows | None
     return None
 
 
-def an_aborted_offset_told(rows: Sequence[Row]) -> FalseRows | None:
-    """A group is told the offset of a transaction that was aborted, after no other transaction offered the same."""
-    for answer in (r for r in rows if r["api"] == "ClientFetchOffsets" and not r["error"]):
-        offered = [r for r in rows[: answer["step"]] if _offers(r, answer)]
-        for offer in offered:
-            same = {_of(r, _OF_TRANSACTION) for r in offered if r["offset"] == offer["offset"]}
-            if len(same) == 1 and offer["offset"] != answer["offset"] and _is_aborted(rows[: answer["step"]], offer):
-                return _changed(rows, answer, offset=offer["offset"])
+def an_offset_before_its_end(rows: Sequence[Row]) -> FalseRows | None:
+    """An offset that is committed in a transaction counts at once, and not with the marker."""
+    for row in rows:
+        if row["api"] == "TxnOffsetCommit" and not row["error"] and row["group"]:
+            return _changed(rows, row, after_committed_offset=row["offset"])
     return None
-
-
-def _is_aborted(rows: Sequence[Row], offer: Row) -> bool:
-    ends = [r for r in rows if r["api"] == "ClientEndTransactionAnswered" and not r["error"]]
-    return any(not r["committed"] and _of(r, _OF_TRANSACTION) == _of(offer, _OF_TRANSACTION) for r in ends)
 
 
 def an_undecided_offset_told(rows: Sequence[Row]) -> FalseRows | None:
     """A group that has to wait for a transaction is told the offset that the transaction has pending."""
-    waits = (r for r in rows if r["api"] == "ClientFetchOffsets" and r["error"] == ErrorCode.UNSTABLE_OFFSET_COMMIT)
+    waits = (r for r in rows if r["api"] == "OffsetFetch" and r["error"] == ErrorCode.UNSTABLE_OFFSET_COMMIT)
     for answer in waits:
         offered = [r for r in rows[: answer["step"]] if _offers(r, answer)]
         if offered:
@@ -147,9 +121,10 @@ def an_undecided_offset_told(rows: Sequence[Row]) -> FalseRows | None:
 
 
 def a_past_member_commits(rows: Sequence[Row]) -> FalseRows | None:
-    """A member whose group has gone on without it is told that its offsets are taken."""
+    """A member of a generation that its group has left behind commits an offset."""
     for row in rows:
-        if row["api"] == "ClientSendOffsetsAnswered" and row["error"] in _PAST:
+        past = 0 <= row["generation"] < row["before_group_generation"]
+        if row["api"] == "TxnOffsetCommit" and past and row["error"]:
             return _changed(rows, row, error=0)
     return None
 

@@ -27,8 +27,7 @@ class Expected:
     Attributes:
         how: what was done.
         origin: the seed that it is from.
-        step: the first step that is found false, by this rule and guard; where no check sees it the one that is.
-        unseen: why no check sees it.
+        step: the first step that is found false by this rule, and its guard.
     """
 
     rule: str
@@ -37,7 +36,6 @@ class Expected:
     guard: str
     how: str
     origin: str
-    unseen: str
 
     @property
     def file(self) -> Path:
@@ -82,10 +80,9 @@ def _note(known: Sequence[Expected]) -> None:
 def _write(bad: Bad, made: Made, number: int) -> Expected:
     false, true = numbered(made.rows, number), numbered(made.true, number + TWIN)
     found = [violation for violation in violations(false) if violation.rule == bad.rule.id]
-    if bool(found) is bool(bad.unseen) or violations(true):
+    if not found or violations(true):
         raise ValueError(f"{bad.rule.id}: the trace or its twin is not judged as it should be")
-    step, guard = (found[0].step, found[0].guard) if found else (made.step, "")
-    told = Expected(bad.rule.id, number, step, guard, bad.how, made.origin, bad.unseen)
+    told = Expected(bad.rule.id, number, found[0].step, found[0].guard, bad.how, made.origin)
     write_ndjson(false, told.file)
     write_ndjson(true, told.twin)
     return told
@@ -95,9 +92,8 @@ def readme() -> str:
     """The text beside the files."""
     lines = (HERE / "about.md").read_text(encoding="utf-8")
     rows = (
-        f"| `{each.rule}` | {each.trace} | {each.step} | {f'`{each.guard}`' if each.guard else '-'} | {each.how} | "
-        f"{each.origin} | {each.unseen or 'seen'} |"
+        f"| `{each.rule}` | {each.trace} | {each.step} | `{each.guard}` | {each.how} | {each.origin} |"
         for each in expected()
     )
-    head = "| rule | trace | step | guard | what was done | from | seen |\n| --- | --- | --- | --- | --- | --- | --- |"
+    head = "| rule | trace | step | guard | what was done | from |\n| --- | --- | --- | --- | --- | --- |"
     return "\n".join((lines.rstrip(), "", head, *rows, ""))

@@ -115,22 +115,28 @@ def _only_the_last(rule: Rule, pairs: Sequence[tuple[Row, Row]]) -> bool:
 
 
 def by_edit(edit: Edit, workload: str) -> Maker:
-    """The shortest of the traces that the edit can tell otherwise, up to the false step."""
+    """The first trace that the edit can tell otherwise, with as much of it as it takes to see that."""
 
     def make(rule: Rule) -> Made:
-        found: Made | None = None
         for seed in seeds_of(len(SEEDS) // len(WORKLOADS), 0, workload):
             true = trace_of(seed)
             told = edit(true)
-            if told and (found is None or told[1] < found.step):
-                rows, step = told
-                kept = tuple(numbered(rows)[: step + 1])
-                found = Made(kept, tuple(true[: step + 1]), step, f"eos replay --seed {seed}")
-        if found is None:
-            raise LookupError(f"{rule.id}: no trace of these seeds can be told so")
-        return found
+            found = _shortest(rule, numbered(told[0]), told[1]) if told else None
+            if found:
+                return Made(found, tuple(true[: len(found)]), found[-1]["step"], f"eos replay --seed {seed}")
+        raise LookupError(f"{rule.id}: no trace of these seeds can be told so")
 
     return make
+
+
+def _shortest(rule: Rule, rows: Sequence[Row], step: int) -> tuple[Row, ...] | None:
+    """The rows as far as it takes to see the rule broken: what a reader is given is decided by what it takes later."""
+    if rule.id not in {violation.rule for violation in violations(rows)}:
+        return None
+    for end in range(step + 1, len(rows) + 1):
+        if rule.id in {violation.rule for violation in violations(rows[:end])}:
+            return tuple(rows[:end])
+    return None
 
 
 def numbered(rows: Iterable[Row], trace: int | None = None) -> list[dict[str, Any]]:
@@ -141,4 +147,4 @@ def numbered(rows: Iterable[Row], trace: int | None = None) -> list[dict[str, An
 def violations(rows: Iterable[Row]) -> list[Violation]:
     """What the monitor says of a trace."""
     monitor = Monitor()
-    return [violation for row in rows for violation in monitor.judge(row)]
+    return [*(violation for row in rows for violation in monitor.judge(row)), *monitor.finish()]

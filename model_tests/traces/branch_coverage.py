@@ -1,0 +1,95 @@
+"""Which branches of the decisions a batch of traces exercised, per release, of those that can be reached."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, NamedTuple
+
+from model_tests.traces import verdicts
+from model_tests.traces.coordinator_verdicts import branch_names
+from model_tests.traces.reachable import APPEND, REPLICATED, Branches, names_in, table
+from model_tests.traces.replication_verdicts import JUDGES, KIND
+from spec.protocol.append import names
+from spec.protocol.coordinator_steps import DECISIONS
+from spec.versions import PROFILES
+
+ENOUGH: Final = 0.95
+"""Share of the branches that can be reached which a batch of the default size reaches, whatever its seed."""
+
+
+class Met(NamedTuple):
+    """How often a branch decided: kind of verdict, release, number of the branch."""
+
+    kind: str
+    profile: str
+    branch: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a batch exercised of the decisions of one release.
+
+    Attributes:
+        reachable: branches that some step can reach.
+        hits: how often each branch decided, by decision and name; those that were not met are not here.
+        unreached: decision and name of the branches that could be reached, and were not.
+        unexpected: of the branches of a decision that is judged, those that were met though they cannot be reached.
+    """
+
+    profile: str
+    reachable: int
+    hits: Mapping[str, Mapping[str, int]]
+    unreached: tuple[str, ...]
+    unexpected: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        """Of the branches that can be reached, those that were."""
+        return 1 - len(self.unreached) / self.reachable
+
+    def __str__(self) -> str:
+        """The release in a line."""
+        reached = self.reachable - len(self.unreached)
+        missing = f"; not {', '.join(self.unreached)}" if self.unreached else ""
+        return f"branches of {self.profile}: {reached} of {self.reachable} ({self.share:.1%}){missing}"
+
+
+def coverage(met: Iterable[Met]) -> tuple[Coverage, ...]:
+    """What was exercised of each release that was met, in the order of the releases."""
+    by_profile: dict[str, Counter[tuple[str, str]]] = {}
+    for kind, profile, branch, count in met:
+        found = _named(kind, profile, branch)
+        if found is not None:
+            by_profile.setdefault(profile, Counter())[found] += count
+    return tuple(_of(name, by_profile[name], table()[name]) for name in PROFILES if name in by_profile)
+
+
+def _of(profile: str, hits: Mapping[tuple[str, str], int], branches: Branches) -> Coverage:
+    reachable = [(decision, branch) for decision, found in branches.items() for branch in found]
+    told: dict[str, dict[str, int]] = {}
+    for (decision, branch), count in hits.items():
+        told.setdefault(decision, {})[branch] = count
+    return Coverage(
+        profile,
+        len(reachable),
+        told,
+        tuple(f"{decision}.{branch}" for decision, branch in reachable if not hits.get((decision, branch))),
+        tuple(f"{decision}.{branch}" for decision, branch in hits if branch not in branches.get(decision, (branch,))),
+    )
+
+
+_APIS: Final = {KIND.format(api): api for api in JUDGES}
+
+
+@cache
+def _named(kind: str, profile: str, branch: int) -> tuple[str, str] | None:
+    """Decision and name of a branch; None where the verdict is none of a decision with branches."""
+    if kind == verdicts.ROW:
+        return APPEND, names(PROFILES[profile])[branch]
+    if kind in DECISIONS:
+        return kind, branch_names(kind)[branch]
+    api = _APIS.get(kind, "")
+    known = names_in(api, PROFILES[profile]) if api else ()
+    return (REPLICATED if api == "Produce" else api, known[branch]) if known and branch >= 0 else None
