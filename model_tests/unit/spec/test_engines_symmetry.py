@@ -1,5 +1,6 @@
 """Explicit search where things are interchangeable, and what it remembers: fewer states, the same verdicts."""
 
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -114,10 +115,11 @@ def test_a_violation_is_as_near_and_its_trace_is_a_run(change: object) -> None:
 
 
 THING = Sort("thing", opaque=True)
+ALWAYS = Claim("any", rules.SEQ_ORDER, "", (), lambda state: True)
 
 
-def coloured(claim: Claim) -> tuple[System, Finite]:
-    """Three things, of which each is painted once, in the colours 1, 2, 3."""
+def coloured(claim: Claim, things: int = 3) -> tuple[System, Finite]:
+    """So many things, of which each is painted once, in the colours 1, 2, 3 and so on."""
 
     def free(state: State, thing: int) -> object:
         yield state.colour(thing) == 0
@@ -130,27 +132,47 @@ def coloured(claim: Claim) -> tuple[System, Finite]:
     paint = Action("painter_paints", (THING,), free, painted)  # type: ignore[arg-type]
     variables = (Variable("colour", (THING,), 0), Variable("next", (), 0))
     system = System("painting", variables, (paint,), (claim,), (), (), ())
-    return system, instance_of(system, {"thing": 3})
+    return system, instance_of(system, {"thing": things})
 
 
-def test_a_trace_through_renamings_names_different_things() -> None:
-    """Each step of the run is of another thing, whatever the representatives are called."""
-    claim = Claim("not_all", rules.SEQ_ORDER, "Not all are painted.", (), lambda state: state.next() < 3)
-    system, finite = coloured(claim)
+def test_things_that_are_alike_count_once() -> None:
+    """How many are painted is all that can be told of them."""
+    system, finite = coloured(ALWAYS)
 
-    whole, alike = (explore(system, finite, symmetry=symmetry) for symmetry in (False, True))
+    assert 1 + 3 + 6 + 6 == explore(system, finite).states
+    assert 1 + 1 + 1 + 1 == explore(system, finite, symmetry=True).states
 
-    assert (1 + 3 + 6 + 6, 4) == (explore(system, finite, []).states, explore(system, finite, [], symmetry=True).states)
-    assert isinstance(whole.verdict, Refuted)
-    assert isinstance(alike.verdict, Refuted)
-    assert [3, 3] == [len({step.at for step in each.verdict.trace}) for each in (whole, alike)]  # type: ignore[union-attr]
-    assert 3 == replayed(system, finite, alike.verdict.trace).next()
+
+@pytest.mark.parametrize("things", [3, 4])
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_trace_through_renamings_names_different_things(things: int, order: int) -> None:
+    """Each step of the run paints another one; then they fade in some order, whatever representatives are called."""
+
+    def fades(state: State, thing: int) -> object:
+        yield state.next() >= things
+        yield state.colour(thing) == (state.next() - things + 1 if order > 0 else 2 * things - state.next())
+
+    def faded(state: State, thing: int) -> State:
+        return state.but(colour=update(state.colour, thing, to=0), next=update(state.next, to=state.next() + 1))
+
+    claim = Claim("not_all", rules.SEQ_ORDER, "Not all fade.", (), lambda state: state.next() < 2 * things)
+    painting, finite = coloured(claim, things)
+    paint = replace(painting.actions[0], guard=lambda state, at: iter((state.next() < things, state.colour(at) == 0)))
+    fade = Action("colour_fades", (THING,), fades, faded)  # type: ignore[arg-type]
+    system = replace(painting, actions=(paint, fade))
+
+    verdict = explore(system, finite, symmetry=True).verdict
+
+    assert isinstance(verdict, Refuted)
+    painted, gone = verdict.trace[:things], verdict.trace[things:]
+    assert things == len({step.at for step in painted})
+    assert [step.at for step in painted][::order] == [step.at for step in gone]
+    assert 2 * things == replayed(system, finite, verdict.trace).next()
 
 
 def test_what_is_remembered_is_worked_out_once_for_the_cells_that_it_reads() -> None:
     """Another value in a cell that is not read is the same question."""
-    claim = Claim("any", rules.SEQ_ORDER, "", (), lambda state: True)
-    system, finite = coloured(claim)
+    system, finite = coloured(ALWAYS)
     layout, asked = Layout(system, finite), count()
 
     def reads_one(state: State) -> int:
@@ -167,8 +189,7 @@ def test_what_is_remembered_is_worked_out_once_for_the_cells_that_it_reads() -> 
 
 def test_what_depends_on_more_than_the_state_is_an_error() -> None:
     """It would be remembered wrongly."""
-    claim = Claim("any", rules.SEQ_ORDER, "", (), lambda state: True)
-    system, finite = coloured(claim)
+    system, finite = coloured(ALWAYS)
     layout, turn = Layout(system, finite), count()
     remembered = Remembered(layout, lambda state: state.colour(next(turn)))
     start = layout.initial(system)
@@ -180,8 +201,7 @@ def test_what_depends_on_more_than_the_state_is_an_error() -> None:
 
 def test_rewriting_a_function_writes_where_it_says() -> None:
     """As one update for each of these points."""
-    claim = Claim("any", rules.SEQ_ORDER, "", (), lambda state: True)
-    system, finite = coloured(claim)
+    system, finite = coloured(ALWAYS)
 
     def all_after(state: State, thing: int) -> State:
         return state.but(colour=rewrite(state.colour, lambda at: at >= thing, lambda at: at + 5))
