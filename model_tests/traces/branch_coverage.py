@@ -14,9 +14,6 @@ from spec.protocol.append import names
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.versions import PROFILES
 
-ENOUGH: Final = 0.95
-"""Share of the branches that can be reached which a batch of the default size reaches, whatever its seed."""
-
 
 class Met(NamedTuple):
     """How often a branch decided: kind of verdict, release, number of the branch."""
@@ -24,7 +21,7 @@ class Met(NamedTuple):
     kind: str
     profile: str
     branch: int
-    count: int
+    times: int
 
 
 @dataclass(frozen=True, slots=True)
