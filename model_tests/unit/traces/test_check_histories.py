@@ -8,9 +8,12 @@ import pytest
 from model_tests.monitor.monitor import Monitor
 from model_tests.traces import check
 from model_tests.traces.check_report import CheckReport
+from model_tests.traces.circumstances import claimed_in
+from model_tests.traces.histories import Histories
 from model_tests.traces.simulate import WORKLOADS, trace_of, version_of
 from model_tests.unit.traces.conftest import written
 from model_tests.unit.traces.test_histories import hidden_though_committed, late_request
+from spec.rules import TXN_NO_CROSSTALK
 from spec.versions import PROFILES
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -20,11 +23,14 @@ OLD, NEW, HIDDEN = 2_000_000, 3_000_000, 4_000_000
 """Numbers of the false traces: a late request before version 2 and under it, and a batch that is kept from a reader."""
 
 
-def _false(traces: Sequence[list[dict[str, Any]]], number: int, change: Any, newest: bool) -> list[dict[str, Any]]:
-    """The first of these traces, under version 2 or before it, that the change makes false."""
+def _false(traces: Sequence[list[dict[str, Any]]], number: int, change: Any, claimed: bool) -> list[dict[str, Any]]:
+    """The first of these traces that the change makes false, where crosstalk is excluded or where it is not."""
     for rows in traces:
         false = [{**row, "trace": number} for row in rows]
-        if (rows[0]["transaction_version"] == 2) is newest and change(false):
+        under, histories = PROFILES[rows[0]["profile"]].under(rows[0]["transaction_version"]), Histories()
+        for row in rows:
+            histories.add(row)
+        if claimed_in(TXN_NO_CROSSTALK, under, histories.faults) is claimed and change(false):
             return false
     raise LookupError(change.__name__)
 
@@ -32,8 +38,8 @@ def _false(traces: Sequence[list[dict[str, Any]]], number: int, change: Any, new
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
     traces = [[dict(row) for row in trace_of(seed)] for seed in SEEDS]
-    false = [_false(traces, OLD, late_request, newest=False), _false(traces, NEW, late_request, newest=True)]
-    false.append(_false(traces, HIDDEN, hidden_though_committed, newest=True))
+    false = [_false(traces, OLD, late_request, claimed=False), _false(traces, NEW, late_request, claimed=True)]
+    false.append(_false(traces, HIDDEN, hidden_though_committed, claimed=True))
     return [row for trace in (*traces, *false) for row in trace]
 
 
