@@ -6,7 +6,7 @@ from enum import IntFlag
 from typing import Final
 
 from spec.algebra import Term, all_of, any_of, choose
-from spec.rules import SEQ_ORDER, Circumstances, Rule
+from spec.rules import Circumstances, Rule
 from spec.versions import KAFKA_3_9_UNVERIFIED, Profile
 from spec.vocabulary import Origin
 
@@ -34,8 +34,7 @@ def claimed_in(rule: Rule, profile: Profile, faults: int) -> bool:
 
 def lacking(rule: Rule, profile: Profile, faults: int) -> list[str]:
     """Names of the assumptions of a rule that do not hold; none inside its domain."""
-    minded = faults & ~Fault.RENUMBERED if rule is SEQ_ORDER else faults  # what is there twice is there in order
-    circumstances = circumstances_of(profile, minded)
+    circumstances = circumstances_of(profile, faults)
     return [assumption.name for assumption in rule.domain if not assumption.holds(circumstances)]
 
 

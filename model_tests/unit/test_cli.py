@@ -131,7 +131,10 @@ def test_bad_input_is_one_line(provide: Callable[[Callable[..., Report]], None])
             ["conform", "s", "--family", "A,Ax", "--jobs", "2"],
             ((["s"],), {"families": ("A", "Ax"), "jobs": 2}),
         ),
-        (["check", "t", "--master", "local[1]"], (("t",), {"master": "local[1]"})),
+        (
+            ["check", "t", "--master", "local[1]", "--z3-sample", "7"],
+            (("t",), {"master": "local[1]", "z3_sample": 7, "reference_sample": 0}),
+        ),
         (
             ["simulate", "--traces", "5", "--seed", "9", "--out", "d", "--workload", "raw"],
             (

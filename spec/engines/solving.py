@@ -62,20 +62,26 @@ def asked(
         effort: how much the solver may work.
         seed: of its chance.
     """
-    solver = z3.Solver()
+    own = z3.Context()  # what the process has built before must not show in the answer
+    solver = z3.Solver(ctx=own)
     solver.set("auto_config", False)
     solver.set("mbqi", False)  # hypotheses are used where their terms occur; other models are searched elsewhere
     solver.set("random_seed", seed)
     solver.set("rlimit", effort)
-    solver.add(*facts)
+    solver.add(*(_within(own, fact) for fact in facts))
     for name, hypothesis in given.items():
-        solver.assert_and_track(hypothesis if z3.is_expr(hypothesis) else z3.BoolVal(hypothesis), f"given {name}")
+        solver.assert_and_track(_within(own, hypothesis), z3.Bool(f"given {name}", own))
     answer = solver.check()
     if answer == z3.unsat:
         return Answer(Proved(), frozenset(str(one).removeprefix("given ") for one in solver.unsat_core()))
     if answer == z3.sat:
         return Answer(Refuted(claim, ()))
     return Answer(Unknown(f"not proved by induction: {solver.reason_unknown()}"))
+
+
+def _within(context: z3.Context, term: Term) -> z3.BoolRef:
+    """The term in another context of the solver."""
+    return term.translate(context) if z3.is_expr(term) else z3.BoolVal(bool(term), context)
 
 
 def contradiction(claim: str, facts: Sequence[Term], effort: int = MANY) -> Verdict:

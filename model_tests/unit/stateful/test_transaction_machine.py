@@ -179,7 +179,7 @@ def test_coordinators_fail_at_every_durable_point(monkeypatch: pytest.MonkeyPatc
     [
         ("no id is ever forgotten", SharedPartitionsMachine),
         ("open transactions do not bound readers", SharedPartitionsMachine),
-        ("pending offsets count", SharedPartitionsMachine),
+        ("pending offsets count", FailoverMachine),
         ("nobody is asked", WorkersMachine),
         ("partitions are not loaded", FailoverMachine),
         ("a new instance gets the epoch of the one before", TransactionMachine),
