@@ -222,8 +222,8 @@ REPLICATION: Final = (
         truncated_to="offset at which a follower cuts its log",
         leader_high_watermark="high watermark of the leader, as a follower was told it",
         least_end="least log end among the leader and all that hold its high watermark back; -1: one is not known",
-        insync_end="least log end among the leader and the in-sync set, those that are proposed for it included, as the "
-        "leader knows them; -1: one is not known",
+        insync_end="least log end among the leader and the in-sync set, those that are proposed for it included, as "
+        "the leader knows them; -1: one is not known",
         joining_end="least log end among the followers out of that set that have caught up and may join it, likewise; "
         "that of the leader where there are none",
         epoch_start="log end of the leader when it began its leader epoch",
