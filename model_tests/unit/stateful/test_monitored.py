@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 
 from model_tests.mutants.hunting import run_once
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS
@@ -18,6 +17,7 @@ from model_tests.stateful.pipeline_runs import run_pipeline
 from model_tests.stateful.replica_events import run_replicas
 from model_tests.stateful.replica_machine import ReplicaMachine
 from model_tests.stateful.transaction_runs import run_transactions
+from model_tests.unit.stateful.small import small
 from spec import rules
 from spec.rules import Rule
 
@@ -84,18 +84,10 @@ def test_a_hunt_is_left_to_the_invariants() -> None:
 
 def test_a_machine_stops_where_its_monitor_disagrees() -> None:
     """What stops it becomes a failed result of the rule, also of one that the machine has no invariant for."""
-    small = settings(
-        max_examples=10,
-        stateful_step_count=30,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    few = small(10)
     ledger = Ledger()
     with planted(DEFECTS["replicas"]).in_place():
-        failures = failures_of(ReplicaMachine, ledger, small)
+        failures = failures_of(ReplicaMachine, ledger, few)
 
     found = [failure for failure in failures if isinstance(failure, Violation)]
     results = Account((rules.REPL_PREFIX_AGREEMENT,), ledger, tuple(failures), 1.0).results()

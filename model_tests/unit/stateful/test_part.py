@@ -3,7 +3,6 @@
 from typing import Final
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 
 from model_tests.mutants.of_disk import OF_DISK
 from model_tests.stateful import part
@@ -11,19 +10,12 @@ from model_tests.stateful.disk_invariants import DISK_RULES
 from model_tests.stateful.disk_machine import DiskMachine
 from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.transaction_invariants import TRANSACTION_RULES
+from model_tests.unit.stateful.small import small
 from model_tests.verify.results import Effort, Verdict
 from spec import rules
 from spec.evidence import Layer
 
-SMALL: Final = settings(
-    max_examples=150,
-    stateful_step_count=40,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+SMALL: Final = small(150, 40)
 
 
 def test_the_disk_machine_brings_evidence_for_its_rules(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ import inspect
 from typing import Final
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 
 from model_tests.mutants.of_pipelines import OF_PIPELINES
 from model_tests.stateful import part
@@ -14,20 +13,13 @@ from model_tests.stateful.pipeline_logs import Generations, Outcomes
 from model_tests.stateful.pipeline_machine import PipelineMachine
 from model_tests.stateful.pipeline_runs import PIPELINE_ACTIONS, run_pipeline
 from model_tests.stateful.pipeline_watch import PIPELINE_RULES
+from model_tests.unit.stateful.small import small
 from reference.broker.markers import TxnMarker
 from reference.log.batch import RecordBatch, value_batch
 from reference.world.worker import Order
 from spec.vocabulary import CoordinatorEpoch, Epoch, LeaderEpoch, Offset, ProducerId, Timestamp
 
-SMALL: Final = settings(
-    max_examples=10,
-    stateful_step_count=30,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+SMALL: Final = small(10)
 
 
 def test_every_rule_holds_and_is_at_stake() -> None:

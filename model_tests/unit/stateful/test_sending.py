@@ -5,7 +5,6 @@ from collections import Counter
 from typing import Final
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 
 from model_tests.mutants.of_sending import OF_SENDING, hunt_in_sending
 from model_tests.mutants.part import caught, survival
@@ -15,17 +14,10 @@ from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.sending_events import SENDING_RULES
 from model_tests.stateful.sending_machine import SendingMachine
 from model_tests.stateful.sending_runs import SENDING_ACTIONS, run_sending
+from model_tests.unit.stateful.small import small
 from spec.vocabulary import ErrorCode
 
-SMALL: Final = settings(
-    max_examples=20,
-    stateful_step_count=30,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+SMALL: Final = small(20)
 
 
 def test_the_rules_hold_and_everything_happens() -> None:

@@ -5,7 +5,6 @@ from collections import Counter
 from typing import Final
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS
 from model_tests.stateful import part
@@ -24,6 +23,7 @@ from model_tests.stateful.transaction_machine import (
 )
 from model_tests.stateful.transaction_runs import ACTIONS, has_a_past, run_transactions
 from model_tests.stateful.transaction_setting import FAILOVER, LATE, STORIES, Story
+from model_tests.unit.stateful.small import small
 from model_tests.verify.results import Verdict
 from reference.broker.ids import BlockAllocator
 from spec import rules
@@ -31,15 +31,7 @@ from spec.rules import Rule
 from spec.versions import NEWEST
 from spec.vocabulary import PRODUCER_ID_BLOCK
 
-SMALL: Final = settings(
-    max_examples=120,
-    stateful_step_count=30,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+SMALL: Final = small(120)
 
 LATE_OF_VERSION_0: Final = Story(
     "requests that outlive their transaction under version 0", profiles=(NEWEST.under(0),), often=LATE
