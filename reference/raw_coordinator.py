@@ -88,7 +88,6 @@ class RawCoordinator:
         self._producer_ids = ProducerIdManager(self._allocator)
         self._epoch = 0
         self._answers = 0
-        self._last_epoch = MAX_EPOCH - 1 if profile.last_epoch_recovers else MAX_EPOCH  # from 4.3 on no id gets there
         self.coordinator = self._next_coordinator()
         self.coordinator.elect(0, CoordinatorEpoch(0))
 
@@ -212,7 +211,7 @@ class RawCoordinator:
             self._by_itself("CoordinatorLoad", lambda: self.coordinator.load(0))
 
     def _found(self) -> TransactionMetadata:
-        state, epoch = self.tape.pick(FOUND), min(EPOCHS.pick(self.tape), self._last_epoch)
+        state, epoch = self.tape.pick(FOUND), EPOCHS.pick(self.tape)
         bumps = self.profile.transaction_version >= BUMPS_EPOCH and self.tape.happens(700)
         began = Timestamp(max(0, self.clock.now - self.tape.pick((0, 30_000))))
         return TransactionMetadata(

@@ -200,9 +200,11 @@ def prepare_end(
         updated_ms=now,
         client_version=client_version,
     )
-    if client_version < BUMPS_EPOCH or metadata.epoch == MAX_EPOCH:
+    if client_version < BUMPS_EPOCH:
         return decided
-    return decided._replace(epoch=Epoch(metadata.epoch + 1), last_epoch=metadata.epoch)
+    # [fence.epoch_exhaustion] an id that has got beyond its last epoch is aborted where it is
+    epoch = Epoch(min(metadata.epoch + 1, MAX_EPOCH))
+    return decided._replace(epoch=epoch, last_epoch=metadata.epoch)
 
 
 def complete_end(metadata: TransactionMetadata, profile: Profile, now: Timestamp) -> TransactionMetadata:

@@ -256,7 +256,8 @@ def test_epoch_32767(profile: Profile, commit: bool, refused: bool) -> None:
         assert ONGOING == world.metadata().state
     else:
         world.end(identity(7, MAX_EPOCH), commit)
-        assert (PREPARE_ABORT, MAX_EPOCH) == (world.metadata().state, world.metadata().epoch)
+        ended = world.metadata()
+        assert (PREPARE_ABORT, MAX_EPOCH, MAX_EPOCH) == (ended.state, ended.epoch, ended.last_epoch)
 
 
 def test_a_commit_that_is_delayed_ends_the_next_transaction() -> None:
