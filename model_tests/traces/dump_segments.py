@@ -171,7 +171,7 @@ class _Writer:
         self.close()
         found = _FILE.search(file.name)
         if found is not None:
-            self._open(found["partition"], int(found["base"]))
+            self._open(found["partition"], int(found["base"]), file.line)
         elif file.name.endswith(".log"):
             self._bad(file.line, f"{file.name} is no segment of a partition: neither its folder nor its name is one's")
 
@@ -181,16 +181,16 @@ class _Writer:
         if found is None and self._path is None and not self._damage:
             self._bad(first.line, "no line says which file was dumped: name it like its partition (orders-3.dump)")
         if found is not None and self._path is None:
-            self._open(found["partition"], first.base_offset)
+            self._open(found["partition"], first.base_offset, first.line)
         return self._out is not None
 
-    def _open(self, partition: str, base: int) -> None:
+    def _open(self, partition: str, base: int, line: int) -> None:
         folder = self._into / partition
         folder.mkdir(exist_ok=True)
         self._partition = partition
         self._path = folder / f"{base:020d}.log"
         if self._path.exists():
-            self._bad(0, f"{partition} from offset {base} was dumped before")
+            self._bad(line, f"{partition} from offset {base} was dumped before: it is judged as it was then")
             return
         self.segments.append(self._path)
         self._out = self._path.open("wb")

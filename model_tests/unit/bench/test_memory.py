@@ -8,7 +8,10 @@ import pytest
 from model_tests.bench import memory
 from model_tests.bench.memory import computed_seconds, peak_mebibytes
 
-pytestmark = pytest.mark.skipif(not memory.PROCESSES.exists(), reason="there is no /proc")
+pytestmark = pytest.mark.skipif(
+    not memory.PROCESSES.exists(),
+    reason="memory and time of other processes are read from /proc, which this system does not have",
+)
 
 BUSY = """
 import sys, time
