@@ -26,6 +26,7 @@ extensions = [
     "shown_drawings",
     "decision_tables",
     "outcome_tables",
+    "client_tables",
     "state_graph",
     "version_tables",
     "schema_tables",
@@ -35,6 +36,7 @@ extensions = [
     "api_pages",
     "bench_page",
     "internal_links",
+    "line_breaks",
 ]
 exclude_patterns = ["_ext"]
 source_suffix = {".md": "markdown"}

@@ -33,7 +33,8 @@ def print_catalogue(console: Console) -> None:
     for rule in RULES.values():
         table.add_row(rule.id, rule.statement, Text(", ").join(_evidence(owed) for owed in owed_by(rule)))
     console.print(table)
-    console.print(Text("Dim evidence is owed by a later issue.", "dim"))
+    if not all(owed.is_brought for rule in RULES.values() for owed in owed_by(rule)):
+        console.print(Text("Dim evidence is owed by a later issue.", "dim"))
 
 
 def _evidence(owed: Owed) -> Text:

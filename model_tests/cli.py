@@ -31,6 +31,8 @@ app: Final = typer.Typer(
 Json: TypeAlias = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the report here too.")]
 Master: TypeAlias = Annotated[str, typer.Option(help="Where Spark runs.")]
 LOCAL: Final = "local[*]"
+READ_COMMITTED: Final = "read_committed"
+READ_UNCOMMITTED: Final = "read_uncommitted"
 SIDE_BY_SIDE: Final = min(4, os.cpu_count() or 1)
 
 
@@ -132,7 +134,10 @@ def scenarios_command(
 
 @app.command("audit")
 def audit_command(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Log directories, segments, or dumps of them.")],
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATH...", help="Log directories, segments, or dumps of them; none with --history."),
+    ] = None,
     master: Master = LOCAL,
     crc: Annotated[bool, typer.Option("--crc/--no-crc", help="Check each batch's CRC-32C.")] = True,
     high_watermark_checkpoint: Annotated[
@@ -157,40 +162,86 @@ def audit_command(
     producer_id: Annotated[
         int | None, typer.Option(min=0, metavar="ID", help="Only what is found about this producer.")
     ] = None,
-    history: Annotated[
-        str, typer.Option(metavar="FILE", help="What clients did and were told, as lines of JSON (also .gz, .xz).")
+    since: Annotated[
+        str,
+        typer.Option(metavar="TIME", help="Only findings and transactions from then on: ISO 8601, or milliseconds."),
     ] = "",
+    until: Annotated[str, typer.Option(metavar="TIME", help="Only those up to then. All is judged all the same.")] = "",
+    history: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="What clients did and were told: a journal, Jepsen's EDN, or what Kafka's system tests print (a file, "
+            "or a directory of them; also .gz, .xz).",
+        ),
+    ] = "",
+    history_format: Annotated[
+        str, typer.Option(metavar="FORMAT", help="Of the history: journal, edn or tools; found out if not given.")
+    ] = "",
+    history_isolation: Annotated[
+        str, typer.Option(metavar="LEVEL", help="Of the history's readers: read_committed or read_uncommitted.")
+    ] = READ_COMMITTED,
+    history_trace: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the history as a trace for eos check, too: FILE.ndjson.")
+    ] = None,
     received: Annotated[
         str, typer.Option(metavar="FILE", help="What a read_committed reader received, as lines of JSON.")
     ] = "",
+    work: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep there what is found of each log; an audit that was stopped goes on."),
+    ] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to send on, too.")] = None,
     json_file: Json = None,
 ) -> None:
     """Judge the log directories of real brokers: which rules they break, and what is damaged."""
 
     def run() -> Report:
-        given: dict[str, object] = {} if kafka is None else {"profile": _release(kafka)}
-        if high_watermark_checkpoint:
-            given["checkpointed_watermark"] = True
-        if producer_expiry_ms is not None:
-            given["producer_expiry_ms"] = producer_expiry_ms
-        if transactions:
-            given["transactions"] = True
-        if transactional_id:
-            given["transactional_id"] = transactional_id
-        if topic:
-            given["topics"] = tuple(topic)
-        if producer_id is not None:
-            given["producer_id"] = producer_id
-        given |= {name: file for name, file in (("history", history), ("received", received)) if file}
+        told = _told(history, received, history_format, history_isolation)
+        if history_trace is not None:
+            import_module("model_tests.traces.told.command").write_trace(history_trace, **told)
+        if not paths:
+            if not history:
+                raise BadInput("nothing to audit: give log directories, or a client history with --history")
+            return _provided("model_tests.traces.told.command")(**told)
         if html is not None:
-            given["pictured"] = True
-        report = _on_spark("model_tests.traces.audit")(paths, master=master, crc=crc, **given)
+            _require_writable(html)
+        given = _given(
+            profile=None if kafka is None else _release(kafka),
+            checkpointed_watermark=high_watermark_checkpoint,
+            producer_expiry_ms=producer_expiry_ms,
+            transactions=transactions,
+            transactional_id=transactional_id,
+            topics=tuple(topic) if topic else None,
+            producer_id=producer_id,
+            since=since,
+            until=until,
+            work=None if work is None else str(work),
+            pictured=html is not None,
+        )
+        report = _on_spark("model_tests.traces.audit.run")(paths, master=master, crc=crc, **given, **told)
         if html is not None:
-            import_module("model_tests.traces.audit_page").write_page(report, html)
+            import_module("model_tests.traces.audit.page").write_page(report, html)
         return report
 
     _judge(run, json_file)
+
+
+def _given(**options: object) -> dict[str, object]:
+    """The options that were given: where one was not, who is called knows what then holds."""
+    return {name: value for name, value in options.items() if not (value is None or value is False or value == "")}
+
+
+def _told(history: str, received: str, form: str, isolation: str) -> dict[str, object]:
+    """What is given about clients, as `run` of the audit takes it."""
+    if isolation not in (READ_COMMITTED, READ_UNCOMMITTED):
+        raise BadInput(f"--history-isolation is {READ_COMMITTED} or {READ_UNCOMMITTED}, not {isolation!r}")
+    told: dict[str, object] = {name: file for name, file in (("history", history), ("received", received)) if file}
+    if form:
+        told["history_form"] = import_module("model_tests.traces.told.reading").form_called(form)
+    if isolation == READ_UNCOMMITTED:
+        told["read_committed"] = False
+    return told
 
 
 def _release(name: str) -> Profile:
@@ -273,9 +324,17 @@ def check_command(
         int,
         typer.Option(min=0, metavar="N", help="Make N random traces again from their seeds: each must be the same."),
     ] = 0,
+    corrupt: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Instead: corrupt these traces N times, and say what is noticed of it."),
+    ] = 0,
+    seed: Annotated[int, typer.Option(help="Of --corrupt: draws traces, steps, and what becomes of them.")] = 0,
     json_file: Json = None,
 ) -> None:
     """Judge traces on Spark, every step against the specification's decisions."""
+    if corrupt:
+        _judge(lambda: _provided("model_tests.traces.corruption_report")(path, corrupt, seed), json_file)
+        return
     samples = {"z3_sample": z3_sample, "reference_sample": reference_sample}
     _judge(lambda: _on_spark("model_tests.traces.check")(path, master=master, **samples), json_file)
 

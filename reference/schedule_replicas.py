@@ -333,7 +333,7 @@ def drawn_replicas(profile: Profile, tape: Tape, faults: Faults, trace: int) -> 
         QUICK,
         partitions=1 + tape.below(2),
         writers=tape.pick(WRITERS),
-        min_insync=1 + tape.below(2),
+        min_insync=1 + tape.below(3),
         unclean_allowed=tape.happens(200),
         fetched_batches=1 + tape.below(3),
         ordered=faults.ordered and tape.happens(500),

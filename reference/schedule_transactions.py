@@ -203,11 +203,11 @@ class TransactionScheduler(Scheduler):
         """Some request arrives; a copy may stay behind. What nobody waits for any more takes its time."""
         wires = self.world.wires
         requests = wires.requests.deliverable()
+        awaited = [message for message in requests if not message.copy and message.payload.number in wires.open]
+        if len(awaited) < len(requests) and not self.tape.happens(OVERDUE):
+            requests = awaited
         if requests:
-            awaited = [message for message in requests if not message.copy and message.payload.number in wires.open]
-            lingers = len(awaited) < len(requests) and bool(awaited) and not self.tape.happens(OVERDUE)
-            message = self.tape.pick(awaited if lingers else requests)
-            self.world.broker_receives(message, self.tape.happens(self.faults.duplication))
+            self.world.broker_receives(self.tape.pick(requests), self.tape.happens(self.faults.duplication))
         return bool(requests)
 
     def sender_receives(self) -> bool:

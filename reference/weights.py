@@ -106,8 +106,8 @@ APPLICATIONS: Final = (("transactional", 24), ("idempotent", 3), ("acks=all", 1)
 DIRTY_READERS: Final = 300
 """Per thousand worlds, those with a reader of what is not committed beside the one of what is."""
 
-OVERDUE: Final = 60
-"""Per thousand arrivals of requests, those that may be of one that nobody waits for, where another is awaited."""
+OVERDUE: Final = 40
+"""Per thousand arrivals of requests, those that may be of one that nobody waits for."""
 
 LOOPS: Final = 400
 """Per thousand applications with a transactional id, those that consume what they transform and produce."""

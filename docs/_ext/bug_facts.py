@@ -44,10 +44,10 @@ def facts() -> Mapping[str, Facts]:
     return found
 
 
-def digest_of_sources() -> str:
-    """The content of every source that the facts depend on, as one number."""
+def digest_of_sources(maker: Path = MAKER) -> str:
+    """The content of every source that the facts depend on which a script makes, as one number."""
     digest = sha256()
-    for path in sorted(sources(ROOT / MAKER)):
+    for path in sorted(sources(ROOT / maker)):
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 

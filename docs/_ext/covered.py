@@ -58,7 +58,7 @@ PLACES: Final[Mapping[int, Place]] = MappingProxyType(
             ("seq.refusal_is_pure",),
             ("reference/world/authorization.py",),
             ("reference/world/test_authorization.py",),
-            "chapters/fence",
+            "chapters/client",
         ),
         4: Place(
             ("seq.successor", "seq.first"),
@@ -70,7 +70,7 @@ PLACES: Final[Mapping[int, Place]] = MappingProxyType(
             ("seq.order", "seq.exactly_once"),
             ("reference/client/sender.py", "reference/client/accumulator.py", "reference/client/partition_queue.py"),
             ("reference/client/test_sender.py", "reference/client/test_producer.py"),
-            "chapters/seq",
+            "chapters/client",
         ),
         6: Place(
             ("seq.duplicate_window", "seq.window_suffices", "seq.successor", "seq.well_formed"),
@@ -119,13 +119,13 @@ PLACES: Final[Mapping[int, Place]] = MappingProxyType(
             ("lso.read_committed",),
             ("reference/log/cleaner.py", "reference/client/consumer.py"),
             ("reference/log/test_cleaner.py", "reference/client/test_consumer.py"),
-            "limits",
+            "scenarios",
         ),
         15: Place(
             ("txn.client_verdict",),
             ("reference/client/transaction_errors.py",),
             ("reference/client/test_transaction_errors.py",),
-            "chapters/txn",
+            "chapters/client",
         ),
         16: Place(
             ("txn.failover",),
@@ -155,7 +155,7 @@ PLACES: Final[Mapping[int, Place]] = MappingProxyType(
             ("seq.order",),
             ("reference/client/partitioners.py", "reference/log/partition_log.py"),
             ("reference/client/test_partitioners.py",),
-            "chapters/seq",
+            "chapters/client",
         ),
         21: Place(
             ("offsets.generation_fence",),
@@ -179,7 +179,7 @@ PLACES: Final[Mapping[int, Place]] = MappingProxyType(
             ("seq.state_recoverable",),
             ("reference/log/segment.py", "reference/log/offset_index.py", "reference/log/disk_log.py"),
             ("reference/log/test_disk_log.py", "reference/log/test_files.py"),
-            "chapters/lso",
+            "chapters/storage",
         ),
         25: Place(
             ("seq.first", "txn.no_crosstalk"),

@@ -10,18 +10,17 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from bug_facts import ROOT, sources
+from bug_facts import ROOT, digest_of_sources
 
 from model_tests.verify.proofs import SEARCHES, attempted
 from model_tests.verify.proved import ProvedSystem
 from model_tests.verify.results import Effort
 from model_tests.verify.searched import Searched
 from model_tests.verify.spreading import on_cores
-from model_tests.verify.state_counts import of_transactions
+from model_tests.verify.state_counts import of_systems
 from spec import rules
 from spec.engines.explore import explore
 from spec.engines.induction import Obligation
@@ -55,7 +54,7 @@ def defects() -> list[Facts]:
 @lru_cache(maxsize=1)
 def facts() -> Facts:
     """All of it."""
-    digest = _digest_of_sources()
+    digest = digest_of_sources(MAKER)
     if KEPT.is_file():
         kept = json.loads(KEPT.read_text(encoding="utf-8"))
         if kept["digest"] == digest:
@@ -64,13 +63,6 @@ def facts() -> Facts:
     KEPT.parent.mkdir(parents=True, exist_ok=True)
     KEPT.write_text(json.dumps({"digest": digest, **found}, indent=1), encoding="utf-8")
     return found
-
-
-def _digest_of_sources() -> str:
-    digest = sha256()
-    for path in sorted(sources(ROOT / MAKER)):
-        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
 
 
 def _made_apart() -> Facts:
@@ -87,7 +79,7 @@ def made() -> Facts:
     proofs = attempted(THEOREMS, on_cores).proofs
     return {
         "theorems": {rule.id: facts_of(rule, proofs.about(rule)) for rule in THEOREMS},
-        "defects": [{**asdict(each), "difference": each.difference} for each in of_transactions()],
+        "defects": [{**asdict(each), "difference": each.difference} for each in of_systems()],
     }
 
 

@@ -42,7 +42,7 @@ class ProofNeeds(SphinxDirective):
         shown = nodes.section(ids=[nodes.make_id(f"proof-of-{rule}")], names=[f"proof of {rule}"])
         shown += nodes.title("", f"Proof of {rule}")
         shown += nodes.paragraph(
-            "", "", listed(nodes.Text(sentence) for sentence in of["theorems"].values()), nodes.Text(_size(of))
+            "", "", listed((nodes.Text(each) for each in of["theorems"].values()), between=" "), nodes.Text(_size(of))
         )
         rows = [(action, _lemmas(names)) for action, names in of["needs"].items() if names]
         shown += table([("under", "the proof uses"), *rows], (24, 76), code=0)
@@ -52,22 +52,30 @@ class ProofNeeds(SphinxDirective):
 
 
 class DefectStates(SphinxDirective):
-    """How many states each hand-written defect of the transactions adds to those of the true system, or takes away."""
+    """How many states each hand-written defect of a system adds to those of the true one, or takes away."""
 
     def run(self) -> list[nodes.Node]:
         """Render the table."""
-        head = ("defect", "violates", "states", "when mended", "difference")
-        return [table([head, *(_counted(each) for each in defects())], (44, 26, 10, 10, 10))]
+        head = ("system", "defect", "violates", "states", "when mended", "difference")
+        return [table([head, *(_counted(each) for each in defects())], (12, 36, 22, 10, 10, 10))]
 
 
 def _counted(each: Facts) -> tuple[Cell, ...]:
     difference = f"{each['difference']:+,}" if each["whole"] else "more than counted"
-    return each["name"], _words(each["violates"]), f"{each['broken']:,}", f"{each['mended']:,}", difference
+    return (
+        each["system"],
+        each["name"],
+        _words(each["violates"]),
+        f"{each['broken']:,}",
+        f"{each['mended']:,}",
+        difference,
+    )
 
 
 def numbers(of: Facts) -> str:
-    """The numbers of the assumptions."""
-    return ", ".join(line.partition(" ")[0] for line in of["assumptions"])
+    """The numbers of the assumptions, in their order."""
+    names = (line.partition(" ")[0] for line in of["assumptions"])
+    return ", ".join(sorted(names, key=lambda name: int(name.removeprefix("A"))))
 
 
 def _assumed(rule: str, of: Facts) -> list[nodes.Node]:

@@ -27,6 +27,7 @@ NAMED: Final = {
     "conform": ("unsupported.apis", "unsupported.families", "disagreed[].expected", "disagreed[].got",
                 "disagreed[].request"),
     "audit": ("transactions.counts", "history.attempts", "history.acknowledged", "cluster.passed_over",
+              "clients.operations", "clients.undecidable", "clients.damage", "clients.passed_over",
               "groups.passed_over", "judged"),
     "verify": ("", "*", "rules[].evidence", "rules[].evidence.*"),
 }  # fmt: skip

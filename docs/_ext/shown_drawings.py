@@ -1,7 +1,13 @@
-"""A drawing among the prose: `shown` draws the run of a scenario or the counterexample of a bug where it is told of."""
+"""A drawing among the prose: `shown` draws the run of a scenario or the counterexample of a bug where it is told of.
+
+With `:open:` it is seen at once.
+"""
+
+from typing import ClassVar
 
 from bug_facts import facts
 from docutils import nodes
+from docutils.parsers.rst import directives
 from drawings import drawn
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -17,6 +23,7 @@ class Shown(SphinxDirective):
     """One drawing to be opened, under the title of what it shows."""
 
     required_arguments = 2
+    option_spec: ClassVar = {"open": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """Draw what the arguments name: `bug` or `scenario`, and which."""
@@ -28,7 +35,8 @@ class Shown(SphinxDirective):
         else:
             raise self.error(f"there is nothing to draw of the {kind} {name!r}")
         page = nodes.make_id(self.env.docname)
-        return folded(title, *drawn(self.env, f"{page}-{nodes.make_id(name)}", svg))
+        drawing = drawn(self.env, f"{page}-{nodes.make_id(name)}", svg)
+        return folded(title, *drawing, opened="open" in self.options)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -65,7 +65,7 @@ def prose(text: str) -> nodes.inline:
     return nodes.inline("", "", *(nodes.literal("", p) if at % 2 else nodes.Text(p) for at, p in enumerate(parts)))
 
 
-def folded(summary: str, *inside: nodes.Node) -> list[nodes.Node]:
-    """What a reader opens to see."""
-    opening = nodes.raw("", f"<details><summary>{summary}</summary>", format="html")
+def folded(summary: str, *inside: nodes.Node, opened: bool = False) -> list[nodes.Node]:
+    """What a reader opens to see, or may close."""
+    opening = nodes.raw("", f"<details{' open' * opened}><summary>{summary}</summary>", format="html")
     return [opening, *inside, nodes.raw("", "</details>", format="html")]

@@ -18,11 +18,11 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from tables import Cell, listed, prose, table
 
-from spec.versions import PROFILES, SPLIT_OUT_OF_ORDER, Profile
+from spec.versions import NEWEST, PROFILES, SPLIT_OUT_OF_ORDER, Profile
 
 DECISIONS: Final = Path(__file__).parents[2] / "spec" / "protocol"
 NAME: Final = "name"
-ALTERED: Final = {"3.9.0-nover": "3.9.0", SPLIT_OUT_OF_ORDER.name: "4.3"}
+ALTERED: Final = {"3.9.0-nover": "3.9.0", SPLIT_OUT_OF_ORDER.name: NEWEST.name}
 """Profiles that are another one with a setting or a proposal, and which; every other follows the one before it."""
 
 BEHAVIOURS: Final = tuple(part.name for part in fields(Profile) if part.name != NAME)

@@ -1,77 +1,152 @@
-"""How fast the audit judges batches on Spark, against the same data source that only reads them."""
+"""How fast the audit judges batches on Spark, against the same tasks that only compute checksums."""
 
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import Final
 
 from model_tests.bench.log_files import client_batches
-from model_tests.traces.audit import run
-from model_tests.traces.kafka_log import KafkaLog
-from model_tests.traces.session import LOCAL, session
+from model_tests.bench.memory import computed_seconds
+from model_tests.traces.audit.checksums import Checksums
+from model_tests.traces.audit.kafka_log import KafkaLog
+from model_tests.traces.audit.log import audit_log, surroundings
+from model_tests.traces.audit.run import run
+from model_tests.traces.logs.kafka_log_folders import list_logs
+from model_tests.traces.session import session
 from reference.errors import Impossible
+from reference.log.config import LogConfig
 from reference.log.disk_log import DiskLog
 
+CORES: Final = 2
 PARTITIONS: Final = 4
-VALUES: Final = (b"v" * 30,) * 3
+TIMES: Final = 10
+VALUES: Final = (b"v" * 114,) * 4
+"""Of one batch: 553 bytes in all."""
+
+SEGMENTS: Final = LogConfig(segment_bytes=32 << 20)
 ROUNDS: Final = 3
-"""Times that audit and reading take turns, after two rounds that warm up; the fastest of each counts."""
+"""Times that each is measured, after one round that warms up; the fastest counts."""
 
 _TOGETHER: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
+class Took:
+    """Seconds that passed, and seconds for which all processes together computed."""
+
+    passed: float
+    computed: float
+
+
+@dataclass(frozen=True, slots=True)
 class AuditTiming:
-    """Seconds of the fastest round of each, in a session that is up and warm.
+    """The fastest round of each, in a session that is up.
 
     Attributes:
-        read: every batch read and checked, and given to Spark as a row.
-        audit: every batch read, checked and judged.
-        first: the first audit of the session.
+        batches: of the larger logs, which are `TIMES` as large as the small one.
+        checksums: the bytes of `spread` read, and the checksum of each batch computed.
+        rows: the batches of `spread` given to Spark as rows.
+        spread: the audit of some partitions.
+        hot: the audit of one partition with as many batches.
+        small: the audit of one partition that is so much smaller.
+        first: the first audit of the session, in seconds.
+        memory: the most memory that a process has for one large partition, to that for a small one.
     """
 
     batches: int
-    read: float
-    audit: float
+    checksums: Took
+    rows: Took
+    spread: Took
+    hot: Took
+    small: Took
     first: float
+    memory: float
 
     @property
     def per_second(self) -> float:
         """Batches that the audit judges in a second."""
-        return self.batches / self.audit
+        return self.batches / self.spread.passed
 
 
-def audit_timing(batches: int, scratch: Path, master: str = LOCAL) -> AuditTiming:
-    """Time the audit of a log directory of four partitions without findings."""
+def audit_timing(batches: int, scratch: Path) -> AuditTiming:
+    """Time the audit of logs without findings, of so many batches and of a tenth of them."""
+    spread, hot, small = (scratch / name for name in ("spread", "hot", "small"))
     for partition in range(PARTITIONS):
-        _write(scratch / f"t-{partition}", batches // PARTITIONS)
-    session(master)
-    first = _audit(scratch, batches)
-    rounds = [(_read(scratch), _audit(scratch, batches)) for _ in range(ROUNDS + 1)][1:]
-    return AuditTiming(batches, min(read for read, _ in rounds), min(audit for _, audit in rounds), first)
+        _write(spread / f"t-{partition}", batches // PARTITIONS)
+    _write(hot / "t-0", batches)
+    _write(small / "t-0", batches // TIMES)
+    spark = session(f"local[{CORES}]")
+    spark.dataSource.register(Checksums)
+    spark.dataSource.register(KafkaLog)
+    first = _timed(lambda: _audit(spread, batches)).passed
+    measured = AuditTiming(
+        batches,
+        checksums=_fastest(lambda: _checksums(spread, batches)),
+        rows=_fastest(lambda: _rows(spread)),
+        spread=_fastest(lambda: _audit(spread, batches)),
+        hot=_fastest(lambda: _audit(hot, batches)),
+        small=_fastest(lambda: _audit(small, batches // TIMES)),
+        first=first,
+        memory=_peak(hot) / _peak(small),
+    )
+    shutil.rmtree(scratch)
+    return measured
 
 
 def _write(directory: Path, batches: int) -> None:
-    log = DiskLog.create(directory)
-    placed = list(client_batches(batches, VALUES))
-    for number in range(0, batches, _TOGETHER):
-        log.append_all(placed[number : number + _TOGETHER])
+    log = DiskLog.create(directory, SEGMENTS)
+    placed = client_batches(batches, VALUES)
+    while together := list(islice(placed, _TOGETHER)):
+        log.append_all(together)
     log.close()
 
 
-def _audit(scratch: Path, batches: int) -> float:
-    started = perf_counter()
-    report = run([scratch])
-    seconds = perf_counter() - started
+def _fastest(work: Callable[[], None]) -> Took:
+    rounds = [_timed(work) for _ in range(ROUNDS + 1)][1:]
+    return Took(min(one.passed for one in rounds), min(one.computed for one in rounds))
+
+
+def _timed(work: Callable[[], None]) -> Took:
+    started, computed = perf_counter(), computed_seconds()
+    work()
+    return Took(perf_counter() - started, computed_seconds() - computed)
+
+
+def _audit(directory: Path, batches: int) -> None:
+    report = run([directory])
     if report.batches != batches or report.findings or report.damage:
         raise Impossible(f"the audit of a sound log of {batches} batches says: {report}")
-    return seconds
 
 
-def _read(scratch: Path) -> float:
-    spark = session()
-    spark.dataSource.register(KafkaLog)
-    rows = spark.read.format("kafka-log").load(str(scratch))
-    started = perf_counter()
-    rows.write.format("noop").mode("overwrite").save()
-    return perf_counter() - started
+def _checksums(directory: Path, batches: int) -> None:
+    options = {"rows": "verdicts", "paths": f'["{directory}"]', "tasks": str(2 * CORES)}
+    rows = session().read.format(Checksums.name()).options(**options).load().collect()
+    if sum(row.part for row in rows) != batches:
+        raise Impossible(f"{rows} are not {batches} batches")
+
+
+def _rows(directory: Path) -> None:
+    session().read.format(KafkaLog.name()).load(str(directory)).write.format("noop").mode("overwrite").save()
+
+
+def _peak(directory: Path) -> float:
+    """The most memory that a process of its own has for the audit of a log, in KiB."""
+    command = [sys.executable, "-m", "model_tests.bench.audits", str(directory)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # ourselves
+
+
+def main(directory: str) -> None:
+    """Audit one log in this process, and say the most memory that it had."""
+    (log,) = list_logs([directory]).logs
+    audit_log(log, surroundings(log))
+    sys.stdout.write(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,7 +1,7 @@
 """A counterexample carried out on the reference: with the defect the same rule breaks, without it a step is refused."""
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from model_tests.bugs.staging import profile_of, staged
 from model_tests.bugs.world import CarriedOut, Staging, carry_out
@@ -40,7 +40,7 @@ def replayed(bug: Bug, trace: Trace) -> Replay | None:
     staging = staged(bug)
     if staging is None or not trace:
         return None
-    return Replay(bug, _with_defect(staging, trace), carry_out(staging.world(staging.true), trace))
+    return Replay(bug, _with_defect(staging, trace), _explained(bug, carry_out(staging.world(staging.true), trace)))
 
 
 def withstood(bug: Bug, mended: Case, trace: Trace) -> CarriedOut | None:
@@ -49,6 +49,14 @@ def withstood(bug: Bug, mended: Case, trace: Trace) -> CarriedOut | None:
     if staging is None or not trace:
         return None
     return carry_out(staging.world(profile_of(mended)), trace)
+
+
+def _explained(bug: Bug, run: CarriedOut) -> CarriedOut:
+    """Where nothing is refused, why what came of it is right, as the newest release that mended the bug has it."""
+    if not run.happened:
+        return run
+    newest = bug.mended[-1]
+    return replace(run, refused=f"{run.refused}. That is right: in {newest.profile} {newest.why}")
 
 
 def _with_defect(staging: Staging, trace: Trace) -> CarriedOut:

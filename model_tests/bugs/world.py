@@ -69,11 +69,13 @@ class CarriedOut:
 
     Attributes:
         broken: what the ghost saw.
-        refused: the first step that went otherwise, and why; empty if all went as in the counterexample.
+        refused: the first step that went otherwise, and why; where every step happens, what came of them.
+        happened: every step happens, and nothing is broken by it.
     """
 
     broken: Broken | None = None
     refused: str = ""
+    happened: bool = False
 
 
 def carry_out(world: World, trace: Trace) -> CarriedOut:
@@ -86,7 +88,7 @@ def carry_out(world: World, trace: Trace) -> CarriedOut:
         broken = world.broken()
         if broken:
             return CarriedOut(broken)
-    return CarriedOut(refused=f"every step happens, and then {world.instead()}")
+    return CarriedOut(refused=f"every step happens, and then {world.instead()}", happened=True)
 
 
 def _said(otherwise: Exception) -> str:

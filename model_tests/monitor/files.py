@@ -10,9 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from model_tests.reports import BadInput
-from model_tests.traces.schema import Row, arrow_schema, ndjson_line, read_ndjson, record_batch, text_of
-from model_tests.traces.trace_files import NDJSON, PARQUET
+from model_tests.traces.coordinator_verdicts import NEEDED as NEEDED_OF_COORDINATORS
+from model_tests.traces.history_links import TELLINGS
+from model_tests.traces.schema import Row, arrow_schema, complete, ndjson_line, read_ndjson, record_batch, text_of
+from model_tests.traces.trace_files import NDJSON, NEEDED, PARQUET
 from reference.trace import SCHEMA_VERSION
+from spec.protocol.coordinator_steps import DECISIONS
+from spec.protocol.judge_history import Telling
 from spec.versions import PROFILES
 
 _NAMED: Final = 5
@@ -33,7 +37,7 @@ def read_trace(path: Path, trace: int | None = None) -> tuple[Row, ...]:
         BadInput: there is no such file or trace, it is none of ours, or steps of the trace are missing.
     """
     wanted, others = list[Row](), dict[int, None]()
-    for row in _rows(path):
+    for row in rows_of(path):
         others.setdefault(row["trace"])
         if row["trace"] == (next(iter(others)) if trace is None else trace):
             wanted.append(row)
@@ -48,15 +52,20 @@ def read_trace(path: Path, trace: int | None = None) -> tuple[Row, ...]:
     return tuple(wanted)
 
 
-def _rows(path: Path) -> Iterator[Row]:
+def rows_of(path: Path) -> Iterator[Row]:
+    """Every step of a file of Parquet or NDJSON, as they stand there; a column that is not needed may be missing.
+
+    Raises:
+        BadInput: there is no such file, or a step in it cannot be judged.
+    """
     if not path.is_file():
         raise BadInput(f"{path}: there is no such file; `eos simulate --local --out FILE.ndjson` makes one")
     if not path.name.endswith((*NDJSON, *PARQUET)):
         raise BadInput(f"{path}: not a trace file, which ends in {', '.join((*PARQUET, *NDJSON))}")
     try:
-        for row in read_ndjson(path) if path.name.endswith(NDJSON) else _read_parquet(path):
+        for row in read_ndjson(path, NEEDED) if path.name.endswith(NDJSON) else _read_parquet(path):
             _require_known(row, path)
-            yield row
+            yield _completed(row, path)
     except UnicodeDecodeError:
         raise BadInput(f"{path}: not text, and so no JSON") from None
     except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
@@ -66,15 +75,32 @@ def _rows(path: Path) -> Iterator[Row]:
 def _read_parquet(path: Path) -> Iterator[dict[str, Any]]:
     schema = arrow_schema()
     with pq.ParquetFile(path) as file:
-        missing = [name for name in schema.names if name not in file.schema_arrow.names]
+        here = [name for name in schema.names if name in file.schema_arrow.names]
+        missing = [name for name in schema.names if name in NEEDED and name not in here]
         if missing:
-            raise BadInput(f"{path}: without {_some(missing)}; a trace has every column of the schema")
-        for batch in file.iter_batches(columns=schema.names):
-            table = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
-            empty = [name for name in schema.names if table[name].null_count]
+            raise BadInput(f"{path}: without {_some(missing)}, which no step can be judged without")
+        for batch in file.iter_batches(columns=here):
+            table = pa.Table.from_batches([batch]).select(here).cast(pa.schema([schema.field(name) for name in here]))
+            empty = [name for name in here if name in NEEDED and table[name].null_count]
             if empty:
                 raise BadInput(f"{path}: {_some(empty)} null; what does not apply is said as absent")
             yield from table.to_pylist()
+
+
+def _completed(row: Row, path: Path) -> Row:
+    """The step with every column: what is not needed for it may be missing or null, and is then absent."""
+    said = {name: value for name, value in row.items() if value is not None}
+    if said.get("transactional_id") and said["api"] in DECISIONS:
+        missing = [name for name in NEEDED_OF_COORDINATORS if name not in said]
+        if missing:
+            where = f"{path}, trace {row['trace']}, step {row['step']}"
+            raise BadInput(f"{where}: without {_some(missing)}, which no step of a coordinator can be judged without")
+    whole = complete(said)
+    if "delivered" not in said and TELLINGS.get(row["api"]) is Telling.TAKEN:
+        whole["delivered"] = (
+            None  # whether the application was given the batch is not known, which is not that it was not
+        )
+    return whole
 
 
 def _require_known(row: Row, path: Path) -> None:

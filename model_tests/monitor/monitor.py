@@ -1,7 +1,7 @@
 """The monitor: every step judged by the specification's decisions at the moment in which it is made."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -9,7 +9,6 @@ from model_tests.monitor.chains import Chains, Linked
 from model_tests.monitor.judges import (
     append_judge,
     coordinator_judge,
-    history_judge,
     link_judge,
     place_in_link,
     replication_judge,
@@ -22,8 +21,8 @@ from model_tests.traces.coordinator_verdicts import is_coordinators
 from model_tests.traces.explain import explain_coordinator, explain_link, explain_step
 from model_tests.traces.explain_history import explain_judged
 from model_tests.traces.explain_replication import explain_replication
-from model_tests.traces.hidden_faults import hidden_faults, may_excuse
-from model_tests.traces.histories import Histories, Judged
+from model_tests.traces.fault_reach import verdicts_of
+from model_tests.traces.histories import Histories
 from model_tests.traces.history_links import HISTORY
 from model_tests.traces.log_links import LOG_LINK
 from model_tests.traces.replication_verdicts import KIND, is_of_replication
@@ -32,13 +31,14 @@ from model_tests.traces.verdicts import LINK, ROW, rules_in
 from spec.protocol.judge import Check
 from spec.rules import RULES, Rule
 from spec.versions import PROFILES
+from spec.vocabulary import ABSENT
 
 
 class Finding(NamedTuple):
     """A verdict of one kind, and under what it was found; `judged` and `violated` are sets of rules.
 
     Attributes:
-        faults: what had gone wrong (`Fault`): of what a step shows, elections alone.
+        faults: what had gone wrong (`Fault`) and reaches here: of what a step shows, elections alone.
     """
 
     kind: str
@@ -116,12 +116,10 @@ class Monitor:
         return tuple(broken)
 
     def _of_histories(self, histories: Histories) -> Iterator[Violation]:
-        verdicts = [(judged, history_judge(judged.number)(*_told(judged))) for judged in histories.judged()]
-        faults = _with_hidden(histories, ((judged.row, verdict[-1]) for judged, verdict in verdicts))
-        for judged, verdict in verdicts:
+        for judged, at_stake, violated, faults in verdicts_of(histories):
             under = judged.row["profile"], judged.row["transaction_version"], faults
-            self.findings[Finding(HISTORY, *under, *verdict)] += 1
-            for rule in claimed_among(verdict[-1], *under) if verdict[-1] else ():
+            self.findings[Finding(HISTORY, *under, ABSENT, at_stake, violated)] += 1
+            for rule in claimed_among(violated, *under) if violated else ():
                 yield from explain_judged(judged, rule)
 
     def rule_counts(self) -> Iterator[RuleCount]:
@@ -141,24 +139,6 @@ class Monitor:
             step = with_earlier(row)
             if step is not None:
                 yield kind, link_judge(kind)(*step), step
-
-
-def _told(judged: Judged) -> tuple[Mapping[str, Any], ...]:
-    return judged.told, judged.previous, {"latest": judged.latest}
-
-
-def _with_hidden(histories: Histories, verdicts: Iterable[tuple[Row, int]]) -> int:
-    """The faults of a trace; those that no single step shows are looked for where they may excuse a violation."""
-    for row, violated in verdicts:
-        if violated and _may_be_excused(violated, row["profile"], row["transaction_version"], histories.faults):
-            return histories.faults | hidden_faults(histories.rows)
-    return histories.faults
-
-
-@cache
-def _may_be_excused(violated: int, profile: str, transaction_version: int, faults: int) -> bool:
-    under = PROFILES[profile].under(transaction_version)
-    return any(may_excuse(rule, under, faults) for rule in rules_in(violated))
 
 
 @cache

@@ -5,7 +5,6 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from model_tests.mutants import crossreading
 from model_tests.mutants.decisions.crossing_table import read_cells
 from model_tests.mutants.decisions.made import mutants as made
 from model_tests.mutants.decisions.shown import shown
@@ -20,6 +19,7 @@ from model_tests.mutants.of_pipelines import OF_PIPELINES
 from model_tests.mutants.of_replicas import OF_REPLICAS, hunt_in_replicas, true_replicas
 from model_tests.mutants.of_sending import OF_SENDING, hunt_in_sending, true_sending
 from model_tests.mutants.on_disk import hunt_on_disk, true_disk
+from model_tests.mutants.on_spark import BROKEN, OF_THE_LOG, broken_guard
 from model_tests.mutants.planted import Planted
 from model_tests.mutants.reference import PLANTED, hunt, run_once
 from model_tests.stateful.ledger import Ledger
@@ -28,12 +28,6 @@ from model_tests.verify.results import Effort, Mutant, Part
 
 CONTROL: Final = {Effort.QUICK: 20, Effort.DEFAULT: 120, Effort.DEEP: 2000}
 """Runs of the true reference in each terrain, which must survive where the mutants are caught."""
-
-MACHINE_RUNS: Final = 60
-"""Runs in which the machine must see a broken guard of the specification."""
-
-SAMPLE: Final = {Effort.QUICK: 0, Effort.DEFAULT: 1}
-"""Broken guards of the specification that are shown to the slower layers too; a deep run shows all of them."""
 
 TRANSACTIONS_SAMPLE: Final = {Effort.QUICK: 5, Effort.DEFAULT: 16}
 """Mutants of transactions that are hunted; a deep run hunts all of them."""
@@ -55,9 +49,6 @@ DECISIONS_SAMPLE: Final = {Effort.QUICK: 20, Effort.DEFAULT: 120, Effort.DEEP: 1
 
 CELLS_SAMPLE: Final = {Effort.QUICK: FEW, Effort.DEFAULT: SOME, Effort.DEEP: ALL}
 """Cells of the crossing of decisions and layers that are shown again, by layer."""
-
-WITHOUT_SPARK: Final = ("conformance", "proof")
-"""The slower layers that a default run asks; the test of `crossreading` asks all of them."""
 
 SEED: Final = 20261121
 
@@ -82,24 +73,24 @@ def evidence(effort: Effort) -> Part:
     failures += true_pipelines(PIPELINE_RUNS[effort])
     failures += true_sending(CONTROL[effort])
     failures += true_replicas(REPLICA_RUNS[effort])
-    sample = sampled(effort)
-    crossed = tuple(cross(planted, layers_of(effort) if planted in sample else {}) for planted in crossreading.BROKEN)
+    deep = effort is Effort.DEEP
+    guards = tuple(broken_guard(each, on_spark=deep) for each in (BROKEN if deep else OF_THE_LOG))
     table = read()
     decided = shown(table, DECISIONS_SAMPLE[effort])
     cells = read_cells()
     of_cells = shown_cells(cells, CELLS_SAMPLE[effort])
     return Part(
         name="mutants",
-        mutants=(*mutants, *crossed, *decided, *of_cells),
+        mutants=(*mutants, *guards, *decided, *of_cells),
         extra={
             "of_the_reference": len(mutants),
-            "of_the_specification": len(crossed),
+            "of_the_specification": len(guards),
             "of_decisions": {**counted(table), "not hunted yet": not_hunted(table, made())},
             "control_runs": runs + 3 * CONTROL[effort] + PIPELINE_RUNS[effort] + REPLICA_RUNS[effort],
             "seconds": round(time.monotonic() - started, 1),
         },
         failures=(*(survival(mutant) for mutant in mutants if not caught(mutant)), *failures),
-        sampled=f"slow layers ran {len(sample)} of {len(crossed)} broken guards; "
+        sampled=f"Spark ran {len(guards) if deep else 0} of {len(BROKEN)} broken guards; "
         f"ran {len(of_transactions)} of {len(OF_TRANSACTIONS)} mutants of transactions, "
         f"{len(of_pipelines)} of {len(OF_PIPELINES)} of pipelines, "
         f"{len(of_replicas)} of {len(OF_REPLICAS)} of replicas, "
@@ -154,55 +145,3 @@ def true_reference(runs: int) -> tuple[int, tuple[str, ...]]:
             failures += [f"the true reference, run {seed}: {broken}" for broken in ledger.broken]
             failures += [f"the true reference, run {seed}: {stopped}"] if stopped else []
     return runs * len(terrains), tuple(failures)
-
-
-# --- the specification ----------------------------------------------------------------------------------------
-
-
-def sampled(effort: Effort) -> list[Planted]:
-    """The broken guards that are shown to the slower layers: of a few, those that every layer asked can see."""
-    if effort is Effort.DEEP:
-        return list(crossreading.BROKEN)
-    asked = set(layers_of(effort))
-    visible = [p for p in crossreading.BROKEN if not asked & set(crossreading.BLIND.get(p.name, {}))]
-    return random.Random(SEED).sample(visible, SAMPLE[effort])
-
-
-def layers_of(effort: Effort) -> dict[str, crossreading.Layer]:
-    """The slower layers that this effort asks about a broken guard."""
-    return {
-        name: layer for name, layer in crossreading.LAYERS.items() if effort is Effort.DEEP or name in WITHOUT_SPARK
-    }
-
-
-def cross(planted: Planted, layers: dict[str, crossreading.Layer]) -> Mutant:
-    """Break a guard of the specification; machine and layers must all turn red, or it counts as seen by nothing.
-
-    The machine has no coordinators: their decisions are put to the recorded sessions, whatever the effort.
-    """
-    started = time.monotonic()
-    of_coordinator = planted in crossreading.OF_COORDINATOR
-    asked = layers or ({"conformance": crossreading.on_recordings} if of_coordinator else {})
-    with planted.in_place():
-        machine = not of_coordinator and by_machine(planted)
-    named = crossreading.reds(planted, asked) if asked else {}
-    red = crossreading.seen(planted, named)
-    killers = [f"{layer} {planted.rule.id}" for layer, is_red in red.items() if is_red]
-    complete = (machine or of_coordinator) and all(red.values())
-    by_machine_too = (f"machine {planted.rule.id}",) if machine else ()
-    return Mutant(
-        f"specification: {planted.name}",
-        planted.rule,
-        (*by_machine_too, *killers) if complete else (),
-        round(time.monotonic() - started, 3),
-    )
-
-
-def by_machine(planted: Planted) -> bool:
-    """Whether the machine's worlds, whose appends are put to the decision, see that it is broken."""
-    ledger = Ledger(monitors=False)  # its judges are compiled once, from decisions that are not broken
-    for seed in range(MACHINE_RUNS):
-        run_once(seed, ledger, planted.terrain)
-        if any(broken.rule == planted.rule and broken.seen_by == "decision" for broken in ledger.broken):
-            return True
-    return False

@@ -1,14 +1,14 @@
 """Which branches of the decisions a batch of traces exercised, per release, of those that can be reached."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple
 
 from model_tests.traces import verdicts
+from model_tests.traces.branch_names import APPEND, Branches, names_in, replicated_name, table
 from model_tests.traces.coordinator_verdicts import branch_names
-from model_tests.traces.reachable import APPEND, REPLICATED, Branches, names_in, table
 from model_tests.traces.replication_verdicts import JUDGES, KIND
 from spec.protocol.append import names
 from spec.protocol.coordinator_steps import DECISIONS
@@ -53,14 +53,42 @@ class Coverage:
         return f"branches of {self.profile}: {reached} of {self.reachable} ({self.share:.1%}){missing}"
 
 
+def share_of(covered: Iterable[Coverage]) -> float:
+    """Of the branches that can be reached under the releases that were met, those that were."""
+    counted = [(each.reachable, len(each.unreached)) for each in covered]
+    reachable = sum(each for each, _ in counted)
+    return 1 - sum(missed for _, missed in counted) / reachable if reachable else 0.0
+
+
+def told(covered: Sequence[Coverage]) -> Iterator[str]:
+    """The batch in a line, a line for each decision with its branches, and a line for each release."""
+    if not covered:
+        return
+    yield f"branches of the decisions, under {len(covered)} releases: {share_of(covered):.1%} of those to be reached"
+    met: dict[str, Counter[str]] = {}
+    for each in covered:
+        for decision, hits in each.hits.items():
+            met.setdefault(decision, Counter()).update(hits)
+    for decision, counts in met.items():
+        yield f"{decision}: " + ", ".join(f"{branch} {count}" for branch, count in counts.most_common())
+    yield from map(str, covered)
+
+
 def coverage(met: Iterable[Met]) -> tuple[Coverage, ...]:
-    """What was exercised of each release that was met, in the order of the releases."""
+    """What was exercised of each release that was met, in the order of the releases.
+
+    Raises:
+        LookupError: what a release can reach was not derived.
+    """
     by_profile: dict[str, Counter[tuple[str, str]]] = {}
     for kind, profile, branch, count in met:
         found = _named(kind, profile, branch)
         if found is not None:
             by_profile.setdefault(profile, Counter())[found] += count
-    return tuple(_of(name, by_profile[name], table()[name]) for name in PROFILES if name in by_profile)
+    derived = table()
+    for name in by_profile.keys() - derived.keys():
+        raise LookupError(f"nothing was derived of what {name} can reach: run python -m model_tests.traces.reachable")
+    return tuple(_of(name, by_profile[name], derived[name]) for name in PROFILES if name in by_profile)
 
 
 def _of(profile: str, hits: Mapping[tuple[str, str], int], branches: Branches) -> Coverage:
@@ -89,4 +117,4 @@ def _named(kind: str, profile: str, branch: int) -> tuple[str, str] | None:
         return kind, branch_names(kind)[branch]
     api = _APIS.get(kind, "")
     known = names_in(api, PROFILES[profile]) if api else ()
-    return (REPLICATED if api == "Produce" else api, known[branch]) if known and branch >= 0 else None
+    return (replicated_name(api), known[branch]) if known and branch >= 0 else None

@@ -14,12 +14,13 @@ from pyspark.sql import DataFrame
 
 from model_tests.reports import BadInput
 from model_tests.traces import chains, coordinator_verdicts, rows_judged, trace_files, verdicts
+from model_tests.traces.branch_coverage import Met, coverage
 from model_tests.traces.check_report import BranchCount, CheckReport, KnownCount, RuleCount, Violation
 from model_tests.traces.circumstances import Fault, lacking
 from model_tests.traces.explain import explain
 from model_tests.traces.explain_history import explain_history
 from model_tests.traces.explain_replication import explain_replication
-from model_tests.traces.hidden_faults import READ, hidden_faults, may_excuse
+from model_tests.traces.fault_reach import violations_counted
 from model_tests.traces.history_links import HISTORY
 from model_tests.traces.put_again import to_the_reference, to_the_solver
 from model_tests.traces.session import LOCAL, session
@@ -36,7 +37,7 @@ LISTED: Final = 100
 """Violating steps that are explained; all are counted."""
 
 LOOKED_THROUGH: Final = 2_000
-"""Violating traces in which hidden faults are looked for; in others there are none."""
+"""Violating traces in which it is looked for how far faults reach; in others they reach everything."""
 
 Counted: TypeAlias = dict[str, Any]
 """A row of `rows_judged.counted`."""
@@ -75,7 +76,7 @@ def _judged(found: Found, apart: int, path: str) -> tuple[CheckReport, CheckRepo
     counts = [row.asDict() for row in rows_judged.counted(found.steps, apart).collect()]
     if not counts:
         raise BadInput(f"{path}: the trace files hold no step")
-    counts = _with_hidden_faults(found.steps, _without_links_over_gaps(counts))
+    counts = _as_far_as_faults_reach(found.steps, _without_links_over_gaps(counts))
     together, beside = (_report(found.steps, [row for row in counts if row["apart"] is side]) for side in (False, True))
     whole = replace(together, seconds=perf_counter() - started, quarantined=(*found.files, *together.quarantined))
     return whole, beside
@@ -87,22 +88,19 @@ def _without_links_over_gaps(counts: Sequence[Counted]) -> list[Counted]:
     return [row for row in counts if row["complete"] or row[chains.CHAIN] <= chains.ITSELF or not unknown]
 
 
-def _with_hidden_faults(steps: DataFrame, counts: list[Counted]) -> list[Counted]:
-    """The counts of what clients tell, with the faults of violating traces that no single step shows."""
-    doubtful = {row["trace"] for row in counts if row["kind"] == HISTORY and _may_be_excused(row)}
+def _as_far_as_faults_reach(steps: DataFrame, counts: list[Counted]) -> list[Counted]:
+    """The counts, with what clients tell in violating traces judged again: which faults of the trace reach it."""
+    doubtful = {row["trace"]: row for row in counts if row["kind"] == HISTORY and row["violated"]}
     if not doubtful:
         return counts
-    rows = trace_files.rows_of(steps, sorted(doubtful)[:LOOKED_THROUGH], READ)
-    hidden = {trace: hidden_faults(of_trace) for trace, of_trace in rows.items()}
-    return [
-        row | {"faults": row["faults"] | hidden.get(row["trace"], 0)} if row["kind"] == HISTORY else row
-        for row in counts
+    again = trace_files.rows_of(steps, sorted(doubtful)[:LOOKED_THROUGH])
+    kept = [row for row in counts if row["trace"] not in again or not (row["kind"] == HISTORY and row["violated"])]
+    beside = {"unclean": False}
+    return kept + [
+        {**doubtful[trace], **beside, **counted}
+        for trace, rows in again.items()
+        for counted in violations_counted(rows)
     ]
-
-
-def _may_be_excused(row: Counted) -> bool:
-    under = PROFILES[row["profile"]].under(row["transaction_version"])
-    return any(may_excuse(rule, under, row["faults"]) for rule in verdicts.rules_in(row["violated"]))
 
 
 def _report(steps: DataFrame, counts: Sequence[Counted]) -> CheckReport:
@@ -116,6 +114,7 @@ def _report(steps: DataFrame, counts: Sequence[Counted]) -> CheckReport:
         violations=tuple(_explained(steps, counts)),
         quarantined=tuple(_set_aside(steps, seen)),
         known=tuple(_known_counts(counts)),
+        coverage=coverage(Met(row["kind"], row["profile"], row["branch"], row["count"]) for row in counts),
     )
 
 

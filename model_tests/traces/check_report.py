@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.traces.branch_coverage import Coverage, told
 from model_tests.traces.trace_files import Quarantined
 
 SHOWN: Final = 5
@@ -108,6 +109,7 @@ class CheckReport:
     quarantined: tuple[Quarantined, ...]
     known: tuple[KnownCount, ...] = ()
     samples: tuple[Sample, ...] = ()
+    coverage: tuple[Coverage, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -131,12 +133,14 @@ class CheckReport:
         for violation in self.violations[:SHOWN]:
             console.print(str(violation), style="red", markup=False, highlight=False)
         for known in self.known:
-            told = f"known: {known.count} x {known.rule}, outside of its domain ({known.assumption})"
-            console.print(told, markup=False, highlight=False)
+            outside = f"known: {known.count} x {known.rule}, outside of its domain ({known.assumption})"
+            console.print(outside, markup=False, highlight=False)
+        for line in told(self.coverage):
+            console.print(line, markup=False, highlight=False)
         for sample in self.samples:
             console.print(str(sample), style="red" if sample.differing else "", markup=False, highlight=False)
-            for told in sample.told[:SHOWN]:
-                console.print(told, style="red", markup=False, highlight=False)
+            for differing in sample.told[:SHOWN]:
+                console.print(differing, style="red", markup=False, highlight=False)
         for aside in self.quarantined:
             console.print(f"set aside: {aside.count} x {aside.reason} ({aside.where})", markup=False, highlight=False)
         if self.exit_code == NOTHING_JUDGED:

@@ -1,38 +1,26 @@
 """Faults that no single step shows: requests that outlived their transaction, batches that were renumbered."""
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from model_tests.traces.circumstances import Fault, claimed_in
 from model_tests.traces.schema import Row
 from spec.rules import Rule
 from spec.versions import Profile
-from spec.vocabulary import ErrorCode, TransactionState
+from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
 REQUESTS: Final = frozenset(("Produce", "EndTxn", "AddPartitionsToTxn", "AddOffsetsToTxn", "VerifyPartitions"))
 HIDDEN: Final = Fault.OUTLIVED | Fault.RENUMBERED
 _PREPARED: Final = (TransactionState.PREPARE_COMMIT.value, TransactionState.PREPARE_ABORT.value)
 
-READ: Final = (
-    "trace",
-    "step",
-    "api",
-    "client",
-    "transactional_id",
-    "transaction",
-    "message",
-    "topic",
-    "partition",
-    "writer",
-    "first_record",
-    "producer_id",
-    "producer_epoch",
-    "error",
-    "before_txn_state",
-    "after_txn_state",
-    "after_txn_producer_id",
-)
-"""The columns that are looked at."""
+
+class Happened(NamedTuple):
+    """A fault of a trace: in which step, and at which partition if at one."""
+
+    step: int
+    fault: int
+    topic: str
+    partition: int
 
 
 def may_excuse(rule: Rule, profile: Profile, faults: int) -> bool:
@@ -40,18 +28,20 @@ def may_excuse(rule: Rule, profile: Profile, faults: int) -> bool:
     return claimed_in(rule, profile, faults) and not claimed_in(rule, profile, faults | HIDDEN)
 
 
-def hidden_faults(rows: Iterable[Row]) -> int:
-    """The hidden faults of a trace.
+def hidden_faults(rows: Iterable[Row]) -> Iterator[Happened]:
+    """The hidden faults of a trace, each from the step on in which it has happened.
 
     Args:
         rows: the steps of the trace, in order.
     """
-    transactions, writing, faults = _Transactions(), _Writing(), 0
+    transactions, writing, renumbered = _Transactions(), _Writing(), False
     for row in rows:
         if transactions.is_late(row):
-            faults |= Fault.OUTLIVED
+            yield Happened(row["step"], Fault.OUTLIVED, "", ABSENT)
         writing.add(row)
-    return faults | (Fault.RENUMBERED if writing.is_renumbered else 0)
+        if writing.is_renumbered and not renumbered:
+            renumbered = True
+            yield Happened(row["step"], Fault.RENUMBERED, "", ABSENT)
 
 
 class _Writing:

@@ -8,7 +8,8 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from model_tests.monitor.compiled import Compiled, compiled
-from model_tests.traces.circumstances import FAULTS, fault_of
+from model_tests.traces.circumstances import FAULTS, RESTART, Fault, fault_of
+from model_tests.traces.hidden_faults import Happened
 from model_tests.traces.history_links import (
     COLUMN_OF,
     HISTORY_CHAINS,
@@ -47,13 +48,18 @@ class _Member(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A telling on a chain of some number, with what came before it there."""
+    """A telling on a chain of some number, with what came before it there.
+
+    Attributes:
+        until: the step of the last telling among it and those before it on the chain, in the order of the trace.
+    """
 
     number: int
     row: Row
     told: Mapping[str, Any]
     previous: Mapping[str, Any]
     latest: int
+    until: int
 
     def scalar(self, name: str) -> Any:
         """The value by the name that the rules have for it."""
@@ -73,11 +79,15 @@ class Histories:
 
     Attributes:
         faults: that its steps have shown (`Fault`).
+        happened: the same, each with its step and partition.
         rows: every step so far.
     """
 
     faults: int = 0
+    happened: list[Happened] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
+    _committed: dict[tuple[str, int], int] = field(default_factory=dict)
+    """The highest watermark that any step has shown, by partition."""
     _resets: int = 0
     _names: dict[str, int] = field(default_factory=dict)
     _members: dict[tuple[object, ...], list[_Member]] = field(default_factory=lambda: defaultdict(list))
@@ -85,10 +95,16 @@ class Histories:
     def add(self, row: Row) -> None:
         """The next step of the trace."""
         self.rows.append(row)
+        if row["after_high_watermark"] > 0:
+            log = row["topic"], row["partition"]
+            self._committed[log] = max(self._committed.get(log, 0), row["after_high_watermark"])
         if row["api"] in FAULTS or row["elected_uncleanly"] or (row["appended"] and row["before_epoch"] < 0):
-            self.faults |= int(fault_of(row.__getitem__))
+            fault = int(fault_of(row.__getitem__)) | self._lost(row)
+            self.faults |= fault
+            if fault:
+                self.happened.append(Happened(row["step"], fault, row["topic"], row["partition"]))
         telling = TELLINGS.get(row["api"])
-        if telling is None:
+        if telling is None or (telling is Telling.TAKEN and row["delivered"] is None):
             return
         self._resets += bool(_anew()(row)[0])
         told: Mapping[str, Any] = {}
@@ -101,12 +117,19 @@ class Histories:
                 member = _Member(at, row["step"], told, mark if marks else None, row)
                 self._members[number, *key, session].append(member)
 
+    def _lost(self, row: Row) -> int:
+        """A broker came back without what was committed, whether it knew that it was or not."""
+        committed = self._committed.get((row["topic"], row["partition"]), 0)
+        lost = row["api"] == RESTART and row["after_log_end"] < row["before_log_end"]
+        return Fault.UNCLEAN if lost and row["after_log_end"] < committed else 0
+
     def judged(self) -> Iterator[Judged]:
         """Every telling on every chain that it is on."""
         for key, members in self._members.items():
-            previous, latest = NOTHING_TOLD, ABSENT
+            previous, latest, until = NOTHING_TOLD, ABSENT, ABSENT
             for member in sorted(members, key=lambda each: each[:2]):
-                yield Judged(int(str(key[0])), member.row, member.told, previous, latest)
+                until = max(until, member.step)
+                yield Judged(int(str(key[0])), member.row, member.told, previous, latest, until)
                 previous, latest = member.told, latest if member.mark is None else member.mark
 
     def _told(self, row: Row, telling: Telling) -> Mapping[str, Any]:

@@ -41,13 +41,19 @@ _BOOLEANS: Final = frozenset(
 
 
 def telling() -> Column:
-    """What a step tells, absent where nothing; a request tells something only if it is of a client's transaction."""
+    """What a step tells, absent where nothing.
+
+    A request tells something only if it is of a client's transaction, a batch that was read only if it is said whether
+    the application was given it.
+    """
     apis = {value: [api for api, told in TELLINGS.items() if told is value] for value in set(TELLINGS.values())}
     found = F.lit(ABSENT).cast("bigint")
     for value, names in apis.items():
         is_it = F.col("api").isin(*names)
         if value in _ASKED:
             is_it &= F.col("transaction") >= 0
+        if value is Telling.TAKEN:
+            is_it &= F.col("delivered").isNotNull()
         found = F.when(is_it, literal(value.value)).otherwise(found)
     return found.alias(TELLING)
 

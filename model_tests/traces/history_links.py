@@ -27,6 +27,7 @@ TELLINGS: Final[Mapping[str, Telling]] = MappingProxyType(
     {
         "ClientSend": Telling.SENT,
         "ClientAcknowledged": Telling.ACKNOWLEDGED,
+        "ClientSendFailed": Telling.FAILED,
         "ClientFetched": Telling.TAKEN,
         ANSWERED: Telling.ANSWERED,
         "ConsumerFetchAborted": Telling.LISTED,
@@ -44,7 +45,8 @@ TELLINGS: Final[Mapping[str, Telling]] = MappingProxyType(
 """What a row tells, by its api."""
 
 COLUMN_OF: Final = MappingProxyType(
-    {field.name: field.name for field in fields(Told) if field.name != "telling"} | {"name": "transactional_id"}
+    {field.name: field.name for field in fields(Told) if field.name != "telling"}
+    | {"name": "transactional_id", "last_stable": "before_last_stable"}
 )
 """The column of each field of a telling but `telling` itself, which follows from the api."""
 
@@ -174,7 +176,10 @@ def _has_effect(of: Of) -> Term:
     return any_of(of("appended"), negate(all_of(*moved)))
 
 
-PLACE, BATCH, TRANSACTION, READER, DECIDED, SENT_TO, IDENTITY, CALLS = range(11, 19)
+_OF_CALLS: Final = frozenset((Telling.BEGUN, Telling.SENT, Telling.ENDING, Telling.ENDED))
+"""What an application does in a transaction, and is told of it."""
+
+PLACE, BATCH, TRANSACTION, READER, DECIDED, SENT_TO, IDENTITY, CALLS, HANDED_OVER, NUMBERED, COURSE = range(11, 22)
 
 HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
     {
@@ -210,7 +215,7 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
             mark=lambda of: (_is(of, Telling.BEGUN, Telling.ENDING, Telling.ENDED), _course(of)),
         ),
         READER: HistoryChain(
-            _links(history.reads_on),
+            _links(history.reads_on, history.reads_all),
             frozenset((Telling.ANSWERED, Telling.TAKEN, Telling.RESUMED)),
             lambda of: negate(of("client") == ""),
             ("client", "topic"),
@@ -245,13 +250,39 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
             mark=lambda of: (_is(of, Telling.IDENTIFIED), of("step")),
         ),
         CALLS: HistoryChain(
-            _links(history.acts_on_its_own),
-            frozenset((Telling.BEGUN, Telling.ASKED)),
-            lambda of: all_of(of("transaction") >= 0, any_of(_is(of, Telling.BEGUN), _has_effect(of))),
+            _links(history.acts_on_its_own, history.in_the_begun),
+            _OF_CALLS | {Telling.ASKED},
+            lambda of: all_of(of("transaction") >= 0, any_of(_is(of, *_OF_CALLS), _has_effect(of))),
             ("client",),
             (),
             at=lambda of: of("step"),
             mark=lambda of: (_is(of, Telling.BEGUN), of("transaction")),
+        ),
+        HANDED_OVER: HistoryChain(
+            _links(history.told_once),
+            frozenset((Telling.SENT, Telling.ACKNOWLEDGED, Telling.FAILED, Telling.TAKEN)),
+            lambda of: negate(of("writer") == ""),
+            ("topic", "writer"),
+            ("partition", "first_record"),
+            at=lambda of: of("step"),
+            mark=lambda of: (_is(of, Telling.ACKNOWLEDGED, Telling.FAILED), of("step")),
+        ),
+        NUMBERED: HistoryChain(
+            _links(history.numbered_on),
+            frozenset((Telling.SENT,)),
+            lambda of: all_of(of("first_record") >= 0, of("record_count") >= 0),
+            ("client",),
+            (),
+            at=lambda of: of("step"),
+            mark=lambda of: (True, of("first_record") + of("record_count")),
+        ),
+        COURSE: HistoryChain(
+            _links(history.in_its_course),
+            _OF_CALLS,
+            lambda of: of("transaction") >= 0,
+            ("client",),
+            ("transaction",),
+            at=lambda of: of("step"),
         ),
     }
 )

@@ -11,12 +11,16 @@ import pyarrow.parquet as pq
 
 from model_tests.java import expect_little
 from model_tests.traces import check, simulate
+from model_tests.traces.branch_coverage import share_of
 from model_tests.traces.check_report import CheckReport, Violation
 from model_tests.traces.corrupt import CORRUPTIONS, Corrupted, corrupted
+from model_tests.traces.corruption_report import CorruptionReport, corruption_report
+from model_tests.traces.random_corruption import Kind
 from model_tests.traces.samples import random_steps
 from model_tests.traces.schema import Row, arrow_schema
 from model_tests.traces.solver_sample import disagreements
 from model_tests.verify.results import Control, Effort, Part, Result, Verdict
+from spec import rules
 from spec.engines.reading_z3 import INTEGERS, WIDE
 from spec.evidence import Layer
 from spec.rules import BROUGHT, RULES, Rule
@@ -30,6 +34,27 @@ KEPT: Final = Path("build/traces")
 
 SOLVED: Final[Mapping[Effort, int]] = {Effort.QUICK: 300, Effort.DEFAULT: 1_000, Effort.DEEP: 100_000}
 """Random steps that are put to the solver, over integers and over bit-vectors."""
+
+REACHED: Final[Mapping[Effort, float]] = {Effort.QUICK: 0.8, Effort.DEFAULT: 0.95, Effort.DEEP: 0.95}
+"""Of the branches of decisions that can be reached, the least share that the traces must reach."""
+
+CORRUPTED: Final[Mapping[Effort, int]] = {Effort.QUICK: 150, Effort.DEFAULT: 600, Effort.DEEP: 20_000}
+"""True traces that are corrupted by chance, and judged in this process."""
+
+NOTICED: Final[Mapping[Kind, float]] = {
+    Kind.DROP: 0.45,
+    Kind.DUPLICATE: 0.55,
+    Kind.SWAP: 0.35,
+    Kind.RETIME: 0.9,
+    Kind.RELABEL: 0.4,
+}
+"""Of the corruptions of a kind that are not shown to be harmless, the least share that must be reported."""
+
+ENOUGH: Final = 30
+"""Corruptions of a kind, the harmless ones aside, from which on their share says something."""
+
+BEYOND_DOMAIN: Final = rules.TXN_NO_CROSSTALK
+"""The rule that versions 0 and 1 cannot keep: a batch that is not small must show it broken there."""
 
 SEED: Final = 0
 SEARCHED: Final = 10 * len(simulate.WORKLOADS) * len(PROFILES)
@@ -50,12 +75,19 @@ def evidence(effort: Effort) -> Part:
         report, of_false = check.run_apart(made.out, FALSE)  # both at once: to compile the plan takes longest
         controls = tuple(_control(trace, of_false.violations) for trace in false)
     differing = _put_to_the_solver(SOLVED[effort])
+    noticed = corruptions(CORRUPTED[effort])
     return Part(
         name="traces",
         results=tuple(result_of(rule, report) for rule in JUDGED),
         controls=controls,
-        extra={**report.to_json(), "simulated_seconds": made.seconds, "put_to_the_solver": SOLVED[effort]},
-        failures=(*_failures(report), *differing),
+        extra={
+            **report.to_json(),
+            "reached": share_of(report.coverage),
+            "corruptions": noticed.to_json(),
+            "simulated_seconds": made.seconds,
+            "put_to_the_solver": SOLVED[effort],
+        },
+        failures=(*_failures(report), *not_shown(report, effort), *not_noticed(noticed), *differing),
         sampled="" if effort is Effort.DEEP else f"solver: ran {SOLVED[effort]} of {SOLVED[Effort.DEEP]} random steps",
     )
 
@@ -97,6 +129,33 @@ def _failures(report: CheckReport) -> Iterator[str]:
         if count.violations and count.rule not in names
     )
     yield from (f"set aside: {aside.count} x {aside.reason} ({aside.where})" for aside in report.quarantined)
+
+
+def not_shown(report: CheckReport, effort: Effort) -> Iterator[str]:
+    """What a batch of its size is to show beside what it is judged by: nearly every branch, and what is known."""
+    share = share_of(report.coverage)
+    if share < REACHED[effort]:
+        unreached = ", ".join(f"{name} ({each.profile})" for each in report.coverage for name in each.unreached)
+        yield f"{share:.1%} of the branches that can be reached, not {REACHED[effort]:.0%}; not {unreached}"
+    for each in report.coverage:
+        yield from (f"{each.profile}: {name} was reached, and cannot be" for name in each.unexpected)
+    if effort is not Effort.QUICK and not report.of(BEYOND_DOMAIN.id).known:
+        yield f"{BEYOND_DOMAIN.id}: no request outlived its transaction under versions 0 and 1, where it may"
+
+
+def corruptions(count: int) -> CorruptionReport:
+    """So many corruptions of fresh traces, in which all kinds, workloads and releases take turns."""
+    seeds = range(SEED, SEED + count // len(Kind))
+    return corruption_report([(simulate.workload_of(seed), simulate.trace_of(seed)) for seed in seeds], count, SEED)
+
+
+def not_noticed(report: CorruptionReport) -> Iterator[str]:
+    """Where the check contradicts itself about a corrupted trace, or sees less than it should."""
+    yield from report.contradictions
+    for kind, least in NOTICED.items():
+        rate = report.rate(kind)
+        if rate is not None and rate < least and report.harmful(kind) >= ENOUGH:
+            yield f"corruptions, {kind.value}: {rate:.0%} of those that may do harm are reported, not {least:.0%}"
 
 
 def _written(directory: Path) -> list[Corrupted]:

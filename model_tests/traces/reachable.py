@@ -9,10 +9,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from model_tests.mutants.decisions.well_formed import well_formed
+from model_tests.traces.branch_names import APPEND, TABLE, Branches, names_in, replicated_name
 from model_tests.traces.replication_verdicts import JUDGES
 from model_tests.traces.replication_verdicts import judged as of_replication
 from model_tests.traces.schema import BY_NAME, coordinator_step_of, step_of
@@ -22,24 +22,14 @@ from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.engines.reading_z3 import INTEGERS
 from spec.engines.solving import contradiction
 from spec.engines.verdict import Proved
-from spec.protocol import electing, repl
 from spec.protocol.append import names
-from spec.protocol.coordinator import BUMPING, TransactionEntry, is_in, is_preparing, names_of
+from spec.protocol.coordinator import BUMPING, TransactionEntry, is_in, is_preparing
 from spec.protocol.coordinator_steps import DECISIONS, CoordinatorStep
-from spec.protocol.electing import Proposal
 from spec.protocol.ending import BUMPS_SINCE
 from spec.protocol.judge import Check
 from spec.protocol.judge_coordinator import judge as judge_coordinator
-from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce
 from spec.versions import PROFILES, Profile
 from spec.vocabulary import ABSENT, MAX_EPOCH, Origin, TransactionState
-
-APPEND: Final = "append"
-TABLE: Final = Path(__file__).parent / "reachable.json"
-"""What `derived` finds, as it was last written; a test derives it again."""
-
-Branches = dict[str, tuple[str, ...]]
-"""Names of the branches that can be reached, by decision."""
 
 Fact = Callable[[TransactionEntry], Term]
 
@@ -68,14 +58,6 @@ class Case:
                 yield name
 
 
-def table() -> dict[str, Branches]:
-    """The branches that can be reached, by release, as they were last derived."""
-    return {
-        profile: {decision: tuple(branches) for decision, branches in found.items()}
-        for profile, found in json.loads(TABLE.read_text(encoding="utf-8")).items()
-    }
-
-
 def derived(profile: Profile) -> Branches:
     """The branches that can be reached under a release and any transaction version that it has."""
     found: dict[str, dict[str, None]] = {}
@@ -102,13 +84,7 @@ def _cases(profile: Profile) -> Iterator[Case]:
             yield _of_coordinator(api, profile.under(version))
     for api in JUDGES:
         branch, checks = of_replication(api, _any, profile)
-        yield Case(
-            REPLICATED if api == "Produce" else api, _said_by(profile, api), branch, names_in(api, profile), checks
-        )
-
-
-REPLICATED: Final = "Produce of replicas"
-"""What the decision about the replicas of a Produce is called: the append is another."""
+        yield Case(replicated_name(api), _said_by(profile, api), branch, names_in(api, profile), checks)
 
 
 def _any(column: str) -> Any:
@@ -209,24 +185,5 @@ def _said_by(profile: Profile, api: str) -> Term:
     return all_of(*facts)
 
 
-def _names() -> dict[str, tuple[str, ...]]:
-    """Names of the branches of the decisions about replicas; releases differ in what applies, not in these."""
-    leading, fetch, end = Leading(True, 0, 0, 0), FollowerFetch(0, 0), EpochEnd(0, 0)
-    asked = Produce(-1, 1, 1)
-    refused = repl.fetch_guards(leading, fetch)
-    in_range = (*repl.range_guards(leading, fetch, end), *repl.incarnation_guards(leading, fetch, end))
-    checks = {
-        "FetchFollower": (*refused, *in_range),
-        "OffsetsForLeaderEpoch": refused,
-        "Produce": repl.append_guards(asked),
-        "DelayedProduce": repl.acknowledge_guards(asked, 0, 0),
-    }
-    return {api: names_of(tuple(guards)) for api, guards in checks.items()}
-
-
-@cache
-def names_in(api: str, profile: Profile) -> tuple[str, ...]:
-    """Names of the branches of a decision about replicas, by their numbers; none where it has no guards."""
-    if api == "AlterPartition":
-        return names_of(electing.proposal_guards(Proposal(True, 0, 0, False), 0, 0, profile))
-    return _names().get(api, ())
+if __name__ == "__main__":
+    write_table()

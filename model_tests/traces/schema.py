@@ -1,7 +1,7 @@
 """The trace schema as Arrow, Spark and NDJSON know it; the columns themselves are `reference.trace`'s."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from gzip import GzipFile
@@ -164,8 +164,12 @@ def ndjson_line(row: Row) -> str:
     return json.dumps(complete(row), separators=(",", ":")) + "\n"
 
 
-def read_ndjson(path: Path) -> Iterator[dict[str, Any]]:
+def read_ndjson(path: Path, needed: Collection[str] = BY_NAME) -> Iterator[dict[str, Any]]:
     """Rows of a file of JSON objects, one a line.
+
+    Args:
+        path: the file.
+        needed: columns that no line may leave out.
 
     Raises:
         BadInput: a line is no such object, or a column has a value of another type.
@@ -173,10 +177,10 @@ def read_ndjson(path: Path) -> Iterator[dict[str, Any]]:
     with text_of(path) as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                yield _checked(line, f"{path}, line {number}")
+                yield _checked(line, f"{path}, line {number}", needed)
 
 
-def _checked(line: str, where: str) -> dict[str, Any]:
+def _checked(line: str, where: str, needed: Collection[str]) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
@@ -186,7 +190,7 @@ def _checked(line: str, where: str) -> dict[str, Any]:
     for name, value in row.items():
         if name in BY_NAME and type(value) is not _PYTHON[BY_NAME[name].kind]:
             raise BadInput(f"{where}: {name} is {value!r}, not of type {BY_NAME[name].kind}")
-    missing = [name for name in BY_NAME if name not in row]
+    missing = [name for name in BY_NAME if name in needed and name not in row]
     if missing:
         raise BadInput(f"{where}: without {', '.join(missing[:5])}; what does not apply is said as absent")
     return row

@@ -2,17 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
 from time import perf_counter
-from typing import Final
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-AFTER: Final = 2.0
-"""Seconds of which nothing is shown."""
-
-_EVERY: Final = 0.5
+from model_tests.traces.progress import AFTER, followed
 
 
 @contextmanager
@@ -25,30 +19,14 @@ def shown(traces: int, done: Callable[[], tuple[int, int]], console: Console, af
         console: where; nothing is shown where nobody looks.
         after: seconds of which nothing is shown.
     """
-    ended = Event()
-    thread = Thread(target=_show, args=(traces, done, console, after, ended), daemon=True)
-    if console.is_terminal:
-        thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        if thread.is_alive():
-            thread.join()
-
-
-def _show(traces: int, done: Callable[[], tuple[int, int]], console: Console, after: float, ended: Event) -> None:
     started = perf_counter()
-    if ended.wait(after):
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("simulating", total=traces)
-        while True:
-            made, steps = done()
-            progress.update(task, completed=made, description=said(made, traces, steps, perf_counter() - started))
-            if ended.wait(_EVERY):
-                return
+
+    def look() -> tuple[int, str]:
+        made, steps = done()
+        return made, said(made, traces, steps, perf_counter() - started)
+
+    with followed(traces, look, "simulating", console, after):
+        yield
 
 
 def said(made: int, traces: int, steps: int, seconds: float) -> str:

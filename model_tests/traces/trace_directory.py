@@ -143,7 +143,8 @@ def digest_of(*packages: str) -> str:
     digest = sha256()
     for package in packages:
         parent, _, module = package.rpartition(".")
-        found = files(package) if not parent else files(parent).joinpath(f"{module}.py")
+        found = files(parent).joinpath(module) if parent else files(package)
+        found = found if found.is_dir() else files(parent).joinpath(f"{module}.py")
         for name, text in sorted(_sources(found, package)):
             digest.update(name.encode() + b"\0" + text + b"\0")
     return digest.hexdigest()[:16]

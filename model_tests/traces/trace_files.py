@@ -37,8 +37,9 @@ DUPLICATE: Final = "the step stands there more than once"
 CUT: Final = "steps of the trace are missing: what clients tell in it is not judged"
 
 _CORRUPT: Final = "_corrupt_record"
-_NEEDED: Final = tuple(dict.fromkeys(("trace", "step", "schema", "api", *verdicts.NEEDED, *links.NEEDED)))
-_NEEDED_OF_COORDINATORS: Final = tuple(name for name in coordinator_verdicts.NEEDED if name not in _NEEDED)
+NEEDED: Final = tuple(dict.fromkeys(("trace", "step", "schema", "api", *verdicts.NEEDED, *links.NEEDED)))
+"""Columns without which no step can be judged."""
+_NEEDED_OF_COORDINATORS: Final = tuple(name for name in coordinator_verdicts.NEEDED if name not in NEEDED)
 _WIDEST: Final = 2**62
 """Beyond this an integer could overflow where a decision adds to it; no offset of a log is that large."""
 _BLOCK: Final = 1 << 20
@@ -73,7 +74,7 @@ def read(spark: SparkSession, path: str) -> Found:
     """
     if "://" in path and not path.startswith("file://"):
         return Found(_remote(spark, path), ())
-    files = _files(Path(path.removeprefix("file://")))
+    files = trace_files(Path(path.removeprefix("file://")))
     damaged = tuple(_damaged(files))
     whole = [file for file in files if str(file) not in {bad.where for bad in damaged}]
     if not whole:
@@ -130,14 +131,14 @@ def rows_of(
 
 def is_judgeable() -> Column:
     """Whether a step can be judged: never null."""
-    present = F.expr(" and ".join(f"{name} is not null" for name in _NEEDED))
+    present = F.expr(" and ".join(f"{name} is not null" for name in NEEDED))
     known = (F.col("schema") <= SCHEMA_VERSION) & F.col("profile").isin(*PROFILES)
     return F.coalesce(present & ~_lacks_of_coordinators() & known & ~_is_too_wide() & F.expr(_NUMBERED), F.lit(False))
 
 
 def _reasons() -> Iterator[Column]:
     yield F.when(F.col(_CORRUPT).isNotNull(), "not a JSON object with the columns of a step")
-    for name in _NEEDED:
+    for name in NEEDED:
         yield F.when(F.col(name).isNull(), f"{name} is null")
     for name in _NEEDED_OF_COORDINATORS:
         yield F.when(F.expr(coordinator_verdicts.IS_COORDINATORS) & F.col(name).isNull(), f"{name} is null")
@@ -155,12 +156,17 @@ def _lacks_of_coordinators() -> Column:
 
 
 def _is_too_wide() -> Column:
-    integers = [name for name in (*_NEEDED, *_NEEDED_OF_COORDINATORS) if BY_NAME[name].kind is Kind.INTEGER]
+    integers = [name for name in (*NEEDED, *_NEEDED_OF_COORDINATORS) if BY_NAME[name].kind is Kind.INTEGER]
     all_of_them = F.array(*integers)
     return (F.array_max(all_of_them) > _WIDEST) | (F.array_min(all_of_them) < -_WIDEST)
 
 
-def _files(path: Path) -> list[Path]:
+def trace_files(path: Path) -> list[Path]:
+    """The trace files at a path, in order.
+
+    Raises:
+        BadInput: there is none.
+    """
     if not path.exists():
         raise BadInput(f"{path}: there is no such file or directory; `eos simulate --out DIR` makes traces")
     found = [path] if path.is_file() else sorted(file for file in path.rglob("*") if _is_data(file, path))

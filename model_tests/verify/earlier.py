@@ -1,43 +1,32 @@
 """What becomes of a theorem under an earlier transaction version: the obligations that fail, and a run that shows why.
 
 The lemmas are those of version 2. Where one of them fails under an action, a bounded instance is searched for a run
-from the start that violates the theorem, and the run for the steps at which lemmas are lost that fail.
+from the start that violates the theorem, and the run for the steps at which lemmas are lost that fail. A theorem that
+knows no transaction versions is as true under an earlier one; what breaks it is a control, which is shown instead.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
+from model_tests.verify import idempotence_searches
+from model_tests.verify.breaking import Run, open_along, run_against
 from model_tests.verify.looking import Instanced
 from model_tests.verify.proved import ProvedSystem, open_among, why_open
 from spec import rules
-from spec.engines.bmc import search
-from spec.engines.explore import explore, walked
 from spec.engines.finite import instance_of
-from spec.engines.induction import Obligation
-from spec.engines.verdict import Refuted, Trace
+from spec.engines.induction import Obligation, prove
 from spec.rules import Circumstances, Rule
-from spec.systems.language import State, System
+from spec.systems.idempotence.stream import Knobs as StreamKnobs
+from spec.systems.idempotence.system import idempotence
+from spec.systems.language import System
 from spec.systems.transactions.broken import quiet
-from spec.systems.transactions.proof import lemmas
+from spec.systems.transactions.proof import UNBOUNDED, lemmas, proved
 from spec.systems.transactions.system import transactions
 from spec.systems.transactions.taking import decisions, remembered
 from spec.systems.transactions.world import BATCHES, BUMPS, ENDS, EVERYTHING, Bounds, Knobs
-from spec.versions import NEWEST
-
-CONFIRMED: Final = 12
-"""Runs up to this length are looked for as formulas too, and must be as short."""
-
-MOST_STATES: Final = 60_000
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """A step of a run that leads from a state in which a lemma holds to one in which it does not."""
-
-    obligation: Obligation
-    step: int
+from spec.versions import NEWEST, Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +35,14 @@ class Earlier:
 
     Attributes:
         obligations: all that are beneath the rule.
-        trace: the shortest run that violates a theorem of the rule, if one was found.
-        theorem: which.
-        lost: where it loses lemmas that are not proved, the first one first.
-        where: from where the run is: `VERIFIED` or `UNVERIFIED`.
+        run: the shortest one that violates a theorem of the rule, if one was found.
         searched: how many states were seen without finding one where it would have to be.
     """
 
     rule: Rule
     version: int
     obligations: tuple[Obligation, ...]
-    trace: Trace = ()
-    theorem: str = ""
-    lost: tuple[Lost, ...] = ()
-    where: str = ""
+    run: Run | None = None
     searched: int = 0
 
     @property
@@ -69,17 +52,20 @@ class Earlier:
 
     @property
     def verdict(self) -> str:
-        """`proved`, or `known` where a run violates what is not claimed of the version; else `violated`, `unknown`."""
+        """`proved`, or `known` where a run violates what is not claimed of the version; else `violated`, `unknown`.
+
+        What is proved must have a control that breaks it, where one is named; otherwise it is `unbroken`.
+        """
         if not self.open:
-            return "proved"
+            return "unbroken" if self.run is not None and not (self.run and self.run.lost) else "proved"
         claimed = self.rule.claimed_in(
             Circumstances(
                 transaction_version=self.version,
                 delayed_requests=True,
-                partition_verification=self.where == VERIFIED,
+                partition_verification=self.run is None or self.run.where != UNVERIFIED,
             )
         )
-        return ("violated" if claimed else "known") if self.theorem else "unknown"
+        return ("violated" if claimed else "known") if self.run else "unknown"
 
     @property
     def passed(self) -> bool:
@@ -89,37 +75,71 @@ class Earlier:
     def lines(self) -> Iterator[str]:
         """What is said of it, for a person."""
         yield f"{self.rule.id} under transaction version {self.version}: {self.verdict}"
+        if not self.open and self.run is not None:
+            yield "  nothing beneath it knows of transaction versions; a control takes their place"
         yield from (f"  open: {why_open(each)}" for each in self.open)
         if self.searched:
             yield f"  no run violates it in {self.searched} states"
-        if self.theorem:
-            yield f"  {self.where}a run of {len(self.trace)} steps violates {self.theorem}:"
-            yield from (f"    {number + 1:2} {step}{self._losses(number)}" for number, step in enumerate(self.trace))
+        if self.run is not None:
+            yield from (f"  {self.run.where}, open: {why_open(each)}" for each in self._elsewhere)
+            yield from (f"  {line}" for line in self.run.lines()) if self.run else ()
 
-    def _losses(self, step: int) -> str:
-        names = ", ".join(each.obligation.claim for each in self.lost if each.step == step)
-        return f"   <- not kept: {names}" if names else ""
+    @property
+    def _elsewhere(self) -> tuple[Obligation, ...]:
+        """What fails where the run is from, and not under the version as such."""
+        here = {str(each) for each in self.open}
+        return tuple(each for each in (self.run.open if self.run else ()) if str(each) not in here)
 
     def to_json(self) -> dict[str, object]:
         """The same as plain values."""
+        run = self.run or Run("", "", (), (), (), 0)
         return {
             "rule": self.rule.id,
             "version": self.version,
             "verdict": self.verdict,
             "obligations": len(self.obligations),
-            "open": [{"lemma": each.claim, "action": each.action} for each in self.open],
-            "theorem": self.theorem,
+            "open": [_named(each) for each in self.open],
+            "open_there": [_named(each) for each in self._elsewhere],
+            "theorem": run.theorem,
             "searched": self.searched,
-            "where": self.where.strip(" ,"),
-            "trace": [str(happening) for happening in self.trace],
-            "lost": [
-                {"lemma": x.obligation.claim, "action": x.obligation.action, "step": x.step + 1} for x in self.lost
-            ],
+            "where": run.where,
+            "trace": [str(happening) for happening in run.trace],
+            "lost": [{**_named(each.obligation), "step": each.step + 1} for each in run.lost],
         }
 
 
-VERIFIED, UNVERIFIED = "", "without partition verification, "
-"""Where a run is from: as the version is claimed, or with verification off, which is outside every domain."""
+def _named(obligation: Obligation) -> dict[str, object]:
+    return {"lemma": obligation.claim, "action": obligation.action}
+
+
+UNVERIFIED: Final = "without partition verification"
+"""Where a run may be from, outside every domain: with verification off."""
+
+
+@dataclass(frozen=True, slots=True)
+class InPlace:
+    """A control that is shown where a theorem knows no transaction versions.
+
+    Attributes:
+        unbounded: the broken system, to be proved.
+        instance: a finite one of it, to be searched.
+    """
+
+    name: str
+    unbounded: Callable[[], System]
+    instance: Callable[[], Instanced]
+
+
+def _in_flight(most: int, requests: int, appends: int) -> InPlace:
+    """More batches in flight than a window of five recognises."""
+    knobs, name = StreamKnobs(in_flight=most), f"control: {most} in flight, window of five"
+    bounded = replace(knobs, fails_over=False, gives_up=False, requests=requests, appends=appends)
+    return InPlace(name, lambda: idempotence(knobs), lambda: idempotence_searches.built(name, bounded))
+
+
+IN_PLACE: Final[Mapping[Rule, InPlace]] = MappingProxyType(
+    {rules.SEQ_EXACTLY_ONCE: _in_flight(6, requests=12, appends=7)},
+)
 
 _LATE_ENDS: Final = quiet(NEWEST, outlive=frozenset({ENDS}), bounds=Bounds(decisions=3))
 _LATE_BATCHES: Final = quiet(NEWEST, outlive=frozenset({BATCHES}), bounds=Bounds(instances=2))
@@ -138,32 +158,41 @@ USUAL: Final = quiet(NEWEST, outlive=EVERYTHING - {BUMPS}, bounds=Bounds(decisio
 
 
 def earlier(rule: Rule, version: int, systems: Iterable[ProvedSystem]) -> Earlier:
-    """What becomes of one rule; a run is looked for only where an obligation fails."""
+    """What becomes of one rule; a run is looked for where an obligation fails, or a control takes its place."""
     obligations = tuple(o for proved in systems for o in proved.beneath(rule))
     told = Earlier(rule, version, obligations)
     if not told.open:
-        return told
-    for where in (VERIFIED, UNVERIFIED):
-        found = _violated(told, where)
-        if found.theorem:
-            return found
-        told = replace(told, searched=found.searched) if where == VERIFIED else told
-    return told
+        return replace(told, run=_of_control(rule, IN_PLACE[rule])) if rule in IN_PLACE else told
+    found = run_against(rule, _instance(told, verified=True), told.open)
+    if found:
+        return replace(told, run=found)
+    return replace(told, run=_unverified(told), searched=found.searched)
 
 
-def _violated(told: Earlier, where: str) -> Earlier:
-    """The same with a run, if there is one where it is looked for."""
+def _of_control(rule: Rule, control: InPlace) -> Run:
+    """The obligations beneath the rule that a control leaves open, and a run that shows why."""
+    system = control.unbounded()
+    beneath = ProvedSystem(system, prove(system), frozenset()).beneath(rule)
+    return run_against(rule, control.instance(), open_among(beneath), control.name)
+
+
+def _unverified(told: Earlier) -> Run | None:
+    """A run with partition verification off, and what of its steps is not proved there."""
+    instance = _instance(told, verified=False)
+    found = run_against(told.rule, instance, (), UNVERIFIED)
+    if not found:
+        return None
+    system = proved(replace(UNBOUNDED, profile=_under(UNBOUNDED.profile, told.version, verified=False)))
+    return run_against(told.rule, instance, open_along(system, instance, found.trace), UNVERIFIED)
+
+
+def _under(profile: Profile, version: int, *, verified: bool) -> Profile:
+    return replace(profile.under(version), partition_verification=verified)
+
+
+def _instance(told: Earlier, *, verified: bool) -> Instanced:
     knobs = INSTANCES.get(told.rule, USUAL)
-    under = replace(knobs.profile.under(told.version), partition_verification=where == VERIFIED)
-    instance = _instanced(replace(knobs, profile=under))
-    asked = [claim for claim in instance.system.theorems if claim.rule == told.rule]
-    exploration = explore(instance.system, instance.finite, asked, most_states=MOST_STATES)
-    found = exploration.verdict
-    if not isinstance(found, Refuted):
-        return replace(told, searched=exploration.states)
-    _confirm(instance, found)
-    lost = tuple(_lost(instance, found.trace, told.open))
-    return replace(told, trace=found.trace, theorem=found.claim, lost=lost, where=where)
+    return _instanced(replace(knobs, profile=_under(knobs.profile, told.version, verified=verified)))
 
 
 def _instanced(knobs: Knobs) -> Instanced:
@@ -171,30 +200,3 @@ def _instanced(knobs: Knobs) -> Instanced:
     taken = remembered(decisions(knobs))
     system = replace(transactions(knobs, taken), lemmas=lemmas(knobs, taken))
     return Instanced(f"version {knobs.profile.transaction_version}", system, plain, finite)
-
-
-def _confirm(instance: Instanced, found: Refuted) -> None:
-    if found.depth > CONFIRMED:
-        return
-    again = search(instance.plain, instance.finite, found.depth, [instance.plain.claim(found.claim)], found.depth)
-    if not isinstance(again.verdict, Refuted) or again.verdict.depth != found.depth:
-        raise AssertionError(f"explicit search says {found}, bounded search {again.verdict}")
-
-
-def _lost(instance: Instanced, trace: Trace, unproved: tuple[Obligation, ...]) -> Iterator[Lost]:
-    states = list(walked(instance.system, instance.finite, trace))
-    for step, happening in enumerate(trace):
-        for obligation in unproved:
-            if obligation.action == happening.action and obligation.claim in _names(instance.system):
-                held = _holds(instance, states[step], obligation.claim)
-                if held and not _holds(instance, states[step + 1], obligation.claim):
-                    yield Lost(obligation, step)
-
-
-def _names(system: System) -> frozenset[str]:
-    return frozenset(claim.name for claim in system.lemmas)
-
-
-def _holds(instance: Instanced, state: State, name: str) -> bool:
-    claim = instance.system.claim(name)
-    return all(claim.holds(state, *at) for at in instance.finite.points(claim.over))

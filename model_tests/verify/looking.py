@@ -47,9 +47,12 @@ class Looked:
 
 
 def look(instance: Instanced, asked: Sequence[Rule], depth: int) -> Looked:
-    """Search for a violation of some rules: everywhere explicitly, and within so many actions as formulas."""
+    """Search for a violation of some rules: everywhere explicitly, and within so many actions as formulas.
+
+    Of the states that differ in the names of interchangeable things alone, one is looked at.
+    """
     started = perf_counter()
-    exploration = explore(instance.system, instance.finite, _of(instance.system, asked))
+    exploration = explore(instance.system, instance.finite, _of(instance.system, asked), symmetry=True)
     found = None
     if depth and passed(exploration.verdict):
         found = search(instance.plain, instance.finite, depth, _of(instance.plain, asked), stride=depth)

@@ -28,6 +28,7 @@ _TRUE: Final = partial(committing, "two transactions", offsets.Knobs())
 _MORE: Final = partial(committing, "four transactions", offsets.Knobs(transactions=4))
 _LAGS: Final = partial(committing, "KAFKA-17507: a marker is answered before it is applied", offsets.Knobs(KAFKA_3_9))
 _GROUP: Final = partial(rebalancing, "two generations", membership.Knobs())
+_APART: Final = partial(rebalancing, "the last member leaves", membership.Knobs(generations=4, apart=True))
 _BEFORE: Final = partial(
     rebalancing, "KAFKA-15784: the group is looked at before the coordinator", membership.Knobs(KAFKA_3_6)
 )
@@ -51,6 +52,9 @@ def of_generations() -> Searched:
     """A past generation writes nothing."""
     return Searched(
         rules=(rules.OFFSETS_GENERATION_FENCE,),
-        instances=(Instance("two generations", _GROUP, depths(8, 10, 12), whole=True),),
+        instances=(
+            Instance("two generations", _GROUP, depths(8, 10, 12), whole=True),
+            Instance("the last member leaves", _APART, depths(0, 0, 12), whole=True),
+        ),
         broken=(Broken("past_generations_write_nothing", _BEFORE),),
     )

@@ -58,7 +58,7 @@ PARTS: Final = (
     PartOfRun(
         "conformance", "model_tests.conformance.part:evidence", (Layer.CONFORMANCE,), _shares(quick=10, default=25)
     ),
-    PartOfRun("audit", "model_tests.traces.audit_part:evidence", (Layer.AUDIT,), _shares(quick=15, default=15)),
+    PartOfRun("audit", "model_tests.traces.audit.part:evidence", (Layer.AUDIT,), _shares(quick=15, default=15)),
 )
 
 BY_NAME: Final[Mapping[str, PartOfRun]] = MappingProxyType({part.name: part for part in PARTS})

@@ -39,6 +39,7 @@ from spec.evidence import Layer, evidences
 from spec.rules import Rule
 from spec.systems.append_facts import broken_facts
 from spec.systems.decision_facts import Fact
+from spec.systems.transition_facts import broken_transition_facts
 
 PROVED_HERE: Final = (
     rules.IDS_UNIQUE,
@@ -54,6 +55,7 @@ PROVED_HERE: Final = (
     rules.FENCE_COORDINATOR_EPOCH,
     rules.FENCE_ZOMBIE_CANNOT_COMMIT,
     rules.FENCE_EPOCH_EXHAUSTION,
+    rules.TXN_LEGAL_TRANSITION,
     rules.TXN_ONE_OUTCOME,
     rules.TXN_ATOMIC,
     rules.TXN_MARKER_ONCE,
@@ -66,6 +68,7 @@ PROVED_HERE: Final = (
     rules.LSO_READ_COMMITTED,
     rules.OFFSETS_ATOMIC,
     rules.OFFSETS_GENERATION_FENCE,
+    rules.OFFSETS_STABLE_FETCH,
 )
 """The rules with a theorem about a system, or with facts of the decision for all inputs."""
 
@@ -95,6 +98,7 @@ SEARCHES: Final = (
 @evidences(rules.FENCE_COORDINATOR_EPOCH, Layer.PROOF)
 @evidences(rules.FENCE_ZOMBIE_CANNOT_COMMIT, Layer.PROOF)
 @evidences(rules.FENCE_EPOCH_EXHAUSTION, Layer.PROOF)
+@evidences(rules.TXN_LEGAL_TRANSITION, Layer.PROOF)
 @evidences(rules.TXN_ONE_OUTCOME, Layer.PROOF)
 @evidences(rules.TXN_ATOMIC, Layer.PROOF)
 @evidences(rules.TXN_MARKER_ONCE, Layer.PROOF)
@@ -107,6 +111,7 @@ SEARCHES: Final = (
 @evidences(rules.LSO_READ_COMMITTED, Layer.PROOF)
 @evidences(rules.OFFSETS_ATOMIC, Layer.PROOF)
 @evidences(rules.OFFSETS_GENERATION_FENCE, Layer.PROOF)
+@evidences(rules.OFFSETS_STABLE_FETCH, Layer.PROOF)
 def proofs(asked: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
     """Prove the decision's facts for all inputs, and by induction every system with a theorem of these rules."""
     return attempted(asked).proofs
@@ -205,7 +210,7 @@ def controls_of(asked: Iterable[Rule]) -> tuple[Control, ...]:
 
 def fact_controls() -> tuple[Control, ...]:
     """Facts of the decision with a guard off: some input must refute each."""
-    return tuple(_fact_control(fact) for fact in broken_facts())
+    return tuple(_fact_control(fact) for fact in (*broken_facts(), *broken_transition_facts()))
 
 
 def _fact_control(fact: Fact) -> Control:

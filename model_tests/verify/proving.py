@@ -19,6 +19,7 @@ from spec.systems.partition.system import partition
 from spec.systems.renaming_facts import renaming_facts
 from spec.systems.transactions.proof import UNBOUNDED
 from spec.systems.transactions.proof import proved as transactions_proved
+from spec.systems.transition_facts import transition_facts
 
 CLAIMED: Final = 2
 """The transaction version of the proofs."""
@@ -61,7 +62,8 @@ def taken_by(system: str) -> frozenset[str]:
 def facts() -> Iterator[tuple[Fact, Numbers]]:
     """Every fact, and the numbers over which it is proved."""
     renaming = renaming_facts()
-    over_integers = (*stale_epoch_facts(), replay_fact(), wrapping_fact(), *append_facts(), stable_fact(), *renaming)
+    appends = (*stale_epoch_facts(), replay_fact(), wrapping_fact(), *append_facts(), stable_fact())
+    over_integers = (*appends, *renaming, *transition_facts())
     yield from ((fact, INTEGERS) for fact in over_integers)
     yield arithmetic_fact(), WIRE
     yield from ((replace(fact, name=_in_width(fact, numbers)), numbers) for numbers in (WIRE, WIDE) for fact in _wire())

@@ -28,6 +28,10 @@ def _instance(name: str, **knobs: Any) -> tuple[str, Build]:
 INSTANCES: Final = (
     Instance(*_instance("two batches", elections=1), depths(3, 5, 8), whole=True),
     Instance(
+        *_instance("a broker loses records before the only election", appends=1, elections=1, min_in_sync=2, losses=1),
+        depths(quick=0),
+    ),
+    Instance(
         *_instance("a broker loses records", appends=1, min_in_sync=2, losses=1),
         depths(default=0, deep=7),
     ),

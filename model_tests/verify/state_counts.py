@@ -3,19 +3,49 @@
 A defect opens states or closes them. As many states need not be the same states: a defect may make others of them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final
 
-from model_tests.verify.transactions_searches import built
+from model_tests.verify import (
+    idempotence_searches,
+    ids_searches,
+    offsets_searches,
+    partition_searches,
+    replication_searches,
+    transactions_searches,
+)
+from model_tests.verify.searched import Build
 from spec.engines.explore import Exploration, explore
 from spec.engines.verdict import Unknown
-from spec.systems.transactions.broken import BrokenTransactions
-from spec.systems.transactions.controls import CONTROLS
-from spec.systems.transactions.world import Knobs
+from spec.systems import membership, offsets
+from spec.systems.idempotence.controls import CONTROLS as OF_IDEMPOTENCE
+from spec.systems.ids.system import CONTROLS as OF_IDS
+from spec.systems.ids.system import Knobs as IdKnobs
+from spec.systems.partition.controls import CONTROLS as OF_PARTITIONS
+from spec.systems.replication.controls import CONTROLS as OF_REPLICATION
+from spec.systems.transactions.controls import CONTROLS as OF_TRANSACTIONS
+from spec.versions import KAFKA_3_6, KAFKA_3_9
 
 MOST_STATES: Final = 40_000
 """A system with more is said to have more than so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """A hand-written change of a system.
+
+    Attributes:
+        broken: the system with it, in an instance.
+        mended: without it, in the same instance.
+    """
+
+    name: str
+    violates: str
+    broken: Build
+    mended: Build
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +53,13 @@ class Counted:
     """One broken system and the true one.
 
     Attributes:
+        system: name of the system.
         broken: states of the broken system.
         mended: states of the true one.
         whole: neither search was cut short.
     """
 
+    system: str
     name: str
     violates: str
     broken: int
@@ -45,18 +77,61 @@ class Counted:
         return f"{self.name}: {self.broken} states, {self.mended} when mended, {self.difference:+}"
 
 
-def counted(change: BrokenTransactions, most_states: int = MOST_STATES) -> Counted:
+def _defect(each: Any, build: Callable[..., Any], *sizes: Any, **several: Any) -> Defect:
+    broken, mended = (partial(build, each.name, knobs, *sizes, **several) for knobs in (each.knobs, each.mended))
+    return Defect(each.name, each.violates, broken, mended)
+
+
+def _of_ids() -> Iterator[Defect]:
+    for name, knobs in OF_IDS:
+        true = IdKnobs(size=knobs.size, largest=knobs.largest)
+        broken, mended = (partial(ids_searches.built, name, each) for each in (knobs, true))
+        yield Defect(name, "no_id_twice", broken, mended)
+
+
+_LAGS: Final = "KAFKA-17507: a marker is answered before it is applied"
+_BEFORE: Final = "KAFKA-15784: the group is looked at before the coordinator"
+
+DEFECTS: Final[Mapping[str, tuple[Defect, ...]]] = MappingProxyType(
+    {
+        "transactions": tuple(_defect(each, transactions_searches.built) for each in OF_TRANSACTIONS),
+        "idempotence": tuple(_defect(each, idempotence_searches.built, each.epochs) for each in OF_IDEMPOTENCE),
+        "partition": tuple(_defect(each, partition_searches.built, **each.several) for each in OF_PARTITIONS),
+        "replication": tuple(_defect(each, replication_searches.built) for each in OF_REPLICATION),
+        "ids": tuple(_of_ids()),
+        "offsets": (
+            Defect(
+                _LAGS,
+                "visible_is_of_committed",
+                partial(offsets_searches.committing, _LAGS, offsets.Knobs(KAFKA_3_9)),
+                partial(offsets_searches.committing, _LAGS, offsets.Knobs()),
+            ),
+        ),
+        "membership": (
+            Defect(
+                _BEFORE,
+                "past_generations_write_nothing",
+                partial(offsets_searches.rebalancing, _BEFORE, membership.Knobs(KAFKA_3_6)),
+                partial(offsets_searches.rebalancing, _BEFORE, membership.Knobs()),
+            ),
+        ),
+    }
+)
+"""Every hand-written defect of the systems, by the system."""
+
+
+def counted(system: str, defect: Defect, most_states: int = MOST_STATES) -> Counted:
     """Both systems searched as a whole, whatever they violate."""
-    broken, mended = (_explored(knobs, most_states) for knobs in (change.knobs, change.mended))
+    broken, mended = (_explored(build, most_states) for build in (defect.broken, defect.mended))
     whole = not any(isinstance(each.verdict, Unknown) for each in (broken, mended))
-    return Counted(change.name, change.violates, broken.states, mended.states, whole)
+    return Counted(system, defect.name, defect.violates, broken.states, mended.states, whole)
 
 
-def of_transactions(most_states: int = MOST_STATES) -> Iterator[Counted]:
-    """Every hand-written defect of the transactions."""
-    return (counted(change, most_states) for change in CONTROLS)
+def of_systems(most_states: int = MOST_STATES) -> Iterator[Counted]:
+    """Every hand-written defect."""
+    return (counted(system, each, most_states) for system, defects in DEFECTS.items() for each in defects)
 
 
-def _explored(knobs: Knobs, most_states: int) -> Exploration:
-    instance = built("", knobs)
+def _explored(build: Build, most_states: int) -> Exploration:
+    instance = build()
     return explore(instance.system, instance.finite, [], most_states=most_states)

@@ -73,6 +73,7 @@ INSTANCES: Final = tuple(
 @evidences(rules.LSO_READ_COMMITTED, Layer.BOUNDED)
 @evidences(rules.OFFSETS_ATOMIC, Layer.BOUNDED)
 @evidences(rules.OFFSETS_GENERATION_FENCE, Layer.BOUNDED)
+@evidences(rules.OFFSETS_STABLE_FETCH, Layer.BOUNDED)
 def searched() -> Searched:
     """The rules with a theorem about the transactions of one transactional id."""
     return Searched(
@@ -91,6 +92,7 @@ def searched() -> Searched:
             rules.LSO_READ_COMMITTED,
             rules.OFFSETS_ATOMIC,
             rules.OFFSETS_GENERATION_FENCE,
+            rules.OFFSETS_STABLE_FETCH,
         ),
         instances=INSTANCES,
         broken=tuple(

@@ -36,6 +36,7 @@ def record_fetch(
     recorder.record("ConsumerFetch", now, seen, seen, **where, **answered_columns(error, result))
     for aborted in (result.aborted if result is not None else None) or ():
         named: Row = {"producer_id": aborted.producer_id, "first_offset": aborted.first_offset, "error": 0}
+        named |= {"before_last_stable": seen.last_stable, "after_last_stable": seen.last_stable}
         recorder.record("ConsumerFetchAborted", now, NOWHERE, NOWHERE, **where, **named)
 
 

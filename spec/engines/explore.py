@@ -4,13 +4,12 @@ The functions of a state are cells with the numbers of values. The first violati
 trace. With symmetry one state stands for all that differ in the names of interchangeable things alone.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import compress
 from typing import Any
 
-from spec.engines.cells import Cells, Layout, Point, Remembered, Watch, Written
+from spec.engines.cells import Cells, Layout, Point, Remembered, TooManyValues, Watch, Written
 from spec.engines.finite import Finite
 from spec.engines.symmetry import Symmetry
 from spec.engines.verdict import Happening, Holds, Refuted, Trace, Unknown, Verdict
@@ -57,16 +56,18 @@ def explore(
         symmetry: count only one of the states that differ in the names of opaque things alone.
     """
     asked = system.theorems if claims is None else tuple(claims)
-    return _Search(system, finite, asked, symmetry).run(depth, most_states)
+    try:
+        return _Search(system, finite, asked, symmetry, narrow=True).run(depth, most_states)
+    except TooManyValues:
+        return _Search(system, finite, asked, symmetry, narrow=False).run(depth, most_states)
 
 
 @dataclass(slots=True)
 class _Seen:
-    """A state that is still to be explored: what may happen in it, and which claims hold."""
+    """A state that is still to be explored, and what may happen in it; every claim holds in those before it."""
 
     cells: Cells
     moves: list[Any]
-    claims: list[Any]
 
 
 class Steps:
@@ -90,13 +91,16 @@ class Steps:
 
 
 class _Search:
-    def __init__(self, system: System, finite: Finite, claims: Iterable[Claim], symmetry: bool) -> None:
+    def __init__(
+        self, system: System, finite: Finite, claims: Iterable[Claim], symmetry: bool, *, narrow: bool
+    ) -> None:
         self._system = system
-        self._layout = Layout(system, finite)
+        self._layout = Layout(system, finite, narrow=narrow)
         self._steps = Steps(system, finite, self._layout)
-        self._actions = [happening.action for happening in self._steps.happenings]
+        self._asleep = list(enumerate(happening.action for happening in self._steps.happenings))
         self._moves = Watch(self._layout, self._steps.remembered)
-        self._symmetry = Symmetry(system, finite, self._layout) if symmetry else None
+        alike = Symmetry(system, finite, self._layout) if symmetry else ()
+        self._symmetry = alike if isinstance(alike, Symmetry) and len(alike) > 1 else None
         self._asked = [(claim, at) for claim in claims for at in finite.points(claim.over)]
         self._claims = Watch(self._layout, [self._remembered(claim.holds, at) for claim, at in self._asked])
         self._goals = {goal.name: self._reaching(goal, finite) for goal in system.goals}
@@ -112,13 +116,14 @@ class _Search:
     def run(self, depth: int | None, most_states: int) -> Exploration:
         first = self._layout.initial(self._system)
         self._from[first] = None
-        frontier = [_Seen(first, self._moves.all(first), self._claims.all(first))]
-        violated = self._look(frontier[0], range(len(self._asked)))
+        frontier = [_Seen(first, self._moves.all(first))]
+        self._claims.all(first)
+        violated = self._look(first, self._claims.all_due())
         while frontier and violated is None and self._found.depth != depth:
             level: list[_Seen] = []
             for seen, due in self._new(frontier):
                 level.append(seen)
-                violated = self._look(seen, due)
+                violated = self._look(seen.cells, due)
                 if violated is not None or len(self._from) > most_states:
                     break
             frontier = level
@@ -132,40 +137,41 @@ class _Search:
         self._found.verdict = verdict
         return self._found
 
-    def _new(self, frontier: list[_Seen]) -> Iterator[tuple[_Seen, Iterable[int]]]:
+    def _new(self, frontier: list[_Seen]) -> Iterator[tuple[_Seen, Sequence[int]]]:
         """The states after those of the frontier that were not seen before, and which claims are to be looked at."""
         applied, symmetry, known = self._layout.applied, self._symmetry, self._from
         for before in frontier:
-            for happening, written in zip(self._steps.happenings, before.moves, strict=True):
+            self._found.edges += len(before.moves) - before.moves.count(None)
+            for happening, written in zip(self._steps.happenings, before.moves):  # noqa: B905  # as many, and quicker
                 if written is None:
                     continue
-                self._found.edges += 1
                 after, renaming = applied(before.cells, written), 0
                 if symmetry is not None:
                     after, renaming = symmetry.representative(after)
                 if after in known:
                     continue
                 known[after] = before.cells, happening, renaming
-                yield self._after(before, written[0], after) if not renaming else self._afresh(after)
-            possible = (move is not None for move in before.moves)
-            self._found.happened.update(compress(self._actions, possible))
+                if renaming:
+                    yield _Seen(after, self._moves.all(after)), self._claims.all_due()
+                else:
+                    moves = self._moves.after(before.moves, written[0], after)
+                    yield _Seen(after, moves), self._claims.due(written[0])
+            if self._asleep:
+                self._awake(before.moves)
 
-    def _after(self, before: _Seen, places: tuple[int, ...], after: Cells) -> tuple[_Seen, Iterable[int]]:
-        moves, _ = self._moves.after(before.moves, places, after)
-        claims, due = self._claims.after(before.claims, places, after)
-        return _Seen(after, moves, claims), due
+    def _awake(self, moves: Sequence[Any]) -> None:
+        """What happens in a state has happened, whichever its arguments are."""
+        happened = {action for number, action in self._asleep if moves[number] is not None}
+        if happened:
+            self._found.happened |= happened
+            self._asleep = [(number, action) for number, action in self._asleep if action not in happened]
 
-    def _afresh(self, after: Cells) -> tuple[_Seen, Iterable[int]]:
-        return _Seen(after, self._moves.all(after), self._claims.all(after)), range(len(self._asked))
-
-    def _look(self, seen: _Seen, due: Iterable[int]) -> Refuted | None:
-        for goal in [name for name, reaching in self._goals.items() if any(here(seen.cells) for here in reaching)]:
-            self._found.reached[goal] = self._trace(seen.cells)
+    def _look(self, cells: Cells, due: Sequence[int]) -> Refuted | None:
+        for goal in [name for name, reaching in self._goals.items() if any(here(cells) for here in reaching)]:
+            self._found.reached[goal] = self._trace(cells)
             del self._goals[goal]
-        for number in due:
-            if not seen.claims[number]:
-                return Refuted(self._asked[number][0].name, self._trace(seen.cells))
-        return None
+        broken = self._claims.first_false(due, cells)
+        return None if broken is None else Refuted(self._asked[broken][0].name, self._trace(cells))
 
     def _trace(self, cells: Cells) -> Trace:
         steps: list[tuple[Happening, int]] = []

@@ -101,7 +101,19 @@ class Prover:
         if action.dormant:
             yield self._sleeps(action)
         else:
-            yield from (self._kept(lemma, action) for lemma in self._system.lemmas)
+            yield from (self.keeps(lemma, action) for lemma in self._system.lemmas)
+
+    def keeps(self, lemma: Claim, action: Action) -> Obligation:
+        """That one action keeps one lemma."""
+        happens, after = self._happening(action)
+        about = arguments(lemma.over, "any")
+        goal = lemma.holds(after, *about)
+        before = lemma.holds(self._before, *about)
+        if _identical(goal, before):
+            return Obligation(lemma.rule, lemma.name, action.name, Proved(), solved=False, seconds=0.0)
+        facts = [before, happens, negate(goal)]
+        itself = {lemma.name: self._lemmas[lemma.name]}
+        return self._obligation(lemma, action.name, facts, [itself, self._lemmas])
 
     def contradictions(self) -> Iterator[str]:
         """What would prove anything: lemmas that contradict each other, or an action that they exclude unsaid."""
@@ -130,17 +142,6 @@ class Prover:
         awake = action.enabled(self._before, *arguments(action.over, "for"))
         never = Claim(f"{action.name}_never_happens", self._system.lemmas[0].rule, "", action.over, action.guard)
         return self._obligation(never, ALWAYS, [awake], [self._lemmas | self._theorems])
-
-    def _kept(self, lemma: Claim, action: Action) -> Obligation:
-        happens, after = self._happening(action)
-        about = arguments(lemma.over, "any")
-        goal = lemma.holds(after, *about)
-        before = lemma.holds(self._before, *about)
-        if _identical(goal, before):
-            return Obligation(lemma.rule, lemma.name, action.name, Proved(), solved=False, seconds=0.0)
-        facts = [before, happens, negate(goal)]
-        itself = {lemma.name: self._lemmas[lemma.name]}
-        return self._obligation(lemma, action.name, facts, [itself, self._lemmas])
 
     def _happening(self, action: Action) -> tuple[Term, State]:
         """That the action happens, and the state after it: worked out once for all lemmas."""

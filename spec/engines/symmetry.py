@@ -6,7 +6,6 @@ told in the names that one run would have.
 
 from collections.abc import Iterable
 from itertools import permutations, product
-from operator import itemgetter
 from typing import Any, TypeAlias
 
 from spec.engines.cells import Cells, Layout, Point
@@ -65,7 +64,7 @@ def _rearranging(system: System, layout: Layout, renaming: Renaming) -> Any:
     for variable in system.variables:
         places = layout.places[variable.name]
         source |= {places[_at(variable.over, at, renaming)]: place for at, place in places.items()}
-    return itemgetter(*(source[place] for place in range(len(source))))
+    return layout.rearranged([source[place] for place in range(len(source))])
 
 
 def _at(over: tuple[Sort, ...], at: Point, renaming: Renaming) -> Point:

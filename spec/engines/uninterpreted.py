@@ -34,7 +34,8 @@ def defined(least: Least, state: State) -> Term:
     value = least.value(state, *own, *every)
     bound = z3.ForAll([*own, *every], implies(value >= 0, all_of(it >= 0, it <= value)))
     found = all_of(it >= 0, it == least.value(state, *own, *some))
-    return all_of(bound, z3.ForAll(own, any_of(it == -1, found), patterns=[it]))
+    some_or_none = any_of(it == -1, found)
+    return all_of(bound, z3.ForAll(own, some_or_none, patterns=[it]) if own else some_or_none)
 
 
 def uninterpreted(variable: Variable) -> Function:

@@ -16,6 +16,7 @@ from spec.vocabulary import ABSENT, NO_OFFSET, ControlType
 NOBODY: Final = 0
 """The number of the empty name; all other names have numbers of their own."""
 
+READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
 
 
@@ -34,6 +35,7 @@ class Telling(IntEnum):
     ENDED = 8  # it was told that this was done
     RESUMED = 9  # a reader was told the offset that its group has committed
     ASKED = 10  # a node was asked on behalf of one of a client's transactions
+    FAILED = 11  # an application was told that nobody will try to write a batch any more
 
 
 @unique
@@ -58,6 +60,7 @@ class Told:
         name: the transactional id.
         writer: who made the batch, or who committed the offset; with `first_record`, the batch's own name.
         offset: that was asked for, or that a group has committed.
+        last_stable: last stable offset of the node that lists an aborted transaction.
     """
 
     telling: Term = ABSENT
@@ -76,9 +79,11 @@ class Told:
     delivered: Term = False
     isolation: Term = ABSENT
     batch_count: Term = ABSENT
+    record_count: Term = ABSENT
     offset: Term = NO_OFFSET
     first_offset: Term = NO_OFFSET
     last_offset: Term = NO_OFFSET
+    last_stable: Term = NO_OFFSET
     error: Term = ABSENT
 
 
@@ -142,6 +147,64 @@ def one_outcome(told: Told, previous: Told, _latest: Term) -> Check:
     return Check(rules.TXN_ONE_OUTCOME, at_stake, negate(unlike))
 
 
+def told_once(told: Told, previous: Told, answered: Term) -> Check:
+    """A batch is handed over before anything is told of it, and its application is told once what has become of it.
+
+    Args:
+        told: what happens to the batch, in the order of the trace.
+        previous: what has happened to it before.
+        answered: the step in which its application was told, absent before.
+    """
+    answers = _is(told, Telling.ACKNOWLEDGED, Telling.FAILED)
+    first_time = all_of(previous.telling >= 0, answered == ABSENT)
+    return Check(
+        rules.SEQ_EXACTLY_ONCE,
+        any_of(answers, _is(told, Telling.SENT)),
+        choose(answers, first_time, previous.telling == ABSENT),
+    )
+
+
+# --- what one application hands over and calls, in its own order ----------------------------------------------
+
+
+def numbered_on(told: Told, _previous: Told, following: Term) -> Check:
+    """An application numbers its records in the order in which it hands them over; the log's order is held to that.
+
+    Args:
+        told: a batch that is handed over.
+        following: the number after that of the last record before, absent before the first.
+    """
+    at_stake = all_of(_is(told, Telling.SENT), following >= 0)
+    return Check(rules.SEQ_ORDER, at_stake, told.first_record == following)
+
+
+def in_the_begun(told: Told, _previous: Told, begun: Term) -> Check:
+    """What an application hands over and calls belongs to the transaction that it has begun, one after the other.
+
+    Args:
+        told: what it does.
+        begun: its newest transaction, absent before the first.
+    """
+    acts = _is(told, Telling.SENT, Telling.ENDING, Telling.ENDED)
+    begins = _is(told, Telling.BEGUN)
+    at_stake = all_of(any_of(acts, begins), begun >= 0)
+    return Check(rules.TXN_NO_CROSSTALK, at_stake, told.transaction == choose(begins, begun + 1, begun))
+
+
+def in_its_course(told: Told, previous: Told, _latest: Term) -> Check:
+    """A transaction is begun once and first; it is over when its end was asked for, as that is answered."""
+    at_stake = _is(told, Telling.BEGUN, Telling.SENT, Telling.ENDING, Telling.ENDED)
+    asked = all_of(_is(previous, Telling.ENDING), same(previous.committed, told.committed))
+    open_ = _is(previous, Telling.BEGUN, Telling.SENT)
+    failed = all_of(_is(previous, Telling.ENDED), negate(previous.error == 0))
+    holds = choose(
+        _is(told, Telling.BEGUN),
+        previous.telling == ABSENT,
+        choose(_is(told, Telling.ENDED), asked, choose(_is(told, Telling.SENT), open_, any_of(open_, failed))),
+    )
+    return Check(rules.TXN_CLIENT_VERDICT, at_stake, holds)
+
+
 # --- one transaction of one application -----------------------------------------------------------------------
 
 
@@ -191,6 +254,18 @@ def reads_on(told: Told, previous: Told, _latest: Term) -> Check:
 
     Of one answer the batches follow each other without a gap, and the first holds the offset that was asked for.
     """
+    at_stake, holds = _goes_on(told, previous)
+    return Check(rules.LSO_READ_COMMITTED, all_of(told.isolation == READ_COMMITTED, at_stake), holds)
+
+
+def reads_all(told: Told, previous: Told, _latest: Term) -> Check:
+    """So does a reader of what is not committed: what is in the log once, it takes once."""
+    at_stake, holds = _goes_on(told, previous)
+    return Check(rules.SEQ_EXACTLY_ONCE, all_of(told.isolation == READ_UNCOMMITTED, at_stake), holds)
+
+
+def _goes_on(told: Told, previous: Told) -> tuple[Term, Term]:
+    """Whether it matters where a reader is, and whether it is there."""
     took = _is(previous, Telling.TAKEN)
     resumed = all_of(_is(previous, Telling.RESUMED), previous.error == 0, previous.offset >= 0)
     empty = all_of(_is(previous, Telling.ANSWERED), previous.error == 0, previous.batch_count == 0)
@@ -207,7 +282,7 @@ def reads_on(told: Told, previous: Told, _latest: Term) -> Check:
         ),
     )
     at_stake = any_of(asks, begins, all_of(_is(told, Telling.TAKEN), took))
-    return Check(rules.LSO_READ_COMMITTED, all_of(told.isolation == READ_COMMITTED, at_stake), holds)
+    return at_stake, holds
 
 
 # --- one producer on a partition, as one reader read on without a break; the last offset first ----------------
@@ -227,9 +302,12 @@ def visible_as_decided(told: Told, _previous: Told, marker: Term) -> Check:
 
 
 def aborted_is_listed(told: Told, _previous: Told, marker: Term) -> Check:
-    """What an ABORT ends is in the list of aborted transactions, and so is not given; what is listed, an ABORT ends."""
+    """What an ABORT ends is in the list of aborted transactions, and so is not given; what is listed, an ABORT ends.
+
+    A list may go beyond the last stable offset, and so beyond what is replicated; that may still turn out otherwise.
+    """
     hidden = all_of(_is_visible_or_hidden(told), marker == ControlType.ABORT.value)
-    listed = all_of(_is(told, Telling.LISTED), marker >= 0)
+    listed = all_of(_is(told, Telling.LISTED), marker >= 0, told.first_offset < told.last_stable)
     holds = choose(_is(told, Telling.LISTED), marker == ControlType.ABORT.value, negate(told.delivered))
     return Check(rules.LSO_ABORTED_INDEX, any_of(hidden, listed), holds)
 

@@ -77,6 +77,11 @@ class State:
             return self._worked_out.get(name) or self._worked_out.setdefault(name, self._derived[name](self))
         raise AttributeError(f"the state has no function {name!r}")
 
+    @property
+    def functions(self) -> Mapping[str, Function]:
+        """Those that are not derived, by name."""
+        return self._functions
+
     def but(self, **changed: Function) -> "State":
         """The same state with other functions of these names."""
         strangers = changed.keys() - self._functions.keys()

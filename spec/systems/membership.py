@@ -1,11 +1,12 @@
 """The members of two generations of a group that commit offsets in transactions, while a rebalance may come between.
 
 A commit is held against the group, and asked about at the transaction's coordinator, which takes time. What matters
-is which comes first (KAFKA-15784).
+is which comes first (KAFKA-15784). A rebalance can be taken apart: then the assignment comes late, of a past generation
+too, and the last member may leave.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from spec import rules
@@ -16,7 +17,7 @@ from spec.protocol.groups import Claim as Member
 from spec.protocol.groups import GroupEntry
 from spec.systems.language import Action, Claim, Goal, Sort, State, System, Variable, update
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import ErrorCode, GroupState
+from spec.vocabulary import ABSENT, ErrorCode, GroupState
 
 GENERATION: Final = Sort("generation")
 JOIN_VERSION: Final = 3
@@ -33,10 +34,16 @@ ASSUMPTIONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Knobs:
-    """What the system is made of: the release, and how many generations a finite instance has."""
+    """What the system is made of.
+
+    Attributes:
+        generations: in a finite instance.
+        apart: members join and bring their assignment in two steps, and the last one may leave.
+    """
 
     profile: Profile = NEWEST
     generations: int = 3
+    apart: bool = False
 
 
 VARIABLES: Final = (
@@ -46,6 +53,10 @@ VARIABLES: Final = (
     Variable("written", (GENERATION,), initial=False),
     # a ghost: offsets of a generation were written when it was past
     Variable("written_when_past", (GENERATION,), initial=False),
+)
+GHOSTS_APART: Final = (
+    Variable("assigned_when_past", (GENERATION,), initial=False),
+    Variable("emptied", (), ABSENT),  # the generation that began when the last member left
 )
 
 
@@ -59,28 +70,47 @@ def past_generations_write_nothing(state: State, generation: Term) -> Term:
     return negate(state.written_when_past(generation))
 
 
+def past_generations_assign_nothing(state: State, generation: Term) -> Term:
+    """No assignment of a generation counts once a rebalance has ended it."""
+    return negate(state.assigned_when_past(generation))
+
+
 def both_generations_write(state: State) -> Term:
     """Each of two generations has written its offsets, each in its time."""
     return all_of(state.written(1), state.written(2))
 
 
+def writes_after_all_have_left(state: State) -> Term:
+    """A generation has written its offsets that began after one without members."""
+    return all_of(state.emptied() >= 0, state.written(state.emptied() + 1))
+
+
 def membership(knobs: Knobs) -> System:
     """The system with these knobs."""
     actions = _Actions(knobs)
-    claim, goal = past_generations_write_nothing, both_generations_write
+    claims = (past_generations_write_nothing, *((past_generations_assign_nothing,) * knobs.apart))
+    goals = (both_generations_write, *((writes_after_all_have_left,) * knobs.apart))
     each = (GENERATION,)
+    apart = (
+        Action("member_joins", (), actions.may_rebalance, actions.joins),
+        Action("member_brings_assignment", each, actions.may_assign, actions.is_assigned),
+        Action("last_member_leaves", (), actions.may_leave, actions.has_left),
+    )
     return System(
         name="membership",
-        variables=VARIABLES,
+        variables=(*VARIABLES, *(GHOSTS_APART * knobs.apart)),
         actions=(
             Action("member_commits", each, actions.is_to_commit, actions.coordinator_is_asked),
             Action("coordinator_confirms", each, actions.is_asked, actions.is_confirmed),
             Action("group_rebalances", (), actions.may_rebalance, actions.group_rebalances),
             Action("offsets_are_written", each, actions.may_write, actions.are_written),
+            *(apart * knobs.apart),
         ),
-        theorems=(Claim(claim.__name__, rules.OFFSETS_GENERATION_FENCE, str(claim.__doc__), each, claim),),
+        theorems=tuple(
+            Claim(claim.__name__, rules.OFFSETS_GENERATION_FENCE, str(claim.__doc__), each, claim) for claim in claims
+        ),
         lemmas=(),
-        goals=(Goal(goal.__name__, str(goal.__doc__), (), goal),),
+        goals=tuple(Goal(goal.__name__, str(goal.__doc__), (), goal) for goal in goals),
         assumptions=ASSUMPTIONS,
     )
 
@@ -119,10 +149,44 @@ class _Actions:
 
     def group_rebalances(self, state: State) -> State:
         """The member joins again, and gets its assignment: the next generation has begun."""
-        member = Member(member_given=True, member_known=True)
-        joined = groups.join(state.group(), member, JOIN_VERSION).entry
-        stable = groups.sync(joined, replace(member, generation=joined.generation)).entry
-        return state.but(group=update(state.group, to=stable))
+        joined = self._joined(state)
+        return state.but(group=update(state.group, to=groups.sync(joined, _member_of(joined.generation, joined)).entry))
+
+    def joins(self, state: State) -> State:
+        """A generation has begun that awaits its assignment."""
+        return state.but(group=update(state.group, to=self._joined(state)))
+
+    def may_assign(self, state: State, generation: Term) -> Iterator[Term]:
+        """A member of this generation or a past one brings an assignment, which is awaited, and is not refused."""
+        yield generation >= 1
+        yield generation <= state.group().generation
+        yield state.group().state == GroupState.COMPLETING_REBALANCE.value
+        yield groups.sync(state.group(), _member_of(generation, state.group())).error == ErrorCode.NONE.value
+
+    def is_assigned(self, state: State, generation: Term) -> State:
+        """The group is stable with it."""
+        past = generation < state.group().generation
+        return state.but(
+            group=update(state.group, to=groups.sync(state.group(), _member_of(generation, state.group())).entry),
+            assigned_when_past=update(state.assigned_when_past, generation, to=past),
+        )
+
+    def may_leave(self, state: State) -> Iterator[Term]:
+        """There is one, and the instance has a generation without members and one after it."""
+        yield negate(groups.is_empty(state.group()))
+        yield state.group().generation + 2 < self.knobs.generations
+
+    def has_left(self, state: State) -> State:
+        """The group is empty, and its next generation has begun."""
+        emptied = state.group().generation + 1
+        return state.but(
+            group=update(state.group, to=groups.left(state.group())), emptied=update(state.emptied, to=emptied)
+        )
+
+    def _joined(self, state: State) -> GroupEntry:
+        """The group once its member has joined; after it has left, as one that has no id yet."""
+        known = negate(groups.is_empty(state.group()))
+        return groups.join(state.group(), Member(member_given=known, member_known=known), JOIN_VERSION).entry
 
     def may_write(self, state: State, generation: Term) -> Iterator[Term]:
         """The commit is confirmed, and let through if the group is looked at last."""
@@ -141,7 +205,11 @@ class _Actions:
 
     def _passes(self, state: State, generation: Term) -> Term:
         """The group lets the commit through; that the coordinator confirms it is another step."""
-        member = Member(generation, member_given=True, member_known=True)
-        request = CommitRequest(COMMIT_VERSION, claim=member)
+        request = CommitRequest(COMMIT_VERSION, claim=_member_of(generation, state.group()))
         decided = committing.commit_in_transaction(state.group(), request, self.knobs.profile)
         return decided.error == ErrorCode.NONE.value
+
+
+def _member_of(generation: Term, group: GroupEntry) -> Member:
+    """As whom a member of a generation comes: known to the group unless that is empty."""
+    return Member(generation, member_given=True, member_known=negate(groups.is_empty(group)))

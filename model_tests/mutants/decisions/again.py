@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from model_tests.mutants.decisions.hunting import MADE_UP, Fate, Found, Progress, hunt
+from model_tests.mutants.decisions.hunting import MADE_UP, OF_FEW_PLACES, Fate, Found, Progress, hunt
 from model_tests.mutants.decisions.layers import MORE
 from model_tests.mutants.decisions.made import Mutant, by_name
 from model_tests.mutants.decisions.occasions import Place, watched
@@ -43,7 +43,7 @@ def only_tests_see(found: Found) -> bool:
 
 
 def _put(at_large: Sequence[Mutant], places: Sequence[Place], layer: str, found: dict[str, Found]) -> None:
-    occasions = watched(places, {mutant.of for mutant in at_large})
+    occasions = watched(places, {mutant.of for mutant in at_large}, afresh=layer in OF_FEW_PLACES)
     for mutant in at_large:
         before = found[mutant.name]
         free = replace(before, fate=Fate.GAP, layer="", place="", rules=(), met=0, seconds=0.0)

@@ -1,47 +1,64 @@
-"""The audit of logs as places: each bundled recording, and the logs with known defects."""
+"""The audit of logs as places: each log with a known defect, each bundled recording, and what these do not have."""
 
 import atexit
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from model_tests.mutants.decisions.occasions import Place
-from model_tests.traces.audit import run_here
-from model_tests.traces.audit_recordings import CLUSTER, DEFECTS, KAFKA_3_9, KAFKA_4_0, journal, unpacked
+from model_tests.mutants.decisions.written_logs import of_deleted_offsets, of_nobody
+from model_tests.traces.audit.recorded import CLUSTER, DEFECTS, KAFKA_3_9, KAFKA_4_0, defects, journal, unpacked
+from model_tests.traces.audit.run import run_here
+from spec import rules
 
-AUDITED: Final = (DEFECTS, KAFKA_4_0, CLUSTER, KAFKA_3_9)
+AUDITED: Final = (KAFKA_4_0, CLUSTER, KAFKA_3_9)
 """The quick ones first."""
 
-Told: TypeAlias = frozenset[tuple[str, str, int, int]]
-"""Findings: rule, partition, offset and producer."""
+DELETED: Final = "deleted offsets"
+OF_NOBODY: Final = "a producer of nobody"
+COORDINATED: Final = "v-torn"
+"""A case with every partition of its coordinators' log."""
+
+Told: TypeAlias = frozenset[tuple[object, ...]]
+"""What is told of logs, each fact with the rule that answers for it first."""
 
 
 def audited() -> Iterator[Place]:
-    """The logs, each with what its clients were told, where that was written down."""
-    return (Place(f"audit of {name}", Audited(name)) for name in AUDITED)
+    """The logs, the small ones first; recordings with what their clients were told."""
+    cases = (f"{DEFECTS}/{case.case}" for case in defects(_logs()))
+    return (Place(f"audit of {name}", Audited(name)) for name in chain((DELETED, OF_NOBODY), cases, AUDITED))
 
 
 class Audited:
-    """A recording, and what the audit finds in it with nothing broken."""
+    """A log directory, and what the audit tells of it with nothing broken."""
 
     def __init__(self, name: str) -> None:
-        """The recording is unpacked when it is first audited."""
+        """The directory is found when it is first audited."""
         self._name = name
         self._true: Told | None = None
 
     def __call__(self) -> tuple[str, ...]:
         """The rules that are named where they hold, or no longer named where they do not."""
-        told = self._findings()
+        told = self._told()
         if self._true is None:
             self._true = told
-        return tuple(sorted({rule for rule, *_ in told ^ self._true}))
+        return tuple(sorted({str(rule) for rule, *_ in told ^ self._true}))
 
-    def _findings(self) -> Told:
-        history = "" if self._name == DEFECTS else journal(self._name)
+    def _told(self) -> Told:
+        """Findings; and what a broker can be asked: how far a reader may read, and what it is given."""
+        history = journal(self._name) if self._name in AUDITED else ""
         report = run_here([_logs() / self._name], history=history)
-        return frozenset((one.rule.id, log.path, one.offset, one.producer_id) for log, one in report.findings)
+        findings = (
+            (one.rule.id, str(one.severity), log.path, one.offset, one.producer_id) for log, one in report.findings
+        )
+        logs = [(log.path, log.verdict) for log in report.audited]
+        stable = ((rules.LSO_BOUNDS.id, path, verdict.offsets.last_stable) for path, verdict in logs)
+        visible = ((rules.LSO_READ_COMMITTED.id, path, verdict.visible_records) for path, verdict in logs)
+        groups = ((rules.OFFSETS_ATOMIC.id, one) for one in report.groups.offsets)
+        return frozenset(chain(findings, stable, visible, groups))
 
 
 @cache
@@ -49,4 +66,7 @@ def _logs() -> Path:
     """Where the recordings are unpacked, until the process ends."""
     kept = ExitStack()
     atexit.register(kept.close)
-    return kept.enter_context(unpacked())
+    directory = kept.enter_context(unpacked())
+    of_deleted_offsets(directory / DELETED)
+    of_nobody(directory / DEFECTS / COORDINATED, directory / OF_NOBODY)
+    return directory

@@ -11,6 +11,7 @@ from typing import Final
 from model_tests.mutants.decisions.crossing import Cell, Sight, candidates, crossed
 from model_tests.mutants.decisions.crossing_page import PAGE, page
 from model_tests.mutants.decisions.crossing_table import read_cells, write_cells
+from model_tests.mutants.decisions.hunting import OF_FEW_PLACES
 from model_tests.mutants.decisions.layers import NAMING
 from model_tests.mutants.decisions.occasions import watched
 from model_tests.mutants.decisions.table import read
@@ -45,7 +46,7 @@ def cross(layer: str) -> None:
     """The cells of one layer."""
     path, found = _kept(layer), _read(layer)
     known = dict(found)
-    occasions = watched(NAMING[layer]())
+    occasions = watched(NAMING[layer](), afresh=layer in OF_FEW_PLACES)
     _say(f"{layer}: {len(occasions.seconds):,} places, {len(known)} cells are there")
 
     def keep(cell: Cell) -> None:

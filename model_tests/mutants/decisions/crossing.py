@@ -72,18 +72,28 @@ PLAINEST: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How many mutants of a decision are put to a layer, and in how many places each."""
+    """How many mutants of a decision are put to a layer.
+
+    Attributes:
+        mutants: that decide otherwise there, or may.
+        places: in which each of them is judged.
+        most: mutants of which it is asked whether they decide otherwise.
+    """
 
     mutants: int
     places: int
+    most: int = 60
 
 
-OF_MANY: Final = (Effort(8, 12), Effort(60, 60))
-QUICK_FIRST: Final = ("proofs", "audit")
-"""Layers whose quick places come first as they are made."""
+OF_MANY: Final = (Effort(8, 12, most=8), Effort(60, 60))
+"""Where the first shows no mutant, it is looked for again; but not where places are few and large."""
 
 OF_FEW: Final = Effort(6, 4)
-"""Where the first shows no mutant, it is looked for again; but not where places are few and large."""
+OF_ONE: Final[Mapping[str, Effort]] = MappingProxyType({"audit": Effort(12, 10), "proofs": Effort(4, 12)})
+"""Of a layer whose places are quick, and of one where each may be minutes."""
+
+QUICK_FIRST: Final = ("proofs",)
+"""Layers whose quick places come first as they are made."""
 
 
 def candidates(table: Sequence[Found]) -> Mapping[str, tuple[Found, ...]]:
@@ -126,7 +136,7 @@ def _cell(decision: str, layer: str, occasions: Occasions, mutants: Sequence[Mut
     if any(occasions.reads(mutant.of) for mutant in mutants):
         cell = replace(cell, sight=Sight.ALIKE)
         for effort, telling in _ways(layer, occasions):
-            cell = _looked_for(cell, mutants[: effort.mutants], telling, effort.places)
+            cell = _looked_for(cell, mutants, telling, effort)
             if cell.sight is Sight.SEEN:
                 break
     return replace(cell, seconds=round(time.monotonic() - started, 3))
@@ -139,7 +149,8 @@ Telling: TypeAlias = Callable[[Mutant], Iterator[Place]]
 def _ways(layer: str, occasions: Occasions) -> Iterator[tuple[Effort, Telling]]:
     """How a mutant is looked for: where it decides otherwise, where what uses it does, and then in more places."""
     if layer in OF_FEW_PLACES:
-        yield OF_FEW, occasions.telling if layer in QUICK_FIRST else partial(_quick_first, occasions)
+        effort = OF_ONE.get(layer, OF_FEW)
+        yield effort, occasions.telling if layer in QUICK_FIRST else partial(_quick_first, occasions)
     else:
         first, again = OF_MANY
         yield first, occasions.telling
@@ -151,19 +162,22 @@ def _quick_first(occasions: Occasions, mutant: Mutant) -> Iterator[Place]:
     return iter(sorted(occasions.telling(mutant), key=occasions.seconds.__getitem__))
 
 
-def _looked_for(cell: Cell, mutants: Sequence[Mutant], telling: Telling, most: int) -> Cell:
+def _looked_for(cell: Cell, mutants: Sequence[Mutant], telling: Telling, effort: Effort) -> Cell:
     """The cell after some mutants were put to the layer, up to the first for which it names a rule."""
-    cell = replace(cell, put=max(cell.put, len(mutants)))
     told = 0
-    for mutant in mutants:
-        for number, place in enumerate(islice(telling(mutant), most)):
-            told += number == 0
+    for number, mutant in enumerate(mutants[: effort.most], start=1):
+        places = list(islice(telling(mutant), effort.places))
+        told += bool(places)
+        cell = replace(cell, put=max(cell.put, number), telling=max(cell.telling, told))
+        for place in places:
             named, _ = judged(mutant, place)
-            cell = replace(cell, met=cell.met + 1, telling=max(cell.telling, told))
+            cell = replace(cell, met=cell.met + 1)
             if named and (cell.sight is not Sight.SEEN or names_a_rule(named)):
                 cell = replace(cell, sight=Sight.SEEN, mutant=mutant.name, place=place.name, rules=named)
             if names_a_rule(cell.rules):
                 return cell
+        if told == effort.mutants:
+            break
     return replace(cell, sight=Sight.UNSEEN) if cell.telling and cell.sight is Sight.ALIKE else cell
 
 

@@ -61,7 +61,8 @@ def _opening(rows: Mapping[str, Mapping[str, Cell]]) -> Iterator[str]:
     yield f"Which layers would notice if a decision were broken? Some mutants of each of the {len(rows)} decisions and"
     yield "tables are put to every layer that reads it, until the layer names a rule: recorded sessions replayed, steps"
     yield "of the reference's traces judged, small systems searched, known bugs searched for, proofs, and the audit of"
-    yield f"recorded logs. {enough} decisions are seen broken by {ENOUGH} layers or more, {counts.count(1)} by one,"
+    yield "logs: recorded ones, some with a defect, and small ones written for what no recording has."
+    yield f"{enough} decisions are seen broken by {ENOUGH} layers or more, {counts.count(1)} by one,"
     yield f"{counts.count(0)} by none of these."
     yield ""
     yield "| layer | decisions that it reads | seen broken there |"
@@ -80,7 +81,8 @@ def _table(rows: Mapping[str, Mapping[str, Cell]]) -> Iterator[str]:
     yield "must; *unnamed*, mutants decide otherwise in the layer and no rule is named; *alike*, no mutant decides"
     yield "otherwise there; an empty cell, the layer does not ask this decision."
     untried = sum(cell.sight is Sight.UNTRIED for row in rows.values() for cell in row.values())
-    yield f"*?* are {untried} cells that have not been looked for yet."
+    if untried:
+        yield f"*?* are {untried} cells that have not been looked for yet."
     yield ""
     yield f"| decision | {' | '.join(layers)} |"
     yield f"| --- |{' --- |' * len(layers)}"
@@ -113,8 +115,10 @@ def why_few(decision: str, row: Mapping[str, Cell]) -> str:
 
 
 def why_unnamed(cell: Cell) -> str:
-    """Why a layer names no rule: of this decision, or of all of its kind; empty where nobody has said."""
-    return UNNAMED.get((cell.decision, cell.layer)) or BY_LAYER.get(cell.layer, "")
+    """Why a layer names no rule: of this decision, its family, or all that it reads; empty where nobody has said."""
+    names = (cell.decision, cell.decision.partition(".")[0])
+    own = next((UNNAMED[name, cell.layer] for name in names if (name, cell.layer) in UNNAMED), "")
+    return own or BY_LAYER.get(cell.layer, "")
 
 
 def _unnamed(cells: Sequence[Cell]) -> Iterator[str]:

@@ -24,9 +24,12 @@ UNNAMED: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
         ("registering.client_version", SESSIONS): "no answer shows the version, and the end of the transaction says it",
         ("seq.continues_forgotten", SESSIONS): "no recorded broker is of 2.0 to 2.4, which alone decide so",
         ("seq.unknown_error", SESSIONS): "every recorded broker takes any first sequence, and tells nobody",
+        ("coordinator", AUDIT): "some request leads from one record to the next under these mutants too",
+        ("ending", AUDIT): "some request leads from one record to the next under these mutants too",
+        ("ids", AUDIT): "some request leads from one record to the next under these mutants too",
     }
 )
-"""By decision and layer, where mutants decide otherwise."""
+"""By decision or family, and layer, where mutants decide otherwise."""
 
 FEW: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -37,6 +40,7 @@ FEW: Final[Mapping[str, str]] = MappingProxyType(
         "committing.to_verify": "the sequence with which one asks about offsets is compared with nothing",
         "completing.expire": "only the system of a known bug lets ids expire by it",
         "completing.is_done": "only the replay of sessions, which keeps what is owed, asks it",
+        "completing.may_be_forgotten": "recorded sessions wait until it is; in traces the reference forgets unasked",
         "completing.is_given_up": "its sender alone knows that a marker is sent no more: sent again it is refused",
         "coordinator_steps": "the steps of traces are composed there, and no other layer has such steps",
         "coordinator.look_up": "all but the proofs look tables up by numbers; the mutants look up terms otherwise",
@@ -47,11 +51,11 @@ FEW: Final[Mapping[str, str]] = MappingProxyType(
         "fence": "who copies a log is in traces, and systems have leaders alone",
         "finding": "only the audit asks which partition belongs to a name; recorded sessions have one coordinator",
         "groups": "groups are in recorded sessions, and two generations of one in a system",
-        "groups.left": "in no layer does the last member leave",
+        "groups.left": "no recorded group loses its last member, and a trace has no generations",
         "groups.sync_guards": "every recorded member that brings an assignment is a current one",
         "lso": "what a reader is given is in recorded sessions, and in the audit of logs with what clients were told",
         "offsets": "offsets of groups are in recorded sessions, and of one group in a system",
-        "offsets.pending_after_tombstone": "in no recorded log is an offset deleted while another is pending",
+        "offsets.pending_after_tombstone": "no group of a recording or a system has an offset deleted while one waits",
         "produce": "what is asked before the log is in recorded sessions alone: traces and systems begin at the log",
         "registering": "requests of partitions of which some are not there are in recorded sessions alone",
         "registering.client_version": "no answer shows the version, which traces have among the coordinator's state",

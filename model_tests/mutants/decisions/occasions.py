@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any, Final, TypeAlias
 
 from model_tests.mutants.decisions.functions import Decision, decisions
-from model_tests.mutants.decisions.made import Mutant
+from model_tests.mutants.decisions.made import Mutant, forget
 from model_tests.mutants.decisions.users import above
 from spec.protocol.guards import Guard
 from spec.versions import Profile
@@ -149,12 +149,14 @@ def observed(said: object) -> object:
     return said
 
 
-def watched(places: Iterable[Place], about: Collection[Decision] | None = None) -> Occasions:
+def watched(places: Iterable[Place], about: Collection[Decision] | None = None, *, afresh: bool = False) -> Occasions:
     """Judge every place by the true protocol, and keep the calls.
 
     Args:
         places: what is judged.
         about: the decisions whose calls are kept; of all, if not said.
+        afresh: what was worked out before is forgotten at each place, so that it shows all that it asks: where places
+            are few.
 
     Raises:
         ValueError: a place names a rule as violated although nothing is broken.
@@ -162,6 +164,8 @@ def watched(places: Iterable[Place], about: Collection[Decision] | None = None) 
     watch = _Watch(decisions() if about is None else about)
     for place in places:
         watch.place = place
+        if afresh:
+            forget()
         started = time.monotonic()
         with watch.on():
             violated = place.violated()

@@ -7,6 +7,7 @@ from typing import Final
 
 from model_tests.mutants.decisions.occasions import Place
 from spec.engines.induction import ALWAYS, START, Obligation, Prover, prove_fact
+from spec.engines.kept import Kept
 from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
 from spec.engines.verdict import Proved
 from spec.systems.append_facts import append_facts, stable_fact, wire_facts
@@ -20,6 +21,9 @@ from spec.systems.transactions.proof import proved as transactions_proved
 
 SYSTEMS: Final = (idempotence, partition, ids, transactions_proved)
 """What is proved by induction."""
+
+ANSWERS: Final = Kept()
+"""What has been proved in this process: of a mutant only those obligations are solved whose formula is another."""
 
 
 def proved() -> Iterator[Place]:
@@ -43,13 +47,13 @@ def _facts() -> Iterator[tuple[Fact, Numbers]]:
 
 def of_facts(asked: tuple[tuple[Fact, Numbers], ...]) -> tuple[str, ...]:
     """The rule of the first fact that is no longer proved."""
-    return _first_failure(prove_fact(fact, numbers) for fact, numbers in asked)
+    return _first_failure(prove_fact(fact, numbers, kept=ANSWERS) for fact, numbers in asked)
 
 
 def of_action(build: Callable[[], System], action: str) -> tuple[str, ...]:
     """The rule of the first lemma that an action need not keep; of no action, of the first that need not hold."""
     system = build()
-    prover = Prover(system)
+    prover = Prover(system, kept=ANSWERS)
     if not action:
         return _first_failure(prover.at_the_start())
     (only,) = (each for each in system.actions if each.name == action)

@@ -25,6 +25,9 @@ FEW: Final[Sizes] = MappingProxyType({SESSIONS: 10, "proofs": 2})
 SOME: Final[Sizes] = MappingProxyType({SESSIONS: 40, "proofs": 6, SEARCHES: 3, KNOWN_BUGS: 3, AUDIT: 2})
 ALL: Final[Sizes] = MappingProxyType(dict.fromkeys(NAMING, 1000))
 
+LONGEST: Final = 10.0
+"""Of a sample, seconds in which a cell was found; a deep run shows the others too."""
+
 REMEMBER: Final = (SEARCHES, AUDIT)
 """Layers whose places are held against what they said with nothing broken."""
 
@@ -49,6 +52,8 @@ def shown_cells(cells: Sequence[Cell], sizes: Sizes, seed: int = SEED) -> tuple[
 def _of_layer(cells: Sequence[Cell], layer: str, size: int, seed: int) -> Iterator[results.Mutant]:
     known = by_name()
     able = showable(cells, layer, known)
+    if size < len(able):
+        able = [cell for cell in able if cell.seconds <= LONGEST]
     chosen = random.Random(f"{seed} {layer}").sample(able, min(size, len(able)))
     places = _places(layer, {cell.place for cell in chosen})
     for cell in chosen:

@@ -5,12 +5,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model_tests.traces.audit_findings import Finding, Severity
-from model_tests.traces.audit_indexes import judge_indexes
-from model_tests.traces.audit_log import read_log, surroundings
-from model_tests.traces.audit_partition import audit_batches
-from model_tests.traces.kafka_log_derived import ABORTED_ENTRY, SNAPSHOT_ENTRY, Derived, DerivedFile, Rows, read_derived
-from model_tests.traces.kafka_log_folders import LogFolder, list_logs
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.indexes import judge_indexes
+from model_tests.traces.audit.log import read_log, surroundings
+from model_tests.traces.audit.partition import audit_batches
+from model_tests.traces.logs.kafka_log_derived import (
+    ABORTED_ENTRY,
+    SNAPSHOT_ENTRY,
+    Derived,
+    DerivedFile,
+    Rows,
+    read_derived,
+)
+from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs
 from spec import rules
 
 SNAPSHOT, ABORTED = 5693, 0

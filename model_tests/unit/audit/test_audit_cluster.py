@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from model_tests.reports import HOLDS, VIOLATED
-from model_tests.traces.audit import run_here
-from model_tests.traces.audit_changes import (
+from model_tests.traces.audit.changes import (
     BROKERS,
     CONTROLLER_LOG,
     as_commit,
@@ -19,9 +18,10 @@ from model_tests.traces.audit_changes import (
     outside_transactions,
     with_change,
 )
-from model_tests.traces.audit_findings import Finding, Severity
-from model_tests.traces.audit_recordings import CLUSTER, CLUSTER_RUNNING, KAFKA_3_9, journal
-from model_tests.traces.audit_report import AuditReport
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.recorded import CLUSTER, CLUSTER_RUNNING, KAFKA_3_9, journal
+from model_tests.traces.audit.report import AuditReport
+from model_tests.traces.audit.run import run_here
 
 ZOMBIE, OFFSETS, UNCLEAN = "zombie-0", "__consumer_offsets-0", "unclean2-2"
 COORDINATORS = tuple(f"__transaction_state-{number}" for number in range(4))

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
-from model_tests.traces.audit import run_here
-from model_tests.traces.audit_findings import Severity
-from model_tests.traces.audit_recordings import DEFECTS, KAFKA_4_0
-from model_tests.traces.audit_report import AuditReport
-from model_tests.traces.dump_segments import is_dump
-from model_tests.traces.dump_states import states_of
-from model_tests.traces.dump_text import DumpedBatch, DumpedRecord, Unread, read_dump
+from model_tests.traces.audit.findings import Severity
+from model_tests.traces.audit.recorded import DEFECTS, KAFKA_4_0
+from model_tests.traces.audit.report import AuditReport
+from model_tests.traces.audit.run import run_here
+from model_tests.traces.logs.dump_segments import is_dump
+from model_tests.traces.logs.dump_states import states_of
+from model_tests.traces.logs.dump_text import DumpedBatch, DumpedRecord, Unread, read_dump
 from model_tests.unit.audit.dumping import dumped
 from reference.log.batch import marker_batch, value_batch
 from spec.vocabulary import ControlType, LeaderEpoch, Offset

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from model_tests.cli import app
 from model_tests.reports import NOTHING_JUDGED, BadInput
-from model_tests.traces.audit import run, run_here
-from model_tests.traces.audit_history import Told, read_history
-from model_tests.traces.audit_recordings import KAFKA_3_9, journal
+from model_tests.traces.audit.history import Told, read_history
+from model_tests.traces.audit.recorded import KAFKA_3_9, journal
+from model_tests.traces.audit.run import run, run_here
 from model_tests.unit.audit.test_audit_transactions import A, B, C, begun, found
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
 

@@ -6,9 +6,11 @@ import pytest
 from rich.console import Console
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
-from model_tests.traces.audit import run
-from model_tests.traces.audit_report import AuditReport
-from model_tests.traces.kafka_log import KafkaLog
+from model_tests.traces.audit.kafka_log import KafkaLog
+from model_tests.traces.audit.on_spark import judged_on_spark
+from model_tests.traces.audit.report import AuditReport
+from model_tests.traces.audit.run import run
+from model_tests.traces.logs.kafka_log_folders import list_logs
 from model_tests.traces.session import session
 from model_tests.unit.audit.written import data, encoded, marker, placed, write_segment
 
@@ -37,7 +39,7 @@ def test_a_directory_with_everything_wrong_is_judged_to_the_end(tmp_path: Path) 
     (tmp_path / "damaged-1").mkdir()
     (tmp_path / "damaged-1" / f"{0:020}.log").write_bytes(b"no log")
 
-    report = run([tmp_path, "hdfs://x/y"], master=MASTER)
+    report = run([tmp_path, "ftp://x/y"], master=MASTER)
 
     plain = report.to_json()
     assert json.loads(json.dumps(plain)) == plain
@@ -56,8 +58,20 @@ def test_a_directory_with_everything_wrong_is_judged_to_the_end(tmp_path: Path) 
     assert report.audited[1].verdict.unjudged == 1
     text = printed(report)
     assert "seq.successor" in text
-    assert "scheme hdfs:// is not supported" in text
+    assert "Unrecognized filesystem type" in text
     assert "The high watermark is the log's end" in text
+
+
+def test_a_log_that_appears_after_the_listing_takes_no_others_place(tmp_path: Path) -> None:
+    """Topics come and go in a live broker's directory; a verdict stays with the log that it is about."""
+    write_segment(tmp_path / "b-0", [data(0)])
+    write_segment(tmp_path / "c-0", [data(0), data(1)])
+    logs = list_logs([str(tmp_path)]).logs
+    write_segment(tmp_path / "a-0", [data(0), data(1), data(2)])
+
+    judged = judged_on_spark(logs, [str(tmp_path)], MASTER, {})
+
+    assert {0: 1, 1: 2} == {number: verdict.batches for number, (verdict, _) in judged.items()}
 
 
 def test_a_sound_log_holds(tmp_path: Path) -> None:

@@ -5,14 +5,15 @@ from typer.testing import CliRunner
 
 from model_tests.cli import app
 from model_tests.reports import NOTHING_JUDGED, BadInput
-from model_tests.traces.audit import run, run_here
-from model_tests.traces.audit_findings import Severity
-from model_tests.traces.audit_log import audit_log, surroundings
-from model_tests.traces.audit_recordings import DEFECTS
-from model_tests.traces.audit_transactions_report import Shown, listed
-from model_tests.traces.kafka_log_folders import list_logs
-from model_tests.traces.kafka_log_verdicts import shared_out
+from model_tests.traces.audit.findings import Severity
+from model_tests.traces.audit.kafka_log_verdicts import bytes_of_a_task, shared_out
+from model_tests.traces.audit.log import audit_log, surroundings
+from model_tests.traces.audit.recorded import DEFECTS
+from model_tests.traces.audit.run import run, run_here
+from model_tests.traces.audit.transactions_report import Shown, listed
+from model_tests.traces.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.written import data, write_segment
+from model_tests.unit.audit.written_cluster import Cluster
 from spec.vocabulary import ProducerId
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -64,7 +65,7 @@ def test_every_log_is_in_one_task_and_the_large_ones_come_first(tmp_path: Path) 
         write_segment(tmp_path / f"t-{number}", [data(n) for n in range(number * 400)])
     logs = list_logs([str(tmp_path)]).logs
 
-    tasks = shared_out(logs, 4)
+    tasks = shared_out(logs, range(9), bytes_of_a_task(logs, 4))
 
     assert sorted(number for task in tasks for number in task) == list(range(9))
     assert logs[tasks[0][0]].partition == 8
@@ -108,3 +109,55 @@ def test_transactions_of_one_producer_are_all_listed(recordings: Path) -> None:
     assert chosen.chosen
     assert {one.one.known.producer_id for one in listing} == {13}
     assert len(listing) > 1
+
+
+def test_only_the_time_that_is_asked_for_is_shown(tmp_path: Path) -> None:
+    """Two findings a day apart: each is shown in its own time, and judged by all that lies before it."""
+    day = 24 * 3600 * 1000
+    first, later = data(2, at=day), data(9, at=2 * day)
+    write_segment(tmp_path / "t-0", [data(0, at=day - 1), first, later])
+
+    both = run([tmp_path])
+    early = run([tmp_path], until="1970-01-02T12:00:00+00:00")
+    late = run([tmp_path], since=f"{day * 2:09}", producer_id=7)
+
+    assert [finding.offset for _, finding in both.findings] == [1, 2]
+    assert [finding.offset for _, finding in early.findings] == [1]
+    assert [finding.offset for _, finding in late.findings] == [2]
+    assert "sequences 9..9, expected 3 after offset 1" in late.findings[0][1].message
+    assert both.chosen == ()
+    assert early.to_json()["shown"] == [
+        "only findings and transactions up to 1970-01-02T12:00:00.000+00:00; all of the logs was judged"
+    ]
+    assert len(late.chosen) == 2
+    with pytest.raises(BadInput, match="--since takes a time"):
+        run([tmp_path], since="yesterday")
+
+
+def test_transactions_are_shown_if_they_touch_the_time_that_is_asked_for(tmp_path: Path) -> None:
+    """From their first record to their Complete record; one that is open has no end."""
+    cluster = Cluster()
+    cluster.init("tx", 7)
+    cluster.transaction("tx", [("a", 0)])
+    between = cluster.now + 500
+    cluster.now += 1000
+    cluster.transaction("tx", [("a", 0)])
+    cluster.add("tx", ("a", 0))
+    report = run_here([cluster.write(tmp_path)]).transactions
+
+    before, after = Shown(True, until_ms=between), Shown(True, since_ms=between)
+
+    assert [one.status for one in listed(report, before)] == ["committed"]
+    assert [one.status for one in listed(report, after)] == ["committed", "open"]
+    assert len(listed(report, Shown(True, "other", since_ms=between))) == 0
+
+
+def test_a_transactional_id_has_its_findings_only(recordings: Path) -> None:
+    """Those of its producer ids too, and none of others."""
+    directory = recordings / DEFECTS / "v-torn"
+    ((_, torn),) = run_here([directory]).findings
+
+    own, other = (run([directory], transactional_id=name) for name in (torn.transactional_id, "nobody"))
+
+    assert [finding for _, finding in own.findings] == [torn]
+    assert other.findings == ()

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from model_tests.reports import BadInput
-from model_tests.traces.audit import run_here
-from model_tests.traces.audit_findings import Finding, Offsets, Severity
-from model_tests.traces.audit_page import page, write_page
-from model_tests.traces.audit_recordings import DEFECTS
-from model_tests.traces.audit_report import AuditReport
-from model_tests.traces.audit_story import story
-from model_tests.traces.audit_timeline import COLUMNS, Fate, svg_of_timeline, timeline
-from model_tests.traces.audit_transactions_summary import Marker, PartitionTransactions, Run
+from model_tests.traces.audit.findings import Finding, Offsets, Severity
+from model_tests.traces.audit.page import page, write_page
+from model_tests.traces.audit.recorded import DEFECTS
+from model_tests.traces.audit.report import AuditReport
+from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.story import story
+from model_tests.traces.audit.timeline import COLUMNS, Fate, svg_of_timeline, timeline
+from model_tests.traces.audit.transactions_summary import Marker, PartitionTransactions, Run
 from spec import rules
 from spec.vocabulary import ControlType
 

@@ -5,16 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model_tests.traces.audit_cluster_wire import plain_side, side_of
-from model_tests.traces.audit_findings import Loss, Severity
-from model_tests.traces.audit_log import audit_log, read_log, surroundings
-from model_tests.traces.audit_recordings import CLUSTER
-from model_tests.traces.audit_replica import Replica, coarser, summarized
-from model_tests.traces.audit_replicas import Copy, compare
-from model_tests.traces.audit_replicas_difference import first_difference
-from model_tests.traces.audit_wire import decode, encode
-from model_tests.traces.controller_log_history import Leadership, PartitionHistory
-from model_tests.traces.kafka_log_folders import list_logs
+from model_tests.traces.audit.cluster_wire import plain_side, side_of
+from model_tests.traces.audit.controller_log_history import Leadership, PartitionHistory
+from model_tests.traces.audit.findings import Loss, Severity
+from model_tests.traces.audit.log import audit_log, read_log, surroundings
+from model_tests.traces.audit.recorded import CLUSTER
+from model_tests.traces.audit.replica import Replica, blocks_of, coarser, epoch_runs, summarized
+from model_tests.traces.audit.replicas import Copy, compare
+from model_tests.traces.audit.replicas_difference import first_difference
+from model_tests.traces.audit.wire import decode, encode
+from model_tests.traces.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.written import data, encoded
 from reference.log.batch import RecordBatch
 from spec.vocabulary import LeaderEpoch, Offset
@@ -38,7 +38,7 @@ def written(folder: Path, sizes: list[int], other: int | None = None) -> list[in
 def summary(folder: Path) -> Replica:
     (log,) = list_logs([str(folder)]).logs
     batches, _ = read_log(log)
-    return summarized(log, batches, 0, int(batches.last_offset[-1]) + 1, 0)
+    return summarized(log, blocks_of(batches), epoch_runs(batches), 0, int(batches.last_offset[-1]) + 1, 0)
 
 
 @settings(max_examples=60)

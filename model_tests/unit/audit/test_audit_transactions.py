@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from model_tests.reports import HOLDS, VIOLATED
-from model_tests.traces.audit import run_here
-from model_tests.traces.audit_findings import Finding, Severity
-from model_tests.traces.audit_log import audit_log, surroundings
-from model_tests.traces.audit_recordings import DEFECTS, KAFKA_3_9, UNREGISTERED, defects
-from model_tests.traces.audit_report import AuditReport
-from model_tests.traces.audit_wire import decode, encode
-from model_tests.traces.kafka_log_folders import list_logs
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.log import audit_log, surroundings
+from model_tests.traces.audit.recorded import DEFECTS, KAFKA_3_9, UNREGISTERED, defects
+from model_tests.traces.audit.report import AuditReport
+from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.wire import decode, encode
+from model_tests.traces.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, Cluster
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.transaction_record import by_topic, encode_key
@@ -344,11 +344,9 @@ def expired_while_open(cluster: Cluster) -> None:
     [
         (completed_without_prepare, "txn.legal_transition"),
         (outcome_turned, "txn.one_outcome"),
-        (prepared_twice, "txn.one_outcome"),
         (epoch_falls, "fence.epoch_monotone"),
         (epoch_raised_by_a_commit, "txn.legal_transition"),
         (partition_dropped, "txn.legal_transition"),
-        (expired_while_open, "txn.legal_transition"),
     ],
 )
 def test_a_broken_history_of_an_id_is_found_at_its_record(tmp_path: Path, story: Story, rule: str) -> None:
@@ -360,6 +358,108 @@ def test_a_broken_history_of_an_id_is_found_at_its_record(tmp_path: Path, story:
     report = run_here([cluster.write(tmp_path)])
 
     assert found(report) == [(rule, "__transaction_state-0", last)]
+
+
+def expired_twice(cluster: Cluster) -> None:
+    cluster.record("tx", None)
+    cluster.record("tx", None)
+
+
+def expired_unwritten(cluster: Cluster) -> None:
+    cluster.record("other", None)
+
+
+@pytest.mark.parametrize(
+    ("story", "rule"),
+    [
+        (prepared_twice, "txn.one_outcome"),
+        (expired_while_open, "txn.legal_transition"),
+        (expired_twice, "txn.legal_transition"),
+        (expired_unwritten, "txn.legal_transition"),
+    ],
+)
+def test_what_a_refused_append_would_explain_is_undecided(tmp_path: Path, story: Story, rule: str) -> None:
+    """An append may be answered with an error although its record is in the log: the coordinator then goes back."""
+    cluster = begun()
+    story(cluster)
+    last = len(cluster.coordinator) - 1
+
+    report = run_here([cluster.write(tmp_path)])
+
+    ((_, finding),) = report.findings
+    assert (finding.rule.id, finding.severity, finding.offset) == (rule, Severity.UNDECIDED, last)
+    assert "refused" in finding.message
+    assert report.exit_code == HOLDS
+
+
+def test_a_transaction_that_is_completed_twice_is_one(tmp_path: Path) -> None:
+    """The first Complete record was refused though it is in the log; the second completes the same transaction."""
+    cluster = begun()
+    cluster.transaction("tx", [A])
+    cluster.complete_again("tx")
+    cluster.add("tx", B)
+
+    report = run_here([cluster.write(tmp_path)])
+
+    assert report.findings == ()
+    assert report.transactions.counts == {"committed": 2, "aborted": 1, "open": 1}
+
+
+def test_data_with_old_timestamps_belongs_to_the_marker_after_it(tmp_path: Path) -> None:
+    """The marker of the transaction before lies below the log start; a client's timestamps say nothing against that."""
+    cluster = begun()
+    cluster.add("tx", B)
+    cluster.send("tx", B)
+    long_ago = cluster.now
+    cluster.now += 60_000
+    cluster.prepare("tx", COMMIT)
+    cluster.mark("tx", B)
+    cluster.complete("tx")
+    cluster.add("tx", B)
+    now, cluster.now = cluster.now, long_ago
+    cluster.send("tx", B)
+    cluster.now = now
+    cluster.prepare("tx", COMMIT)
+    cluster.mark("tx", B)
+    cluster.complete("tx")
+
+    report = run_here([cluster.write(tmp_path, {B: 6})])
+
+    assert found(report) == []
+
+
+def test_markers_of_a_broker_whose_clock_is_behind_are_paired_by_what_they_say(tmp_path: Path) -> None:
+    """An ABORT marker with the time of the COMMIT before it is of the transaction after it."""
+    cluster = begun()
+    cluster.transaction("tx", [B])
+    committed = cluster.now - 9
+    cluster.add("tx", B)
+    cluster.prepare("tx", ABORT)
+    now, cluster.now = cluster.now, committed
+    cluster.mark("tx", B)
+    cluster.now = now
+    cluster.complete("tx")
+
+    report = run_here([cluster.write(tmp_path)])
+
+    assert found(report) == []
+
+
+@pytest.mark.parametrize("with_data", [True, False])
+def test_an_abort_by_hand_is_suspicious(tmp_path: Path, with_data: bool) -> None:
+    """A marker of nobody's that aborts may be an operator's, and may be sent twice."""
+    cluster = begun()
+    cluster.transaction("tx", [B])
+    cluster.now += 1000
+    if with_data:
+        cluster.send("tx", B)
+    cluster.mark("tx", B, outcome=ABORT)
+
+    report = run_here([cluster.write(tmp_path)])
+
+    ((_, finding),) = report.findings
+    assert finding.severity is Severity.SUSPICIOUS
+    assert "by hand" in finding.message
 
 
 def test_values_of_unknown_versions_are_skipped_and_named(tmp_path: Path) -> None:

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from model_tests.traces.audit_transactions_join import Gap, Joined, Place
-from model_tests.traces.audit_transactions_judge import judge_transaction
-from model_tests.traces.audit_transactions_summary import PartitionTransactions, Run
-from model_tests.traces.coordinator_log_history import CoordinatorTransaction
+from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
+from model_tests.traces.audit.transactions_join import Gap, Joined, Place
+from model_tests.traces.audit.transactions_judge import judge_transaction
+from model_tests.traces.audit.transactions_summary import PartitionTransactions, Run
 from spec.vocabulary import ControlType, TransactionState
 
 KNOWN = CoordinatorTransaction(

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model_tests.reports import VIOLATED
-from model_tests.traces.audit import run_here
-from model_tests.traces.audit_findings import Severity
-from model_tests.traces.audit_recordings import KAFKA_3_9
-from model_tests.traces.audit_report import AuditReport
-from model_tests.traces.group_log import Pending
-from model_tests.traces.group_log_values import OffsetKey, read_offset, read_offset_key
-from model_tests.traces.kafka_log_fields import Malformed, Unknown
+from model_tests.traces.audit.findings import Severity
+from model_tests.traces.audit.group_log import Pending
+from model_tests.traces.audit.recorded import KAFKA_3_9
+from model_tests.traces.audit.report import AuditReport
+from model_tests.traces.audit.run import run_here
+from model_tests.traces.logs.group_log_values import OffsetKey, read_offset, read_offset_key
+from model_tests.traces.logs.kafka_log_fields import Malformed, Unknown
 from model_tests.unit.audit.written import write_segment
 from reference.broker import group_record as writer
 from reference.broker.transaction_metadata import TopicPartition

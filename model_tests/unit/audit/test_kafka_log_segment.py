@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model_tests.traces.audit_partition import audit_batches
-from model_tests.traces.kafka_log_batches import COLUMNS
-from model_tests.traces.kafka_log_read import Segment, read_checked_bytes
+from model_tests.traces.audit.partition import audit_batches
+from model_tests.traces.logs.kafka_log_batches import COLUMNS
+from model_tests.traces.logs.kafka_log_read import Segment, read_checked_bytes
 from model_tests.unit.audit.written import data, encoded, marker, placed
 from model_tests.unit.damages import Damage, damaged, damages, fuzzed
 from reference.log.batch import CHECKED_FROM, RecordBatch

@@ -1,8 +1,9 @@
 """A broker's log directory for tests, told as the story of its transactions, written with the reference's bytes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.transaction_record import TransactionValue, by_topic, encode_key
@@ -13,6 +14,7 @@ from spec.vocabulary import ABSENT, ControlType, Epoch, LeaderEpoch, Offset, Pro
 COMMIT, ABORT = ControlType.COMMIT, ControlType.ABORT
 STATES = TransactionState
 Name = tuple[str, int]
+NOWHERE: Mapping[Name, int] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -68,6 +70,10 @@ class Cluster:
         old = self.values[name]
         self.record(name, replace(old, status=old.status + 2, partitions=()))
 
+    def complete_again(self, name: str) -> None:
+        """The append of the Complete record was refused though it is in the log."""
+        self.record(name, self.values[name])
+
     def record(self, name: str, value: TransactionValue | None, content: bytes | None = None) -> None:
         """One record of the coordinator's log, its leader at epoch 0."""
         self.now += 10
@@ -119,19 +125,19 @@ class Cluster:
     def _append(self, partition: Name, batch: RecordBatch) -> None:
         self.logs.setdefault(partition, []).append(batch)
 
-    def write(self, directory: Path) -> Path:
-        """All logs, the coordinator's last; each in one segment."""
+    def write(self, directory: Path, starts: Mapping[Name, int] = NOWHERE) -> Path:
+        """All logs, the coordinator's last; each in one segment, which begins where retention has left it."""
         for (topic, number), batches in self.logs.items():
-            _write(directory / f"{topic}-{number}", batches)
+            _write(directory / f"{topic}-{number}", batches, starts.get((topic, number), 0))
         if self.coordinator:
             _write(directory / "__transaction_state-0", self.coordinator)
         return directory
 
 
-def _write(folder: Path, batches: list[RecordBatch]) -> None:
+def _write(folder: Path, batches: list[RecordBatch], start: int = 0) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     offset, content = 0, b""
     for batch in batches:
-        content += batch.at(Offset(offset), LeaderEpoch(0)).encode()
+        content += batch.at(Offset(offset), LeaderEpoch(0)).encode() if offset >= start else b""
         offset += batch.last_offset_delta + 1
-    (folder / f"{0:020}.log").write_bytes(content)
+    (folder / f"{start:020}.log").write_bytes(content)

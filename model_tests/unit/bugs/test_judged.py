@@ -58,12 +58,18 @@ def test_the_true_reference_refuses_the_late_end() -> None:
 
 @pytest.mark.parametrize("bug", BUGS.values(), ids=lambda bug: bug.name)
 def test_every_counterexample_shows_on_the_defective_reference_alone(bug: Bug) -> None:
-    """With the defect the bug's rule is broken; without it nothing is, and the report says what went otherwise."""
+    """With the defect the bug's rule is broken; without it nothing is, and the report says what went otherwise.
+
+    Where the true reference refuses nothing, it says why what comes of it is right.
+    """
     replay = replayed(bug, searched(bug.broken).trace)
     assert replay is not None
 
     assert replay.shown, (replay.defective, replay.true)
     assert replay.true.refused
+    if replay.true.happened:
+        assert bug.mended[-1].why
+        assert replay.true.refused.endswith(bug.mended[-1].why)
 
 
 @pytest.mark.parametrize("name", ["KAFKA-14884", "KAFKA-19999", "KAFKA-9144", "librdkafka#4953", "KAFKA-9666"])

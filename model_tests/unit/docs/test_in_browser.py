@@ -6,11 +6,13 @@
 import os
 import shutil
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from model_tests.scenarios.catalogue import SCENARIOS
 from model_tests.unit.docs.extensions import extension
 from model_tests.unit.source_files import ROOT
 from spec.bugs.catalogue import BUGS
@@ -144,6 +146,17 @@ def test_the_search_finds_a_rule(page: Any) -> None:
     page.wait_for_selector("#search-results li a", timeout=20_000)
     links = page.locator("#search-results li a").all()
     assert any("chapters/fence" in str(link.get_attribute("href")) for link in links)
+
+
+def test_the_inventory_has_every_name() -> None:
+    """Other projects can link to each rule, bug, scenario and module."""
+    if not (SITE / "objects.inv").is_file():
+        missing(f"no site in {SITE.name}: `make docs` builds it")
+    kept = import_module("sphinx.util.inventory").InventoryFile.loads((SITE / "objects.inv").read_bytes(), uri="").data
+
+    for kind, names in (("rule", RULES), ("bug", BUGS), ("scenario", SCENARIOS)):
+        assert set(names) == set(kept[f"eos:{kind}"])
+    assert set(extension("api_pages").shown_modules()) == set(kept["py:module"])
 
 
 def test_no_link_leads_nowhere() -> None:

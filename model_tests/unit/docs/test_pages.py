@@ -105,12 +105,11 @@ def test_what_was_found_is_forgotten_when_a_source_changes(tmp_path: Path, monke
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(facts, "ROOT", tmp_path)
-    monkeypatch.setattr(facts, "MAKER", Path("facts.py"))
 
     digests: list[str] = []
     for written in ("spec/far.py", "spec/stranger.py", "spec/far.py"):
         (tmp_path / written).write_text(f"bound = {len(digests)}\n")
-        digests.append(facts.digest_of_sources())
+        digests.append(facts.digest_of_sources(Path("facts.py")))
 
     assert digests[0] == digests[1] != digests[2]
 

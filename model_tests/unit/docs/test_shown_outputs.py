@@ -2,6 +2,7 @@
 
 import io
 import lzma
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -10,19 +11,20 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from model_tests.cli import app
-from model_tests.traces.audit import run_here
-from model_tests.traces.audit_recordings import unpacked
-from model_tests.unit.docs.consoles import not_printed, output_of
+from model_tests.traces.audit.recorded import unpacked
+from model_tests.traces.audit.run import run_here
+from model_tests.unit.docs.consoles import blocks, not_printed, output_of
 from model_tests.unit.docs.extensions import DOCS
 from model_tests.unit.source_files import ROOT
 from spec import rules
 from spec.algebra import negate
 from spec.bugs.catalogue import BUGS
-from spec.protocol import blocks
+from spec.protocol import blocks as claims
 from spec.protocol.guards import Guard
 from spec.vocabulary import ErrorCode
 
 README: Final = ROOT / "README.md"
+TUTORIAL: Final = DOCS / "tutorial.md"
 GUIDES: Final = DOCS / "howto"
 RECORDINGS: Final = "model_tests/conformance/recordings"
 EOS: Final = ".venv/bin/eos"
@@ -32,40 +34,51 @@ def printed(*words: str) -> str:
     return CliRunner().invoke(app, list(words), env={"COLUMNS": "100"}).output
 
 
-def test_what_is_shown_of_a_bug_is_printed() -> None:
-    """The counterexample on the front page, and what the reference does."""
-    shown = output_of(README, f"{EOS} bugs KAFKA-15784")
+@pytest.mark.parametrize(("page", "bug"), [(README, "KAFKA-15784"), (TUTORIAL, "KAFKA-17754")])
+def test_what_is_shown_of_a_bug_is_printed(page: Path, bug: str) -> None:
+    """The counterexample, and what the reference does."""
+    shown = output_of(page, f"{EOS} bugs {bug}")
 
     assert shown
-    assert [] == not_printed(shown, printed("bugs", "KAFKA-15784"))
+    assert [] == not_printed(shown, printed("bugs", bug))
 
 
 def test_what_is_shown_of_sessions_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     """How many steps of a family agree."""
     monkeypatch.chdir(ROOT)
-    shown = output_of(README, f"{EOS} conform {RECORDINGS} --family P")
+    shown = [output_of(page, f"{EOS} conform {RECORDINGS} --family P") for page in (README, TUTORIAL)]
 
-    assert shown
-    assert [] == not_printed(shown, printed("conform", RECORDINGS, "--family", "P"))
+    assert all(shown)
+    assert [] == not_printed(chain(*shown), printed("conform", RECORDINGS, "--family", "P"))
 
 
 def test_what_is_shown_of_an_audit_is_printed() -> None:
-    """The finding on the front page is in a bundled log."""
-    shown = output_of(README, f"{EOS} audit /var/lib/kafka/data")
+    """The finding on the front page, and what the tutorial shows, are of a bundled log."""
+    shown = [output_of(README, f"{EOS} audit /var/lib/kafka/data"), output_of(TUTORIAL, f"{EOS} audit build/log")]
     console = Console(file=io.StringIO(), width=80)
 
     with unpacked() as directory:
         run_here([str(directory / "kafka-4.0-tv2")]).print(console)
 
-    assert shown
+    assert all(shown)
     assert isinstance(console.file, io.StringIO)
-    assert [] == not_printed(shown, console.file.getvalue())
+    assert [] == not_printed(chain(*shown), console.file.getvalue())
+
+
+def test_the_tutorial_unpacks_a_log_that_is_there() -> None:
+    """The file that it names is among the recordings."""
+    [unpacking] = [line for block in blocks(TUTORIAL) for line in block.splitlines() if line.startswith("$ tar ")]
+
+    assert (ROOT / unpacking.split()[3]).is_file()
 
 
 def test_the_command_for_a_rule_prints_it() -> None:
-    """The rule that the front page asks for is there, with what it says it has."""
+    """The rule that the front page asks for is there, with what it says it has, and so is that of the tutorial."""
     assert output_of(README, f"{EOS} rules seq.duplicate_window") == []
     told = printed("rules", "seq.duplicate_window")
+    shown = output_of(TUTORIAL, f"{EOS} rules txn.no_crosstalk")
+    assert shown
+    assert [] == not_printed(shown, printed("rules", "txn.no_crosstalk"))
 
     assert all(word in told for word in ("statement", "source", "domain", "evidence"))
 
@@ -96,13 +109,13 @@ def test_a_changed_answer_disagrees_as_the_guide_says(tmp_path: Path, monkeypatc
 def test_the_proof_fails_as_the_guide_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the comparison of versions two brokers hand out the same id, in the steps that are shown."""
 
-    def without_version(record: blocks.BlockRecord, read: blocks.BlockRecord, *given: int) -> tuple[Guard, ...]:
+    def without_version(record: claims.BlockRecord, read: claims.BlockRecord, *given: int) -> tuple[Guard, ...]:
         exhausted, _ = guards(record, read, *given)
         again = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.value
         return exhausted, Guard("raced", rules.IDS_UNIQUE, negate(read.first >= 0), again)
 
-    guards = blocks.guards
-    monkeypatch.setattr(blocks, "guards", without_version)
+    guards = claims.guards
+    monkeypatch.setattr(claims, "guards", without_version)
     told = " ".join(printed("prove", "ids.unique").split())
 
     text = (GUIDES / "failed-proof.md").read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 """Traces in files: what is written is read again, and what is damaged or foreign is told in one line."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,9 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from model_tests.monitor.files import read_trace, trace_writer
+from model_tests.monitor.monitor import Monitor
 from model_tests.reports import BadInput
 from model_tests.traces.schema import Row, arrow_schema, ndjson_line
 from model_tests.traces.simulate import trace_of
+from reference.trace import HISTORY
 
 ROWS: list[Row] = trace_of(2, steps=12)
 OTHERS: list[Row] = trace_of(5, steps=6)
@@ -132,3 +134,49 @@ def test_where_nothing_can_be_written_is_one_clear_line(name: str, tmp_path: Pat
     """An unknown ending, or a directory that does not exist."""
     with pytest.raises(BadInput, match=name), trace_writer(tmp_path / name) as write:
         write(ROWS)
+
+
+@pytest.mark.parametrize("name", ["old.ndjson", "old.parquet"])
+def test_columns_that_were_added_later_may_be_missing(name: str, tmp_path: Path) -> None:
+    """What nobody needs to judge a step is absent where a file does not have it, as for `eos check`."""
+    added = ["world_ms", "offset_pending", "replica_0_broker"]
+    table = pa.Table.from_pylist([dict(row) for row in trace_of(5, 12)], schema=arrow_schema()).drop_columns(added)
+    if name.endswith("parquet"):
+        pq.write_table(table, tmp_path / name)
+    else:
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+
+    rows = read_trace(tmp_path / name)
+
+    assert {(-1, False, -1)} == {tuple(row[column] for column in added) for row in rows}
+    assert [row["error"] for row in trace_of(5, 12)] == [row["error"] for row in rows]
+
+
+def test_a_coordinators_step_needs_the_columns_of_coordinators(tmp_path: Path) -> None:
+    """Nobody could say what is right without them, and nothing is made up."""
+    rows = [dict(row) for row in trace_of(2, 60) if row["api"] == "EndTxn"][:1]
+    del rows[0]["before_txn_state"]
+    (tmp_path / "one.ndjson").write_text(json.dumps({**rows[0], "step": 0}) + "\n")
+
+    with pytest.raises(BadInput, match="step of a coordinator"):
+        read_trace(tmp_path / "one.ndjson")
+
+
+def test_what_is_not_said_of_a_reader_is_not_held_against_it(tmp_path: Path) -> None:
+    """A file without the columns of clients does not say that records were withheld."""
+    later = {column.name for column in HISTORY}
+    rows = trace_of(3)
+    file = tmp_path / "older.ndjson"
+    file.write_text("".join(json.dumps({k: v for k, v in row.items() if k not in later}) + "\n" for row in rows))
+
+    older = read_trace(file)
+
+    assert set() == broken(older)
+    assert "lso.read_committed" in broken([{**row, "delivered": False} for row in older])
+
+
+def broken(rows: Iterable[Row]) -> set[str]:
+    """The rules that steps and what clients tell break."""
+    monitor = Monitor()
+    of_steps = [violation for row in rows for violation in monitor.judge(row)]
+    return {violation.rule for violation in (*of_steps, *monitor.finish())}

@@ -6,18 +6,22 @@ from pathlib import Path
 
 import pytest
 
+from model_tests.mutants.decisions.audited import DELETED, OF_NOBODY
 from model_tests.mutants.decisions.crossing import Cell, Sight, candidates, crossed
 from model_tests.mutants.decisions.crossing_page import ENOUGH, PAGE, page, seen_by_few, unnamed, why_unnamed
 from model_tests.mutants.decisions.crossing_reasons import UNNAMED
 from model_tests.mutants.decisions.crossing_table import read_cells, write_cells
-from model_tests.mutants.decisions.hunting import Fate, Found
-from model_tests.mutants.decisions.layers import KNOWN_BUGS, NAMING, PROOFS, SESSIONS
+from model_tests.mutants.decisions.hunting import Fate, Found, judged
+from model_tests.mutants.decisions.layers import AUDIT, KNOWN_BUGS, NAMING, PROOFS, SEARCHES, SESSIONS
 from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.mutations import Kind
 from model_tests.mutants.decisions.occasions import Place, watched
 from model_tests.mutants.decisions.shown_cells import shown_cells
 from model_tests.mutants.decisions.table import read
+from model_tests.traces.logs.coordinator_log_edges import step_between
+from model_tests.traces.logs.coordinator_log_values import StateValue
 from spec.protocol import coordinator_steps, judge_coordinator, lso
+from spec.vocabulary import TransactionState
 
 LARGER = "lso.smaller: left < right becomes left < right - 1"
 BOUNDS = "lso.bounds"
@@ -66,7 +70,8 @@ def test_no_layer_is_blind_without_a_reason() -> None:
     left = unnamed(read_cells())
 
     assert [(cell.decision, cell.layer) for cell in left if not why_unnamed(cell)] == []
-    assert set(UNNAMED) - {(cell.decision, cell.layer) for cell in left} == set()
+    told = {(name, cell.layer) for cell in left for name in (cell.decision, cell.decision.partition(".")[0])}
+    assert set(UNNAMED) - told == set()
 
 
 def test_the_page_is_that_of_the_cells() -> None:
@@ -124,6 +129,60 @@ def test_the_table_of_a_mutant_is_met_where_it_is_imported() -> None:
 
     assert (alike, left) == (True, 1)
     assert len(imported["ELSEWHERE"]) == 2
+
+
+def test_a_place_is_watched_afresh_where_it_is_asked_for() -> None:
+    """What an earlier place has worked out would hide that a later one asks it too."""
+    at_rest = StateValue(1, 7, 0, 60_000, TransactionState.EMPTY.value, frozenset(), 0, 0)
+    places = [Place(name, lambda: () if step_between(at_rest, None) else ("",)) for name in ("first", "second")]
+
+    asked = {afresh: list(watched(places, afresh=afresh).calls.values()) for afresh in (True, False)}
+
+    assert asked[True]
+    assert all(len(at) == 2 for calls in asked[True] for at in calls.values())
+    assert not asked[False]
+
+
+@pytest.mark.parametrize(
+    ("mutant", "layer", "place", "rule"),
+    [
+        pytest.param(
+            "finding.hash_of: whole - SMALLEST becomes whole - SMALLEST - 1",
+            AUDIT,
+            f"audit of {OF_NOBODY}",
+            "txn.registered_before_data",
+            id="where an id belongs",
+        ),
+        pytest.param(
+            "offsets.pending_after_tombstone: NO_OFFSET is never chosen",
+            AUDIT,
+            f"audit of {DELETED}",
+            "offsets.atomic",
+            id="a deleted offset",
+        ),
+        pytest.param(
+            "groups.sync_guards: checked is False (2)",
+            SEARCHES,
+            "membership, the last member leaves",
+            "offsets.generation_fence",
+            id="an assignment of a past generation",
+        ),
+        pytest.param(
+            "electing.may_leave: profile.eligible_leader_replicas dropped of any_of",
+            SEARCHES,
+            "replication, a broker loses records before the only election",
+            "repl.committed_survives",
+            id="the last in sync loses records",
+        ),
+    ],
+)
+def test_what_one_layer_alone_sees_it_names(mutant: str, layer: str, place: str, rule: str) -> None:
+    """Each broken decision by its rule, where nothing is named while nothing is broken."""
+    (own,) = (each for each in NAMING[layer]() if each.name == place)
+
+    true = own.violated()
+
+    assert (true, judged(by_name()[mutant], own)) == ((), ((rule,), ""))
 
 
 def test_the_page_tells_who_sees_what() -> None:

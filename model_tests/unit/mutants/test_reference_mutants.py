@@ -2,8 +2,8 @@
 
 import pytest
 
-from model_tests.mutants import part
-from model_tests.mutants.part import caught, cross, survival, true_reference
+from model_tests.mutants import on_spark
+from model_tests.mutants.part import caught, survival, true_reference
 from model_tests.mutants.planted import Patch, Planted
 from model_tests.mutants.reference import PLANTED, hunt
 from model_tests.stateful.part import IDEMPOTENCE_RULES
@@ -57,10 +57,10 @@ def test_a_survivor_is_told_by_name() -> None:
     assert "mutant survives: harmless breaks seq.order, which did not see it; seen by nothing" == survival(found)
 
 
-def test_a_guard_that_no_layer_sees_broken_has_not_been_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A layer that stays green makes the broken guard a survivor."""
-    monkeypatch.setattr(part, "MACHINE_RUNS", 2)
+def test_a_guard_that_no_reading_sees_broken_has_not_been_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reading that stays green makes the broken guard a survivor."""
+    monkeypatch.setattr(on_spark, "MACHINE_RUNS", 2)
 
-    blind = cross(Planted("nothing", rules.SEQ_SUCCESSOR, ()), {})
+    blind = on_spark.broken_guard(Planted("nothing", rules.SEQ_SUCCESSOR, ()), on_spark=False)
 
     assert not blind.killed

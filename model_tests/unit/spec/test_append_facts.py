@@ -12,7 +12,7 @@ from spec.protocol import fence, lso, seq, verification
 from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry, Verification
 from spec.systems.append_facts import append_facts, broken_facts, stable_fact, wire_facts
 from spec.systems.decision_facts import Fact
-from spec.versions import PROFILES
+from spec.versions import NEWEST, PROFILES
 from spec.vocabulary import MAX_SEQUENCE
 
 FACTS = {fact.name: fact for fact in (*append_facts(), *wire_facts(), stable_fact())}
@@ -49,18 +49,18 @@ def _never(*_: object, **__: object) -> bool:
 
 
 BROKEN = {
-    "gaps are let through": (seq, "skips", _never, "successor_alone_continues[4.3]"),
+    "gaps are let through": (seq, "skips", _never, f"successor_alone_continues[{NEWEST.name}]"),
     "sequences do not wrap": (
         seq,
         "is_successor",
         lambda last, sequence, *_: sequence == last + 1,
-        "successor_alone_continues[4.3]",
+        f"successor_alone_continues[{NEWEST.name}]",
     ),
-    "an epoch starts anywhere": (seq, "resets_wrongly", _never, "new_epoch_starts_at_zero[4.3]"),
-    "no epoch is stale": (fence, "is_stale", _never, "epochs_never_fall_here[4.3]"),
-    "resends are not recognised": (seq, "is_resend_of", _never, "resend_in_window_is_recognised[4.3]"),
-    "any coordinator will do": (fence, "is_stale_coordinator", _never, "stale_coordinator_is_refused[4.3]"),
-    "nobody asks": (verification, "is_asked", _never, "ended_resend_is_asked_about[4.3]"),
+    "an epoch starts anywhere": (seq, "resets_wrongly", _never, f"new_epoch_starts_at_zero[{NEWEST.name}]"),
+    "no epoch is stale": (fence, "is_stale", _never, f"epochs_never_fall_here[{NEWEST.name}]"),
+    "resends are not recognised": (seq, "is_resend_of", _never, f"resend_in_window_is_recognised[{NEWEST.name}]"),
+    "any coordinator will do": (fence, "is_stale_coordinator", _never, f"stale_coordinator_is_refused[{NEWEST.name}]"),
+    "nobody asks": (verification, "is_asked", _never, f"ended_resend_is_asked_about[{NEWEST.name}]"),
     "nothing is unstable": (lso, "last_stable", lambda offsets: offsets.log_end, "stable_is_between"),
 }
 
@@ -89,13 +89,13 @@ def test_the_premises_can_be_met_at_the_turn_of_sequences() -> None:
     confirmed = Verification(verification_guarded=True)
 
     for request in (follows, again, replace(again, last_offset_delta=3, record_count=4)):
-        assert FACTS["successor_alone_continues[4.3]"].holds(entry, request, confirmed)
-        assert FACTS["resend_in_window_is_recognised[4.3]"].holds(entry, request, confirmed)
+        assert FACTS[f"successor_alone_continues[{NEWEST.name}]"].holds(entry, request, confirmed)
+        assert FACTS[f"resend_in_window_is_recognised[{NEWEST.name}]"].holds(entry, request, confirmed)
 
 
 def test_without_its_premises_a_fact_is_refuted() -> None:
     """Sequences beyond those of the wire are compared, not guessed about."""
-    fact = FACTS["one_resend_is_exact[4.3]"]
-    wild = replace(fact, holds=lambda cached, request: negate(seq.is_resend_of(cached, request, PROFILES["4.3"])))
+    fact = FACTS[f"one_resend_is_exact[{NEWEST.name}]"]
+    wild = replace(fact, holds=lambda cached, request: negate(seq.is_resend_of(cached, request, NEWEST)))
 
     assert isinstance(prove_fact(wild).verdict, Refuted)

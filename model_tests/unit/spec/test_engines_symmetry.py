@@ -5,11 +5,12 @@ from itertools import count
 
 import pytest
 
-from model_tests.verify.looking import Instanced
+from model_tests.verify.looking import Instanced, look
 from model_tests.verify.transactions_searches import built
 from spec import rules
-from spec.engines.cells import Layout, Remembered
-from spec.engines.explore import Exploration, explore, replayed
+from spec.engines import cells
+from spec.engines.cells import Layout, Remembered, TooManyValues
+from spec.engines.explore import Exploration, _Search, explore, replayed
 from spec.engines.finite import Finite, instance_of
 from spec.engines.symmetry import Symmetry
 from spec.engines.verdict import Holds, Refuted
@@ -94,6 +95,30 @@ def test_every_state_is_one_of_a_representative(name: str) -> None:
     whole, alike = searched(instance), searched(instance, symmetry=True)
 
     assert alike.states < whole.states <= alike.states * len(symmetry)
+
+
+def test_the_verification_looks_at_representatives() -> None:
+    """One state stands for those that are alike; the verdict is that of the whole instance."""
+    instance = instance_called("two producers")
+    rules_asked = tuple({claim.rule for claim in instance.system.theorems})
+
+    looked = look(instance, rules_asked, 0).exploration
+
+    assert COUNTS["two producers"][1] == (looked.states, looked.edges)
+    assert looked.verdict == searched(instance).verdict
+
+
+def test_many_values_are_numbered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a function has more than a byte tells apart, states are tuples, and the search is the same."""
+    instance = instance_called("two producers")
+    narrow = searched(instance)
+    monkeypatch.setattr(cells, "MOST_VALUES", 2)
+
+    wide = searched(instance)
+
+    assert (narrow.states, narrow.edges, narrow.verdict) == (wide.states, wide.edges, wide.verdict)
+    with pytest.raises(TooManyValues):
+        _Search(instance.system, instance.finite, (), symmetry=False, narrow=True).run(None, 1000)
 
 
 TWICE = [each for each in CONTROLS if each.knobs.bounds.partitions > 1]
@@ -181,7 +206,7 @@ def test_what_is_remembered_is_worked_out_once_for_the_cells_that_it_reads() -> 
 
     remembered = Remembered(layout, reads_one)
     start = layout.initial(system)
-    states = [layout.applied(start, ((place,), (number,))) for place in (1, 2) for number in (0, 1)]
+    states = [layout.applied(start, ((place,), ((place, number),))) for place in (1, 2) for number in (0, 1)]
 
     assert [7] * 4 == [remembered(state) for state in states]
     assert "1" == str(next(asked))
@@ -196,7 +221,7 @@ def test_what_depends_on_more_than_the_state_is_an_error() -> None:
     remembered(start)
 
     with pytest.raises(AssertionError, match="depends on more than the state"):
-        remembered(layout.applied(start, ((0,), (99,))))
+        remembered(layout.applied(start, ((0,), ((0, 99),))))
 
 
 def test_rewriting_a_function_writes_where_it_says() -> None:

@@ -113,7 +113,7 @@ def test_no_lemma_speaks_of_a_derived_offset() -> None:
     with pytest.raises(AttributeError, match="first_ongoing"):
         prove(replace(system, lemmas=(speaks,), theorems=()))
     with pytest.raises(ValueError, match="first_ongoing of the state after"):
-        Prover(system)._kept(speaks, system.action("followers_copy"))
+        Prover(system).keeps(speaks, system.action("followers_copy"))
 
 
 def test_one_rule_is_proved_and_searched() -> None:

@@ -21,6 +21,7 @@ from spec.versions import KAFKA_2_7, KAFKA_3_6, KAFKA_3_9, NEWEST
 
 CLIENT, EXPIRY, ASKING = clients.Knobs(), expiry.Knobs(), verifying.Knobs()
 MARKERS, GROUP = offsets.Knobs(), membership.Knobs()
+EMPTYING = membership.Knobs(generations=4, apart=True)
 COMPACTED = cleaning.Knobs()
 ONE_ID = ids.Knobs(ids.early(NEWEST), loses_replies=True, fails_over=True, append_fails=True, starts=2)
 
@@ -30,6 +31,7 @@ TRUE: Mapping[str, tuple[System, Mapping[str, int], int]] = {
     "verifying": (verifying.verifying(ASKING), verifying.sizes(ASKING), 18),
     "offsets": (offsets.committing(MARKERS), offsets.sizes(MARKERS), 10),
     "membership": (membership.membership(GROUP), membership.sizes(GROUP), 20),
+    "membership apart": (membership.membership(EMPTYING), membership.sizes(EMPTYING), 272),
     "cleaning": (cleaning.cleaning(COMPACTED), cleaning.sizes(COMPACTED), 1311),
     "coordinator": (coordinating(ONE_ID), coordinator_sizes(ONE_ID), 611),
 }

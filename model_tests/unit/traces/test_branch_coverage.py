@@ -1,5 +1,7 @@
 """Branches of decisions: which can be reached is derived, and a batch reaches nearly all of them."""
 
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from typing import Final
@@ -8,9 +10,14 @@ import pytest
 
 from model_tests.monitor.monitor import Finding
 from model_tests.monitor.runs import run_of
-from model_tests.traces.branch_coverage import Coverage, Met, coverage
-from model_tests.traces.reachable import derived, table
+from model_tests.traces import branch_coverage
+from model_tests.traces.branch_coverage import Coverage, Met, coverage, share_of, told
+from model_tests.traces.branch_names import table
+from model_tests.traces.check_report import CheckReport
+from model_tests.traces.part import not_shown
+from model_tests.traces.reachable import derived
 from model_tests.traces.simulate import WORKLOADS
+from model_tests.verify.results import Effort
 from spec.versions import PROFILES
 
 SEED: Final = 300_000
@@ -51,6 +58,14 @@ def test_the_table_is_what_is_derived(profile: str) -> None:
     assert table()[profile] == derived(PROFILES[profile])
 
 
+def test_a_release_that_nothing_was_derived_of_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the command that derives it."""
+    monkeypatch.setattr(branch_coverage, "table", dict)
+
+    with pytest.raises(LookupError, match=r"of what 4\.3 can reach: run python -m model_tests\.traces\.reachable"):
+        coverage([Met("row", "4.3", 0, 7)])
+
+
 def test_what_is_not_met_is_unreached() -> None:
     """A single append leaves all else to be reached, under its own release alone."""
     (of_newest,) = coverage([Met("row", "4.3", 0, 7), Met("link", "4.3", -1, 9)])
@@ -58,3 +73,35 @@ def test_what_is_not_met_is_unreached() -> None:
     assert {"append": {"appended": 7}} == of_newest.hits
     assert of_newest.reachable - 1 == len(of_newest.unreached)
     assert "append.appended" not in of_newest.unreached
+
+
+def test_what_a_batch_reached_is_told_by_decision_and_by_release() -> None:
+    """How often each branch decided, the share of all, and for each release what is missing."""
+    covered = coverage([Met("row", "4.3", 0, 7), Met("row", "0.11", 0, 2), Met("InitProducerId", "4.3", 1, 3)])
+
+    share, of_append, of_ids, *releases = told(covered)
+
+    assert f"{share_of(covered):.1%}" in share
+    assert "append: appended 9" == of_append
+    assert of_ids.startswith("InitProducerId: ")
+    assert ["0.11", "4.3"] == [line.split(":")[0].removeprefix("branches of ") for line in releases]
+    assert "append.duplicate" in releases[0]
+
+
+def test_the_reader_of_the_table_needs_no_solver() -> None:
+    """Whoever checks traces reads what was derived."""
+    asked = "import sys, model_tests.traces.branch_coverage; sys.exit('z3' in sys.modules)"
+
+    assert 0 == subprocess.run([sys.executable, "-c", asked], check=False).returncode
+
+
+@pytest.mark.parametrize(("effort", "fails"), [(Effort.QUICK, 1), (Effort.DEFAULT, 2)])
+def test_a_batch_that_shows_little_fails_by_name(effort: Effort, fails: int) -> None:
+    """Of its branches hardly one, and of what is known nothing, which a small batch need not show."""
+    poor = CheckReport(1, 1, 1.0, (), (), (), (), coverage=coverage([Met("row", "4.3", 0, 1)]))
+
+    told_of = list(not_shown(poor, effort))
+
+    assert fails == len(told_of)
+    assert "append.duplicate (4.3)" in told_of[0]
+    assert "txn.no_crosstalk" in told_of[-1] or effort is Effort.QUICK

@@ -325,8 +325,10 @@ def test_a_request_outlives_its_transaction_only_where_it_is_handled_late(traces
         (row, rows)
         for rows in traces
         for row in rows
-        if row["api"] == "EndTxn" and row["transaction"] > 0 and not hidden_faults(rows[: row["step"] + 1])
+        if row["api"] == "EndTxn" and row["transaction"] > 0 and not list(hidden_faults(rows[: row["step"] + 1]))
     )
     late = [{**each, "transaction": each["transaction"] - 1} if each is row[0] else each for each in row[1]]
 
-    assert hidden_faults(late[: row[0]["step"] + 1]) & Fault.OUTLIVED
+    assert [(row[0]["step"], Fault.OUTLIVED)] == [
+        (each.step, each.fault) for each in hidden_faults(late[: row[0]["step"] + 1])
+    ]

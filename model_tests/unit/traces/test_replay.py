@@ -26,9 +26,9 @@ def printed(report: ReplayReport) -> str:
 
 def test_a_replayed_trace_is_the_simulated_one_and_holds() -> None:
     """The seed says everything: the same rows come again, and the decision agrees with each."""
-    report = run(seed=7, step=3)
+    report = run(seed=5, step=3)
 
-    assert trace_of(7) == list(report.rows)
+    assert trace_of(5) == list(report.rows)
     assert (0, ()) == (report.exit_code, report.violations)
     assert 3 in [row["step"] for row in report.shown]
     assert {count.rule: count.judged for count in report.rules}["seq.successor"] > 0

@@ -9,6 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from model_tests.cli import app
+from model_tests.verify import earlier as earlier_versions
+from model_tests.verify.breaking import open_along, run_against
 from model_tests.verify.earlier import earlier
 from model_tests.verify.proofs import attempted
 from model_tests.verify.prove import ProofReport, run
@@ -22,6 +24,7 @@ from spec.engines.kept import Entries, Kept, read, write
 from spec.engines.solving import Settings
 from spec.engines.verdict import Proved, Refuted, Unknown, passed
 from spec.systems.decision_facts import arithmetic_fact
+from spec.systems.idempotence.system import idempotence
 from spec.systems.ids.system import ids
 from spec.systems.language import System
 from spec.systems.partition.system import partition
@@ -253,13 +256,14 @@ def test_under_version_1_the_step_that_breaks_the_proof_is_in_a_run() -> None:
     system = SYSTEMS["transactions"](1)
     lemma, action = system.claim("decision_is_of_its_opener"), system.action("coordinator_ends")
     theorem = obligation("ends_its_own", ALWAYS, lemma.name)
-    fails = Prover(system)._kept(lemma, action)
+    fails = Prover(system).keeps(lemma, action)
 
     found = earlier(rules.TXN_NO_CROSSTALK, 1, [ProvedSystem(system, (theorem, fails), frozenset())])
 
-    assert ("known", "ends_its_own", 10) == (found.verdict, found.theorem, len(found.trace))
+    assert found.run
+    assert ("known", "ends_its_own", 10) == (found.verdict, found.run.theorem, len(found.run.trace))
     assert ["decision_is_of_its_opener under coordinator_ends"] == [str(o) for o in found.open]
-    assert (4, "coordinator_ends") == (found.lost[-1].step, found.lost[-1].obligation.action)
+    assert (4, "coordinator_ends") == (found.run.lost[-1].step, found.run.lost[-1].obligation.action)
     assert any("not kept: decision_is_of_its_opener" in line for line in found.lines())
 
 
@@ -269,7 +273,61 @@ def test_a_rule_without_transactions_is_proved_under_every_version() -> None:
 
     found = earlier(rules.IDS_UNIQUE, 0, [proved])
 
-    assert ("proved", True, ()) == (found.verdict, found.passed, found.trace)
+    assert ("proved", True, None) == (found.verdict, found.passed, found.run)
+
+
+def test_a_zombie_commits_where_nothing_is_verified() -> None:
+    """Under version 1 no run shows it; without verification one does, and names the append that is open to nobody."""
+    system = SYSTEMS["transactions"](1)
+    lemma, action = system.claim("decision_is_of_its_opener"), system.action("coordinator_ends")
+    fails = Prover(system).keeps(lemma, action)
+    theorem = obligation("zombie_does_not_commit", ALWAYS, lemma.name)
+
+    found = earlier(rules.FENCE_ZOMBIE_CANNOT_COMMIT, 1, [ProvedSystem(system, (theorem, fails), frozenset())])
+
+    assert found.run
+    assert ("known", 6215, 16) == (found.verdict, found.searched, len(found.run.trace))
+    assert {"lemma": "open_is_due", "action": "leader_appends"} in found.to_json()["open_there"]  # type: ignore[operator]
+    assert (8, "open_is_due") in {(lost.step, lost.obligation.claim) for lost in found.run.lost}
+
+
+NEEDED = obligation("client_starts_over_never_happens", ALWAYS)
+"""Beneath every theorem of the idempotent producer, and enough where the version's own proof is not the point."""
+
+
+def test_six_in_flight_take_the_place_of_a_version() -> None:
+    """Idempotence knows no versions: the control leaves one obligation open, and a run loses it."""
+    kept = ProvedSystem(idempotence(), (NEEDED,), frozenset())
+
+    found = earlier(rules.SEQ_EXACTLY_ONCE, 1, [kept])
+
+    assert found.run
+    assert ("proved", "logged_at_most_once", 14) == (found.verdict, found.run.theorem, len(found.run.trace))
+    assert ["resend_is_recognised under in every state"] == [str(each) for each in found.run.open]
+    assert [("resend_is_recognised", 11)] == [(lost.obligation.claim, lost.step) for lost in found.run.lost]
+    assert any("control: 6 in flight, window of five, open: resend" in line for line in found.lines())
+
+
+def test_a_control_that_breaks_nothing_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five in flight are what the window is for: then nothing shows what the proof rests on."""
+    five = earlier_versions._in_flight(5, requests=6, appends=6)
+    monkeypatch.setattr(earlier_versions, "IN_PLACE", {rules.SEQ_EXACTLY_ONCE: five})
+    monkeypatch.setattr(earlier_versions, "prove", lambda _: (NEEDED,))
+
+    found = earlier(rules.SEQ_EXACTLY_ONCE, 1, [ProvedSystem(idempotence(), (NEEDED,), frozenset())])
+
+    assert ("unbroken", False) == (found.verdict, found.passed)
+
+
+def test_an_obligation_that_a_run_breaks_must_not_be_proved() -> None:
+    """The two would contradict each other; here the run is of a broken system, and the proof of the true one."""
+    control = earlier_versions.IN_PLACE[rules.SEQ_EXACTLY_ONCE].instance()
+    broken = run_against(rules.SEQ_EXACTLY_ONCE, control, ())
+    lemma = control.system.theorems[0]
+    lossy = replace(control, system=replace(control.system, lemmas=(lemma,)))
+
+    with pytest.raises(AssertionError, match="logged_at_most_once under leader_appends is proved, and a run breaks it"):
+        open_along(replace(idempotence(), lemmas=(*idempotence().lemmas, lemma)), lossy, broken.trace)
 
 
 def test_the_command_refuses_versions_that_there_are_not() -> None:

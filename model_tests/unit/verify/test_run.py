@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from model_tests.reports import HOLDS, VIOLATED, BadInput
-from model_tests.verify import parts
+from model_tests.verify import coverage, parts
 from model_tests.verify.coverage import brought
 from model_tests.verify.parts import PARTS, PartOfRun
 from model_tests.verify.results import Control, Effort, Mutant, Part, Result, Verdict
@@ -108,17 +108,20 @@ def test_missing_evidence_is_written_as_missing(tmp_path: Path, console: Console
     assert any(line.startswith("seq.order: proof is owed") for line in report.failures)
 
 
-def test_evidence_of_a_later_issue_is_never_shown_as_passed(tmp_path: Path, console: Console) -> None:
+def test_evidence_of_a_later_issue_is_never_shown_as_passed(
+    tmp_path: Path, console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A result that comes early does not turn what is owed into what is done."""
-    early = Result(rules.REPL_HW_BOUNDS, Layer.PROOF, Verdict.PROVED, 5, 0.1)
+    monkeypatch.setattr(coverage, "BROUGHT", rules.TXN_ATOMIC.owes["P"] - 1)
+    early = Result(rules.TXN_ATOMIC, Layer.PROOF, Verdict.PROVED, 5, 0.1)
     run = part("proofs", lambda _: Part("proofs", (early,)), Layer.PROOF)
 
     written = verify(Effort.QUICK, [run], tmp_path, console).to_json()["rules"]
 
     assert isinstance(written, list)
-    (bounds,) = [rule for rule in written if rule["id"] == "repl.hw_bounds"]
-    assert "proof" not in bounds["evidence"]
-    assert {"evidence": "proof", "issue": rules.REPL_HW_BOUNDS.owes["P"]} in bounds["owed"]
+    (atomic,) = [rule for rule in written if rule["id"] == "txn.atomic"]
+    assert "proof" not in atomic["evidence"]
+    assert {"evidence": "proof", "issue": rules.TXN_ATOMIC.owes["P"]} in atomic["owed"]
 
 
 def test_controls_and_mutants_that_do_not_do_what_they_must_fail_the_run(tmp_path: Path, console: Console) -> None:
@@ -147,8 +150,9 @@ def test_a_part_that_overruns_its_share_is_named(tmp_path: Path, console: Consol
     assert "OVERRAN" in said(console)
 
 
-def test_the_table_shows_each_kind_of_cell(tmp_path: Path, console: Console) -> None:
+def test_the_table_shows_each_kind_of_cell(tmp_path: Path, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     """Judged, missing, not run and owed by a later issue look different."""
+    monkeypatch.setattr(coverage, "BROUGHT", rules.TXN_ATOMIC.owes["P"] - 1)
     proofs = part(
         "proofs", lambda _: Part("p", (Result(rules.SEQ_ORDER, Layer.PROOF, Verdict.PROVED, 12, 1.0),)), Layer.PROOF
     )

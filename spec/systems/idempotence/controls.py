@@ -1,12 +1,14 @@
 """Changes of the system that must break a rule, each with the claim that they violate and a small instance."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from spec.systems.deciding import UNWRAPPED
 from spec.systems.idempotence.stream import Knobs
 
 _TWO: Final = replace(UNWRAPPED, cached_batches=2)
+_NO_GUARD_OFF: Final[Mapping[str, Any]] = {"without": frozenset()}
 _QUIET: Final = Knobs(fails_over=False, gives_up=False)
 
 
@@ -18,13 +20,20 @@ class BrokenSystem:
         name: what is changed.
         violates: name of the claim that no longer holds.
         knobs: the change, with the bounds of its instance.
+        takes_back: the least that makes the claim hold again in the same instance, by the names of knobs.
         epochs: epochs in the instance.
     """
 
     name: str
     violates: str
     knobs: Knobs
+    takes_back: Mapping[str, Any]
     epochs: int = 2
+
+    @property
+    def mended(self) -> Knobs:
+        """The knobs without the change."""
+        return replace(self.knobs, **self.takes_back)
 
 
 def _bounded(knobs: Knobs, requests: int, appends: int) -> Knobs:
@@ -36,47 +45,74 @@ CONTROLS: Final = (
         "window of four, five in flight",
         "resend_is_recognised",
         _bounded(replace(_QUIET, profile=replace(UNWRAPPED, cached_batches=4)), 5, 5),
+        {"profile": UNWRAPPED},
         epochs=1,
     ),
     BrokenSystem(
         "six in flight, window of five",
         "resend_is_recognised",
         _bounded(replace(_QUIET, in_flight=6), 6, 6),
+        {"in_flight": 5},
         epochs=1,
     ),
     BrokenSystem(
         "two in flight, window of one",
         "logged_at_most_once",
         _bounded(replace(_QUIET, in_flight=2, profile=replace(UNWRAPPED, cached_batches=1)), 4, 3),
+        {"profile": _TWO},
     ),
     BrokenSystem(
         "acknowledged batches do not count as in flight",
         "resend_is_recognised",
         _bounded(replace(_QUIET, in_flight=2, profile=_TWO, acknowledged_hold_place=False), 4, 4),
+        {"acknowledged_hold_place": True},
     ),
-    BrokenSystem("duplicate check off", "logged_at_most_once", _bounded(Knobs(without=frozenset({"duplicate"})), 3, 3)),
+    BrokenSystem(
+        "duplicate check off",
+        "logged_at_most_once",
+        _bounded(Knobs(without=frozenset({"duplicate"})), 3, 3),
+        _NO_GUARD_OFF,
+    ),
     BrokenSystem(
         "epoch reset off",
         "log_order_is_send_order",
         _bounded(Knobs(without=frozenset({"epoch_reset"}), fails_over=False), 6, 4),
+        _NO_GUARD_OFF,
         epochs=3,
     ),
     BrokenSystem(
-        "stale epoch check off", "epochs_never_fall", _bounded(Knobs(without=frozenset({"stale_epoch"})), 2, 2)
+        "stale epoch check off",
+        "epochs_never_fall",
+        _bounded(Knobs(without=frozenset({"stale_epoch"})), 2, 2),
+        _NO_GUARD_OFF,
     ),
     BrokenSystem(
         "wrap off",
         "next_in_order_is_appended",
         _bounded(replace(_QUIET, in_flight=2, profile=_TWO, largest_sequence=2, lifetime=2), 4, 4),
+        {"profile": replace(_TWO, max_sequence=2)},
         epochs=1,
     ),
     BrokenSystem(
         "a request outlives a turn of the sequence",
         "logged_at_most_once",
         _bounded(replace(_QUIET, in_flight=2, profile=replace(_TWO, max_sequence=2), largest_sequence=2), 3, 4),
+        {"lifetime": 2},
         epochs=1,
     ),
-    BrokenSystem("expiry on", "logged_at_most_once", _bounded(Knobs(state_expires=True), 3, 3)),
-    BrokenSystem("first batch overtaken", "log_order_is_send_order", _bounded(Knobs(first_in_order=False), 4, 3)),
-    BrokenSystem("unclean election", "acknowledged_is_logged", _bounded(Knobs(clean_elections=False), 2, 2)),
+    BrokenSystem(
+        "expiry on", "logged_at_most_once", _bounded(Knobs(state_expires=True), 3, 3), {"state_expires": False}
+    ),
+    BrokenSystem(
+        "first batch overtaken",
+        "log_order_is_send_order",
+        _bounded(Knobs(first_in_order=False), 4, 3),
+        {"first_in_order": True},
+    ),
+    BrokenSystem(
+        "unclean election",
+        "acknowledged_is_logged",
+        _bounded(Knobs(clean_elections=False), 2, 2),
+        {"clean_elections": True},
+    ),
 )

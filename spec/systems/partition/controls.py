@@ -36,6 +36,11 @@ class BrokenPartition:
         """How many values each sort of the instance has."""
         return sizes(self.knobs, **self.several)
 
+    @property
+    def mended(self) -> Knobs:
+        """The true system, in the same instance."""
+        return replace(_QUIET, appends=self.knobs.appends, fails_over=self.knobs.fails_over)
+
 
 def without_unreplicated(offsets: LogOffsets) -> Term:
     """Decided transactions hold nothing back, wherever their markers are."""

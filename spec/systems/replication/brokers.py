@@ -21,6 +21,7 @@ class Brokers(Acting):
     def broker_restarts_if(self, state: State, replica: Term, kept: Term) -> Guard:
         """All of the log is kept, or a loss is still allowed."""
         whole = kept == state.length(replica)
+        yield kept >= 0
         yield any_of(whole, all_of(kept < state.length(replica), state.lost() < self.knobs.losses))
         yield any_of(negate(whole), all_of(self.knobs.restarts, state.view(replica).leader >= 0))
 
@@ -45,6 +46,8 @@ class Brokers(Acting):
         """What was in memory is gone, and what leaders know of the incarnation before counts no more.
 
         Elections that were past when the broker registered are not told to it again (KIP-380, and KRaft's catching up).
+        A proposal of the incarnation before is refused as such only where it is of the present leader and set: where
+        the controller has decided something since, and perhaps let it in, its leader goes on waiting for both.
         """
         after = state.but(
             view=update(state.view, replica, to=following(self.knobs, state.epoch(), ABSENT)),
@@ -56,7 +59,8 @@ class Brokers(Acting):
             return after
 
         def refused(other: Term) -> Term:
-            return after.view(other).proposed == replica
+            view = after.view(other)
+            return all_of(view.proposed == replica, negate(view.outdated))
 
         return after.but(
             known=rewrite(

@@ -30,6 +30,19 @@ class BrokenReplication:
         """Name of the claim."""
         return self.breaks.__name__
 
+    @property
+    def mended(self) -> Knobs:
+        """The true system, in the same instance; where brokers lose records, one does, and two must have them."""
+        here, losses = self.knobs, min(self.knobs.losses, 1)
+        return Knobs(
+            replicas=here.replicas,
+            appends=here.appends,
+            elections=here.elections,
+            restarts=here.restarts,
+            losses=losses,
+            min_in_sync=1 + losses,
+        )
+
 
 def _small(appends: int = 1, elections: int = 1, **changed: Any) -> Knobs:
     return Knobs(appends=appends, elections=elections, **changed)

@@ -244,6 +244,12 @@ OF_KNOBS: Final = (
         left_to_tests=True,
     ),
     broken(
+        "a stable fetch does not wait",
+        "stable_fetch_waits",
+        quiet(NEWEST, groups=True, without=frozenset({"undecided"}), bounds=_ONE),
+        without=NOTHING,
+    ),
+    broken(
         "a reader does not stop at what is open",
         "nothing_committed_is_passed_over",
         quiet(NEWEST, readers=True, readers_wait=False, bounds=_ONE),

@@ -5,11 +5,12 @@ from typing import Final
 
 from spec import rules
 from spec.algebra import Term, all_of, any_of, implies, negate
+from spec.protocol.offsets import fetch
 from spec.rules import Rule
 from spec.systems.language import Sort, given
 from spec.systems.transactions.view import View
-from spec.systems.transactions.world import ABORT, BATCH, DECIDED, OFFSETS, PARTITION, TRANSACTION
-from spec.vocabulary import ABSENT
+from spec.systems.transactions.world import ABORT, BATCH, DECIDED, OFFSETS, OPEN, PARTITION, TRANSACTION
+from spec.vocabulary import ABSENT, ErrorCode
 
 
 def is_committed(view: View, txn: Term, partition: Term, batch: Term) -> Term:
@@ -50,10 +51,23 @@ def commit_is_of_its_generation(view: View, txn: Term, partition: Term) -> Term:
     return any_of(written == ABSENT, written == view.named(txn, partition))
 
 
+def stable_fetch_waits(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+    """While offsets of a transaction are in the log and undecided, a stable fetch tells none, and says so."""
+    is_open = all_of(view.kind(partition) == OFFSETS, view.data(txn, partition, batch) == OPEN)
+
+    def waits() -> Term:
+        pending = view.pending(view.producer(view.who(txn)), partition)
+        told = fetch(view.group_offset(partition), pending.present, stable=True, without=view.knobs.without)
+        return all_of(told.offset == ABSENT, told.error == ErrorCode.UNSTABLE_OFFSET_COMMIT.value)
+
+    return given(is_open, waits)
+
+
 OF_GROUPS: Final[tuple[tuple[Callable[..., Term], Rule, tuple[Sort, ...]], ...]] = (
     (offset_is_of_committed, rules.OFFSETS_ATOMIC, (PARTITION,)),
     (offsets_come_with_outputs, rules.OFFSETS_ATOMIC, (PARTITION, PARTITION, BATCH)),
     (outputs_come_with_offsets, rules.OFFSETS_ATOMIC, (TRANSACTION, PARTITION, PARTITION, BATCH)),
     (commit_is_of_its_generation, rules.OFFSETS_GENERATION_FENCE, (TRANSACTION, PARTITION)),
+    (stable_fetch_waits, rules.OFFSETS_STABLE_FETCH, (TRANSACTION, PARTITION, BATCH)),
 )
 """Each claim, its rule, and what it speaks of."""

@@ -70,6 +70,7 @@ PROVED: Final = (
     "offsets_come_with_outputs",
     "outputs_come_with_offsets",
     "commit_is_of_its_generation",
+    "stable_fetch_waits",
 )
 """Names of the theorems that the lemmas carry.
 
@@ -81,7 +82,7 @@ PROOF_ASSUMPTIONS: Final = (
     "A5 instances are numbered as they are given their identities; a client bumps its own outside transactions, and"
     " this request comes at any time, but one that expects the last epoch of a producer id not at that of a later one",
     "A9 the newest release, under transaction version 2, and clients of that version",
-    "A10 no producer id is drawn twice; here each is larger than the last (shown apart: no decision asks which is)",
+    "A10 no producer id is drawn twice; here each is larger than the last (shown apart: nothing asks which one is)",
     "A11 no request outlives 2^31 sequence numbers of its epoch (shown apart: wrapping then changes no decision)",
 )
 """What the proof takes for granted; requests and markers of any transaction may be late here."""

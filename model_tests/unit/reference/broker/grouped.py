@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+import pytest
+
 from reference.broker.end_txn import EndTransaction
 from reference.broker.group_api import OffsetsVerification, TxnOffsetCommitRequest, handle_txn_offset_commit
 from reference.broker.group_coordinator import GroupConfig, GroupCoordinator, TransactionalCommit
@@ -29,7 +31,7 @@ from reference.broker.transaction_log import Skipped, TransactionLog
 from reference.broker.transaction_metadata import TopicPartition
 from reference.clock import Clock
 from reference.errors import Refusal
-from spec.versions import NEWEST, Profile
+from spec.versions import KAFKA_3_9, NEWEST, Profile
 from spec.vocabulary import NO_SEQUENCE, CoordinatorEpoch, Epoch, ErrorCode, Offset, ProducerId
 
 GROUP: Final = "readers"
@@ -37,6 +39,7 @@ ID: Final = "payments"
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 PRODUCER: Final = ProducerIdentity(ProducerId(7), Epoch(5))
 MARKERS_VERSION: Final = 2
+CLASSIC_AND_NEW: Final = pytest.mark.parametrize("profile", [KAFKA_3_9, NEWEST], ids=["classic", "new"])
 
 
 @dataclass(slots=True)

@@ -187,6 +187,15 @@ def test_pending_comes_first() -> None:
         older.end(identity(7, 1))
 
 
+def test_a_client_before_version_2_is_told_of_its_stale_epoch_first() -> None:
+    """EndTxn up to version 4 looks at the identity before what is pending, in every release."""
+    world = World(NEWEST)
+    world.put(ONGOING).pending = PREPARE_COMMIT
+
+    with pytest.raises(ProducerFenced):
+        world.end(identity(7, 1), version=1)
+
+
 @pytest.mark.parametrize("version", [3, 5])
 def test_a_commit_cannot_take_the_place_of_a_fence(version: int) -> None:
     """While the coordinator is about to abort, a commit of the same epoch is an error, and the fence stays."""

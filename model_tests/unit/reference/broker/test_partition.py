@@ -17,6 +17,7 @@ from reference.errors import (
     UnknownProducerId,
 )
 from reference.log.batch import RecordBatch, blank_batch, marker_batch, value_batch
+from reference.log.record import MalformedRecords
 from spec import rules
 from spec.versions import KAFKA_0_11, KAFKA_2_0, KAFKA_2_4, KAFKA_3_9, KAFKA_4_0, NEWEST, Profile
 from spec.vocabulary import (
@@ -306,6 +307,16 @@ def test_the_last_epoch_can_still_be_ended() -> None:
     partition = filled(UNVERIFIED, batch(0, epoch=MAX_EPOCH, transactional=True))
 
     assert 1 == write(partition, marker(MAX_EPOCH), version=2).first_offset
+
+
+def test_a_control_batch_of_another_type_ends_no_transaction() -> None:
+    """What is neither commit nor abort cannot come from a producer id."""
+    partition = Partition(NEWEST)
+
+    with pytest.raises(MalformedRecords):
+        write(partition, marker(0, ControlType.LEADER_CHANGE))
+
+    assert partition.log_end == 0
 
 
 def test_a_marker_without_transaction_version_is_our_bug() -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit_recordings import KAFKA_4_0
+from model_tests.traces.audit.recorded import KAFKA_4_0
 from reference.broker.producer_entry import CachedBatch, ProducerEntry
 from reference.broker.txn_index import AbortedTxn
 from reference.log import snapshot_file, txnindex_file

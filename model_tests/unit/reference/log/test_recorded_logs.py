@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from model_tests.traces.audit_recordings import KAFKA_3_9, KAFKA_4_0
+from model_tests.traces.audit.recorded import KAFKA_3_9, KAFKA_4_0
 from reference.broker.producer_state import ProducerState
 from reference.log import file_names, offset_index, snapshot_file
 from reference.log.batch import COMPRESSION

@@ -141,7 +141,7 @@ def test_who_left_a_set_that_was_too_small_may_lead() -> None:
 
 
 def test_who_lost_the_tail_of_its_log_is_not_eligible() -> None:
-    """The last replica is killed: it leads again only because it led last, and that is an unclean election."""
+    """The last in the in-sync set is killed: nobody leads, until one that was eligible beside it is back."""
     made = started(NEWEST, min_insync=2)
     now = goes(made, 0)
     now = goes(made, 1, now)
@@ -155,6 +155,21 @@ def test_who_lost_the_tail_of_its_log_is_not_eligible() -> None:
     assert NO_LEADER == elections[-1]["elected"]
     comes(made, 1, now=now)
     assert 1 == made.metadata.partitions[0].leader
+
+
+def test_where_nobody_is_eligible_whoever_led_last_leads_uncleanly() -> None:
+    """All were killed, one after the other: the last leads again, others are there, and that is an unclean election."""
+    made = started(NEWEST, min_insync=3)
+    now = NOW
+    for broker in THREE:
+        now = goes(made, broker, now)
+        comes(made, broker, clean=False, now=now)
+
+    told = made._tell
+    assert isinstance(told, Told)
+    elections = [columns for api, _, columns in told if api == "LeaderElection"]
+    assert (2, "Unclean") == (elections[-1]["elected"], elections[-1]["election"])
+    assert frozenset({2}) == made.metadata.partitions[0].insync
 
 
 @BOTH

@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import pytest
 
-from model_tests.traces import audit_recordings
-from model_tests.traces.audit_log import read_log
-from model_tests.traces.audit_recordings import CLUSTER, leader_changes
-from model_tests.traces.controller_log import ControllerLog, read_controller
-from model_tests.traces.controller_log_values import BrokerChange, PartitionChange
-from model_tests.traces.kafka_log_folders import list_logs
+import model_tests.traces.audit.recorded as bundled
+from model_tests.traces.audit.log import read_log
+from model_tests.traces.audit.recorded import CLUSTER, leader_changes
+from model_tests.traces.logs.controller_log import ControllerLog, read_controller
+from model_tests.traces.logs.controller_log_values import BrokerChange, PartitionChange
+from model_tests.traces.logs.kafka_log_folders import list_logs
 from reference.errors import Refusal
 from reference.replication import kraft_controller
 from reference.replication.controller import ControllerConfig
@@ -133,7 +133,7 @@ def retold(log: ControllerLog) -> list[Retold]:
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> ControllerLog:
     directory = tmp_path_factory.mktemp("controller")
-    with tarfile.open(Path(audit_recordings.__file__).parent / "recordings" / f"{CLUSTER}.tar.xz") as archive:
+    with tarfile.open(Path(bundled.__file__).parent / "recordings" / f"{CLUSTER}.tar.xz") as archive:
         own = [member for member in archive if "/n100/" in member.name]
         archive.extractall(directory, members=own, filter="data")
     (log,) = list_logs([str(directory / CLUSTER / "n100")]).logs

@@ -18,7 +18,7 @@ from spec.versions import NEWEST
 
 COUNTS = {
     "two batches": (1889, 6075, 20),
-    "a broker loses records": (3476, 11535, 25),
+    "a broker loses records": (3498, 11556, 25),
     "three leader epochs": (6313, 21537, 23),
 }
 """States and edges of the whole instance, and the actions to its deepest state."""
@@ -144,6 +144,15 @@ def test_a_leader_of_a_past_epoch_must_not_answer_followers_of_a_later_one(unfen
 
     assert isinstance(verdict, Refuted)
     assert ("high_watermark_is_in_every_in_sync_log", 12) == (verdict.claim, verdict.depth)
+
+
+def test_a_leader_goes_on_waiting_for_who_restarts_when_it_was_let_in() -> None:
+    """A past leader's proposal was granted, the follower was elected and restarts: the leader must not commit alone."""
+    small = built("restarts, and one in sync is enough", Knobs(appends=1, elections=1, restarts=True))
+
+    verdict = explore(small.system, small.finite, small.system.claims).verdict
+
+    assert Holds(16, complete=True) == verdict
 
 
 STALE_PROPOSAL = (

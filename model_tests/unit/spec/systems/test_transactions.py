@@ -67,6 +67,7 @@ DEPTHS = {
     "KIP-360: a late bump of one producer id uses up the next one": 11,
     "a group takes over what is aborted": 8,
     "a group has the offset of aborted outputs": 8,
+    "a stable fetch does not wait": 5,
     "a reader does not stop at what is open": 6,
     "a reader is given what is aborted later": 9,
     "a reader is not told what is aborted": 9,

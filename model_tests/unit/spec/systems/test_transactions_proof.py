@@ -35,7 +35,7 @@ def obligation(knobs: Knobs, name: str) -> Obligation:
     system = proved(knobs)
     if action == "in every state":
         return prover(knobs)._follows(system.claim(claim))
-    return prover(knobs)._kept(system.claim(claim), system.action(action))
+    return prover(knobs).keeps(system.claim(claim), system.action(action))
 
 
 def test_every_obligation_is_proved(found: tuple[Obligation, ...]) -> None:

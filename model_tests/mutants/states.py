@@ -1,0 +1,171 @@
+"""What each mutant of the decisions does to the number of states of a search, exactly.
+
+A mutant that some finite instance meets opens states there, closes some, or makes others of as many. The instances are
+those of the quick searches, smallest first; told is the first in which the number differs, else the first that meets
+the mutant. `python -m model_tests.mutants.states` counts all and writes the table and its page.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import model_tests
+from model_tests.mutants.decisions.made import Mutant, by_name, mutants
+from model_tests.mutants.decisions.occasions import Place, watched
+from model_tests.mutants.decisions.places import searched
+from model_tests.verify.proofs import SEARCHES
+from model_tests.verify.results import Effort
+from model_tests.verify.searched import Build
+from spec.engines.explore import explore
+from spec.engines.verdict import Unknown
+
+TABLE: Final = Path(__file__).parent / "states.json"
+"""What the last whole count found, a line for each mutant that a search meets."""
+
+PAGE: Final = Path(model_tests.__path__[0]).parent / "docs" / "mutant_states.md"
+"""Where it is told."""
+
+MOST_STATES: Final = 10_000
+"""A mutant that leaves more is said to leave more than so many; every instance as it is has fewer."""
+
+FEW: Final = 4
+"""Instances in which a mutant is counted, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What one mutant does to one instance.
+
+    Attributes:
+        true: states of the instance as it is.
+        states: with the mutant in place; as many as were seen where it broke, or where there are more.
+        how: empty where all were counted; else how the mutant broke, or that there are more.
+    """
+
+    mutant: str
+    instance: str
+    true: int
+    states: int
+    how: str = ""
+
+    @property
+    def difference(self) -> int:
+        """States that the mutant adds; negative where it closes more than it opens."""
+        return self.states - self.true
+
+    @property
+    def effect(self) -> str:
+        """What it does to them, in a word or two."""
+        if self.how:
+            return self.how
+        return "opens states" if self.difference > 0 else "closes states" if self.difference < 0 else "as many"
+
+
+def count_all(listed: Sequence[Mutant], places: Iterable[Place]) -> Iterator[Counted]:
+    """Every mutant that one of the instances meets, counted."""
+    occasions = watched(places)
+    true = {place.name: _explored(place.name)[0] for place in occasions.seconds}
+    for mutant in listed:
+        met = sorted(occasions.telling(mutant), key=lambda place: true[place.name])
+        found = [counted(mutant, place.name, true[place.name]) for place in islice(met, FEW)]
+        if found:
+            yield next((each for each in found if each.difference or each.how), found[0])
+
+
+def counted(mutant: Mutant, instance: str, true: int = 0) -> Counted:
+    """One mutant in one instance, which is counted as it is, too, where that is not known."""
+    known = true or _explored(instance)[0]
+    with mutant.in_place():
+        try:
+            states, how = _explored(instance)
+        except Exception as error:  # noqa: BLE001  # a mutant may break the system in any way
+            return Counted(mutant.name, instance, known, 0, f"breaks: {type(error).__name__}")
+    return Counted(mutant.name, instance, known, states, how)
+
+
+def builds() -> Mapping[str, Build]:
+    """How the finite instances of the quick searches are made, by the names that these have as places."""
+    due = [(each, instance) for each in SEARCHES for instance in each.explored_by(Effort.QUICK)]
+    return {f"{each.system.name}, {instance.name}": instance.built for each, instance in due}
+
+
+def _explored(name: str) -> tuple[int, str]:
+    """States of an instance made anew: what it remembers is of the decisions as they are now."""
+    instance = _BUILDS[name]()
+    found = explore(instance.system, instance.finite, [], most_states=MOST_STATES)
+    return found.states, "more than counted" if isinstance(found.verdict, Unknown) else ""
+
+
+_BUILDS: Final = builds()
+
+
+# --- the table ------------------------------------------------------------------------------------------------
+
+
+def read(path: Path = TABLE) -> tuple[Counted, ...]:
+    """The table as it was written."""
+    return tuple(Counted(**each) for each in json.loads(path.read_text()))
+
+
+def write(found: Iterable[Counted], path: Path = TABLE) -> None:
+    """A line for each mutant; what is empty is left out."""
+    lines = (json.dumps({k: v for k, v in asdict(each).items() if v != ""}, ensure_ascii=False) for each in found)
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
+
+
+def sample(found: Sequence[Counted], size: int, seed: int = 0) -> tuple[Counted, ...]:
+    """So many mutants of the table that are still made, by chance."""
+    known = by_name()
+    made = [each for each in found if each.mutant in known]
+    return tuple(Random(seed).sample(made, min(size, len(made))))
+
+
+def page(found: Sequence[Counted]) -> str:
+    """The table as a page of Markdown: how many mutants do what, and what each does."""
+    return "\n".join((*_summary(found), *_rows(found))) + "\n"
+
+
+def _summary(found: Sequence[Counted]) -> Iterator[str]:
+    yield "# What mutants do to the states"
+    yield ""
+    yield f"{len(found):,} mutants of the decisions are met by a finite instance of the quick searches: the decision is"
+    yield "asked there what it answers otherwise. Each was planted, and the instance searched as a whole, whatever it"
+    yield "violates: told is the smallest instance in which the number of states differs, else the smallest that meets"
+    yield "it. As many states need not be the same ones. A mutant that breaks leaves nothing to be counted."
+    yield ""
+    yield "| what it does | mutants |"
+    yield "| --- | ---: |"
+    kinds = Counter(each.effect.partition(":")[0] for each in found)
+    yield from (f"| {kind} | {count:,} |" for kind, count in sorted(kinds.items()))
+    yield ""
+
+
+def _rows(found: Sequence[Counted]) -> Iterator[str]:
+    yield "| mutant | instance | states | with the mutant | difference |"
+    yield "| --- | --- | ---: | ---: | ---: |"
+    for each in found:
+        states, difference = (f"{each.states:,}", f"{each.difference:+,}") if not each.how else ("", each.how)
+        mutant = each.mutant.replace("|", "\\|")
+        yield f"| `{mutant}` | {each.instance} | {each.true:,} | {states} | {difference} |"
+
+
+def main() -> None:
+    """Count, and write."""
+    found: list[Counted] = []
+    for each in count_all(mutants(), searched()):
+        found.append(each)
+        if len(found) % 50 == 0:
+            sys.stdout.write(f"{len(found)} mutants counted\n")
+            sys.stdout.flush()
+    write(found)
+    PAGE.write_text(page(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""`eos audit`: logs of real brokers judged, each partition on its own, then joined."""

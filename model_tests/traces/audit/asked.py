@@ -1,0 +1,20 @@
+"""What a verdict on a condensed log still has to see of the log before it can be given."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Asked:
+    """Producers of which every batch must be there, and offsets around which the batches must."""
+
+    producers: set[int] = field(default_factory=set)
+    places: set[int] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.producers or self.places)
+
+    def add(self, producers: Iterable[int], places: Iterable[int] = ()) -> None:
+        """Ask for these too."""
+        self.producers.update(map(int, producers))
+        self.places.update(map(int, places))

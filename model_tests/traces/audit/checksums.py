@@ -1,0 +1,57 @@
+"""What the audit is measured against: the same tasks, which only compute checksums."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from crc32c import crc32c
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from model_tests.traces.audit.kafka_log import KafkaLog
+from model_tests.traces.audit.kafka_log_verdicts import Row, SomeSegments, VerdictReader, WholeLogs
+from model_tests.traces.logs.kafka_log_batches import BEFORE_LENGTH_COUNTS
+from model_tests.traces.logs.kafka_log_segment import Segment
+
+_COVERED_FROM: Final = 21
+"""The first byte of a batch that its checksum covers."""
+
+
+class Checksums(KafkaLog):
+    """The audit's data source, of which the tasks compute checksums and nothing else."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What the format is called."""
+        return "kafka-log-checksums"
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """The reader for the options given."""
+        return ChecksumReader(self.options)
+
+
+class ChecksumReader(VerdictReader):
+    """The same tasks, and from each how many batches have the checksum that they say."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__(options)
+
+    def read(self, partition: InputPartition) -> Iterator[Row]:
+        """The count as a row."""
+        if isinstance(partition, SomeSegments):
+            yield partition.number, None, sum(map(_sound, partition.log.segments)), None
+        elif isinstance(partition, WholeLogs):
+            for number, log, _ in partition.logs:
+                yield number, None, sum(map(_sound, log.segments)), None
+
+
+def _sound(segment: Segment) -> int:
+    """How many batches of a segment have the checksum that they say."""
+    content = Path(segment.path).read_bytes()
+    view, number = memoryview(content), int.from_bytes
+    position = count = 0
+    while position < len(content):
+        after = position + BEFORE_LENGTH_COUNTS + number(content[position + 8 : position + 12])
+        count += crc32c(view[position + _COVERED_FROM : after]) == number(content[position + 17 : position + 21])
+        position = after
+    return count

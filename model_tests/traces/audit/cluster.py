@@ -1,0 +1,190 @@
+"""What the logs of several brokers say of each other, with the controller's log where one of them has it."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from model_tests.traces.audit.controlled import Controlled, Name, node_of
+from model_tests.traces.audit.controller_log_history import PartitionHistory
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.replicas import Compared, Copy, compare, merged
+from model_tests.traces.audit.transactions_clusters import cluster_of
+from model_tests.traces.logs.controller_log import TOPIC
+from model_tests.traces.logs.kafka_log_derived import EPOCHS
+from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.locations import Location, located
+from spec import rules
+from spec.vocabulary import ABSENT
+
+if TYPE_CHECKING:
+    from model_tests.traces.audit.transactions import Log
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterReport:
+    """What replicas and the controller's log show.
+
+    Attributes:
+        replicated: partitions of which more than one replica was given.
+        compared: batches that were held against another replica.
+        elections: changes of leaders in the controller's log, with those that leave a partition without one.
+        shrinks: how often an in-sync set lost a member; `expansions`, how often one gained a member.
+        unclean: elections that may have lost what was committed.
+        partitions: who led each, by the controller's log.
+        passed_over: records of the controller's log that say nothing of leaders, by name.
+        counted: for each rule's id, what it was held against.
+    """
+
+    replicated: int = 0
+    compared: int = 0
+    elections: int = 0
+    shrinks: int = 0
+    expansions: int = 0
+    unclean: int = 0
+    partitions: tuple[PartitionHistory, ...] = ()
+    passed_over: Mapping[str, int] = field(default_factory=dict)
+    counted: Mapping[str, int] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.replicated or self.elections or self.passed_over)
+
+    def to_json(self) -> dict[str, object]:
+        """The same as plain values."""
+        names = ("replicated", "compared", "elections", "shrinks", "expansions", "unclean")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "partitions": [_plain(one) for one in self.partitions],
+            "passed_over": dict(self.passed_over),
+        }
+
+    def in_one_line(self) -> str:
+        """For people."""
+        replicas = f"Replicas of {self.replicated} partitions, {self.compared} batches compared"
+        if not self.passed_over and not self.elections:
+            return f"{replicas}; no controller's log."
+        return (
+            f"{replicas}; by the controller's log {self.elections} changes of leader ({self.unclean} unclean), in-sync "
+            f"sets {self.shrinks} times smaller and {self.expansions} times larger."
+        )
+
+
+def _plain(history: PartitionHistory) -> dict[str, object]:
+    return {
+        "topic": history.topic,
+        "partition": history.partition,
+        "replicas": list(history.replicas),
+        "in_sync": list(history.in_sync),
+        "leaders": [
+            {
+                "leader_epoch": one.epoch,
+                "leader": one.leader,
+                "in_sync": list(one.in_sync),
+                "unclean": one.unclean,
+                "offset": one.offset,
+                "time": one.timestamp,
+            }
+            for one in history.leaderships
+        ],
+    }
+
+
+def audit_cluster(
+    logs: Sequence["Log"], findings: Sequence[tuple[Finding, ...]], known: Mapping[str, Controlled]
+) -> tuple[ClusterReport, list[tuple[Finding, ...]]]:
+    """Replicas and leader epochs; with all findings of each log, in the order of the logs."""
+    found: dict[int, list[Finding]] = {number: [] for number in range(len(logs))}
+    compared: list[Compared] = []
+    for (cluster, name), copies in sorted(_copies(logs, known).items()):
+        controller = known.get(cluster)
+        shown = compare(copies, controller.partitions.get(name) if controller is not None else None)
+        compared += [shown] if len(copies) > 1 else []
+        for number, finding in shown.found:
+            found[number].append(finding)
+    for controller in known.values():
+        found[controller.log] += controller.history.findings
+    return _report(compared, known), [tuple(merged(own, found[number])) for number, own in enumerate(findings)]
+
+
+def unexplained(
+    damage: Iterable[Damage], logs: Sequence["Log"], findings: Sequence[tuple[Finding, ...]]
+) -> list[Damage]:
+    """The damage without the leader-epoch checkpoints of partitions whose batches are found to be another history."""
+    wrong = {
+        (cluster_of(log.path), log.topic, log.partition)
+        for log, own in zip(logs, findings, strict=True)
+        if any(one.rule is rules.REPL_PREFIX_AGREEMENT and one.severity is Severity.VIOLATION for one in own)
+    }
+    places = {str(located(log.path) / EPOCHS): (cluster_of(log.path), log.topic, log.partition) for log in logs}
+    return [bad for bad in damage if places.get(bad.path) not in wrong]
+
+
+def told_once(logs: Sequence["Log"]) -> list["Log"]:
+    """The logs; what several replicas of a partition show alike is a finding of the one that is furthest."""
+    held = list(logs)
+    replicas: dict[tuple[str, str, int], list[int]] = {}
+    for number, log in enumerate(logs):
+        replicas.setdefault((cluster_of(log.path), log.topic, log.partition), []).append(number)
+    for numbers in replicas.values():
+        seen: set[Finding] = set()
+        for number in sorted(numbers, key=lambda one: _reach(logs[one]), reverse=True):
+            own = logs[number].verdict.findings
+            left = tuple(one for one in own if one not in seen)
+            held[number] = replace(logs[number], verdict=replace(logs[number].verdict, findings=left))
+            seen.update(own)
+    return held
+
+
+def _reach(log: "Log") -> tuple[int, int]:
+    here = log.verdict.told.here if log.verdict.told is not None else None
+    return (here.last_leader_epoch, here.end) if here is not None else (ABSENT, ABSENT)
+
+
+def _copies(logs: Sequence["Log"], known: Mapping[str, Controlled]) -> dict[tuple[str, Name], list[Copy]]:
+    """The replicas of each partition, by cluster."""
+    found: dict[tuple[str, Name], list[Copy]] = {}
+    informed = {_directory(log) for log in logs if log.topic == TOPIC}
+    for number, log in enumerate(logs):
+        replica = log.verdict.cluster.replica if log.verdict.cluster is not None else None
+        if replica is None or log.partition == ABSENT:
+            continue
+        cluster = cluster_of(log.path)
+        losses = known[cluster].losses.get(number, ()) if cluster in known else ()
+        copy = Copy(
+            number,
+            log.path,
+            node_of(log.path),
+            log.verdict.batches,
+            replica,
+            losses,
+            of_quorum=log.topic == TOPIC,
+            informed=_directory(log) in informed,
+        )
+        found.setdefault((cluster, (log.topic, log.partition)), []).append(copy)
+    return found
+
+
+def _directory(log: "Log") -> Location:
+    return located(log.path).resolve().parent
+
+
+def _report(compared: Sequence[Compared], known: Mapping[str, Controlled]) -> ClusterReport:
+    partitions = [one for controller in known.values() for one in controller.history.partitions]
+    passed: Counter[str] = Counter()
+    for controller in known.values():
+        passed.update(controller.history.passed_over)
+    batches = sum(one.batches for one in compared)
+    return ClusterReport(
+        replicated=len(compared),
+        compared=batches,
+        elections=sum(one.elections for one in partitions),
+        shrinks=sum(one.shrinks for one in partitions),
+        expansions=sum(one.expansions for one in partitions),
+        unclean=sum(len(one.unclean) for one in partitions),
+        partitions=tuple(partitions),
+        passed_over=passed,
+        counted={
+            rules.REPL_PREFIX_AGREEMENT.id: batches,
+            rules.REPL_COMMITTED_SURVIVES.id: sum(one.history.judged for one in known.values()),
+        },
+    )

@@ -1,0 +1,67 @@
+"""What one log adds to the audit of a cluster: a summary, the controller's history, the offsets of groups."""
+
+from dataclasses import replace
+
+from model_tests.traces.audit.condensed import Condensed
+from model_tests.traces.audit.controller_log_fold import controller_history
+from model_tests.traces.audit.controller_log_history import ControllerHistory
+from model_tests.traces.audit.findings import Finding, Verdict
+from model_tests.traces.audit.group_log import TOPIC as OFFSETS_TOPIC
+from model_tests.traces.audit.group_log import GroupOffsets, group_offsets, judge_offsets, read_offsets
+from model_tests.traces.audit.replica import ClusterSide, summarized, with_replica
+from model_tests.traces.logs.controller_log import TOPIC, read_controller
+from model_tests.traces.logs.kafka_log_batches import Batches
+from model_tests.traces.logs.kafka_log_derived import LeaderEpochs
+from model_tests.traces.logs.kafka_log_folders import LogFolder
+from model_tests.traces.logs.kafka_log_segment import Damage
+from spec.versions import NEWEST, Profile
+
+
+def with_cluster(
+    log: LogFolder,
+    held: Condensed,
+    verdict: Verdict,
+    damage: list[Damage],
+    epochs: LeaderEpochs | None = None,
+    profile: Profile = NEWEST,
+) -> Verdict:
+    """The verdict with what the log tells of the cluster.
+
+    Args:
+        log: the partition's folder.
+        held: what is left of it; of a log of the brokers' own, all batches.
+        verdict: what the log by itself showed.
+        damage: what cannot be read; damaged records are added.
+        epochs: its leader-epoch checkpoint.
+        profile: the release.
+    """
+    here = verdict.told.here if verdict.told is not None else None
+    if here is None:
+        return verdict
+    cleaned_to = max(here.cleaned_to, log.cleaned_to)
+    at, batches = verdict.offsets, held.rows
+    replica = summarized(log, held.blocks, held.epochs, at.log_start, at.log_end, cleaned_to)
+    replica = replace(replica, noted=tuple(zip(epochs.epochs, epochs.starts, strict=True)) if epochs else ())
+    history = _controller(log, batches, damage, profile) if log.topic == TOPIC and len(batches) else None
+    groups = None
+    if log.topic == OFFSETS_TOPIC and len(batches):
+        groups, findings = _groups(log, batches, damage, profile)
+        verdict = replace(verdict, findings=(*verdict.findings, *findings))
+    side = ClusterSide(replica, history, groups)
+    return with_replica(verdict, side, tail_lost=here.tail_lost and bool(damage), whole=log.segments[-1].active)
+
+
+def _groups(
+    log: LogFolder, batches: Batches, damage: list[Damage], profile: Profile
+) -> tuple[GroupOffsets, list[Finding]]:
+    read = read_offsets(log, batches)
+    damage += read.damage
+    return group_offsets(log.partition, read, batches, profile), judge_offsets(read, batches)
+
+
+def _controller(log: LogFolder, batches: Batches, damage: list[Damage], profile: Profile) -> ControllerHistory:
+    read = read_controller(log, batches)
+    damage += read.damage
+    end, epoch = int(batches.last_offset[-1]) + 1, int(batches.leader_epoch[-1])
+    history, _ = controller_history(read, end, epoch, int(batches.max_timestamp[-1]), profile)
+    return history

@@ -1,0 +1,75 @@
+"""What a log tells of the cluster as JSON values."""
+
+from dataclasses import asdict, fields
+from typing import Any
+
+from model_tests.traces.audit.controller_log_history import ControllerHistory, Leadership, PartitionHistory
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.group_log import GroupOffset, GroupOffsets, Pending
+from model_tests.traces.audit.replica import ClusterSide, Replica
+from spec.rules import RULES
+
+
+def plain_side(side: ClusterSide) -> dict[str, object]:
+    """The values."""
+    history = side.controller
+    return {
+        "replica": asdict(side.replica) if side.replica is not None else None,
+        "controller": _plain_history(history) if history is not None else None,
+        "groups": asdict(side.groups) if side.groups is not None else None,
+    }
+
+
+def side_of(plain: dict[str, Any]) -> ClusterSide:
+    """The same again."""
+    replica, history, groups = plain["replica"], plain["controller"], plain["groups"]
+    return ClusterSide(
+        _replica(replica) if replica is not None else None,
+        _history(history) if history is not None else None,
+        _groups(groups) if groups is not None else None,
+    )
+
+
+def plain_finding(finding: Finding) -> dict[str, object]:
+    """A finding as values."""
+    named = {part.name: getattr(finding, part.name) for part in fields(Finding)}
+    return named | {"rule": finding.rule.id, "severity": finding.severity.value}
+
+
+def finding_of(plain: dict[str, Any]) -> Finding:
+    """The finding again."""
+    return Finding(**{**plain, "rule": RULES[plain["rule"]], "severity": Severity(plain["severity"])})
+
+
+def _plain_history(history: ControllerHistory) -> dict[str, object]:
+    plain = {part.name: getattr(history, part.name) for part in fields(ControllerHistory)}
+    return plain | {
+        "partitions": [asdict(one) for one in history.partitions],
+        "findings": [plain_finding(one) for one in history.findings],
+    }
+
+
+def _replica(plain: dict[str, Any]) -> Replica:
+    epochs = tuple((epoch, offset, count) for epoch, offset, count in plain["epochs"])
+    noted = tuple((epoch, offset) for epoch, offset in plain["noted"])
+    return Replica(**{**plain, "blocks": tuple(plain["blocks"]), "epochs": epochs, "noted": noted})
+
+
+def _history(plain: dict[str, Any]) -> ControllerHistory:
+    partitions = tuple(_partition(one) for one in plain["partitions"])
+    findings = tuple(finding_of(one) for one in plain["findings"])
+    return ControllerHistory(**{**plain, "partitions": partitions, "findings": findings})
+
+
+def _groups(plain: dict[str, Any]) -> GroupOffsets:
+    offsets = (
+        GroupOffset(**{**one, "pending": tuple(Pending(**waiting) for waiting in one["pending"])})
+        for one in plain["offsets"]
+    )
+    return GroupOffsets(**{**plain, "offsets": tuple(offsets)})
+
+
+def _partition(plain: dict[str, Any]) -> PartitionHistory:
+    leaderships = tuple(Leadership(**{**one, "in_sync": tuple(one["in_sync"])}) for one in plain["leaderships"])
+    lists = {name: tuple(plain[name]) for name in ("replicas", "in_sync")}
+    return PartitionHistory(**{**plain, **lists, "leaderships": leaderships})

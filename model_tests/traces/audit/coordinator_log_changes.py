@@ -1,0 +1,181 @@
+"""The changes of state of each transactional id, record by record, held against the coordinator's decisions."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.logs.coordinator_log import StateRecord
+from model_tests.traces.logs.coordinator_log_edges import (
+    COMPLETION,
+    FENCING,
+    may_be_taken_back,
+    outcome_stays,
+    step_between,
+)
+from model_tests.traces.logs.coordinator_log_values import StateValue
+from spec import rules
+from spec.evidence import Layer, evidences
+from spec.vocabulary import ABSENT, ControlType, TransactionState
+
+PREPARED: Final = {
+    TransactionState.PREPARE_COMMIT.value: ControlType.COMMIT.value,
+    TransactionState.PREPARE_ABORT.value: ControlType.ABORT.value,
+}
+COMPLETED: Final = {
+    TransactionState.COMPLETE_COMMIT.value: ControlType.COMMIT.value,
+    TransactionState.COMPLETE_ABORT.value: ControlType.ABORT.value,
+}
+ONGOING: Final = TransactionState.ONGOING.value
+_MOST_REFUSED: Final = 8
+"""Appends in a row that are taken to have been refused, at most."""
+
+
+@dataclass(slots=True)
+class Link:
+    """A record, whether records may be missing before it, the step that led to it, and that which raised its epoch."""
+
+    record: StateRecord
+    after_hole: bool
+    step: str = ""
+    raised_by: str = ""
+    broken: bool = False
+
+
+@evidences(rules.TXN_LEGAL_TRANSITION, Layer.AUDIT)
+@evidences(rules.TXN_ONE_OUTCOME, Layer.AUDIT)
+def judge_changes(links: Sequence[Link]) -> tuple[list[Finding], int]:
+    """Every change of state between two records that follow each other, against the coordinator's decisions."""
+    findings: list[Finding] = []
+    judged = 0
+    for number, link in enumerate(links):
+        if link.after_hole:
+            continue
+        judged += 1
+        fenced = number > 0 and links[number - 1].raised_by == FENCING
+        steps = (step_between(before, link.record.value, fenced=fenced) for before in _befores(links, number))
+        link.step = next(filter(None, steps), "")
+        link.raised_by = _raised_by(links, number)
+        if not link.step and not _follows_unknown(links, number):
+            link.broken = True
+            findings.append(_broken(links, number, after_refusal(links, number)))
+    return findings, judged
+
+
+def after_refusal(links: Sequence[Link], number: int) -> str:
+    """What an append that was refused though its record is in the log would explain; empty where it does not.
+
+    A coordinator that is told so goes on from the state that it had before. An id whose first append was refused is in
+    memory alone, until it expires.
+    """
+    after = links[number].record.value
+    if number == 0:
+        return "the id was known in memory alone, its first append refused" if after is None else ""
+    refused = f"the append of the record before, at offset {links[number - 1].record.offset}, was refused"
+    if links[number - 1].after_hole:
+        return f"{refused}, and what the coordinator knew before that is missing"
+    for place in range(number - 1, max(number - _MOST_REFUSED, 0) - 1, -1):
+        kept = links[place - 1].record.value if place else None
+        between = all(step_between(kept, link.record.value) for link in links[place:number])
+        unwritten = place == 0 and after is None
+        if between and (step_between(kept, after) or unwritten):
+            return f"{refused} though it is in the log, and the coordinator went on from {_worded(kept)}"
+    return ""
+
+
+def _raised_by(links: Sequence[Link], number: int) -> str:
+    """The step that gave the id its epoch; empty where that is not known."""
+    before, link = links[number - 1] if number else None, links[number]
+    kept = before is not None and _identity(before.record.value) == _identity(link.record.value)
+    return before.raised_by if before is not None and kept else link.step
+
+
+def _identity(value: StateValue | None) -> tuple[int, int] | None:
+    return (value.producer_id, value.producer_epoch) if value is not None else None
+
+
+def _befores(links: Sequence[Link], number: int) -> Iterator[StateValue | None]:
+    """What memory may have held: the record before; where that was taken back or is broken, also the one before it.
+
+    A coordinator that gave up waiting for an append goes on from the state before it, though the record is durable.
+    A decided outcome is never taken back, nor a raised epoch.
+    """
+    before = links[number - 1].record.value if number else None
+    yield before
+    if number < 2 or links[number - 1].after_hole:
+        return
+    earlier = links[number - 2].record.value
+    broken = links[number - 1].broken
+    if broken or may_be_taken_back(before, links[number].record.value):
+        yield earlier
+    for right in (earlier, links[number].record.value):
+        if broken and before is not None and right is not None:
+            yield _with_identity(before, right)
+
+
+def _follows_unknown(links: Sequence[Link], number: int) -> bool:
+    """The record before may have been taken back, and what was before that one is missing."""
+    if number == 0 or not links[number - 1].after_hole:
+        return False
+    return bool(may_be_taken_back(links[number - 1].record.value, links[number].record.value))
+
+
+def _with_identity(value: StateValue, right: StateValue) -> StateValue:
+    """A broken record, had it the identity of a neighbour."""
+    return replace(
+        value,
+        producer_id=right.producer_id,
+        producer_epoch=right.producer_epoch,
+        client_version=right.client_version,
+    )
+
+
+def _broken(links: Sequence[Link], number: int, excuse: str) -> Finding:
+    record = links[number].record
+    before = links[number - 1].record.value if number else None
+    after = record.value
+    rule, why = _rule_of(before, after)
+    identity = after or before
+    first = f"the first record of {record.transactional_id}" if number == 0 else f"{record.transactional_id}: "
+    change = f" is {_worded(after)}" if number == 0 else f"{_worded(before)} is followed by {_worded(after)}"
+    return Finding(
+        rule=rule,
+        severity=Severity.UNDECIDED if excuse else Severity.VIOLATION,
+        offset=record.offset,
+        producer_id=identity.producer_id if identity else ABSENT,
+        producer_epoch=identity.producer_epoch if identity else ABSENT,
+        message=f"{first}{change}: {why}" + (f"; unless {excuse}" if excuse else ""),
+        transactional_id=record.transactional_id,
+        step=_step_to(after),
+    )
+
+
+def _rule_of(before: StateValue | None, after: StateValue | None) -> tuple[rules.Rule, str]:
+    if before is not None and not outcome_stays(before, after):
+        return rules.TXN_ONE_OUTCOME, "the outcome was durable already and may only be completed"
+    if before is None or after is None:
+        return rules.TXN_LEGAL_TRANSITION, "no request and no step of the coordinator makes such a record"
+    if before.producer_id == after.producer_id and after.producer_epoch < before.producer_epoch:
+        return rules.FENCE_EPOCH_MONOTONE, "the epoch falls, so that a fenced producer could write again"
+    return rules.TXN_LEGAL_TRANSITION, "no request and no step of the coordinator leads from the one to the other"
+
+
+def _step_to(after: StateValue | None) -> str:
+    """The request that makes such a record."""
+    if after is None:
+        return "expiration of the id"
+    if after.state in PREPARED:
+        return "EndTxn"
+    if after.state in COMPLETED:
+        return COMPLETION
+    return "AddPartitionsToTxn" if after.state == ONGOING else "InitProducerId"
+
+
+def _worded(value: StateValue | None) -> str:
+    if value is None:
+        return "a tombstone"
+    name = TransactionState(value.state).name.title().replace("_", "")
+    listed = ", ".join(f"{topic}-{number}" for topic, number in sorted(value.partitions)[:4])
+    more = ", ..." if len(value.partitions) > 4 else ""
+    partitions = f" with {listed}{more}" if listed else ""
+    return f"{name} of producer {value.producer_id} epoch {value.producer_epoch}{partitions}"

@@ -1,0 +1,207 @@
+"""The history of each transactional id: its transactions, as its coordinator's log tells them, and what breaks it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from model_tests.traces.audit.coordinator_log_changes import COMPLETED, ONGOING, PREPARED, Link, judge_changes
+from model_tests.traces.audit.findings import Finding
+from model_tests.traces.audit.holes import Holes
+from model_tests.traces.logs.coordinator_log import StateRecord
+from model_tests.traces.logs.coordinator_log_edges import COMPLETION
+from model_tests.traces.logs.coordinator_log_values import Partition, StateValue
+from spec.vocabulary import ABSENT, TransactionState
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorTransaction:
+    """One transaction by its coordinator's log; offsets there, -1 for a record that is not in it.
+
+    Attributes:
+        producer_epoch: while it was open; -1 where that is not known.
+        marker_epoch: of its Prepare record, and so of its markers.
+        outcome: type of its markers; -1 while it is open.
+        partitions: those registered; what is known of them says `listed`.
+        listed: all registered partitions are known.
+        prepared_ms: when the outcome was durable, by the coordinator's clock; -1 where it is not.
+        completed_ms: when all markers were written, likewise.
+        coordinator_epoch: of the coordinator that decided the outcome; -1 where that is not known.
+        after_hole: records of the id directly before it may be missing.
+        doubtful: one of its records breaks the history, so that nothing else is held against it.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    marker_epoch: int
+    state: int
+    outcome: int
+    partitions: frozenset[Partition]
+    listed: bool
+    first_offset: int
+    started_ms: int
+    timeout_ms: int
+    prepared_offset: int = ABSENT
+    prepared_ms: int = ABSENT
+    completed_offset: int = ABSENT
+    completed_ms: int = ABSENT
+    coordinator_epoch: int = ABSENT
+    client_version: int = 0
+    after_hole: bool = False
+    doubtful: bool = False
+
+    @property
+    def decided(self) -> bool:
+        """The outcome is durable."""
+        return self.outcome != ABSENT
+
+    @property
+    def completed(self) -> bool:
+        """All markers are written, says the coordinator."""
+        return self.completed_offset != ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A producer id that an id had; `later_unread` says that its newest records could not be read."""
+
+    producer_id: int
+    transactional_id: str
+    later_unread: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorHistory:
+    """What one partition of `__transaction_state` tells.
+
+    Attributes:
+        whole: every record that was ever appended is there.
+        judged: changes of state that were looked at.
+    """
+
+    partition: int
+    whole: bool
+    ids: tuple[str, ...]
+    identities: tuple[Identity, ...]
+    transactions: tuple[CoordinatorTransaction, ...]
+    judged: int = 0
+
+
+def history(
+    partition: int, records: Sequence[StateRecord], missing: Holes, *, whole: bool
+) -> tuple[CoordinatorHistory, list[Finding]]:
+    """The transactions of every id, and what the specification does not allow."""
+    by_id: dict[str, list[StateRecord]] = {}
+    for record in records:
+        by_id.setdefault(record.transactional_id, []).append(record)
+    findings: list[Finding] = []
+    transactions: list[CoordinatorTransaction] = []
+    identities: dict[int, Identity] = {}
+    judged = 0
+    for name, own in by_id.items():
+        links = list(_linked(own, missing, whole=whole))
+        found, count = judge_changes(links)
+        findings += found
+        judged += count
+        transactions += _transactions(links)
+        unread = bool(own[-1].unread)
+        values = [record.value for record in own if record.value is not None]
+        identities |= {value.producer_id: Identity(value.producer_id, name, unread) for value in values}
+    known = CoordinatorHistory(
+        partition, whole, tuple(by_id), tuple(identities.values()), tuple(transactions), judged=judged
+    )
+    return known, findings
+
+
+def _linked(records: Iterable[StateRecord], missing: Holes, *, whole: bool) -> Iterator[Link]:
+    """The readable records of one id."""
+    before, unread = ABSENT, False
+    for record in records:
+        if record.unread:
+            unread = True
+            continue
+        gone = missing.cleaned_between(before, record.row) or missing.unreadable_between(before, record.row)
+        yield Link(record, unread or gone or (before == ABSENT and not whole))
+        before, unread = record.row, False
+
+
+def _transactions(links: Sequence[Link]) -> Iterator[CoordinatorTransaction]:
+    """The transactions of one id, in order."""
+    current: CoordinatorTransaction | None = None
+    for link in links:
+        value = link.record.value
+        if current is not None and current.completed:
+            if value is not None and _completes_again(current, link, value):
+                current = _completed(current, link.record, value)
+                continue
+            yield current
+            current = None
+        if link.after_hole and current is not None:
+            yield replace(current, doubtful=True)
+            current = None
+        if value is None or value.state == TransactionState.EMPTY.value:
+            if current is not None:
+                yield replace(current, doubtful=True)
+            current = None
+            continue
+        current = _continued(current, link, value)
+    if current is not None:
+        yield current
+
+
+def _completes_again(current: CoordinatorTransaction, link: Link, value: StateValue) -> bool:
+    """The Complete record once more, its first append refused; a completed transaction is not completed twice."""
+    same = COMPLETED.get(value.state) == current.outcome
+    return same and not link.after_hole and not link.broken and link.step == COMPLETION
+
+
+def _continued(current: CoordinatorTransaction | None, link: Link, value: StateValue) -> CoordinatorTransaction:
+    record = link.record
+    if current is None:
+        current = _begun(link, value)
+    doubtful = current.doubtful or link.broken
+    current = replace(current, state=value.state, doubtful=doubtful)
+    if value.state == ONGOING:
+        return replace(current, partitions=current.partitions | value.partitions)
+    if value.state in PREPARED:
+        return replace(
+            current,
+            partitions=value.partitions if not link.broken else current.partitions | value.partitions,
+            outcome=PREPARED[value.state],
+            marker_epoch=value.producer_epoch,
+            prepared_offset=record.offset,
+            prepared_ms=record.timestamp,
+            coordinator_epoch=record.coordinator_epoch,
+            client_version=value.client_version,
+        )
+    return _completed(current, record, value)
+
+
+def _begun(link: Link, value: StateValue) -> CoordinatorTransaction:
+    record = link.record
+    return CoordinatorTransaction(
+        transactional_id=record.transactional_id,
+        producer_id=value.producer_id,
+        producer_epoch=value.producer_epoch if value.state == ONGOING else ABSENT,
+        marker_epoch=ABSENT,
+        state=value.state,
+        outcome=ABSENT,
+        partitions=value.partitions,
+        listed=value.state not in COMPLETED,
+        first_offset=record.offset,
+        started_ms=value.start_time,
+        timeout_ms=value.timeout,
+        after_hole=link.after_hole,
+    )
+
+
+def _completed(current: CoordinatorTransaction, record: StateRecord, value: StateValue) -> CoordinatorTransaction:
+    """With its last record; where the Prepare record is missing, that one says when the outcome was decided."""
+    known = current.decided
+    return replace(
+        current,
+        outcome=current.outcome if known else COMPLETED[value.state],
+        marker_epoch=current.marker_epoch if known else value.producer_epoch,
+        prepared_ms=current.prepared_ms if known else value.update_time,
+        completed_offset=record.offset,
+        completed_ms=record.timestamp,
+    )

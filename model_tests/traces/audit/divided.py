@@ -1,0 +1,86 @@
+"""Verdicts from the rows of `kafka-log`: logs that were judged whole, and logs that were read in parts."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from model_tests.traces.audit.asked import Asked
+from model_tests.traces.audit.condensed import Wanted
+from model_tests.traces.audit.findings import Verdict
+from model_tests.traces.audit.log import concluded
+from model_tests.traces.audit.partition import conclude
+from model_tests.traces.audit.reading import Part
+from model_tests.traces.audit.wire import decode, unpacked_part
+from model_tests.traces.logs.kafka_log_derived import read_derived
+from model_tests.traces.logs.kafka_log_folders import LogFolder
+from model_tests.traces.logs.kafka_log_segment import Damage
+
+Judged = tuple[Verdict, list[Damage]]
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What is known so far.
+
+    Attributes:
+        asked: of the logs that have no verdict yet, what must be kept of them when they are read again.
+    """
+
+    verdicts: dict[int, Judged] = field(default_factory=dict)
+    asked: dict[int, Asked] = field(default_factory=dict)
+
+
+def collected(
+    read: Callable[[Mapping[int, Asked]], Iterable[Any]],
+    logs: Sequence[LogFolder],
+    wanted: Callable[[LogFolder], Wanted],
+) -> dict[int, Judged]:
+    """The verdict on every log, by its number.
+
+    Args:
+        read: reads all logs, or those of which something is asked; gives rows with `log`, `verdict`, `part`, `left`.
+        logs: the listing.
+        wanted: what must be known of a log in the end.
+    """
+    reading = _Reading()
+    while True:
+        _add(reading, read(reading.asked), logs, wanted)
+        if not reading.asked:
+            return reading.verdicts
+
+
+def _add(
+    reading: _Reading, rows: Iterable[Any], logs: Sequence[LogFolder], wanted: Callable[[LogFolder], Wanted]
+) -> None:
+    parts: dict[int, dict[int, bytes]] = defaultdict(dict)
+    for row in rows:
+        if row.verdict is not None:
+            reading.verdicts[row.log] = decode(row.verdict)
+        elif row.part is not None and row.left is not None:
+            parts[row.log][row.part] = bytes(row.left)
+    asked, reading.asked = reading.asked, {}
+    for number, own in parts.items():
+        log, before = logs[number], asked.get(number, Asked())
+        judged, more = _judged(log, [own[part] for part in sorted(own)], wanted(log).and_also(before))
+        if more:
+            reading.asked[number] = Asked(before.producers | more.producers, before.places | more.places)
+        else:
+            reading.verdicts[number] = judged
+
+
+def _judged(log: LogFolder, parts: Sequence[bytes], wanted: Wanted) -> tuple[Judged, Asked]:
+    """The verdict on a log that was read in parts, and what else must be seen of it for the verdict to be right."""
+    derived = read_derived(log)
+    whole = together([unpacked_part(part) for part in parts], wanted)
+    verdict, asked = conclude(whole.log, wanted, derived)
+    return (concluded(log, whole, wanted, derived, verdict) if not asked else (verdict, [])), asked
+
+
+def together(parts: Sequence[Part], wanted: Wanted) -> Part:
+    """What is left of a log of whose segments this is left; neighbours first, as their order does not matter."""
+    left = list(parts)
+    while len(left) > 1:
+        pairs = [left[number : number + 2] for number in range(0, len(left), 2)]
+        left = [pair[0].then(pair[1], wanted) if len(pair) > 1 else pair[0] for pair in pairs]
+    return left[0]

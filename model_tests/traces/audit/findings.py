@@ -1,0 +1,116 @@
+"""What an audit finds in one partition: findings by rule, and what was judged."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum, unique
+from typing import TYPE_CHECKING
+
+from spec.rules import Rule
+
+if TYPE_CHECKING:
+    from model_tests.traces.audit.history_log import Tally
+    from model_tests.traces.audit.replica import ClusterSide
+    from model_tests.traces.audit.transactions_summary import Told
+
+
+@unique
+class Severity(StrEnum):
+    """How sure a finding is, and whether it is a failure."""
+
+    VIOLATION = "violation"  # the rule is broken
+    KNOWN = "known"  # outside the rule's domain, or a known bug of the recorded build
+    SUSPICIOUS = "suspicious"  # legal, but rarely meant
+    UNDECIDED = "undecided"  # what would decide is not in the log
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One rule found broken, or in doubt, at one place of a partition.
+
+    Attributes:
+        offset: base offset of the first offending batch.
+        guard: name of the check of the append decision that refuses the batch, where there is one.
+        message: what was found and what was expected, with the values.
+        transactional_id: the one whose transaction it is about, where that is known.
+        step: the step of the protocol that failed, where that can be told.
+        remedy: what an operator can do about it: a command to run, or what to look at.
+    """
+
+    rule: Rule
+    severity: Severity
+    offset: int
+    producer_id: int
+    producer_epoch: int
+    message: str
+    guard: str = ""
+    transactional_id: str = ""
+    step: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """An offset from which on an unclean election may have taken away what was committed, and used offsets again.
+
+    Attributes:
+        epoch: the leader epoch that began with it.
+        election: who was elected, and where the controller's log says so.
+    """
+
+    offset: int
+    epoch: int
+    election: str
+
+
+def lost_between(losses: Sequence[Loss], after: int, before: int) -> Loss | None:
+    """The last loss after the one offset, and not after the other."""
+    return next((loss for loss in reversed(losses) if after < loss.offset <= before), None)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """A transaction without a marker."""
+
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """The offsets that bound a partition's log, and the last stable one."""
+
+    log_start: int
+    last_stable: int
+    high_watermark: int
+    log_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The audit of one partition.
+
+    Attributes:
+        visible_records: what a read_committed reader is given.
+        producers: producer ids that wrote to the partition.
+        judged: rule id to the number of batches that the rule was held against.
+        unjudged: batches whose predecessors lie in unreadable bytes, so that nothing can be said of their sequence.
+        cleaned: whether the log cleaner has been here.
+        told: what the log tells of transactions, to be joined with what others tell.
+        cluster: what the log tells of the cluster, as a replica or as the controller's log.
+        tallies: what became of the records that clients were told are in it.
+    """
+
+    offsets: Offsets
+    batches: int
+    records: int
+    visible_records: int
+    producers: int
+    open_transactions: tuple[OpenTransaction, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    judged: Mapping[str, int] = field(default_factory=dict)
+    unjudged: int = 0
+    cleaned: bool = False
+    told: "Told | None" = None
+    cluster: "ClusterSide | None" = None
+    tallies: "tuple[Tally, ...]" = ()

@@ -1,0 +1,251 @@
+"""The fold: from a doubtful link on, one batch after the other, with a state that recovers from what is broken.
+
+One defect is one break. After a break the state follows the history that goes on: a batch that was appended
+again, came late or is stale leaves it alone; one that leaves out its predecessors begins it anew.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from model_tests.traces.audit.decision import CONFIRMED, Decisions, scalar_entry, scalar_request
+from model_tests.traces.audit.holes import Holes, Surroundings
+from model_tests.traces.audit.links import Links
+from spec import rules
+from spec.protocol import fence, seq
+from spec.protocol.append import append, names, rules_of
+from spec.protocol.guards import PASSED
+from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry
+from spec.rules import Rule
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, MAX_SEQUENCE
+
+_EXPLAINED_BY_MISSING = frozenset(
+    {"successor", "epoch_reset", "first_sequence", "sequence_forgotten", "first_after_bump", "outside_transaction"}
+)
+"""Guards that may refuse a batch only because its predecessors are not in the log any more."""
+
+UNREADABLE, CLEANED, EXPIRED = "unreadable", "cleaned", "expired"
+
+
+@dataclass(slots=True)
+class Break:
+    """A batch that the decision refuses.
+
+    Attributes:
+        number: of the link.
+        rule: that is broken.
+        guard: the check that refuses the batch; none where the epoch falls unrefused.
+        before: the state it met.
+        request: the batch.
+        doubt: why this may be no violation: what is missing. Empty where nothing excuses it.
+        original: first offset of the same sequences earlier in the log, -1 where there is none.
+        late: offset at which the batches left out here do come, -1 where they do not.
+        kept: the state after is the state before.
+        more: batches directly after it that are broken in the same way.
+    """
+
+    number: int
+    rule: Rule
+    guard: str
+    before: ProducerEntry
+    request: AppendRequest
+    doubt: str = ""
+    original: int = ABSENT
+    late: int = ABSENT
+    kept: bool = False
+    more: int = 0
+
+
+@dataclass(slots=True)
+class _Producer:
+    """What the fold remembers of one producer: sequences left out, and the break that said so."""
+
+    missing: list[tuple[int, int, int, Break]] = field(default_factory=list)  # epoch, first, last
+    latest: Break | None = None
+
+
+class Fold:
+    """Decides the doubtful links of a log."""
+
+    def __init__(
+        self, links: Links, holes: Holes, around: Surroundings, profile: Profile, without: frozenset[str]
+    ) -> None:
+        self._links, self._holes, self._around = links, holes, around
+        self._profile, self._without = profile, without
+        self._names, self._rules = names(profile), rules_of(profile)
+        self._producers: dict[int, _Producer] = {}
+        ends = np.flatnonzero(np.append(links.first[1:], True)) + 1 if len(links) else np.empty(0, np.int64)
+        self._ends = ends
+
+    def breaks(self, decisions: Decisions) -> list[Break]:
+        """Every break, in the order of the producers; excused ones included."""
+        found: list[Break] = []
+        done = ABSENT
+        for start in np.flatnonzero(decisions.doubtful).tolist():
+            if start > done:
+                done = self._run(start, decisions, found)
+        return found
+
+    def _run(self, start: int, decisions: Decisions, found: list[Break]) -> int:
+        """Fold until the state is the gathered one again; the last link that was judged."""
+        end = int(self._ends[np.searchsorted(self._ends, start, side="right")])
+        state = self._state_at_start(start)
+        for number in range(start, end):
+            gathered = scalar_entry(self._links, number)
+            if number > start and state == gathered and not decisions.doubtful[number]:
+                return number - 1
+            if self._links.unseen[number]:
+                state = replace(state, epoch=ABSENT)
+            state = self._judge(number, state, end, found)
+        return end - 1
+
+    def _state_at_start(self, start: int) -> ProducerEntry:
+        """The state before the first doubtful link: what the decision leaves of the one before, if that is sound."""
+        if self._links.first[start] or self._links.unseen[start]:
+            return scalar_entry(self._links, start)
+        previous = append(
+            scalar_entry(self._links, start - 1),
+            scalar_request(self._links, start - 1),
+            self._profile,
+            CONFIRMED,
+            self._without,
+        )
+        return previous.entry
+
+    def _judge(self, number: int, state: ProducerEntry, end: int, found: list[Break]) -> ProducerEntry:
+        request = scalar_request(self._links, number)
+        decided = append(state, request, self._profile, CONFIRMED, self._without)
+        if decided.branch == PASSED and decided.entry.epoch >= state.epoch:
+            return decided.entry
+        broken = self._broken(number, state, request, int(decided.branch))
+        known = self._producers.setdefault(int(request.producer_id), _Producer())
+        return self._after(broken, known, end, found)
+
+    def _broken(self, number: int, state: ProducerEntry, request: AppendRequest, branch: int) -> Break:
+        original = self._original(number)
+        guard = self._names[branch] if branch != PASSED else ""
+        rule = self._rules[branch - 1] if branch != PASSED else rules.FENCE_EPOCH_MONOTONE
+        if rule is rules.SEQ_DUPLICATE_WINDOW or (original != ABSENT and not fence.is_stale(state, request)):
+            rule = rules.SEQ_EXACTLY_ONCE
+        broken = Break(number, rule, guard, state, request, original=original)
+        broken.doubt = self._doubt(broken)
+        return broken
+
+    def _original(self, number: int) -> int:
+        """First offset of an earlier batch with the same producer, epoch and sequences."""
+        own = self._links.batches
+        start = self._start(number)
+        if own.control[number] or own.base_sequence[number] < 0:
+            return ABSENT
+        same = ~own.control[start:number]
+        for column in (own.producer_epoch, own.base_sequence, own.last_offset_delta):
+            same &= column[start:number] == column[number]
+        return int(own.base_offset[start + int(np.argmax(same))]) if same.any() else ABSENT
+
+    def _doubt(self, broken: Break) -> str:
+        """What is missing that could make the batch right; nothing excuses a second copy, and only expiry a fall."""
+        if broken.original != ABSENT:
+            return ""
+        if self._has_expired(broken.number):
+            return EXPIRED
+        if broken.guard not in _EXPLAINED_BY_MISSING:
+            return ""
+        if goes_back(broken.before, broken.request):
+            return ""
+        row, before = int(self._links.row[broken.number]), self._data_before(broken.number)
+        if self._holes.unreadable_between(before, row):
+            return UNREADABLE
+        return CLEANED if self._holes.cleaned_between(before, row) else ""
+
+    def _data_before(self, number: int) -> int:
+        """Place in the log of the producer's last data before this batch, -1 for the log's begin if there is none.
+
+        What follows a marker may be missed as well before the marker: the cleaner keeps it longer than its data.
+        """
+        data = np.flatnonzero(~self._links.batches.control[self._start(number) : number])
+        return int(self._links.row[self._start(number) + int(data[-1])]) if data.size else ABSENT
+
+    def _start(self, number: int) -> int:
+        """The first link of the same producer."""
+        return number - int(np.argmax(self._links.first[number::-1]))
+
+    def _has_expired(self, number: int) -> bool:
+        if self._links.first[number]:
+            return False
+        at = self._links.batches.max_timestamp
+        idle = int(at[number]) - int(at[number - 1])
+        return int(at[number - 1]) >= 0 and idle >= self._around.producer_expiry_ms
+
+    def _after(self, broken: Break, known: _Producer, end: int, found: list[Break]) -> ProducerEntry:
+        """Record the break, and choose the state that the history goes on with."""
+        late = _fills(known, broken)
+        if late is not None:
+            late.late = max(late.late, int(broken.request.base_offset))
+            return broken.before
+        broken.kept = self._is_aside(broken, end)
+        self._record(broken, known, found)
+        if broken.kept:
+            return broken.before
+        if not goes_back(broken.before, broken.request) and broken.guard == "successor":
+            expected = seq.next_sequence(broken.before.cached[0].last_sequence, 1)
+            last = seq.previous_sequence(broken.request.base_sequence, 1)
+            known.missing.append((int(broken.request.producer_epoch), int(expected), int(last), broken))
+        return self._begun_anew(broken)
+
+    def _record(self, broken: Break, known: _Producer, found: list[Break]) -> None:
+        before = known.latest
+        known.latest = broken
+        if before is not None and _continues(before, broken):
+            before.more += 1
+            known.latest = before
+        else:
+            found.append(broken)
+
+    def _is_aside(self, broken: Break, end: int) -> bool:
+        """The history goes on without this batch."""
+        if broken.doubt or broken.request.control:
+            return bool(fence.is_stale(broken.before, broken.request))
+        if fence.is_stale(broken.before, broken.request) or broken.rule is rules.SEQ_EXACTLY_ONCE:
+            return True
+        if not goes_back(broken.before, broken.request) or broken.number + 1 >= end:
+            return False
+        following = scalar_request(self._links, broken.number + 1)
+        return bool(append(broken.before, following, self._profile, CONFIRMED, self._without).branch == PASSED)
+
+    def _begun_anew(self, broken: Break) -> ProducerEntry:
+        """The state as if the producer began with this batch, besides its transaction and its coordinator."""
+        state, request = broken.before, broken.request
+        alone = append(ProducerEntry(), request, self._profile, CONFIRMED, self._without).entry
+        coordinator = max(state.coordinator_epoch, alone.coordinator_epoch)
+        if request.control:
+            kept = state.cached if state.epoch == request.producer_epoch else alone.cached
+            return replace(alone, epoch=request.producer_epoch, coordinator_epoch=coordinator, cached=kept)
+        alone = replace(alone, coordinator_epoch=coordinator)
+        return replace(alone, txn_first_offset=state.txn_first_offset) if state.in_transaction else alone
+
+
+def goes_back(state: ProducerEntry, request: AppendRequest) -> bool:
+    """The batch has the epoch of its producer, and sequences before the next one."""
+    newest: CachedBatch = state.cached[0]
+    if request.control or state.epoch != request.producer_epoch or not newest.present:
+        return False
+    expected = seq.next_sequence(newest.last_sequence, 1)
+    return bool((request.base_sequence - expected) & MAX_SEQUENCE > MAX_SEQUENCE // 2)
+
+
+def _fills(known: _Producer, broken: Break) -> Break | None:
+    """The earlier break that left out exactly the sequences that come now."""
+    request = broken.request
+    if request.control or broken.original != ABSENT:
+        return None
+    last = seq.last_sequence(request)
+    for epoch, first, until, since in known.missing:
+        if epoch == request.producer_epoch and first <= request.base_sequence <= last <= until:
+            return since
+    return None
+
+
+def _continues(before: Break, broken: Break) -> bool:
+    same = before.rule is broken.rule and before.guard == broken.guard and not before.doubt and not broken.doubt
+    return same and before.kept and broken.kept and broken.number == before.number + before.more + 1

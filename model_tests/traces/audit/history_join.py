@@ -1,0 +1,48 @@
+"""A client's journal joined with all logs: one replica of each partition answers for what was acknowledged there."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from model_tests.traces.audit.findings import Finding, Loss, Severity
+from model_tests.traces.audit.history import History
+from model_tests.traces.audit.history_judge import HistoryReport, TalliedLog, judge_history
+from model_tests.traces.audit.transactions import Log, TransactionsReport
+from model_tests.traces.audit.transactions_clusters import places_of
+from spec import rules
+
+_HANGS = (rules.TXN_MARKER_ONCE, rules.OFFSETS_ATOMIC, rules.TXN_REGISTERED_BEFORE_DATA)
+
+
+def audit_history(
+    journal: History,
+    logs: Sequence[Log],
+    transactions: TransactionsReport,
+    findings: Sequence[tuple[Finding, ...]],
+    losses: Mapping[int, tuple[Loss, ...]] = MappingProxyType({}),
+) -> tuple[HistoryReport, list[tuple[Finding, ...]]]:
+    """The journal's report, and all findings of each log with those that the journal adds."""
+    hanging = {
+        (number, finding.producer_id)
+        for number, own in enumerate(findings)
+        for finding in own
+        if finding.rule in _HANGS and finding.severity in (Severity.VIOLATION, Severity.KNOWN)
+    }
+    report, located = judge_history(journal, _replicas(logs, losses), transactions.identities, hanging)
+    together = [list(own) for own in findings]
+    for number, finding in located:
+        together[number].append(finding)
+    return report, [tuple(sorted(own, key=lambda one: (one.offset, one.rule.id))) for own in together]
+
+
+def _replicas(logs: Sequence[Log], losses: Mapping[int, tuple[Loss, ...]]) -> list[TalliedLog]:
+    """Of each partition the replica that is furthest."""
+    places = places_of(
+        (number, log.topic, log.partition, log.verdict.told.here)
+        for number, log in enumerate(logs)
+        if log.verdict.told is not None and log.verdict.tallies
+    )
+    first = {(place.topic, place.partition): place.log for place in reversed(places)}
+    return [
+        TalliedLog(number, f"{name[0]}-{name[1]}", *name, logs[number].verdict.tallies, losses.get(number, ()))
+        for name, number in sorted(first.items())
+    ]

@@ -1,0 +1,215 @@
+"""What clients were told, against what became of it: every commit committed, every abort aborted, in all partitions."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from model_tests.traces.audit.findings import Finding, Loss, Severity, lost_between
+from model_tests.traces.audit.history import Attempt, History, Told
+from model_tests.traces.audit.history_log import Fate, Tally
+from spec import rules
+from spec.evidence import Layer, evidences
+from spec.rules import Rule
+from spec.vocabulary import ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class TalliedLog:
+    """The tallies of one log among those given, by its number and name, and what unclean elections took from it."""
+
+    log: int
+    name: str
+    topic: str
+    partition: int
+    tallies: tuple[Tally, ...]
+    losses: tuple[Loss, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryReport:
+    """What a journal showed.
+
+    Attributes:
+        attempts: transactions by what the client was told.
+        fates: acknowledged records by what the client was told and what became of them.
+        not_given: acknowledged records of partitions whose logs are not here.
+    """
+
+    attempts: Mapping[str, int] = field(default_factory=dict)
+    fates: Mapping[str, int] = field(default_factory=dict)
+    not_given: int = 0
+
+    @property
+    def judged(self) -> int:
+        """Acknowledged records that were held against a log."""
+        return sum(self.fates.values())
+
+    def to_json(self) -> dict[str, object]:
+        """The same as plain values."""
+        return {"attempts": dict(self.attempts), "acknowledged": dict(self.fates), "not_given": self.not_given}
+
+    def in_one_line(self) -> str:
+        """For people."""
+        fates = ", ".join(f"{count} {name}" for name, count in sorted(self.fates.items()))
+        apart = f"; {self.not_given} in logs not given" if self.not_given else ""
+        return f"History: {self.judged} acknowledged records ({fates}){apart}."
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A tally with its log."""
+
+    log: TalliedLog
+    tally: Tally
+
+    @property
+    def fate(self) -> Fate:
+        """What became of the records."""
+        return Fate(self.tally.fate)
+
+
+def judge_history(
+    history: History,
+    logs: Sequence[TalliedLog],
+    identities: Mapping[str, frozenset[int]],
+    hanging: set[tuple[int, int]],
+) -> tuple[HistoryReport, list[tuple[int, Finding]]]:
+    """Every attempt of the journal against the logs.
+
+    Args:
+        history: the journal.
+        logs: one replica of each partition, with its tallies.
+        identities: for a transactional id all producer ids that it had, where its coordinator's log tells them all.
+        hanging: logs and producer ids of which a finding says already that data hangs there.
+    """
+    by_attempt: dict[int, list[Where]] = {}
+    for log in logs:
+        for tally in log.tallies:
+            by_attempt.setdefault(tally.attempt, []).append(Where(log, tally))
+    found = [
+        located
+        for number, places in sorted(by_attempt.items())
+        for located in _judge(history.attempts[number], places, identities, hanging)
+    ]
+    found += _acknowledged_twice(history, logs)
+    fates: Counter[str] = Counter()
+    for number, places in by_attempt.items():
+        for place in places:
+            fates[f"{history.attempts[number].told}: {place.fate.name.lower()}"] += place.tally.count
+    total = sum(len(one.offsets) for one in history.acknowledged.values())
+    attempts = Counter(one.told.value for one in history.attempts)
+    return HistoryReport(attempts, fates, total - sum(fates.values())), found
+
+
+@evidences(rules.TXN_CLIENT_VERDICT, Layer.AUDIT)
+def _judge(
+    attempt: Attempt, places: Sequence[Where], identities: Mapping[str, frozenset[int]], hanging: set[tuple[int, int]]
+) -> Iterator[tuple[int, Finding]]:
+    """One attempt: the first thing that contradicts what its client was told."""
+    wrong = [place for place in places if _contradicts(attempt, place, hanging)]
+    own = identities.get(attempt.transactional_id)
+    others = [place for place in places if own and place.tally.producer_id >= 0 and place.tally.producer_id not in own]
+    if wrong:
+        yield _finding(_rule(attempt), attempt, wrong, _told(attempt), _severity(attempt))
+    elif others:
+        what = f"{_told(attempt)} at offsets that now have records of another producer"
+        yield _finding(_rule(attempt), attempt, others, what, Severity.VIOLATION)
+    elif attempt.told is Told.UNKNOWN and _is_torn(places):
+        what = "the client does not know the outcome; some of its records are committed, others aborted"
+        yield _finding(rules.TXN_ATOMIC, attempt, places, what, Severity.VIOLATION)
+
+
+def _contradicts(attempt: Attempt, place: Where, hanging: set[tuple[int, int]]) -> bool:
+    if attempt.told is Told.COMMITTED:
+        said = (place.log.log, place.tally.producer_id) in hanging
+        return place.fate in (Fate.ABORTED, Fate.LOST) or (place.fate is Fate.OPEN and not said)
+    if attempt.told is Told.ABORTED:
+        return place.fate in (Fate.VISIBLE, Fate.COMMITTED)
+    return attempt.told is Told.NO_TRANSACTION and place.fate in (Fate.ABORTED, Fate.LOST)
+
+
+def _is_torn(places: Sequence[Where]) -> bool:
+    fates = {place.fate for place in places}
+    return Fate.ABORTED in fates and bool(fates & {Fate.VISIBLE, Fate.COMMITTED})
+
+
+def _rule(attempt: Attempt) -> Rule:
+    return rules.SEQ_EXACTLY_ONCE if attempt.told is Told.NO_TRANSACTION else rules.TXN_CLIENT_VERDICT
+
+
+def _severity(attempt: Attempt) -> Severity:
+    """Outside transactions the journal does not say whether the producer waited for all replicas."""
+    return Severity.SUSPICIOUS if attempt.told is Told.NO_TRANSACTION else Severity.VIOLATION
+
+
+def _told(attempt: Attempt) -> str:
+    return {
+        Told.COMMITTED: "the client was told that it is committed; records acknowledged in it are",
+        Told.ABORTED: "the client was told that it is aborted; records acknowledged in it are",
+        Told.UNKNOWN: "records acknowledged in it, of unknown outcome, are",
+        Told.NO_TRANSACTION: "records acknowledged outside transactions are",
+    }[attempt.told]
+
+
+def _finding(
+    rule: Rule, attempt: Attempt, places: Iterable[Where], what: str, severity: Severity
+) -> tuple[int, Finding]:
+    order = sorted(places, key=lambda place: (place.log.name, place.tally.offset))
+    listed = ", ".join(
+        f"{place.fate.name.lower()} at {place.log.name} offset {place.tally.offset} ({place.tally.count} records)"
+        for place in order[:6]
+    )
+    message = f"{attempt.name} (line {attempt.line} of the journal): {what} {listed}"
+    first = order[0]
+    taken = [_taken(place) for place in order]
+    if None not in taken and severity is Severity.VIOLATION:
+        severity = Severity.KNOWN
+        message += f"; {taken[0].election if taken[0] else ''} took away what was committed"
+    return first.log.log, Finding(
+        rule,
+        severity,
+        first.tally.offset,
+        first.tally.producer_id,
+        ABSENT,
+        message,
+        transactional_id=attempt.transactional_id,
+        step="EndTxn" if attempt.number is not None else "Produce",
+    )
+
+
+def _taken(place: Where) -> Loss | None:
+    """The unclean election that may have taken the records away, or given their offsets to others."""
+    return lost_between(place.log.losses, ABSENT, place.tally.offset)
+
+
+def _acknowledged_twice(history: History, logs: Sequence[TalliedLog]) -> Iterator[tuple[int, Finding]]:
+    """An offset that was acknowledged for two records: one of them cannot be there."""
+    for log in logs:
+        acks = history.acknowledged.get((log.topic, log.partition))
+        if acks is None:
+            continue
+        again = (acks.offsets[1:] == acks.offsets[:-1]).nonzero()[0].tolist()
+        pairs = [tuple(history.attempts[int(acks.attempts[row + side])] for side in (0, 1)) for row in again]
+        if not again:
+            continue
+        severities = [_of_both(pair) for pair in pairs]
+        first = next((place for place, severity in enumerate(severities) if severity is Severity.VIOLATION), 0)
+        yield log.log, _twice(log, int(acks.offsets[again[first]]), pairs[first], severities[first], len(again) - 1)
+
+
+def _of_both(pair: Iterable[Attempt]) -> Severity:
+    """As sure as the less sure of two."""
+    sure = all(_severity(one) is Severity.VIOLATION for one in pair)
+    return Severity.VIOLATION if sure else Severity.SUSPICIOUS
+
+
+def _twice(log: TalliedLog, offset: int, pair: tuple[Attempt, ...], severity: Severity, more: int) -> Finding:
+    message = f"offset {offset} was acknowledged twice, to {pair[0].name} and to {pair[1].name}"
+    message += f"; and so {more} more offsets" if more else ""
+    loss = lost_between(log.losses, ABSENT, offset)
+    if loss is not None:
+        severity = Severity.KNOWN
+        message += f"; {loss.election} took away the first one"
+    elif severity is Severity.SUSPICIOUS:
+        message += "; a producer that does not wait for all replicas may lose the first one"
+    return Finding(rules.SEQ_EXACTLY_ONCE, severity, offset, ABSENT, ABSENT, message, step="Produce")

@@ -1,0 +1,204 @@
+"""What `kafka-log` gives for `rows=verdicts`: one row a partition, its log read and judged where the task runs.
+
+The log of a large partition is divided: a task has some of its segments, and its row is what is left of them
+(`reading.Part`), to be put together where the report is made.
+"""
+
+import json
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from model_tests.traces.audit.asked import Asked
+from model_tests.traces.audit.condense import condense
+from model_tests.traces.audit.condensed import Wanted
+from model_tests.traces.audit.history import read_received
+from model_tests.traces.audit.history_log import NOBODY, ClientSide
+from model_tests.traces.audit.holes import Surroundings
+from model_tests.traces.audit.kept import Kept
+from model_tests.traces.audit.log import DAY_MS, audit_log, is_divisible, surroundings, wanted_of
+from model_tests.traces.audit.reading import read_part
+from model_tests.traces.audit.wire import asked_of, encode, packed_part
+from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs, size_of
+from model_tests.traces.logs.kafka_log_segment import Segment
+from model_tests.traces.logs.locations import remember
+from model_tests.traces.told.reading import Form, read_history
+from spec.versions import NEWEST, PROFILES
+
+VERDICT_SCHEMA: Final = "log bigint, verdict string, part bigint, left binary"
+
+_WHERE: Final = ("paths", "tasks", "work", "topics", "listing")
+"""Options that say where logs are and how they are shared out: no verdict depends on them."""
+
+_BYTES_OF_A_TASK: Final = 64 << 20
+_BYTES_OF_A_LOG: Final = 64 << 10
+"""What it costs to open a log's files, as if they were so many bytes longer."""
+
+_DIVIDED_FROM: Final = 16 << 20
+"""Bytes from which on a log may be divided."""
+
+Row = tuple[int, str | None, int | None, bytes | None]
+
+
+class WholeLogs(InputPartition):
+    """Logs that one task reads and judges, each with its number in the listing and what is known beside it.
+
+    `clients` has, by the number of a log, what clients know of it.
+    """
+
+    def __init__(self, logs: Sequence[tuple[int, LogFolder, Surroundings]], clients: Mapping[int, ClientSide]) -> None:
+        super().__init__(None)
+        self.logs = tuple(logs)
+        self.clients = clients
+
+
+class SomeSegments(InputPartition):
+    """Segments of one log that one task reads: the how manieth they are of the log, and what must be kept of them."""
+
+    def __init__(self, number: int, part: int, log: LogFolder, wanted: Wanted) -> None:
+        super().__init__(None)
+        self.number, self.part, self.log, self.wanted = number, part, log, wanted
+
+
+class VerdictReader(DataSourceReader):
+    """Reads logs and hands back findings and totals only."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.crc = options.get("crc", "true").lower() != "false"
+        self.paths: list[str] = json.loads(options["paths"])
+        self.topics: list[str] = json.loads(options.get("topics", "[]"))
+        self.tasks_at_least = int(options.get("tasks", "4"))
+        self.checkpointed_watermark = options.get("checkpointed_watermark", "false").lower() == "true"
+        self.producer_expiry_ms = int(options.get("producer_expiry_ms", DAY_MS))
+        self.history, self.received = options.get("history", ""), options.get("received", "")
+        self.history_form = Form(options["history_form"]) if "history_form" in options else None
+        self.profile = PROFILES[options.get("profile", NEWEST.name)]
+        self.divided_from = int(options.get("divided_from", _DIVIDED_FROM))
+        self.asked = asked_of(options.get("asked", "{}"))
+        self.listing = options.get("listing", "")
+        told = {name: value for name, value in options.items() if name not in _WHERE}
+        self.kept = Kept(options.get("work", ""), json.dumps(told, sort_keys=True))
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Tasks of about the same size, the largest first."""
+        logs = self._logs()
+        clients = client_sides(logs, self.history, self.received, self.history_form)
+        enough = bytes_of_a_task(logs, self.tasks_at_least)
+        divided = [
+            number
+            for number, log in enumerate(logs)
+            if bytes_of(log) > max(enough, self.divided_from) and is_divisible(log, clients.get(number, NOBODY))
+        ]
+        if self.asked:
+            return [task for number in self.asked for task in self._divided(number, logs[number], enough)]
+        whole = [number for number in range(len(logs)) if number not in divided]
+        return [
+            *(task for number in divided for task in self._divided(number, logs[number], enough)),
+            *(
+                WholeLogs(
+                    [(number, logs[number], self._beside(logs[number])) for number in numbers],
+                    {number: clients[number] for number in numbers if number in clients},
+                )
+                for numbers in shared_out(logs, whole, enough)
+            ),
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[Row]:
+        """The verdict on each log of the task, or what is left of some segments."""
+        remember(self.paths)
+        if isinstance(partition, SomeSegments):
+            found = self.kept.found(partition.log, f"part {partition.part}", partial(self._left, partition))
+            yield partition.number, None, partition.part, found
+        elif isinstance(partition, WholeLogs):
+            for number, log, beside in partition.logs:
+                client = partition.clients.get(number, NOBODY)
+                found = self.kept.found(log, client.digest, partial(self._judged, log, beside, client))
+                yield number, found.decode(), None, None
+        else:
+            raise TypeError(partition)
+
+    def _logs(self) -> Sequence[LogFolder]:
+        """Those that were listed where the report is made; planning runs there, too."""
+        if not self.listing:
+            return list_logs(self.paths, self.topics).logs
+        remember(self.paths)
+        listed: tuple[LogFolder, ...] = pickle.loads(Path(self.listing).read_bytes())
+        return listed
+
+    def _judged(self, log: LogFolder, beside: Surroundings, client: ClientSide) -> bytes:
+        return encode(*audit_log(log, beside, self.profile, crc=self.crc, client=client)).encode()
+
+    def _left(self, task: SomeSegments) -> bytes:
+        part = read_part(task.log, task.wanted, crc=self.crc)
+        return packed_part(replace(part, log=condense(part.log, task.wanted)))
+
+    def wanted(self, log: LogFolder) -> Wanted:
+        """What must be known of a log in the end."""
+        return wanted_of(log, self._beside(log), self.profile)
+
+    def _divided(self, number: int, log: LogFolder, enough: int) -> Iterator[SomeSegments]:
+        wanted = self.wanted(log).and_also(self.asked.get(number, Asked()))
+        for part, segments in enumerate(neighbours(log.segments, max(enough, self.divided_from))):
+            yield SomeSegments(number, part, replace(log, segments=segments), wanted)
+
+    def _beside(self, log: LogFolder) -> Surroundings:
+        return surroundings(
+            log, checkpointed_watermark=self.checkpointed_watermark, producer_expiry_ms=self.producer_expiry_ms
+        )
+
+
+def client_sides(
+    logs: Sequence[LogFolder], history: str, received: str, form: Form | None = None
+) -> dict[int, ClientSide]:
+    """By the number of each log what the files of clients say of its partition."""
+    acknowledged = read_history(history, form).acknowledged if history else {}
+    offsets = read_received(received) if received else {}
+    found: dict[int, ClientSide] = {}
+    for number, log in enumerate(logs):
+        name = (log.topic, log.partition)
+        if name in acknowledged or name in offsets:
+            found[number] = ClientSide(acknowledged.get(name), offsets.get(name))
+    return found
+
+
+def bytes_of(log: LogFolder) -> int:
+    """Bytes of its segments."""
+    return sum(size_of(segment) for segment in log.segments)
+
+
+def bytes_of_a_task(logs: Sequence[LogFolder], tasks_at_least: int) -> int:
+    """How much a task is given, so that there are enough of them and none is too large."""
+    return min(_BYTES_OF_A_TASK, sum(_BYTES_OF_A_LOG + bytes_of(log) for log in logs) // tasks_at_least + 1)
+
+
+def neighbours(segments: Iterable[Segment], enough: int) -> Iterator[tuple[Segment, ...]]:
+    """Segments that follow each other, in groups of so many bytes or one segment more."""
+    group: list[Segment] = []
+    size = 0
+    for segment in segments:
+        group.append(segment)
+        size += size_of(segment)
+        if size >= enough:
+            yield tuple(group)
+            group, size = [], 0
+    if group:
+        yield tuple(group)
+
+
+def shared_out(logs: Sequence[LogFolder], numbers: Iterable[int], enough: int) -> list[list[int]]:
+    """The numbers of whole logs by task: the largest first, small ones together."""
+    sizes = {number: _BYTES_OF_A_LOG + bytes_of(logs[number]) for number in numbers}
+    tasks: list[list[int]] = []
+    room = 0
+    for number in sorted(sizes, key=lambda number: -sizes[number]):
+        if room <= 0:
+            tasks.append([])
+            room = enough
+        tasks[-1].append(number)
+        room -= sizes[number]
+    return tasks

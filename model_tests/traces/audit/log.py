@@ -1,0 +1,99 @@
+"""The audit of one log: its segments, its derived files, and the verdict on both. No Spark."""
+
+import numpy as np
+
+from model_tests.traces.audit.cluster_log import with_cluster
+from model_tests.traces.audit.condensed import Wanted
+from model_tests.traces.audit.findings import Verdict
+from model_tests.traces.audit.history_log import NOBODY, ClientSide, with_client
+from model_tests.traces.audit.holes import Surroundings
+from model_tests.traces.audit.indexes import judge_versions
+from model_tests.traces.audit.partition import conclude
+from model_tests.traces.audit.reading import Part, read_batches, read_part, read_whole
+from model_tests.traces.audit.transactions_log import with_transactions
+from model_tests.traces.logs.controller_log import TOPIC as CONTROLLER
+from model_tests.traces.logs.kafka_log_batches import Batches
+from model_tests.traces.logs.kafka_log_derived import Derived, read_derived, snapshot_offsets
+from model_tests.traces.logs.kafka_log_folders import LogFolder
+from model_tests.traces.logs.kafka_log_segment import Damage
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import ABSENT
+
+DAY_MS = 24 * 3600 * 1000
+
+
+def audit_log(
+    log: LogFolder,
+    around: Surroundings,
+    profile: Profile = NEWEST,
+    *,
+    crc: bool = True,
+    client: ClientSide = NOBODY,
+) -> tuple[Verdict, list[Damage]]:
+    """Judge one partition, and name what is damaged in its files; `client` is what clients know of it."""
+    derived = read_derived(log)
+    wanted = wanted_of(log, around, profile)
+    if not is_divisible(log, client):
+        part = read_whole(log, wanted, crc=crc)
+        verdict, damage = concluded(log, part, wanted, derived, conclude(part.log, wanted, derived)[0])
+        return with_client(part.log.rows, verdict, client), damage
+    while True:
+        part = read_part(log, wanted, crc=crc)
+        verdict, asked = conclude(part.log, wanted, derived)
+        if not asked:
+            return concluded(log, part, wanted, derived, verdict)
+        wanted = wanted.and_also(asked)
+
+
+def is_divisible(log: LogFolder, client: ClientSide = NOBODY) -> bool:
+    """Whether less than every batch is enough: of a log that clients write, of which none is asked what it was told."""
+    return not log.by_coordinator and log.topic != CONTROLLER and client.asks_nothing
+
+
+def wanted_of(log: LogFolder, around: Surroundings, profile: Profile) -> Wanted:
+    """What must be known of a log, as far as its names say."""
+    return Wanted(around, around.judging(profile), edges=np.array(snapshot_offsets(log), np.int64))
+
+
+def concluded(
+    log: LogFolder, part: Part, wanted: Wanted, derived: Derived, verdict: Verdict
+) -> tuple[Verdict, list[Damage]]:
+    """The verdict on a whole log with what it tells of transactions and of the cluster, and all damage."""
+    damage = [*part.damage, *([] if verdict.cleaned else _emptied(log)), *derived.damage, *part.indexes]
+    damage += judge_versions(derived)
+    damage += part.misled.damage(derived.epochs.path) if derived.epochs is not None else ()
+    verdict = with_transactions(log, part.log.rows, wanted.around, verdict, damage)
+    verdict = with_cluster(log, part.log, verdict, damage, derived.epochs, wanted.profile)
+    return verdict, damage
+
+
+def read_log(log: LogFolder, *, crc: bool = True) -> tuple[Batches, list[Damage]]:
+    """The batches of all segments, and what cannot be read of them."""
+    batches, damage, _ = read_batches(log, crc=crc)
+    return batches, damage
+
+
+def surroundings(
+    log: LogFolder, *, checkpointed_watermark: bool = False, producer_expiry_ms: int = DAY_MS
+) -> Surroundings:
+    """What is known of a log besides its batches."""
+    return Surroundings(
+        first_base=log.segments[0].base,
+        active_base=log.segments[-1].base,
+        log_start=log.checkpointed_start,
+        high_watermark=log.checkpointed_watermark if checkpointed_watermark else ABSENT,
+        recovery_point=log.recovery_point if log.segments[-1].active else ABSENT,
+        cleaned_to=log.cleaned_to,
+        cleaner_known=log.cleaner_known,
+        by_coordinator=log.by_coordinator,
+        producer_expiry_ms=producer_expiry_ms,
+    )
+
+
+def _emptied(log: LogFolder) -> list[Damage]:
+    """Segments without a byte that are not the last one; only the cleaner leaves such."""
+    return [
+        Damage(segment.path, 0, "empty, but not the last segment")
+        for segment in log.segments
+        if segment.base in log.empty and not segment.active
+    ]

@@ -1,0 +1,113 @@
+"""The report of an audit as one page of HTML without anything from outside, to be sent on."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from model_tests.diagrams.sequence_svg import svg_of
+from model_tests.reports import BadInput
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.report import Audited, AuditReport
+from model_tests.traces.audit.story import story
+from model_tests.traces.audit.timeline import svg_of_timeline, timeline
+from model_tests.traces.audit.transactions_report import transactions_json
+from model_tests.traces.audit.transactions_summary import PartitionTransactions
+from spec.rules import RULES
+
+TEMPLATE: Final = "page.html.j2"
+NOTHING_HERE: Final = PartitionTransactions()
+
+MOST_STORIES: Final = 100
+"""Findings of which the story is drawn, the worst first; the rest is told in words."""
+
+MOST_TIMELINES: Final = 200
+"""Partitions of which the line is drawn: those with findings first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A finding as the page tells it; `picture` is its story, where one is drawn."""
+
+    where: str
+    finding: Finding
+    picture: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Pictured:
+    """A partition as the page shows it; `picture` is its line, where one is drawn."""
+
+    name: str
+    audited: Audited
+    picture: Markup
+
+
+def write_page(report: AuditReport, file: Path) -> None:
+    """Write the page of a report that was made to be pictured.
+
+    Args:
+        report: what the audit found.
+        file: where the page goes.
+
+    Raises:
+        BadInput: the file cannot be written.
+    """
+    try:
+        file.write_text(page(report), encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{file} cannot be written: {error.strerror}") from error
+
+
+def page(report: AuditReport) -> str:
+    """The page as text."""
+    template = files("model_tests.traces.audit").joinpath(TEMPLATE).read_text(encoding="utf-8")
+    return (
+        Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+        .from_string(template)
+        .render(
+            report=report,
+            findings=tuple(_told(report)),
+            partitions=tuple(_pictured(report)),
+            transactions=transactions_json(report.transactions, report.shown),
+            counts={severity.value: report.count(severity) for severity in Severity},
+            judged=sorted(report.judged().items()),
+            statement={rule.id: rule.statement for rule in RULES.values()},
+        )
+    )
+
+
+def _told(report: AuditReport) -> Iterator[Told]:
+    """Every finding, the worst first; the first of them with their stories."""
+    worst_first = sorted(report.findings, key=lambda one: list(Severity).index(one[1].severity))
+    for number, (one, finding) in enumerate(worst_first):
+        here = report.here.get(one.path, NOTHING_HERE)
+        drawn = story(finding, _name(one), here, report.transactions.judged) if number < MOST_STORIES else None
+        yield Told(report.label(one), finding, Markup("") if drawn is None else _distinct(svg_of(drawn), number))
+
+
+def _distinct(svg: str, number: int) -> Markup:
+    """A diagram among others on a page: the names of its title and description are its own."""
+    for name in ("title", "description"):
+        svg = svg.replace(f'id="{name}"', f'id="{name}{number}"')
+    svg = svg.replace('aria-labelledby="title description"', f'aria-labelledby="title{number} description{number}"')
+    return Markup(svg)  # made by this project, which escapes what comes from logs
+
+
+def _pictured(report: AuditReport) -> Iterator[Pictured]:
+    """Every partition; with its line those with findings or open transactions first, as far as there is room."""
+    listed = sorted(report.audited, key=lambda one: not (one.verdict.findings or one.verdict.open_transactions))
+    for number, one in enumerate(listed):
+        here, name, picture = report.here.get(one.path), report.label(one), Markup("")
+        if (here or one.verdict.findings) and number < MOST_TIMELINES:
+            line = timeline(name, one.verdict.offsets, here or NOTHING_HERE, one.verdict.findings)
+            picture = Markup(svg_of_timeline(line))
+        yield Pictured(name, one, picture)
+
+
+def _name(one: Audited) -> str:
+    return f"{one.topic}-{one.partition}"

@@ -1,0 +1,184 @@
+"""The audit of one partition's log: arrays in, a verdict out. No Spark, no files."""
+
+from typing import Final
+
+import numpy as np
+
+from model_tests.traces.audit.asked import Asked
+from model_tests.traces.audit.beside import judge_beside
+from model_tests.traces.audit.condensed import NONE_DROPPED, Condensed, Wanted, uncondensed
+from model_tests.traces.audit.decision import Decisions, decide, scalar_request
+from model_tests.traces.audit.findings import Finding, Offsets, Severity, Verdict
+from model_tests.traces.audit.fold import UNREADABLE, Break, Fold
+from model_tests.traces.audit.holes import Holes, Surroundings
+from model_tests.traces.audit.links import Links, link
+from model_tests.traces.audit.logged import Logged
+from model_tests.traces.audit.messages import firsts_after_cleaning, undecided, unusual_first, violation
+from model_tests.traces.audit.pieces import tally
+from model_tests.traces.audit.summary import Transactions, first_unreplicated, open_transactions, transactions
+from model_tests.traces.audit.transactions_summary import Told, summarized
+from model_tests.traces.logs.kafka_log_batches import Batches
+from model_tests.traces.logs.kafka_log_derived import Derived
+from spec import rules
+from spec.evidence import Layer, evidences
+from spec.protocol import lso
+from spec.rules import Rule
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import ABSENT
+
+WHOLE: Final = Surroundings()
+"""A log from offset 0 in one segment, of which no checkpoint says anything."""
+
+
+def audit_batches(
+    batches: Batches,
+    around: Surroundings = WHOLE,
+    profile: Profile = NEWEST,
+    without: frozenset[str] = NONE_DROPPED,
+    derived: Derived | None = None,
+) -> Verdict:
+    """Judge one partition, all of whose batches are there.
+
+    Args:
+        batches: the log, in order.
+        around: what is known of it besides.
+        profile: the release whose decision judges.
+        without: names of guards that never apply, to see what the audit no longer finds.
+        derived: the files that the broker derived from it; none where only the batches are judged.
+    """
+    return conclude(uncondensed(batches, around), Wanted(around, around.judging(profile), without=without), derived)[0]
+
+
+def conclude(log: Condensed, wanted: Wanted, derived: Derived | None = None) -> tuple[Verdict, Asked]:
+    """Judge one partition by what is left of its log.
+
+    Args:
+        log: the whole log, condensed or not.
+        wanted: what was kept of it.
+        derived: the files that the broker derived from it.
+
+    Returns:
+        The verdict, and what else must be kept of the log for it to be right. Nothing is asked for of a log that is
+        not condensed at all.
+    """
+    batches, around = log.rows, wanted.around
+    found = transactions(batches)
+    opened = open_transactions(batches, found)
+    offsets = _offsets(batches, found, around, min((one.first_offset for one in opened), default=ABSENT))
+    counted = tally(
+        log.pieces, log.ends, (offsets.log_start, offsets.last_stable), derived.aborted if derived is not None else ()
+    )
+    links = link(batches, around, wanted.profile)
+    decisions = _still_open(decide(links, wanted.profile, wanted.without), links, log)
+    missing = log.holes(around)
+    breaks = Fold(links, missing, around, wanted.profile, wanted.without).breaks(decisions)
+    logged = Logged(log, batches, found, links, missing, around, wanted.profile, offsets)
+    logged.asked.add({*log.doubted, *links.batches.producer_id[decisions.doubtful].tolist()})
+    beside, judged_beside = judge_beside(logged, derived or Derived(), counted)
+    findings = [
+        *_sequence_findings(breaks, around),
+        *_first_findings(links, decisions, missing, around),
+        *_bounds_findings(offsets, around),
+        *beside,
+    ]
+    verdict = Verdict(
+        offsets=offsets,
+        batches=log.totals.batches,
+        records=log.totals.records,
+        visible_records=counted.visible,
+        producers=int(np.unique(links.batches.producer_id).size),
+        open_transactions=opened,
+        findings=tuple(sorted(findings, key=lambda finding: (finding.offset, finding.rule.id))),
+        judged=_judged(decisions, log) | judged_beside,
+        unjudged=sum(broken.doubt == UNREADABLE for broken in breaks),
+        cleaned=around.cleaned_to > 0 or log.totals.rewritten > 0,
+        told=Told(summarized(log, missing, around, offsets.log_end)),
+    )
+    return verdict, _beyond(logged.asked, log, wanted)
+
+
+def _still_open(decisions: Decisions, links: Links, log: Condensed) -> Decisions:
+    """What is decided of batches that nothing was decided of before."""
+    agreed, settled = log.marks.agreed[links.row], log.marks.settled[links.row]
+    return Decisions(
+        refused=decisions.refused & ~settled,
+        guessed=decisions.guessed & ~agreed,
+        unusual=decisions.unusual & ~settled,
+        at_stake={rule: fact & ~settled for rule, fact in decisions.at_stake.items()},
+    )
+
+
+def _beyond(asked: Asked, log: Condensed, wanted: Wanted) -> Asked:
+    """What is asked for and not there yet."""
+    if len(log.rows) == log.totals.batches and not log.doubted:
+        return Asked()
+    return Asked(asked.producers - wanted.whole, asked.places - set(wanted.places.tolist()))
+
+
+@evidences(rules.SEQ_SUCCESSOR, Layer.AUDIT)
+@evidences(rules.SEQ_EPOCH_RESET, Layer.AUDIT)
+@evidences(rules.SEQ_EXACTLY_ONCE, Layer.AUDIT)
+@evidences(rules.FENCE_STALE_EPOCH, Layer.AUDIT)
+@evidences(rules.FENCE_EPOCH_MONOTONE, Layer.AUDIT)
+@evidences(rules.FENCE_COORDINATOR_EPOCH, Layer.AUDIT)
+def _sequence_findings(breaks: list[Break], around: Surroundings) -> list[Finding]:
+    """What the append decision refuses; where unreadable bytes explain it, their damage says enough."""
+    doubtful = [broken for broken in breaks if broken.doubt and broken.doubt != UNREADABLE]
+    return [violation(broken) for broken in breaks if not broken.doubt] + undecided(doubtful, around)
+
+
+@evidences(rules.SEQ_FIRST, Layer.AUDIT)
+def _first_findings(links: Links, decisions: Decisions, missing: Holes, around: Surroundings) -> list[Finding]:
+    """Producers that do not begin at sequence 0, on a log from offset 0."""
+    if around.first_base != 0:
+        return []
+    unusual, cleaned = [], []
+    for number in np.flatnonzero(decisions.unusual).tolist():
+        row = int(links.row[number])
+        if missing.cleaned_between(ABSENT, row):
+            cleaned.append(scalar_request(links, number))
+        elif not missing.unreadable_between(ABSENT, row):
+            unusual.append(unusual_first(scalar_request(links, number)))
+    return unusual + firsts_after_cleaning(cleaned)
+
+
+@evidences(rules.LSO_BOUNDS, Layer.AUDIT)
+def _bounds_findings(offsets: Offsets, around: Surroundings) -> list[Finding]:
+    """The order of the offsets that bound the log; one that lost its tail may be below what was flushed of it."""
+    severity = Severity.VIOLATION
+    if lso.bounds(_log_offsets(offsets), offsets.last_stable):
+        if around.recovery_point <= offsets.log_end:
+            return []
+        severity = Severity.UNDECIDED
+        message = (
+            f"the log ends at offset {offsets.log_end}, but was flushed up to {around.recovery_point} "
+            "by its recovery point: its tail was lost or cut off"
+        )
+    else:
+        message = (
+            f"log start {offsets.log_start}, last stable offset {offsets.last_stable}, high watermark "
+            f"{offsets.high_watermark}, log end {offsets.log_end}: expected none to be above the next"
+        )
+    return [Finding(rules.LSO_BOUNDS, severity, offsets.last_stable, ABSENT, ABSENT, message)]
+
+
+def _offsets(batches: Batches, found: Transactions, around: Surroundings, first_ongoing: int) -> Offsets:
+    last = int(batches.last_offset.max()) + 1 if len(batches) else 0
+    log_end = max(last, around.active_base)
+    log_start = max(around.first_base, around.log_start)
+    high_watermark = around.high_watermark if around.high_watermark != ABSENT else log_end
+    waiting = first_unreplicated(batches, found, high_watermark)
+    bounding = lso.LogOffsets(log_start, first_ongoing, waiting, high_watermark, log_end)
+    return Offsets(log_start, int(lso.last_stable(bounding)), high_watermark, log_end)
+
+
+def _log_offsets(offsets: Offsets) -> lso.LogOffsets:
+    return lso.LogOffsets(offsets.log_start, ABSENT, ABSENT, offsets.high_watermark, offsets.log_end)
+
+
+def _judged(decisions: Decisions, log: Condensed) -> dict[str, int]:
+    settled = log.stakes.counts.sum(axis=0).tolist()
+    counts: dict[Rule, int] = {
+        rule: int(fact.sum()) + before for (rule, fact), before in zip(decisions.at_stake.items(), settled, strict=True)
+    }
+    return {rule.id: count for rule, count in (counts | {rules.LSO_BOUNDS: log.totals.batches}).items()}

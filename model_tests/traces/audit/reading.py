@@ -1,0 +1,106 @@
+"""Some segments of a log read one at a time, and what is left of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from model_tests.traces.audit.condense import condense
+from model_tests.traces.audit.condensed import Condensed, Wanted, follow, nothing, uncondensed
+from model_tests.traces.audit.indexes import Misled, judge_segment, judge_segments, misled
+from model_tests.traces.logs.kafka_log_batches import Batches, joined
+from model_tests.traces.logs.kafka_log_derived import Derived, read_indexes
+from model_tests.traces.logs.kafka_log_folders import LogFolder
+from model_tests.traces.logs.kafka_log_read import read_checked
+from model_tests.traces.logs.kafka_log_segment import Damage
+
+AT_ONCE: Final = 1 << 14
+"""Batches that are judged together: so few that their columns stay in a processor's cache."""
+
+NONE_MISLED: Final = Misled()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is left of some segments of a log that follow each other.
+
+    Attributes:
+        damage: what could not be read of them; `indexes`, what is wrong with their indexes.
+        misled: batches that have another leader epoch than the checkpoint says.
+    """
+
+    log: Condensed
+    damage: tuple[Damage, ...] = ()
+    indexes: tuple[Damage, ...] = ()
+    misled: Misled = NONE_MISLED
+
+    def then(self, later: "Part", wanted: Wanted) -> "Part":
+        """What is left of these and of those that follow them."""
+        return Part(
+            condense(follow(self.log, later.log, wanted.around), wanted),
+            self.damage + later.damage,
+            self.indexes + later.indexes,
+            self.misled.then(later.misled),
+        )
+
+
+def read_part(log: LogFolder, wanted: Wanted, *, crc: bool = True) -> Part:
+    """Read the segments of a folder, of which only one is held at a time. A small log is left as it is."""
+    indexes = read_indexes(log)
+    left, most = nothing(wanted.around), AT_ONCE
+    found: list[Damage] = []
+    wrong: list[Damage] = []
+    lines = NONE_MISLED
+    for segment in log.segments:
+        batches, damage = read_checked(segment, crc=crc)
+        found += damage
+        wrong += judge_segment(batches, segment, indexes, whole=not damage)
+        lines = lines.then(_misled(batches, indexes, wanted))
+        for some in _in_chunks(batches, tail_damaged=_tail_damaged(batches, damage), wanted=wanted):
+            left = follow(left, some, wanted.around)
+            if len(left.rows) >= most:
+                left = condense(left, wanted)
+                most = max(AT_ONCE, 2 * len(left.rows))
+    return Part(left, tuple(found), tuple(wrong), lines)
+
+
+def read_whole(log: LogFolder, wanted: Wanted, *, crc: bool = True) -> Part:
+    """Read the segments and keep every batch."""
+    indexes = read_indexes(log)
+    batches, damage, tail_damaged = read_batches(log, crc=crc)
+    return Part(
+        uncondensed(batches, wanted.around, tail_damaged=tail_damaged),
+        tuple(damage),
+        tuple(judge_segments(batches, log.segments, indexes, damage)),
+        _misled(batches, indexes, wanted),
+    )
+
+
+def read_batches(log: LogFolder, *, crc: bool = True) -> tuple[Batches, list[Damage], bool]:
+    """The batches of all segments, what cannot be read of them, and whether the last bytes are among that."""
+    parts: list[Batches] = []
+    damage: list[Damage] = []
+    carried = False
+    for segment in log.segments:
+        batches, bad = read_checked(segment, crc=crc)
+        if len(batches):
+            batches.follows_damage[0] |= carried
+        carried = _tail_damaged(batches, bad) or (carried and not len(batches))
+        parts.append(batches)
+        damage += bad
+    return joined(parts), damage, carried
+
+
+def _misled(batches: Batches, indexes: Derived, wanted: Wanted) -> Misled:
+    return misled(batches, indexes.epochs, wanted.around.log_start) if indexes.epochs is not None else NONE_MISLED
+
+
+def _tail_damaged(batches: Batches, damage: list[Damage]) -> bool:
+    last = int(batches.position[-1]) if len(batches) else -1
+    return any(bad.position > last for bad in damage)
+
+
+def _in_chunks(batches: Batches, *, tail_damaged: bool, wanted: Wanted) -> Iterator[Condensed]:
+    for first in range(0, max(len(batches), 1), AT_ONCE):
+        some = batches.between(first, first + AT_ONCE)
+        ends = first + AT_ONCE >= len(batches)
+        yield uncondensed(some, wanted.around, tail_damaged=tail_damaged and ends)

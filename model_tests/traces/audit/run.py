@@ -1,0 +1,223 @@
+"""`eos audit`: real log directories, each partition read and judged by one Spark task, which hands back findings."""
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from model_tests.reports import BadInput
+from model_tests.traces.audit.chosen import chosen_findings, shown_in_words, time_of
+from model_tests.traces.audit.cluster import audit_cluster, told_once, unexplained
+from model_tests.traces.audit.controlled import controlled
+from model_tests.traces.audit.findings import Verdict
+from model_tests.traces.audit.groups import groups_of, with_offsets
+from model_tests.traces.audit.history import History, read_received
+from model_tests.traces.audit.history_join import audit_history
+from model_tests.traces.audit.history_judge import HistoryReport
+from model_tests.traces.audit.history_log import NOBODY
+from model_tests.traces.audit.kafka_log_verdicts import client_sides
+from model_tests.traces.audit.kept import directory_for
+from model_tests.traces.audit.log import DAY_MS, audit_log, surroundings
+from model_tests.traces.audit.on_spark import judged_on_spark
+from model_tests.traces.audit.report import Audited, AuditReport
+from model_tests.traces.audit.transactions import Log, audit_transactions
+from model_tests.traces.audit.transactions_clusters import cluster_of
+from model_tests.traces.audit.transactions_report import Shown
+from model_tests.traces.audit.transactions_summary import PartitionTransactions
+from model_tests.traces.logs.dump_segments import Restored, restored
+from model_tests.traces.logs.kafka_log_folders import HIGH_WATERMARK, Listing, list_logs
+from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.session import LOCAL
+from model_tests.traces.told.command import beside_logs
+from model_tests.traces.told.reading import Form, read_history
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import ABSENT
+
+
+def run(
+    paths: Iterable[object],
+    *,
+    master: str = LOCAL,
+    crc: bool = True,
+    checkpointed_watermark: bool = False,
+    producer_expiry_ms: int = DAY_MS,
+    profile: Profile = NEWEST,
+    transactions: bool = False,
+    transactional_id: str = "",
+    topics: Sequence[str] = (),
+    producer_id: int = ABSENT,
+    since: str = "",
+    until: str = "",
+    history: str = "",
+    received: str = "",
+    history_form: Form | None = None,
+    read_committed: bool = True,
+    pictured: bool = False,
+    work: str = "",
+) -> AuditReport:
+    """Audit everything under the paths.
+
+    Args:
+        paths: brokers' log directories, partitions' folders, segments, or what `kafka-dump-log` printed of segments.
+        master: where Spark runs.
+        crc: whether each batch's CRC-32C is checked.
+        checkpointed_watermark: take the high watermark from the broker's checkpoint, not from the log's end.
+        producer_expiry_ms: `producer.id.expiration.ms` of the brokers.
+        profile: the release whose append decision judges.
+        transactions: list all transactions, not only those that are open or in doubt.
+        transactional_id: list this one's transactions only, and all of them.
+        topics: audit only topics or partitions of these names or patterns, and the brokers' own.
+        producer_id: report only what is found about this producer, and list its transactions.
+        since: report only findings and transactions from this time on, by the timestamps of their batches and records.
+        until: likewise up to this time. Everything is judged all the same.
+        history: what clients did and were told: a journal, operations in EDN, or what Kafka's system tests print.
+        received: what a read_committed reader received of every partition up to its end.
+        history_form: what the history is written as, found out if it is not given.
+        read_committed: the readers of which the history tells were to see committed records only.
+        pictured: keep what a page draws of each log.
+        work: a directory, of this machine or shared by all that run tasks, that keeps what was found of each log: an
+            audit that was stopped goes on from there.
+
+    Raises:
+        BadInput: no partition has one of the names; the checkpoint of the high watermark is asked for, and there is
+            none; the client's files cannot be read, or are to be held against more than one cluster.
+    """
+    began = time.monotonic()
+    window = time_of(since, "--since"), time_of(until, "--until")
+    shown = Shown(transactions, transactional_id, producer_id, *window)
+    with restored(map(str, paths)) as given:
+        listing = list_logs(given.paths, topics)
+        if topics and all(log.topic.startswith("__") for log in listing.logs):
+            raise BadInput(f"no partition is called {' or '.join(topics)}")
+        if checkpointed_watermark and listing.logs and all(log.checkpointed_watermark < 0 for log in listing.logs):
+            raise BadInput(f"no high watermark to take: no {HIGH_WATERMARK} beside the logs names any of them")
+        options = {
+            "crc": crc,
+            "checkpointed_watermark": checkpointed_watermark,
+            "producer_expiry_ms": producer_expiry_ms,
+            "profile": profile.name,
+            "topics": json.dumps(list(topics)),
+        }
+        journal = _journal(listing, history, received, history_form)
+        options |= {name: file for name, file in (("history", history), ("received", received)) if file}
+        options |= {"history_form": history_form} if history_form else {}
+        options |= {"work": directory_for(work)} if work else {}
+        verdicts = judged_on_spark(listing.logs, given.paths, master, options) if listing.logs else {}
+        assumed = (*_assumed(crc, checkpointed_watermark, producer_expiry_ms, profile), *given.assumed)
+        report = _report(listing, verdicts, assumed, began, shown, journal)
+        report = replace(report, chosen=shown_in_words(shown, topics))
+        report = replace(report, clients=beside_logs(history, form=history_form, read_committed=read_committed))
+        return _as_given(replace(report, here=_here(listing, verdicts)) if pictured else report, given)
+
+
+def run_here(
+    paths: Iterable[object],
+    *,
+    crc: bool = True,
+    producer_expiry_ms: int = DAY_MS,
+    profile: Profile = NEWEST,
+    history: str = "",
+    received: str = "",
+    pictured: bool = False,
+) -> AuditReport:
+    """The same in this process, without Spark: for logs so small that starting it would take longer."""
+    began = time.monotonic()
+    with restored(map(str, paths)) as given:
+        listing = list_logs(given.paths)
+        journal = _journal(listing, history, received)
+        clients = client_sides(listing.logs, history, received)
+        verdicts = {
+            number: audit_log(
+                log,
+                surroundings(log, producer_expiry_ms=producer_expiry_ms),
+                profile,
+                crc=crc,
+                client=clients.get(number, NOBODY),
+            )
+            for number, log in enumerate(listing.logs)
+        }
+        assumed = (*_assumed(crc, False, producer_expiry_ms, profile), *given.assumed)
+        report = _report(listing, verdicts, assumed, began, Shown(), journal)
+        report = replace(report, clients=beside_logs(history))
+        return _as_given(replace(report, here=_here(listing, verdicts)) if pictured else report, given)
+
+
+def _here(listing: Listing, verdicts: Mapping[int, tuple[Verdict, list[Damage]]]) -> dict[str, PartitionTransactions]:
+    """What each log tells of its own transactions, by path."""
+    told = ((log.path, verdicts[number][0].told) for number, log in enumerate(listing.logs))
+    return {path: one.here for path, one in told if one is not None}
+
+
+def _as_given(report: AuditReport, given: Restored) -> AuditReport:
+    """The report with the paths that the user gave, and with what could not be read of dumps."""
+    if not given.dumps and not given.damage:
+        return report
+    damage = [*given.damage, *(replace(each, path=given.told(each.path)) for each in report.damage)]
+    return replace(
+        report,
+        audited=tuple(replace(each, path=given.told(each.path)) for each in report.audited),
+        damage=tuple(sorted(damage, key=lambda one: (one.path, one.position))),
+        here={given.told(path): one for path, one in report.here.items()},
+    )
+
+
+def _journal(listing: Listing, history: str, received: str, form: Form | None = None) -> History | None:
+    """The journal that is given, if the logs are those of one cluster."""
+    clusters = {cluster_of(log.path) for log in listing.logs}
+    if (history or received) and len(clusters) > 1:
+        raise BadInput(f"a client's files are held against one cluster, the paths have logs of {len(clusters)}")
+    if received:
+        read_received(received)
+    return read_history(history, form) if history else None
+
+
+def _report(
+    listing: Listing,
+    verdicts: dict[int, tuple[Verdict, list[Damage]]],
+    assumed: tuple[str, ...],
+    began: float,
+    shown: Shown,
+    journal: History | None,
+) -> AuditReport:
+    """The report on the logs of a listing, of which each has its verdict, and on the transactions across them."""
+    logs = told_once(
+        [Log(log.path, log.topic, log.partition, verdicts[number][0]) for number, log in enumerate(listing.logs)]
+    )
+    damage = [*listing.damage, *(bad for number in verdicts for bad in verdicts[number][1])]
+    controllers = controlled(logs)
+    transactions, findings = audit_transactions(logs, controllers)
+    told = HistoryReport()
+    if journal is not None:
+        losses = {number: own for one in controllers.values() for number, own in one.losses.items()}
+        told, findings = audit_history(journal, logs, transactions, findings, losses)
+    cluster, findings = audit_cluster(logs, findings, controllers)
+    findings = chosen_findings(logs, with_offsets(logs, findings), shown, transactions)
+    audited = [
+        Audited(log.path, log.topic, log.partition, replace(log.verdict, findings=found, told=None, cluster=None))
+        for log, found in zip(logs, findings, strict=True)
+    ]
+    return AuditReport(
+        audited=tuple(sorted(audited, key=lambda one: (one.topic, one.partition, one.path))),
+        damage=tuple(sorted(unexplained(damage, logs, findings), key=lambda one: (one.path, one.position))),
+        ignored=tuple(sorted(set(listing.ignored))),
+        assumed=assumed,
+        seconds=time.monotonic() - began,
+        transactions=transactions,
+        shown=shown,
+        history=told,
+        cluster=cluster,
+        groups=groups_of(logs),
+    )
+
+
+def _assumed(crc: bool, checkpointed_watermark: bool, producer_expiry_ms: int, profile: Profile) -> tuple[str, ...]:
+    source = f"{HIGH_WATERMARK} where that names the partition, else " if checkpointed_watermark else ""
+    return (
+        f"The high watermark is {source}the log's end: the log is at rest.",
+        "The log start is log-start-offset-checkpoint where that names the partition, else the first segment's name.",
+        f"A broker may forget a producer after {producer_expiry_ms / 3_600_000:g} h without a batch.",
+        f"Replicas are compared below the lower of their high watermarks by {HIGH_WATERMARK}.",
+        "Offsets that are missing outside the active segment may have been removed by the log cleaner.",
+        f"Appends are judged as Kafka {profile.name} decides them.",
+        f"CRC-32C was {'checked' if crc else 'not checked'}.",
+    )

@@ -1,0 +1,243 @@
+"""The transactions of the logs of a cluster: the partitions' summaries joined with their coordinator's log."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Final
+
+from model_tests.traces.audit.controlled import Controlled
+from model_tests.traces.audit.coordinator_epochs import judge_coordinator_epochs
+from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory, Identity
+from model_tests.traces.audit.findings import Finding, Severity, Verdict
+from model_tests.traces.audit.transactions_clusters import all_coordinators, cluster_of, furthest, places_of
+from model_tests.traces.audit.transactions_join import Joined, Place, Producer, joined
+from model_tests.traces.audit.transactions_judge import (
+    Judged,
+    Located,
+    Status,
+    judge_transaction,
+    placed_once,
+)
+from model_tests.traces.audit.transactions_loose import judge_loose, judge_unknown
+from model_tests.traces.audit.transactions_summary import Run
+from model_tests.traces.logs.coordinator_log import TOPIC
+from spec import rules
+from spec.vocabulary import ABSENT
+
+JUDGED: Final = (
+    rules.TXN_ATOMIC,
+    rules.TXN_ONE_OUTCOME,
+    rules.TXN_MARKER_ONCE,
+    rules.TXN_REGISTERED_BEFORE_DATA,
+)
+"""Rules held against every transaction of which the coordinator's log tells."""
+
+_WHERE_SEEN: Final = (rules.FENCE_STALE_EPOCH, rules.FENCE_EPOCH_MONOTONE, rules.SEQ_EPOCH_RESET)
+"""What a partition alone says of a marker with an epoch that is not its transaction's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """One audited log, as far as transactions need it."""
+
+    path: str
+    topic: str
+    partition: int
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class OpenData:
+    """Data without a marker, of a producer id that no coordinator's log here knows."""
+
+    place: Place
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionsReport:
+    """What became of the transactions.
+
+    Attributes:
+        judged: every transaction that a coordinator's log tells of.
+        unknown_open: open data of producer ids without a coordinator's log.
+        unknown_ended: markers of such producer ids, by partition: what they end cannot be joined.
+        missing: what would have to be given to decide more, each with how often it was missed.
+        identities: for each transactional id of which everything is known, all producer ids that it had.
+        counted: for each rule's id, what it was held against.
+    """
+
+    judged: tuple[Judged, ...] = ()
+    unknown_open: tuple[OpenData, ...] = ()
+    unknown_ended: int = 0
+    missing: Mapping[str, int] = field(default_factory=dict)
+    identities: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    counted: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many transactions have each status."""
+        return Counter(one.status.value for one in self.judged)
+
+    def __bool__(self) -> bool:
+        return bool(self.judged or self.unknown_open or self.unknown_ended)
+
+
+def audit_transactions(
+    logs: Sequence[Log], controllers: Mapping[str, Controlled] = MappingProxyType({})
+) -> tuple[TransactionsReport, list[tuple[Finding, ...]]]:
+    """Join what the logs tell of transactions; with all findings of each log, in the order of the logs.
+
+    Args:
+        logs: every log.
+        controllers: by cluster what the controller's log says, where there is one.
+    """
+    clusters: dict[str, list[int]] = {}
+    for number, log in enumerate(logs):
+        if log.verdict.told is not None:
+            clusters.setdefault(cluster_of(log.path), []).append(number)
+    reports, found = [], []
+    for cluster, numbers in clusters.items():
+        report, located = _cluster(logs, numbers, controllers.get(cluster))
+        reports.append(report)
+        found += located
+    return _together(reports), _merged(logs, found)
+
+
+def _cluster(
+    logs: Sequence[Log], numbers: Iterable[int], controller: Controlled | None
+) -> tuple[TransactionsReport, list[Located]]:
+    told = [(number, logs[number], logs[number].verdict.told) for number in numbers]
+    histories = furthest((number, one.coordinated, one.here) for number, _, one in told if one and one.coordinated)
+    known = [history for _, history in histories]
+    places = places_of(
+        ((number, log.topic, log.partition, one.here) for number, log, one in told if one and log.topic != TOPIC),
+        controller.losses if controller is not None else {},
+        controller.behind if controller is not None else frozenset(),
+    )
+    transactions = [transaction for history in known for transaction in history.transactions]
+    report, found = _judge(joined(places, transactions), known, {(place.topic, place.partition) for place in places})
+    if controller is not None:
+        found += judge_coordinator_epochs(places, known, controller)
+    return report, placed_once(found)
+
+
+def _judge(
+    producers: Sequence[Producer], known: Sequence[CoordinatorHistory], given: set[tuple[str, int]]
+) -> tuple[TransactionsReport, list[Located]]:
+    identities = {identity.producer_id: identity for history in known for identity in history.identities}
+    whole = all_coordinators(known)
+    judged: list[Judged] = []
+    found: list[Located] = []
+    missing: Counter[str] = Counter()
+    unknown = [producer for producer in producers if producer.producer_id not in identities]
+    for producer in producers:
+        identity = identities.get(producer.producer_id)
+        if identity is None:
+            found += judge_unknown(producer, whole)
+            continue
+        own, located = _known(producer, identity, given)
+        judged += own
+        found += located
+    for one in judged:
+        missing.update(_kind(why) for why in one.missing)
+    opened = [OpenData(place, run) for producer in unknown for place, run, _ in producer.loose_runs]
+    ended = sum(len(producer.loose) for producer in unknown)
+    if unknown and not whole:
+        missing["the coordinator's log of a producer id (its partition of __transaction_state)"] += len(unknown)
+    report = TransactionsReport(
+        tuple(judged),
+        tuple(opened) if not whole else (),
+        ended,
+        missing,
+        _all_identities(known),
+        {rule.id: len(judged) for rule in JUDGED}
+        | {rules.OFFSETS_ATOMIC.id: sum(_has_offsets(one.one) for one in judged)},
+    )
+    return report, found
+
+
+def _known(producer: Producer, identity: Identity, given: set[tuple[str, int]]) -> tuple[list[Judged], list[Located]]:
+    judged = [_with_absent(judge_transaction(one), given) for one in producer.transactions]
+    loose = list(judge_loose(producer, identity))
+    return judged, [located for one in judged for located in one.findings] + loose
+
+
+def _with_absent(judged: Judged, given: set[tuple[str, int]]) -> Judged:
+    """Name the registered partitions whose logs are not here."""
+    absent = judged.one.known.partitions - given
+    if not absent:
+        return judged
+    names = ", ".join(f"{topic}-{partition}" for topic, partition in sorted(absent))
+    return replace(judged, missing=(*judged.missing, f"{names}: log not given"))
+
+
+def _kind(why: str) -> str:
+    return why.rpartition(": ")[2]
+
+
+def _has_offsets(one: Joined) -> bool:
+    return any(topic == "__consumer_offsets" for topic, _ in one.known.partitions)
+
+
+def _together(reports: Sequence[TransactionsReport]) -> TransactionsReport:
+    missing: Counter[str] = Counter()
+    counted: Counter[str] = Counter()
+    for report in reports:
+        missing.update(report.missing)
+        counted.update(report.counted)
+    return TransactionsReport(
+        tuple(one for report in reports for one in report.judged),
+        tuple(one for report in reports for one in report.unknown_open),
+        sum(report.unknown_ended for report in reports),
+        missing,
+        {name: own for report in reports for name, own in report.identities.items()},
+        counted,
+    )
+
+
+def _all_identities(known: Sequence[CoordinatorHistory]) -> dict[str, frozenset[int]]:
+    found: dict[str, set[int]] = {}
+    for identity in (one for history in known if history.whole for one in history.identities):
+        found.setdefault(identity.transactional_id, set()).add(identity.producer_id)
+    return {name: frozenset(own) for name, own in found.items()}
+
+
+def _merged(logs: Sequence[Log], found: Iterable[Located]) -> list[tuple[Finding, ...]]:
+    """The findings of each log; what the partition alone showed of the same cause is one finding with the join's."""
+    own = [list(log.verdict.findings) for log in logs]
+    for place, finding in found:
+        held = own[place.log]
+        same = next((one for one in held if _same_cause(one, finding)), None)
+        if same is None:
+            held.append(finding)
+        elif same.offset == finding.offset:
+            held[held.index(same)] = replace(
+                same,
+                message=f"{same.message}; {finding.message}",
+                transactional_id=finding.transactional_id,
+                step=finding.step,
+                remedy=finding.remedy,
+            )
+        else:
+            more = f"; and so {same.rule.id} at offset {same.offset}"
+            held[held.index(same)] = replace(finding, message=finding.message + more)
+    return [tuple(sorted(held, key=lambda one: (one.offset, one.rule.id))) for held in own]
+
+
+def _same_cause(one: Finding, finding: Finding) -> bool:
+    if one.producer_id != finding.producer_id or one.severity is not Severity.VIOLATION:
+        return False
+    if one.offset == finding.offset:
+        return True
+    if finding.rule is one.rule is rules.FENCE_COORDINATOR_EPOCH and one.guard and one.offset > finding.offset:
+        return True  # markers after one of an epoch that was too high seem stale
+    wrong_epoch = finding.rule is rules.TXN_MARKER_ONCE and finding.step == "WriteTxnMarkers"
+    follows = one.rule in _WHERE_SEEN and one.offset > finding.offset and one.producer_epoch < finding.producer_epoch
+    return wrong_epoch and follows and finding.producer_epoch != ABSENT
+
+
+def doubtful(report: TransactionsReport) -> list[Judged]:
+    """The transactions that are neither committed nor aborted as they should be."""
+    return [one for one in report.judged if one.status not in (Status.COMMITTED, Status.ABORTED)]

@@ -1,0 +1,103 @@
+"""Which of the given logs belong together: one cluster's, whose producer ids mean the same everywhere."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
+from model_tests.traces.audit.findings import Loss
+from model_tests.traces.audit.transactions_join import Place
+from model_tests.traces.audit.transactions_summary import PartitionTransactions
+from model_tests.traces.logs.locations import located
+from spec.protocol import finding
+
+_META: Final = "meta.properties"
+_CLUSTER: Final = "cluster.id="
+_MOST_PARTITIONS: Final = 1024
+
+
+def cluster_of(path: str) -> str:
+    """The cluster that a partition's folder belongs to: its id beside the folder, else the directory it lies in."""
+    directory = located(path).resolve().parent
+    try:
+        lines = (directory / _META).read_text().splitlines()
+    except (OSError, UnicodeDecodeError):
+        lines = []
+    return next((line for line in lines if line.startswith(_CLUSTER)), str(directory))
+
+
+def places_of(
+    logs: Iterable[tuple[int, str, int, PartitionTransactions]],
+    losses: Mapping[int, tuple[Loss, ...]] = MappingProxyType({}),
+    behind: frozenset[int] = frozenset(),
+) -> list[Place]:
+    """Each log once: of the replicas of a partition the one that is furthest, and those that have something else.
+
+    Args:
+        logs: number, topic, partition and summary of each.
+        losses: by number what unclean elections may have taken from it, where the controller's log tells.
+        behind: numbers of logs that are behind the partition's newest leader, says the controller's log.
+    """
+    by_name: dict[tuple[str, int], list[tuple[int, PartitionTransactions]]] = {}
+    for number, topic, partition, summary in logs:
+        by_name.setdefault((topic, partition), []).append((number, summary))
+    places: list[Place] = []
+    for (topic, partition), replicas in sorted(by_name.items()):
+        order = sorted(replicas, key=lambda one: _reach(one[1]), reverse=True)
+        kept: list[tuple[int, PartitionTransactions]] = []
+        for number, summary in order:
+            if all((summary.runs, summary.markers, summary.end) != (one.runs, one.markers, one.end) for _, one in kept):
+                kept.append((number, summary))
+        furthest = _reach(kept[0][1])
+        places += [
+            Place(
+                number,
+                topic,
+                partition,
+                summary,
+                number in behind or _reach(summary) < furthest,
+                losses.get(number),
+            )
+            for number, summary in kept
+        ]
+    return places
+
+
+def _reach(summary: PartitionTransactions) -> tuple[int, int]:
+    """How far a replica is, as an election compares it."""
+    return summary.last_leader_epoch, summary.end
+
+
+def furthest(
+    histories: Iterable[tuple[int, CoordinatorHistory, PartitionTransactions]],
+) -> list[tuple[int, CoordinatorHistory]]:
+    """Of the replicas of each partition of the coordinator's log the one that is furthest, with its log's number."""
+    best: dict[int, tuple[int, CoordinatorHistory, PartitionTransactions]] = {}
+    for one in histories:
+        held = best.get(one[1].partition)
+        if held is None or _reach(one[2]) > _reach(held[2]):
+            best[one[1].partition] = one
+    return [(number, history) for _, (number, history, _) in sorted(best.items())]
+
+
+def all_coordinators(histories: Sequence[CoordinatorHistory]) -> bool:
+    """Whether every partition of the coordinator's log is here, whole.
+
+    Their number is in no log. It is known where the ids that are here, each in the partition that its hash says,
+    leave one number possible.
+    """
+    here = {history.partition for history in histories}
+    if not all(history.whole for history in histories) or here != set(range(len(here))) or not here:
+        return False
+    at = {name: history.partition for history in histories for name in history.ids}
+    possible = [count for count in range(len(here), _MOST_PARTITIONS) if _agrees(at, count)]
+    return possible == [len(here)]
+
+
+def _agrees(at: Mapping[str, int], count: int) -> bool:
+    return all(coordinator_partition(name, count) == partition for name, partition in at.items())
+
+
+def coordinator_partition(transactional_id: str, count: int) -> int:
+    """The partition of `__transaction_state` that has an id."""
+    return int(finding.partition_of(finding.hash_of(transactional_id), count))

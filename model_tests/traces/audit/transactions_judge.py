@@ -1,0 +1,315 @@
+"""What a transaction's partitions and its coordinator's log say of it, held against each other."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from typing import Final
+
+from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
+from model_tests.traces.audit.findings import Finding, Severity, lost_between
+from model_tests.traces.audit.transactions_join import Ended, Gap, Joined, Place
+from model_tests.traces.audit.transactions_match import is_of
+from model_tests.traces.audit.transactions_summary import Run
+from spec import rules
+from spec.evidence import Layer, evidences
+from spec.rules import Rule
+from spec.vocabulary import ABSENT, ControlType, TransactionState
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+
+Located = tuple[Place, Finding]
+"""A finding, and the log it is in."""
+
+BY_HAND: Final = "; an operator may have aborted it by hand"
+
+
+@unique
+class Status(StrEnum):
+    """What became of a transaction."""
+
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    OPEN = "open"  # Ongoing by its coordinator's log
+    COMPLETING = "completing"  # decided, some markers may be on their way
+    LOST = "lost"  # an unclean election took its data or a marker away
+    HANGING = "hanging"  # data without a marker, though the coordinator has ended the transaction or never knew it
+    TORN = "torn"  # partitions have different outcomes
+    BROKEN = "broken"  # breaks a rule in another way
+    UNDECIDED = "undecided"  # what would decide is not there
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A transaction with its verdict.
+
+    Attributes:
+        missing: what would be needed to say more; empty where nothing is.
+    """
+
+    one: Joined
+    status: Status
+    findings: tuple[Located, ...]
+    missing: tuple[str, ...] = ()
+
+
+def outcome_word(outcome: int) -> str:
+    """COMMIT or ABORT."""
+    return "COMMIT" if outcome == ControlType.COMMIT.value else "ABORT"
+
+
+def judge_transaction(one: Joined) -> Judged:
+    """The verdict on a transaction that the coordinator's log tells of."""
+    missing: list[str] = []
+    if one.known.doubtful:
+        return Judged(one, Status.UNDECIDED, (), ("its coordinator's log is broken or incomplete",))
+    found = [
+        *_wrong_outcomes(one),
+        *_repeated(one),
+        *(finding for ended in one.ended for finding in _wrong_marker(one.known, ended)),
+        *(finding for ended in one.ended if not ended.again for finding in _wrong_data(one, ended)),
+        *_without_marker(one, missing),
+    ]
+    return Judged(one, _status(one, found), tuple(found), tuple(dict.fromkeys(missing)))
+
+
+def _status(one: Joined, found: list[Located]) -> Status:
+    known = one.known
+    if any(finding.rule in (rules.TXN_ATOMIC, rules.TXN_ONE_OUTCOME) for _, finding in found):
+        return Status.TORN
+    if known.completed and one.open and found:
+        return Status.HANGING
+    if found:
+        lost = all(finding.severity is Severity.KNOWN for _, finding in found)
+        return Status.LOST if lost else Status.BROKEN
+    if not known.decided:
+        return Status.OPEN if known.state == TransactionState.ONGOING.value else Status.UNDECIDED
+    if not known.completed:
+        return Status.COMPLETING
+    return Status.COMMITTED if known.outcome == ControlType.COMMIT.value else Status.ABORTED
+
+
+@evidences(rules.TXN_ATOMIC, Layer.AUDIT)
+@evidences(rules.TXN_ONE_OUTCOME, Layer.AUDIT)
+@evidences(rules.OFFSETS_ATOMIC, Layer.AUDIT)
+def _wrong_outcomes(one: Joined) -> Iterator[Located]:
+    """Markers that say another outcome than the Prepare record; one finding for all of a transaction."""
+    first = [ended for ended in one.ended if not ended.again]
+    wrong = [ended for ended in first if ended.marker.outcome != one.known.outcome]
+    if not wrong:
+        return
+    right = [ended for ended in first if ended.marker.outcome == one.known.outcome]
+    decided, other = outcome_word(one.known.outcome), outcome_word(wrong[0].marker.outcome)
+    at = ", ".join(f"{ended.place.name} offset {ended.marker.offset}" for ended in wrong)
+    agree = ", ".join(f"{ended.place.name} offset {ended.marker.offset}" for ended in right[:6])
+    message = (
+        f"the marker says {other} ({at}), but the coordinator's Prepare record (offset {one.known.prepared_offset}) "
+        f"says {decided}" + (f", as the markers at {agree}" if right else "; no marker agrees with it")
+    )
+    remedy = (
+        "nothing can change a marker: take this transaction's records on these partitions as "
+        f"{'lost' if decided == 'COMMIT' else 'wrongly visible'} and write or undo them by hand"
+    )
+    rule = _rule_of_outcomes(wrong, right)
+    yield located(wrong[0].place, rule, wrong[0].marker.offset, one.known, message, "WriteTxnMarkers", remedy)
+
+
+def _rule_of_outcomes(wrong: list[Ended], right: list[Ended]) -> Rule:
+    if not right:
+        return rules.TXN_ONE_OUTCOME
+    offsets = (
+        {ended.place.topic == OFFSETS_TOPIC for ended in wrong},
+        {ended.place.topic == OFFSETS_TOPIC for ended in right},
+    )
+    return rules.OFFSETS_ATOMIC if offsets in (({True}, {False}), ({False}, {True})) else rules.TXN_ATOMIC
+
+
+def _repeated(one: Joined) -> Iterator[Located]:
+    """A further marker of the same transaction that says something else, or that ends further data."""
+    for ended in one.ended:
+        if not ended.again:
+            continue
+        offset, place = ended.marker.offset, ended.place
+        if ended.runs:
+            message = (
+                f"data after the marker of its transaction, ended by a second {outcome_word(ended.marker.outcome)} "
+                f"marker at offset {offset}: it came after the outcome was decided"
+            )
+            rule = rules.TXN_REGISTERED_BEFORE_DATA
+            yield located(place, rule, ended.runs[0].first_offset, one.known, message, "Produce", "")
+        elif ended.marker.outcome != one.known.outcome:
+            message = (
+                f"a second marker says {outcome_word(ended.marker.outcome)}, but the transaction's outcome was "
+                f"{outcome_word(one.known.outcome)} and had its marker here already"
+            )
+            yield located(place, rules.TXN_ONE_OUTCOME, offset, one.known, message, "WriteTxnMarkers", "")
+
+
+def _wrong_marker(known: CoordinatorTransaction, ended: Ended) -> Iterator[Located]:
+    marker = ended.marker
+    if not is_of(marker, known):
+        message = (
+            f"the marker has epoch {marker.producer_epoch}, its transaction's Prepare record has {known.marker_epoch} "
+            f"({_regime(known)})"
+        )
+        rule, epoch, severity = rules.TXN_MARKER_ONCE, marker.producer_epoch, Severity.VIOLATION
+        if epoch == known.producer_epoch and marker.outcome == known.outcome == ControlType.ABORT.value:
+            message, severity = message + BY_HAND, Severity.SUSPICIOUS
+        yield located(ended.place, rule, marker.offset, known, message, "WriteTxnMarkers", "", epoch, severity)
+    elif marker.coordinator_epoch < known.coordinator_epoch:
+        message = (
+            f"marker of coordinator epoch {marker.coordinator_epoch}, but the outcome was decided by the coordinator "
+            f"of epoch {known.coordinator_epoch}: a stale coordinator wrote it"
+        )
+        rule = rules.FENCE_COORDINATOR_EPOCH
+        yield located(ended.place, rule, marker.offset, known, message, "WriteTxnMarkers", "")
+
+
+def _regime(known: CoordinatorTransaction) -> str:
+    if known.producer_epoch == ABSENT:
+        return f"transaction version {'2' if known.client_version >= 2 else '0 or 1'}"
+    rise = known.marker_epoch - known.producer_epoch
+    if rise == 0:
+        return "the end of the transaction left the epoch as it was: versions 0 and 1"
+    by = "version 2" if known.client_version >= 2 else "a fence or a timeout"
+    return f"the end of the transaction raised the epoch by {rise}: {by}"
+
+
+@evidences(rules.TXN_REGISTERED_BEFORE_DATA, Layer.AUDIT)
+def _wrong_data(one: Joined, ended: Ended) -> Iterator[Located]:
+    """Data that a marker ends although it has another epoch than the transaction."""
+    own = one.known.producer_epoch
+    elsewhere = {run.first_offset for gap in one.gaps for run in gap.runs}
+    for run in ended.runs:
+        if own == ABSENT or run.producer_epoch == own or run.first_offset in elsewhere:
+            continue
+        if hidden(ended.place, run.first_offset, ended.marker.offset):
+            continue
+        outcome = outcome_word(ended.marker.outcome)
+        if run.producer_epoch > own:
+            rule = rules.TXN_REGISTERED_BEFORE_DATA
+            why = "no AddPartitionsToTxn of that epoch came before it: it belongs to no registered transaction"
+        else:
+            rule, why = rules.FENCE_STALE_EPOCH, "its producer was fenced"
+        message = (
+            f"data of epoch {run.producer_epoch} in the transaction of epoch {own}, covered by the {outcome} marker "
+            f"at offset {ended.marker.offset}: {why}"
+        )
+        yield located(ended.place, rule, run.first_offset, one.known, message, "Produce", "", run.producer_epoch)
+
+
+@evidences(rules.TXN_MARKER_ONCE, Layer.AUDIT)
+def _without_marker(one: Joined, missing: list[str]) -> Iterator[Located]:
+    """Registered partitions of a completed transaction that have no marker."""
+    if not one.known.completed:
+        return
+    for gap in one.gaps:
+        excuse = _excuse(gap)
+        if excuse:
+            missing.append(f"{gap.place.name}: {excuse}")
+            continue
+        yield _missing_marker(one, gap)
+
+
+def _missing_marker(one: Joined, gap: Gap) -> Located:
+    known, outcome = one.known, outcome_word(one.known.outcome)
+    has_marker = [ended for ended in one.ended if not ended.again]
+    elsewhere = f"; {len(has_marker)} other partitions have theirs" if has_marker else ""
+    decided = f"the coordinator's log says {_complete(known)} (offset {known.completed_offset})"
+    if gap.runs and gap.last:
+        message = (
+            f"data from here on has no marker, though {decided}{elsewhere}: it hangs and holds the last stable offset"
+        )
+        offset, remedy = gap.runs[0].first_offset, abort_command(gap.place, gap.runs[0])
+        if outcome == "COMMIT":
+            remedy += " (it aborts these records; the client was told that they are committed: write them again)"
+    elif gap.runs:
+        message = (
+            f"data from here on has no {outcome} marker of its own, though {decided}{elsewhere}: "
+            f"the next transaction's marker at offset {gap.before} ended it"
+        )
+        offset, remedy = gap.runs[0].first_offset, ""
+    else:
+        message = (
+            f"no {outcome} marker and no data of the transaction between offsets {gap.after} and {gap.before}, "
+            f"though the partition is registered and {decided}{elsewhere}"
+        )
+        offset, remedy = gap.before if not gap.last else max(gap.before - 1, gap.after), ""
+    begun = gap.runs[0].first_offset if gap.runs else gap.after
+    loss = lost_between(gap.place.losses or (), begun, gap.before)
+    severity = Severity.VIOLATION
+    if loss is not None:
+        severity = Severity.KNOWN
+        message += f"; {loss.election} took away what was committed from offset {loss.offset} on"
+    split = gap.place.topic == OFFSETS_TOPIC and outcome == "COMMIT" and has_marker
+    rule = rules.OFFSETS_ATOMIC if split else rules.TXN_MARKER_ONCE
+    if split:
+        message += "; the outputs are visible, the input offsets are not"
+    return located(gap.place, rule, offset, known, message, "WriteTxnMarkers", remedy, severity=severity)
+
+
+def _complete(known: CoordinatorTransaction) -> str:
+    return "CompleteCommit" if known.outcome == ControlType.COMMIT.value else "CompleteAbort"
+
+
+def _excuse(gap: Gap) -> str:
+    """What may have removed the marker; empty where nothing can."""
+    summary = gap.place.summary
+    if any(gap.after <= place <= gap.before for place in summary.unreadable):
+        return "unreadable bytes where the marker should be"
+    if gap.last and (summary.tail_lost or gap.place.behind):
+        return "the end of its log is missing" if summary.tail_lost else "another replica is further"
+    if gap.runs and not gap.by_time:
+        return ""
+    if gap.first and summary.begin > 0:
+        return f"its log begins at offset {summary.begin} only"
+    if gap.after < summary.cleaned_to:
+        return "the log cleaner was there"
+    if any(gap.after < place <= gap.before for place in summary.gone):
+        return ""
+    unknown = gap.place.losses is None
+    if unknown and any(gap.after < place <= gap.before for place in summary.leader_changes):
+        return (
+            "the leader changed there, and an unclean election loses data and marker, says the controller's log alone"
+        )
+    return ""
+
+
+def hidden(place: Place, first: int, end: int) -> bool:
+    """Between the two offsets the log may have lost a marker."""
+    summary = place.summary
+    return first < summary.cleaned_to or any(first <= offset <= end for offset in summary.unreadable)
+
+
+def abort_command(place: Place, run: Run) -> str:
+    """What an operator runs to end a hanging transaction; printed, never run."""
+    return (
+        "kafka-transactions.sh --bootstrap-server HOST:PORT abort "
+        f"--topic {place.topic} --partition {place.partition} --start-offset {run.first_offset}"
+    )
+
+
+def located(
+    place: Place,
+    rule: Rule,
+    offset: int,
+    known: CoordinatorTransaction,
+    message: str,
+    step: str,
+    remedy: str,
+    epoch: int | None = None,
+    severity: Severity = Severity.VIOLATION,
+) -> Located:
+    """A finding about a known transaction, at its place."""
+    identity = known.marker_epoch if epoch is None else epoch
+    return place, Finding(
+        rule, severity, offset, known.producer_id, identity, message, "", known.transactional_id, step, remedy
+    )
+
+
+def placed_once(found: Iterable[Located]) -> list[Located]:
+    """Of what several replicas of a partition have, each once."""
+    seen: dict[tuple[str, int, str, int, int], Located] = {}
+    for place, finding in found:
+        key = (place.topic, place.partition, finding.rule.id, finding.offset, finding.producer_id)
+        seen.setdefault(key, (place, finding))
+    return list(seen.values())

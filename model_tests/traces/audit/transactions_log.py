@@ -1,0 +1,64 @@
+"""What one log adds to the audit of transactions: its own summary, and, of a coordinator's log, the histories."""
+
+from dataclasses import replace
+
+from model_tests.traces.audit.coordinator_log_history import history
+from model_tests.traces.audit.findings import Finding, Severity, Verdict
+from model_tests.traces.audit.holes import Holes, Surroundings, holes
+from model_tests.traces.audit.transactions_summary import Told, with_damage
+from model_tests.traces.logs.coordinator_log import MALFORMED, TOPIC, StateRecord, read_states
+from model_tests.traces.logs.kafka_log_batches import Batches
+from model_tests.traces.logs.kafka_log_folders import LogFolder
+from model_tests.traces.logs.kafka_log_segment import Damage
+from spec import rules
+from spec.vocabulary import ABSENT
+
+
+def with_transactions(
+    log: LogFolder, batches: Batches, around: Surroundings, verdict: Verdict, damage: list[Damage]
+) -> Verdict:
+    """The verdict with what the log tells of transactions; damage in the records is added to `damage`."""
+    if verdict.told is None:
+        return verdict
+    here = with_damage(verdict.told.here, damage, batches)
+    if log.topic != TOPIC or not len(batches):
+        return replace(verdict, told=Told(here))
+    states, skipped, bad = read_states(log, batches)
+    missing = holes(batches, around)
+    known, findings = history(log.partition, states, missing, whole=around.first_base == 0)
+    whole = known.whole and not here.tail_lost and not skipped and not bad and _has_no_hole(missing)
+    lost = here.tail_lost
+    identities = tuple(replace(one, later_unread=one.later_unread or lost) for one in known.identities)
+    damage += bad
+    findings += _unread(states, skipped)
+    judged = {**verdict.judged, rules.TXN_LEGAL_TRANSITION.id: known.judged}
+    return replace(
+        verdict,
+        findings=tuple(sorted((*verdict.findings, *findings), key=lambda one: (one.offset, one.rule.id))),
+        judged=judged,
+        told=Told(here, replace(known, whole=whole, identities=identities)),
+    )
+
+
+def _has_no_hole(missing: Holes) -> bool:
+    return not (missing.cleaned[-1] or missing.unreadable[-1])
+
+
+def _unread(states: list[StateRecord], skipped: list[tuple[int, str]]) -> list[Finding]:
+    """One finding for all records of the same unknown kind, at the first of them."""
+    unread = [(one.offset, f"{one.transactional_id}: {one.unread}") for one in states if one.unread]
+    found: dict[str, list[tuple[int, str]]] = {}
+    for offset, why in (*unread, *skipped):
+        if MALFORMED not in why:
+            found.setdefault(why.rpartition(": ")[2], []).append((offset, why))
+    return [
+        Finding(
+            rules.TXN_LEGAL_TRANSITION,
+            Severity.UNDECIDED,
+            alike[0][0],
+            ABSENT,
+            ABSENT,
+            f"{len(alike)} records are skipped, this the first ({alike[0][1]}): what they change is not known",
+        )
+        for alike in found.values()
+    ]

@@ -1,0 +1,160 @@
+"""Markers and data that belong to no transaction that a coordinator's log tells of."""
+
+from collections.abc import Iterator
+
+from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction, Identity
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.transactions_join import Ended, Place, Producer
+from model_tests.traces.audit.transactions_judge import (
+    BY_HAND,
+    OFFSETS_TOPIC,
+    Located,
+    abort_command,
+    hidden,
+    located,
+    outcome_word,
+)
+from model_tests.traces.audit.transactions_match import is_during, is_of
+from model_tests.traces.audit.transactions_summary import Run
+from spec import rules
+from spec.vocabulary import ControlType, TransactionState
+
+
+def judge_loose(producer: Producer, identity: Identity) -> Iterator[Located]:
+    """Markers and data of a known producer id that belong to none of its transactions."""
+    newest = producer.transactions[-1].known if producer.transactions else None
+    if any(one.known.after_hole for one in producer.transactions):
+        yield from judge_alone(producer)
+    for ended in producer.loose:
+        yield from _loose_marker(producer, ended, identity)
+    for place, run, before in producer.loose_runs:
+        if identity.later_unread or place.summary.tail_lost or place.behind:
+            continue
+        if newest is not None and newest.doubtful and not newest.completed:
+            continue
+        yield _hanging(place, run, before, newest)
+
+
+def _loose_marker(producer: Producer, ended: Ended, identity: Identity) -> Iterator[Located]:
+    """A marker that no record of the coordinator asks for."""
+    marker = ended.marker
+    known = [one.known for one in producer.transactions]
+    if hidden(ended.place, ended.runs[0].first_offset if ended.runs else marker.offset, marker.offset):
+        return
+    during = next((one for one in known if is_during(marker, one) and is_of(marker, one)), None)
+    incomplete = identity.later_unread or not known or any(one.after_hole or one.doubtful for one in known)
+    if during is None and incomplete:
+        return
+    where = (
+        f"while {during.transactional_id} completed a transaction that does not have this partition"
+        if during
+        else "while no transaction of its producer was to end"
+    )
+    outcome = outcome_word(marker.outcome)
+    of = during or known[-1]
+    by_hand = during is None and marker.outcome == ControlType.ABORT.value
+    severity = Severity.SUSPICIOUS if by_hand else Severity.VIOLATION
+    if ended.runs:
+        message = (
+            f"data on a partition that is not registered, ended by the {outcome} marker at {marker.offset} {where}"
+        )
+        if by_hand:
+            message += BY_HAND
+        rule, offset, step = rules.TXN_REGISTERED_BEFORE_DATA, ended.runs[0].first_offset, "AddPartitionsToTxn"
+        if ended.place.topic == OFFSETS_TOPIC:
+            rule = rules.OFFSETS_ATOMIC if not by_hand else rule
+        yield located(ended.place, rule, offset, of, message, step, "", marker.producer_epoch, severity)
+        return
+    message = f"a {outcome} marker {where}, and without data" + (BY_HAND if by_hand else "")
+    rule, epoch = rules.TXN_MARKER_ONCE, marker.producer_epoch
+    yield located(ended.place, rule, marker.offset, of, message, "WriteTxnMarkers", "", epoch, severity)
+
+
+def _hanging(place: Place, run: Run, before: Ended | None, newest: CoordinatorTransaction | None) -> Located:
+    """Data without a marker that no transaction will end."""
+    after = f"after the marker at offset {before.marker.offset}, " if before else ""
+    known = (
+        f"the newest transaction of {newest.transactional_id} is {_state_name(newest)} and does not have it"
+        if newest
+        else "no transactional id ever had this producer id"
+    )
+    message = (
+        f"transactional data {after}on a partition that its coordinator's log does not register for it ({known}): "
+        "it hangs and holds the last stable offset"
+    )
+    rule = rules.OFFSETS_ATOMIC if place.topic == OFFSETS_TOPIC else rules.TXN_REGISTERED_BEFORE_DATA
+    finding = Finding(
+        rule=rule,
+        severity=Severity.VIOLATION,
+        offset=run.first_offset,
+        producer_id=run.producer_id,
+        producer_epoch=run.producer_epoch,
+        message=message,
+        transactional_id=newest.transactional_id if newest else "",
+        step="Produce without AddPartitionsToTxn, or after EndTxn",
+        remedy=abort_command(place, run),
+    )
+    return place, finding
+
+
+def _state_name(known: CoordinatorTransaction) -> str:
+    return TransactionState(known.state).name.title().replace("_", "")
+
+
+def judge_unknown(producer: Producer, all_coordinators: bool) -> Iterator[Located]:
+    """A producer id of which no coordinator's log here tells: what its partitions alone decide."""
+    yield from judge_alone(producer)
+    if all_coordinators:
+        for place, run, before in producer.loose_runs:
+            if not (place.summary.tail_lost or place.behind):
+                yield _hanging(place, run, before, None)
+
+
+def judge_alone(producer: Producer) -> Iterator[Located]:
+    """What markers without a coordinator's record say by themselves."""
+    yield from _torn_by_epoch(producer)
+    for ended in producer.loose:
+        yield from _mixed_epochs(ended)
+
+
+def _mixed_epochs(ended: Ended) -> Iterator[Located]:
+    """Data of two epochs before one marker: either it joined unregistered, or a marker is missing in between."""
+    first, last = ended.runs[:1], ended.runs[-1:]
+    if not first or first[0].producer_epoch >= last[0].producer_epoch:
+        return
+    if hidden(ended.place, first[0].first_offset, ended.marker.offset):
+        return
+    unended = ended.marker.producer_epoch > last[0].producer_epoch
+    rule = rules.TXN_MARKER_ONCE if unended else rules.TXN_REGISTERED_BEFORE_DATA
+    run = first[0] if unended else last[0]
+    message = (
+        f"data of epochs {first[0].producer_epoch} and {last[0].producer_epoch} before one marker, of epoch "
+        f"{ended.marker.producer_epoch} at offset {ended.marker.offset}: "
+        + ("the first one's marker is missing" if unended else "the later one is of no registered transaction")
+    )
+    yield (
+        ended.place,
+        Finding(rule, Severity.VIOLATION, run.first_offset, run.producer_id, run.producer_epoch, message),
+    )
+
+
+def _torn_by_epoch(producer: Producer) -> Iterator[Located]:
+    """Markers of one raised epoch with different outcomes: such an epoch ends one transaction only."""
+    raised: dict[int, list[Ended]] = {}
+    for ended in producer.loose:
+        raised.setdefault(ended.marker.producer_epoch, []).append(ended)
+    for epoch, markers in raised.items():
+        of_one = any(run.producer_epoch < epoch for ended in markers for run in ended.runs)
+        counts = [
+            sum(ended.marker.outcome == kind.value for ended in markers) for kind in ControlType if kind in (0, 1)
+        ]
+        if not of_one or 0 in counts:
+            continue
+        fewer = min((0, 1), key=lambda outcome: counts[outcome])
+        odd = next(ended for ended in markers if ended.marker.outcome == fewer)
+        message = (
+            f"the marker of epoch {epoch} says {outcome_word(fewer)}, {counts[1 - fewer]} others of the same epoch say "
+            f"{outcome_word(1 - fewer)}: the epoch was raised for one transaction"
+        )
+        finding = Finding(rules.TXN_ATOMIC, Severity.VIOLATION, odd.marker.offset, producer.producer_id, epoch, message)
+        yield odd.place, finding

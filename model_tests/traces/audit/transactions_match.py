@@ -1,0 +1,163 @@
+"""Which transaction of a producer id each of its markers on a partition ends."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
+from model_tests.traces.audit.transactions_summary import Marker
+from spec.vocabulary import ABSENT
+
+_LARGEST_TABLE: Final = 1_000_000
+_ALONE, _EXCUSED = 1.0, 0.2
+_OTHER_OUTCOME, _OTHER_EPOCH, _OTHER_TIME = 1.2, 1.5, 0.3
+_AGAIN = 0.05
+_NEVER = float("inf")
+_FARTHEST_CLOCKS_MS: Final = 60_000
+
+
+def match(
+    markers: Sequence[Marker],
+    transactions: Sequence[CoordinatorTransaction],
+    empty: Sequence[bool],
+    *,
+    whole: bool = True,
+) -> list[int]:
+    """For each marker the number of its transaction, -1 for none; both in order, `empty` markers end no data.
+
+    Of a log that is not `whole` the markers of the first transactions may be gone.
+
+    Between the Prepare and the Complete record the coordinator waits for all markers, so that a marker's time says
+    which transaction it belongs to. Where the clocks of brokers do not agree so far, epoch, outcome and order do.
+    """
+    by_time = _by_time(markers, transactions, empty)
+    if _agrees(by_time, markers, transactions, whole=whole) or len(markers) * len(transactions) > _LARGEST_TABLE:
+        return by_time
+    by_cost = _by_cost(markers, transactions, empty, whole=whole)
+    fewer = by_cost.count(ABSENT) < by_time.count(ABSENT) and not any(one.after_hole for one in transactions)
+    return by_cost if fewer or _agrees(by_cost, markers, transactions, whole=whole) else by_time
+
+
+def _agrees(
+    numbers: Sequence[int],
+    markers: Sequence[Marker],
+    transactions: Sequence[CoordinatorTransaction],
+    *,
+    whole: bool,
+) -> bool:
+    """Each marker has a transaction of its epoch and outcome, and no completed transaction is left out."""
+    if not all(
+        number != ABSENT and is_of(marker, transactions[number]) and marker.outcome == transactions[number].outcome
+        for marker, number in zip(markers, numbers, strict=True)
+    ):
+        return False
+    owed = (one.completed and one.listed and not one.doubtful for one in transactions)
+    first = 0 if whole else min(numbers, default=len(transactions))
+    return {number for number, owes in enumerate(owed) if owes and number >= first} <= set(numbers)
+
+
+def is_during(marker: Marker, transaction: CoordinatorTransaction) -> bool:
+    """The marker was written after the outcome was durable and before the transaction was complete."""
+    if not transaction.decided or marker.timestamp < transaction.prepared_ms:
+        return False
+    return not transaction.completed or marker.timestamp <= transaction.completed_ms
+
+
+def _is_near(marker: Marker, transaction: CoordinatorTransaction) -> bool:
+    """The same by clocks that differ by no more than those of brokers do."""
+    if not transaction.decided or marker.timestamp < transaction.prepared_ms - _FARTHEST_CLOCKS_MS:
+        return False
+    return not transaction.completed or marker.timestamp <= transaction.completed_ms + _FARTHEST_CLOCKS_MS
+
+
+def is_of(marker: Marker, transaction: CoordinatorTransaction) -> bool:
+    """The marker has the epoch of the transaction's Prepare record."""
+    return marker.producer_epoch == transaction.marker_epoch
+
+
+def _by_time(
+    markers: Sequence[Marker], transactions: Sequence[CoordinatorTransaction], empty: Sequence[bool]
+) -> list[int]:
+    found: list[int] = []
+    last = ABSENT
+    for marker, without_data in zip(markers, empty, strict=True):
+        following = _first_during(marker, transactions, last + 1)
+        again = last != ABSENT and is_of(marker, transactions[last]) and is_during(marker, transactions[last])
+        if again and (following == ABSENT or (without_data and marker.outcome != transactions[following].outcome)):
+            following = last
+        found.append(following)
+        last = max(last, following)
+    return found
+
+
+def _first_during(marker: Marker, transactions: Sequence[CoordinatorTransaction], start: int) -> int:
+    """The first transaction from a number on that the marker's time and epoch agree with."""
+    for number in range(start, len(transactions)):
+        transaction = transactions[number]
+        if transaction.prepared_ms > marker.timestamp:
+            break
+        if is_of(marker, transaction) and is_during(marker, transaction):
+            return number
+    return ABSENT
+
+
+def _by_cost(
+    markers: Sequence[Marker], transactions: Sequence[CoordinatorTransaction], empty: Sequence[bool], *, whole: bool
+) -> list[int]:
+    """The pairing in order that contradicts least."""
+    best = [[0.0] * (len(transactions) + 1)]
+    for j, transaction in enumerate(transactions):
+        best[0][j + 1] = best[0][j] + (_left_out(transaction) if whole else 0.0)
+    for i, marker in enumerate(markers):
+        row = [best[i][0] + _ALONE]
+        for j, transaction in enumerate(transactions):
+            row.append(
+                min(
+                    best[i][j + 1] + min(_ALONE, _again(marker, transaction, without_data=empty[i])),
+                    row[j] + _left_out(transaction),
+                    best[i][j] + _cost(marker, transaction),
+                )
+            )
+        best.append(row)
+    return _traced(best, markers, transactions, empty)
+
+
+def _traced(
+    best: list[list[float]],
+    markers: Sequence[Marker],
+    transactions: Sequence[CoordinatorTransaction],
+    empty: Sequence[bool],
+) -> list[int]:
+    found = [ABSENT] * len(markers)
+    i, j = len(markers), len(transactions)
+    while i and j:
+        marker, transaction = markers[i - 1], transactions[j - 1]
+        again = _again(marker, transaction, without_data=empty[i - 1])
+        if best[i][j] == best[i - 1][j - 1] + _cost(marker, transaction):
+            i, j = i - 1, j - 1
+            found[i] = j
+        elif best[i][j] == best[i - 1][j] + min(_ALONE, again):
+            i -= 1
+            found[i] = j - 1 if again < _ALONE else ABSENT
+        else:
+            j -= 1
+    return found
+
+
+def _cost(marker: Marker, transaction: CoordinatorTransaction) -> float:
+    during = is_during(marker, transaction)
+    if transaction.after_hole and not _is_near(marker, transaction):
+        return _NEVER  # it may be of a transaction that the coordinator's log tells no more of
+    if not is_of(marker, transaction):
+        return _OTHER_EPOCH if during else _NEVER
+    outcome = 0.0 if marker.outcome == transaction.outcome else _OTHER_OUTCOME
+    return outcome + (0.0 if during else _OTHER_TIME)
+
+
+def _again(marker: Marker, transaction: CoordinatorTransaction, *, without_data: bool) -> float:
+    """A marker without data that repeats one of the same transaction."""
+    same = without_data and is_of(marker, transaction) and marker.outcome == transaction.outcome
+    return _AGAIN if same else _NEVER
+
+
+def _left_out(transaction: CoordinatorTransaction) -> float:
+    return _ALONE if transaction.listed and not transaction.doubtful else _EXCUSED

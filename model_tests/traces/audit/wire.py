@@ -1,0 +1,71 @@
+"""Verdicts as JSON, between the processes that judge and the one that reports."""
+
+import json
+import pickle
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any, Final
+
+from model_tests.traces.audit.asked import Asked
+from model_tests.traces.audit.cluster_wire import finding_of, plain_finding, plain_side, side_of
+from model_tests.traces.audit.findings import Offsets, OpenTransaction, Verdict
+from model_tests.traces.audit.history_log import Tally
+from model_tests.traces.audit.reading import Part
+from model_tests.traces.audit.transactions_wire import packed, plain_told, told_of, unpacked
+from model_tests.traces.logs.kafka_log_segment import Damage
+
+TALLY_FIELDS: Final = tuple(part.name for part in fields(Tally))
+
+
+def encode(verdict: Verdict, damage: list[Damage]) -> str:
+    """A partition's verdict and damage as text."""
+    plain = {name: getattr(verdict, name) for name in ("batches", "records", "visible_records", "producers")}
+    plain |= {"judged": dict(verdict.judged), "unjudged": verdict.unjudged, "cleaned": verdict.cleaned}
+    return json.dumps(
+        {
+            **plain,
+            "offsets": asdict(verdict.offsets),
+            "open_transactions": [asdict(one) for one in verdict.open_transactions],
+            "findings": [plain_finding(finding) for finding in verdict.findings],
+            "damage": [asdict(one) for one in damage],
+            "tallies": packed(verdict.tallies, TALLY_FIELDS),
+            "cluster": plain_side(verdict.cluster) if verdict.cluster is not None else None,
+            "told": plain_told(verdict.told) if verdict.told is not None else None,
+        }
+    )
+
+
+def decode(text: str) -> tuple[Verdict, list[Damage]]:
+    """The verdict and the damage again."""
+    plain: dict[str, Any] = json.loads(text)
+    damage = [Damage(**one) for one in plain.pop("damage")]
+    plain["offsets"] = Offsets(**plain["offsets"])
+    plain["open_transactions"] = tuple(OpenTransaction(**one) for one in plain["open_transactions"])
+    plain["tallies"] = tuple(Tally(*row) for row in unpacked(plain["tallies"], TALLY_FIELDS))
+    plain["told"] = told_of(plain["told"]) if plain["told"] is not None else None
+    plain["cluster"] = side_of(plain["cluster"]) if plain["cluster"] is not None else None
+    plain["findings"] = tuple(finding_of(one) for one in plain["findings"])
+    return Verdict(**plain), damage
+
+
+def packed_part(part: Part) -> bytes:
+    """What is left of some segments, on its way from the task that read them."""
+    return zlib.compress(pickle.dumps(part, pickle.HIGHEST_PROTOCOL), 1)
+
+
+def unpacked_part(content: bytes) -> Part:
+    """The same again."""
+    part: Part = pickle.loads(zlib.decompress(content))  # from our own task, over Spark
+    return part
+
+
+def plain_asked(asked: Mapping[int, Asked]) -> str:
+    """What is asked for of each log, by its number, as text."""
+    return json.dumps({number: [sorted(one.producers), sorted(one.places)] for number, one in asked.items()})
+
+
+def asked_of(text: str) -> dict[int, Asked]:
+    """The same again."""
+    plain: dict[str, list[list[int]]] = json.loads(text)
+    return {int(number): Asked(set(producers), set(places)) for number, (producers, places) in plain.items()}

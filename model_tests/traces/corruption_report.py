@@ -1,0 +1,201 @@
+"""`eos check PATH --corrupt N`: what the check would notice of traces that are not true, and what it would not."""
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from time import perf_counter
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+
+from model_tests.monitor.monitor import Monitor
+from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.traces.corrupted_files import chosen_traces
+from model_tests.traces.harmless import Reason, harmless
+from model_tests.traces.random_corruption import Corrupted, Kind, corrupted
+from model_tests.traces.schema import Row
+
+REPORTED: Final = "reported"
+KNOWN: Final = "outside a domain"
+UNSEEN: Final = "unseen"
+
+MOST_SHOWN: Final = 5
+"""What is unseen most often that is printed of each kind; the JSON has all."""
+
+_OUTCOMES: Final = (REPORTED, KNOWN, UNSEEN)
+_TRIES: Final = 4
+"""Draws of a step after which a trace is left that cannot be corrupted in some way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How many corruptions of one kind, in traces of one workload, to steps of the same apis, came to the same.
+
+    Attributes:
+        apis: of the step, or of the two that changed places; with the column that was relabelled.
+        outcome: reported, violated where the rule is not claimed, unseen, or why the trace may be true all the same.
+        first: the trace and the place of the first of them.
+    """
+
+    kind: str
+    workload: str
+    apis: str
+    outcome: str
+    count: int
+    first: str
+
+
+@dataclass(frozen=True, slots=True)
+class CorruptionReport:
+    """What was noticed of corrupted traces.
+
+    Attributes:
+        traces: true traces that were corrupted.
+        left_out: traces that break a rule as they are, so that nothing follows from a corruption.
+        contradictions: corruptions that are reported though they are shown to be harmless.
+    """
+
+    traces: int
+    left_out: int
+    seconds: float
+    outcomes: tuple[Outcome, ...]
+    contradictions: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """Whether the check contradicts itself, or there was nothing to corrupt."""
+        if self.contradictions:
+            return VIOLATED
+        return HOLDS if self.outcomes else NOTHING_JUDGED
+
+    def count(self, outcome: str, kind: str = "", workload: str = "") -> int:
+        """How many corruptions came to this, of a kind or of all, in a workload or in all."""
+        of_these = (o for o in self.outcomes if kind in ("", o.kind) and workload in ("", o.workload))
+        return sum(each.count for each in of_these if each.outcome == outcome)
+
+    def harmful(self, kind: str = "", workload: str = "") -> int:
+        """How many corruptions are not shown to be harmless."""
+        return sum(self.count(outcome, kind, workload) for outcome in _OUTCOMES)
+
+    def rate(self, kind: str = "", workload: str = "") -> float | None:
+        """Of those, the share that is reported; None without any."""
+        harmful = self.harmful(kind, workload)
+        return self.count(REPORTED, kind, workload) / harmful if harmful else None
+
+    @property
+    def rates(self) -> Mapping[str, float | None]:
+        """The rate of each kind."""
+        return {kind.value: self.rate(kind) for kind in Kind}
+
+    def to_json(self) -> dict[str, object]:
+        """The report as plain JSON values, with the rates."""
+        by_workload = {name: self.rate(workload=name) for name in sorted({o.workload for o in self.outcomes})}
+        return {**asdict(self), "rates": self.rates, "rates_by_workload": by_workload}
+
+    def print(self, console: Console) -> None:
+        """Rates by kind, why the others are harmless, what is seen least, and what contradicts itself."""
+        made = sum(each.count for each in self.outcomes)
+        left_out = f", {self.left_out} left out that break a rule as they are" if self.left_out else ""
+        console.print(f"{made} corruptions of {self.traces} traces{left_out}, {self.seconds:.1f} s", highlight=False)
+        console.print(self._table())
+        for reason in Reason:
+            if count := self.count(reason.value):
+                console.print(f"harmless: {count} x {reason.value}", markup=False, highlight=False)
+        for kind in Kind:
+            unseen = sorted(
+                (o for o in self.outcomes if o.kind == kind and o.outcome == UNSEEN), key=lambda o: -o.count
+            )
+            said = ", ".join(f"{each.count} x {each.apis} ({each.first})" for each in unseen[:MOST_SHOWN])
+            if said:
+                console.print(f"unseen, {kind.value}: {said}", markup=False, highlight=False)
+        for line in self.contradictions:
+            console.print(line, style="red", markup=False, highlight=False)
+
+    def _table(self) -> Table:
+        table = Table("corruption", "reported", "outside a domain", "unseen", "harmless", "rate")
+        for kind in Kind:
+            counts = [self.count(outcome, kind) for outcome in _OUTCOMES]
+            without_harm = sum(self.count(reason.value, kind) for reason in Reason)
+            rate = self.rate(kind)
+            table.add_row(kind.value, *map(str, (*counts, without_harm)), "-" if rate is None else f"{rate:.0%}")
+        return table
+
+
+def run(path: str, corruptions: int, seed: int = 0) -> CorruptionReport:
+    """Corrupt true traces of a path by chance, and see what is said of them, in this process.
+
+    Args:
+        path: of the traces: a file or a directory, Parquet or NDJSON.
+        corruptions: how many.
+        seed: draws the traces, the steps, and what becomes of them.
+
+    Raises:
+        BadInput: there is no trace, or none that is whole.
+    """
+    return corruption_report(chosen_traces(Path(path), corruptions, seed), corruptions, seed)
+
+
+def corruption_report(traces: Sequence[tuple[str, Sequence[Row]]], corruptions: int, seed: int = 0) -> CorruptionReport:
+    """The same of traces at hand.
+
+    Args:
+        traces: each with the name of its workload, empty where nobody knows.
+        corruptions: how many; they and the kinds take turns among the traces.
+        seed: of the draws.
+    """
+    started = perf_counter()
+    true = [(workload, rows) for workload, rows in traces if rows and not judged(rows)[0]]
+    found: dict[tuple[str, str, str, str], list[str]] = {}
+    contradictions: list[str] = []
+    for number, (workload, rows, kind) in enumerate(_turns(true, corruptions)):
+        made = _drawn(rows, kind, Random(zlib.crc32(f"{seed}-{number}".encode())))  # a sample, no secret
+        if made is None:
+            continue
+        outcome, said = _outcome(rows, made)
+        where = f"trace {rows[0]['trace']}, step {made.place}"
+        found.setdefault((kind.value, workload, _apis(rows, made), outcome), []).append(where)
+        if said:
+            contradictions.append(f"{where}, {kind.value} of {_apis(rows, made)}: {said}")
+    outcomes = tuple(Outcome(*key, len(places), places[0]) for key, places in sorted(found.items()))
+    seconds = perf_counter() - started
+    return CorruptionReport(len(true), len(traces) - len(true), seconds, outcomes, tuple(contradictions))
+
+
+def judged(rows: Iterable[Row]) -> tuple[bool, int]:
+    """Whether a trace breaks a rule that is claimed there, and how often one that is not."""
+    monitor = Monitor()
+    broken = [violation for row in rows for violation in monitor.judge(row)]
+    broken += monitor.finish()
+    return bool(broken), sum(count.known for count in monitor.rule_counts())
+
+
+def _turns(true: Sequence[tuple[str, Sequence[Row]]], count: int) -> Iterator[tuple[str, Sequence[Row], Kind]]:
+    kinds = tuple(Kind)
+    for number in range(count if true else 0):
+        workload, rows = true[number // len(kinds) % len(true)]
+        yield workload, rows, kinds[number % len(kinds)]
+
+
+def _drawn(rows: Sequence[Row], kind: Kind, chance: Random) -> Corrupted | None:
+    return next((made for made in (corrupted(rows, kind, chance) for _ in range(_TRIES)) if made is not None), None)
+
+
+def _outcome(true: Sequence[Row], made: Corrupted) -> tuple[str, str]:
+    """What a corruption comes to, and why it should not if it contradicts what was shown."""
+    broken, known = judged(made.rows)
+    reason = harmless(true, made)
+    if broken:
+        return REPORTED, f"reported, but {reason.value}" if reason not in (None, Reason.CLOCK) else ""
+    if reason is not None:
+        return reason.value, ""
+    return (KNOWN if known > judged(true)[1] else UNSEEN), ""
+
+
+def _apis(true: Sequence[Row], made: Corrupted) -> str:
+    api = str(true[made.place]["api"])
+    if made.kind is Kind.SWAP:
+        return " and ".join(sorted((api, str(true[made.other]["api"]))))
+    return f"{api}.{made.column}" if made.kind is Kind.RELABEL else api

@@ -1,0 +1,1 @@
+"""Readers of a broker's log directories: batches, coordinators' logs, the controller's log, dumps of them."""

@@ -1,0 +1,141 @@
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from threading import Event, Thread
+
+import pytest
+
+from model_tests.reports import VIOLATED
+from model_tests.traces.audit.findings import Severity
+from model_tests.traces.audit.report import AuditReport
+from model_tests.traces.audit.run import run_here
+from model_tests.unit.audit.written import data, encoded, marker, placed, write_segment
+from model_tests.unit.audit.written_world import run_world, write_world
+from reference.faults import NO_FAULTS
+from spec.versions import NEWEST
+
+KEPT = (".properties", ".txnindex")
+"""Files that belong to a copy: without the first nobody knows the cluster; no second is one without entries."""
+
+
+def blamed(report: AuditReport) -> list[str]:
+    """The rules of violations."""
+    return [finding.rule.id for _, finding in report.findings if finding.severity is Severity.VIOLATION]
+
+
+@contextmanager
+def appending(path: Path, content: bytes) -> Iterator[None]:
+    """A broker appends to a segment, some bytes at a time, so that a copy may end anywhere."""
+    ends = Event()
+
+    def append() -> None:
+        with path.open("ab", buffering=0) as file:
+            for start in range(0, len(content), 37):
+                if ends.is_set():
+                    return
+                file.write(content[start : start + 37])
+
+    thread = Thread(target=append)
+    thread.start()
+    try:
+        yield
+    finally:
+        ends.set()
+        thread.join()
+
+
+def test_a_segment_that_grows_while_it_is_read_is_no_violation(tmp_path: Path) -> None:
+    """A live broker appends: what is there is judged, and at most the batch that is half there is named."""
+    batches = placed([each for n in range(400) for each in (data(n, transactional=True, at=n), marker())])
+    path = write_segment(tmp_path / "t-0", batches[:2])
+    seen = set()
+
+    with appending(path, encoded(batches[2:])):
+        for _ in range(20):
+            report = run_here([tmp_path])
+            seen.add(report.batches)
+
+            assert blamed(report) == []
+            assert all("cut short" in bad.message for bad in report.damage)
+            assert len(report.damage) <= 1
+
+    assert min(seen) >= 2
+
+
+def test_a_copy_that_ended_anywhere_is_no_violation(tmp_path: Path) -> None:
+    """Files that are missing or cut off: what could be judged is, the rest is named or in doubt."""
+    write_world(run_world(5, NEWEST, 300, NO_FAULTS), tmp_path / "whole")
+    chance = Random(1)
+    for number in range(12):
+        copy = tmp_path / f"copy-{number}"
+        shutil.copytree(tmp_path / "whole", copy)
+        files = sorted(path for path in copy.rglob("*") if path.is_file() and path.suffix not in KEPT)
+        for path in chance.sample(files, len(files) // 4):
+            if chance.random() < 0.5 or path.suffix != ".log":
+                path.unlink()
+        last = max(
+            (path for path in files if path.suffix == ".log" and path.exists()), key=lambda path: path.stat().st_size
+        )
+        os.truncate(last, chance.randrange(last.stat().st_size))
+
+        report = run_here([copy])
+
+        assert blamed(report) == []
+        assert report.damage
+        assert report.exit_code == VIOLATED
+
+
+def test_fuzzed_logs_never_stop_the_audit(tmp_path: Path) -> None:
+    """Bytes overwritten anywhere, of segments, indexes, snapshots, checkpoints and the logs of coordinators."""
+    write_world(run_world(6, NEWEST, 300, NO_FAULTS), tmp_path / "whole")
+    chance = Random(2)
+    for number in range(12):
+        copy = tmp_path / f"copy-{number}"
+        shutil.copytree(tmp_path / "whole", copy)
+        for path in sorted(path for path in copy.rglob("*") if path.is_file() and path.stat().st_size):
+            if chance.random() < 0.5:
+                content = bytearray(path.read_bytes())
+                for _ in range(chance.randrange(1, 6)):
+                    content[chance.randrange(len(content))] = chance.randrange(256)
+                path.write_bytes(content)
+
+        report = run_here([copy], crc=bool(number % 2))
+
+        assert report.batches
+        assert report.exit_code == VIOLATED
+
+
+@pytest.mark.parametrize("denied", ["00000000000000000000.log", "00000000000000000000.index", "t-0"])
+def test_what_may_not_be_read_is_named_and_the_rest_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, denied: str
+) -> None:
+    """A segment, an index, a whole folder of another user."""
+    write_segment(tmp_path / "t-0", [data(0)])
+    (tmp_path / "t-0" / "00000000000000000000.index").write_bytes(b"")
+    write_segment(tmp_path / "u-0", [data(0), data(1)], base=0)
+    (tmp_path / "u-0" / f"{0:020}.log").rename(tmp_path / "u-0" / f"{0:020}.kept")
+    write_segment(tmp_path / "u-0", [data(0), data(1)], base=7)
+    true_open, true_iterdir = Path.open, Path.iterdir
+
+    def opened(path: Path, *given: object, **more: object) -> object:
+        if path.name == denied:
+            raise PermissionError(13, "Permission denied")
+        return true_open(path, *given, **more)  # type: ignore[call-overload]  # as it was called
+
+    def listed(path: Path) -> Iterator[Path]:
+        if path.name == denied:
+            raise PermissionError(13, "Permission denied")
+        return iter(true_iterdir(path))
+
+    monkeypatch.setattr(Path, "open", opened)
+    monkeypatch.setattr(Path, "iterdir", listed)
+
+    report = run_here([tmp_path])
+
+    (bad,) = [bad for bad in report.damage if "Permission denied" in bad.message]
+    assert bad.path.endswith(denied)
+    assert report.batches >= 2
+    assert blamed(report) == []

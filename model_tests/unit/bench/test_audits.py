@@ -1,0 +1,29 @@
+import json
+from pathlib import Path
+
+from model_tests.bench.log_files import client_batches
+from model_tests.traces.audit.checksums import ChecksumReader
+from reference.log.disk_log import DiskLog
+
+BATCHES = 50
+
+
+def counted(directory: Path) -> int:
+    """Batches that the tasks say are sound."""
+    reader = ChecksumReader({"paths": json.dumps([str(directory)])})
+    return sum(part or 0 for task in reader.partitions() for _, _, part, _ in reader.read(task))
+
+
+def test_checksums_alone_are_computed_of_every_batch(tmp_path: Path) -> None:
+    """What the audit's time is held against does look at the bytes: a batch with another bit does not count."""
+    log = DiskLog.create(tmp_path / "t-0")
+    log.append_all(list(client_batches(BATCHES)))
+    log.close()
+    sound = counted(tmp_path)
+    path = tmp_path / "t-0" / f"{0:020}.log"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+    assert sound == BATCHES
+    assert counted(tmp_path) == BATCHES - 1

@@ -1,0 +1,60 @@
+"""What mutants do to the states of a search: the table is shown again, some by chance."""
+
+from pathlib import Path
+
+import pytest
+
+from model_tests.mutants.decisions.made import by_name
+from model_tests.mutants.decisions.places import searched
+from model_tests.mutants.states import Counted, builds, count_all, counted, page, read, sample, write
+
+TABLE = read()
+AGAIN = sample([each for each in TABLE if each.true < 600], 12)
+OPENS = "append.guards: request.control dropped of all_of"
+
+
+@pytest.mark.parametrize("said", AGAIN, ids=lambda each: each.mutant)
+def test_a_mutant_does_again_what_the_table_says(said: Counted) -> None:
+    """Both numbers, counted anew; a decision that has changed needs the table counted again."""
+    assert said == counted(by_name()[said.mutant], said.instance)
+
+
+def test_the_table_has_every_mutant_that_is_still_made() -> None:
+    """But for a few, of decisions that have changed since it was counted."""
+    known = by_name()
+
+    assert 800 < len(TABLE) == len({each.mutant for each in TABLE})
+    assert sum(each.mutant not in known for each in TABLE) <= len(TABLE) // 20
+    assert {each.instance for each in TABLE} <= builds().keys()
+
+
+def test_what_a_search_meets_is_counted_in_the_smallest_instance_that_differs() -> None:
+    """A mutant that no instance meets has no line."""
+    listed = [by_name()[OPENS], by_name()["finding.partition_of: name_hash < 0 becomes name_hash <= 0"]]
+    places = [each for each in searched() if each.name in {"idempotence, wrapping", "partition, two epochs"}]
+
+    found = list(count_all(listed, places))
+
+    assert [each.mutant for each in found] == [OPENS]
+    assert (found[0].true, found[0].difference == 0) == (453, False)
+
+
+def test_a_mutant_that_breaks_the_system_says_how() -> None:
+    """Nothing is counted then."""
+    broken = next(each for each in TABLE if each.how.startswith("breaks"))
+
+    found = counted(by_name()[broken.mutant], broken.instance)
+
+    assert (broken.how, 0) == (found.how, found.states)
+
+
+def test_the_page_says_what_each_does(tmp_path: Path) -> None:
+    """And how many do what."""
+    found = (Counted("a", "ids, two brokers", 10, 12), Counted("b", "ids, two brokers", 10, 10, "more than counted"))
+    write(found, tmp_path / "states.json")
+
+    told = page(read(tmp_path / "states.json"))
+
+    assert "| opens states | 1 |" in told
+    assert "| `a` | ids, two brokers | 10 | 12 | +2 |" in told
+    assert "| `b` | ids, two brokers | 10 |  | more than counted |" in told

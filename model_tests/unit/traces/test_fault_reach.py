@@ -1,0 +1,97 @@
+"""How far a fault reaches: what was told before it, or of another partition, is claimed all the same."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pytest
+
+from model_tests.monitor.monitor import Monitor
+from model_tests.traces.circumstances import Fault
+from model_tests.traces.fault_reach import reaching, violations_counted
+from model_tests.traces.hidden_faults import Happened
+from model_tests.traces.histories import NOTHING_TOLD, Histories, Judged
+from model_tests.traces.history_links import CALLS, PLACE, TRANSACTION
+from model_tests.traces.schema import Row, complete
+from model_tests.traces.simulate import WORKLOADS, trace_of
+from spec.vocabulary import ABSENT
+
+PRODUCERS: Final = WORKLOADS.index("producers")
+
+
+def told_again(rows: Sequence[Row], place: int) -> list[dict[str, Any]]:
+    """The trace in which a reader takes a batch twice."""
+    twice = [*rows[: place + 1], rows[place], *rows[place + 1 :]]
+    return [{**row, "step": step} for step, row in enumerate(twice)]
+
+
+def taken(rows: Sequence[Row]) -> list[int]:
+    """Where the reader of what is committed takes batches."""
+    return [row["step"] for row in rows if row["api"] == "ClientFetched" and row["isolation"] == 1]
+
+
+@pytest.fixture(scope="module")
+def forgetful() -> tuple[list[Row], int]:
+    """A trace in which producer state is forgotten once, between what a reader takes; and the step of that."""
+    for seed in range(PRODUCERS, 4_000, len(WORKLOADS)):
+        rows, histories = trace_of(seed), Histories()
+        for row in rows:
+            histories.add(row)
+        steps = {each.step for each in histories.happened}
+        forgotten = Fault.FORGOTTEN == histories.faults and taken(rows)
+        if forgotten and taken(rows)[0] < min(steps) and max(steps) < taken(rows)[-1]:
+            return rows, min(steps)
+    raise LookupError("no trace of these seeds forgets between two readings")
+
+
+def broken(rows: Sequence[Row]) -> dict[str, int]:
+    """The rules that are violated inside their domain (1) and outside (0)."""
+    monitor = Monitor()
+    found = {violation.rule for row in rows for violation in monitor.judge(row)}
+    found |= {violation.rule for violation in monitor.finish()}
+    return {count.rule: 0 for count in monitor.rule_counts() if count.known} | dict.fromkeys(found, 1)
+
+
+def test_what_was_told_before_a_fault_is_claimed(forgetful: tuple[list[Row], int]) -> None:
+    """The same false word is a violation before the fault, and lies outside of the domain after it."""
+    rows, forgotten = forgetful
+    early, late = taken(rows)[0], taken(rows)[-1]
+
+    assert early < forgotten < late
+    assert {} == broken(rows)
+    assert {"lso.read_committed": 1} == broken(told_again(rows, early))
+    assert {"lso.read_committed": 0} == broken(told_again(rows, late))
+
+
+def test_what_is_counted_again_is_what_the_monitor_says(forgetful: tuple[list[Row], int]) -> None:
+    """Spark's counts of a trace with faults are replaced by these."""
+    rows, forgotten = forgetful
+
+    (early,) = violations_counted(told_again(rows, taken(rows)[0]))
+    (late,) = violations_counted(told_again(rows, taken(rows)[-1]))
+
+    assert (0, Fault.FORGOTTEN) == (early["faults"], late["faults"])
+    assert early["step"] < forgotten < late["step"]
+    assert (1, 1) == (early["count"], late["count"])
+
+
+@pytest.mark.parametrize(
+    ("fault", "chain", "partition", "until", "reaches"),
+    [
+        (Fault.UNCLEAN, PLACE, 0, 50, True),
+        (Fault.UNCLEAN, PLACE, 1, 50, False),
+        (Fault.UNCLEAN, PLACE, 0, 39, False),
+        (Fault.UNCLEAN, TRANSACTION, 1, 50, True),
+        (Fault.NOT_FIRST, PLACE, 1, 50, False),
+        (Fault.FORGOTTEN, PLACE, 1, 50, True),
+        (Fault.OUTLIVED, CALLS, 0, 40, True),
+        (Fault.OUTLIVED, CALLS, 0, 39, False),
+    ],
+)
+def test_a_fault_reaches_from_its_step_on_and_some_only_their_partition(
+    fault: Fault, chain: int, partition: int, until: int, reaches: bool
+) -> None:
+    """A transaction has several partitions; what a producer is refused on one may change what it does on others."""
+    row = complete({"topic": "t", "partition": partition, "step": 10})
+    judged = Judged(chain, row, NOTHING_TOLD, NOTHING_TOLD, ABSENT, until)
+
+    assert (fault if reaches else 0) == reaching([Happened(40, fault, "t", 0)], judged)

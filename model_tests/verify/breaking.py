@@ -1,0 +1,126 @@
+"""From an obligation that fails to a run that shows why: a shortest violation, and the steps at which claims are lost.
+
+The first such step is a counterexample to induction that can be reached: every lemma holds before it, and not after.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from model_tests.verify.looking import Instanced
+from spec.engines.bmc import search
+from spec.engines.explore import explore, walked
+from spec.engines.induction import ALWAYS, Obligation, Prover
+from spec.engines.verdict import Happening, Proved, Refuted, Trace
+from spec.rules import Rule
+from spec.systems.language import State, System
+
+CONFIRMED: Final = 12
+"""Runs up to this length are looked for as formulas too, and must be as short."""
+
+MOST_STATES: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A step of a run that leads from a state in which a claim holds to one in which it does not."""
+
+    obligation: Obligation
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A shortest run from the start that violates a theorem of a rule.
+
+    Attributes:
+        where: what is otherwise than claimed; empty for nothing.
+        theorem: which; empty where there is no such run.
+        open: the obligations that fail there.
+        lost: where the run loses what is not proved, the first one first.
+        searched: how many states were seen.
+    """
+
+    where: str
+    theorem: str
+    trace: Trace
+    open: tuple[Obligation, ...]
+    lost: tuple[Lost, ...]
+    searched: int
+
+    def __bool__(self) -> bool:
+        """Whether there is one."""
+        return bool(self.theorem)
+
+    def lines(self) -> Iterator[str]:
+        """The run, a step a line, with what each step loses."""
+        yield f"{f'{self.where}, ' if self.where else ''}a run of {len(self.trace)} steps violates {self.theorem}:"
+        yield from (f"  {number + 1:2} {step}{self._losses(number)}" for number, step in enumerate(self.trace))
+
+    def _losses(self, step: int) -> str:
+        names = ", ".join(each.obligation.claim for each in self.lost if each.step == step)
+        return f"   <- not kept: {names}" if names else ""
+
+
+def run_against(rule: Rule, instance: Instanced, unproved: Iterable[Obligation], where: str = "") -> Run:
+    """The shortest run of an instance that violates a theorem of the rule.
+
+    Args:
+        rule: whose theorems.
+        instance: where it is looked for; its system has the lemmas, too.
+        unproved: the obligations of it that fail.
+        where: what is otherwise than claimed.
+    """
+    asked = [claim for claim in instance.system.theorems if claim.rule == rule]
+    exploration = explore(instance.system, instance.finite, asked, most_states=MOST_STATES)
+    found, failing = exploration.verdict, tuple(unproved)
+    if not isinstance(found, Refuted):
+        return Run(where, "", (), failing, (), exploration.states)
+    _confirm(instance, found)
+    lost = tuple(_lost(instance, found.trace, failing))
+    return Run(where, found.claim, found.trace, failing, lost, exploration.states)
+
+
+def open_along(system: System, instance: Instanced, trace: Trace) -> tuple[Obligation, ...]:
+    """The obligations of the lemmas that the steps of a run lose, as the solver leaves them, each once.
+
+    Raises:
+        AssertionError: one is proved, although a run breaks it with every lemma in force before.
+    """
+    prover, known = Prover(system), {lemma.name for lemma in system.lemmas}
+    steps = _steps(instance, trace)
+    due = dict.fromkeys((name, step.action) for _, step, names in steps for name in names if name in known)
+    found = tuple(prover.keeps(system.claim(name), system.action(action)) for name, action in due)
+    if found and isinstance(found[0].verdict, Proved):
+        raise AssertionError(f"{found[0]} is proved, and a run breaks it")
+    return tuple(obligation for obligation in found if not isinstance(obligation.verdict, Proved))
+
+
+def _confirm(instance: Instanced, found: Refuted) -> None:
+    if found.depth > CONFIRMED:
+        return
+    again = search(instance.plain, instance.finite, found.depth, [instance.plain.claim(found.claim)], found.depth)
+    if not isinstance(again.verdict, Refuted) or again.verdict.depth != found.depth:
+        raise AssertionError(f"explicit search says {found}, bounded search {again.verdict}")
+
+
+def _lost(instance: Instanced, trace: Trace, unproved: tuple[Obligation, ...]) -> Iterator[Lost]:
+    for number, step, names in _steps(instance, trace):
+        for obligation in unproved:
+            if obligation.claim in names and obligation.action in (step.action, ALWAYS):
+                yield Lost(obligation, number)
+
+
+def _steps(instance: Instanced, trace: Trace) -> Iterator[tuple[int, Happening, list[str]]]:
+    """Each step of a run with the claims that hold before it and not after."""
+    before: list[str] | None = None
+    for number, state in enumerate(walked(instance.system, instance.finite, trace)):
+        holding = [claim.name for claim in instance.system.claims if _holds(instance, state, claim.name)]
+        if before is not None:
+            yield number - 1, trace[number - 1], [name for name in before if name not in holding]
+        before = holding
+
+
+def _holds(instance: Instanced, state: State, name: str) -> bool:
+    claim = instance.system.claim(name)
+    return all(claim.holds(state, *at) for at in instance.finite.points(claim.over))
