@@ -20,6 +20,15 @@ SNAPPY_BLOCK: Final = 32 * 1024
 SNAPPY_EXPANSION: Final = 64
 """A snappy block grows at most 22 times when read; one that claims more is damaged."""
 
+USUAL_EXPANSION: Final = 16
+"""So many times longer than its compressed bytes is a body at first taken to be, at most."""
+
+NO_ROOM: Final = "failed to write whole buffer"
+"""What the library says of bytes that do not fit."""
+
+LZ4_FLAGS_AT: Final = 4
+LZ4_INDEPENDENT: Final = 0x20
+
 
 @unique
 class Codec(IntEnum):
@@ -36,6 +45,10 @@ class DamagedCompression(ValueError):
     """The bytes are not what the codec writes."""
 
 
+class TooLarge(DamagedCompression):
+    """There is more in the bytes than the reader has room for."""
+
+
 def compress(codec: int, data: bytes) -> bytes:
     """The bytes as a broker keeps them under `codec`.
 
@@ -45,18 +58,57 @@ def compress(codec: int, data: bytes) -> bytes:
     return _of(_COMPRESS, codec)(data)
 
 
-def decompress(codec: int, data: bytes) -> bytes:
+def decompress(codec: int, data: bytes, most: int | None = None) -> bytes:
     """What was compressed.
+
+    Args:
+        codec: number of the codec.
+        data: the compressed bytes.
+        most: so many bytes there may be in them, and no more memory is taken; none where the bytes are trusted.
 
     Raises:
         UnsupportedCodec: no codec has this number.
         DamagedCompression: the bytes are not what the codec writes.
+        TooLarge: there are more than so many bytes in them.
     """
     read = _of(_DECOMPRESS, codec)
     try:
-        return read(data)
+        return read(data) if most is None else _within(codec, data, most)
     except (cramjam.DecompressionError, MemoryError, OverflowError) as damage:
         raise DamagedCompression(f"{Codec(codec).name.lower()}: {damage}") from damage
+
+
+def _within(codec: int, data: bytes, most: int) -> bytes:
+    """What was compressed, if it is not more than `most` bytes: first as if it were some times as long."""
+    if codec not in _INTO:
+        plain = _DECOMPRESS[Codec(codec)](data) if _claimed(codec, data) <= most else None
+    else:
+        plain = _into(codec, data, min(most, USUAL_EXPANSION * len(data) + SNAPPY_BLOCK))
+        plain = plain if plain is not None else _into(codec, data, most)
+    if plain is None:
+        raise TooLarge(f"{Codec(codec).name.lower()}: more than {most} bytes in {len(data)}")
+    return plain
+
+
+def _into(codec: int, data: bytes, room: int) -> bytes | None:
+    """What was compressed; none where it does not fit."""
+    if codec == Codec.LZ4:
+        _refuse_linked(data)
+    buffer = bytearray(room)
+    try:
+        return bytes(memoryview(buffer)[: _INTO[Codec(codec)](data, buffer)])
+    except cramjam.DecompressionError as damage:
+        if NO_ROOM in str(damage):
+            return None
+        raise
+
+
+def _claimed(codec: int, data: bytes) -> int:
+    """Bytes that are in data which says so beforehand."""
+    if codec == Codec.NONE:
+        return len(data)
+    blocks = _xerial_blocks(data) if data.startswith(XERIAL_MAGIC) else (data,)
+    return sum(cramjam.snappy.decompress_raw_len(block) for block in blocks)
 
 
 def _of(table: dict[Codec, Callable[[bytes], bytes]], codec: int) -> Callable[[bytes], bytes]:
@@ -114,7 +166,14 @@ def _compress_lz4(data: bytes) -> bytes:
     return bytes(writer.finish())
 
 
+def _refuse_linked(data: bytes) -> None:
+    """A frame whose blocks need the ones before them is not for Kafka's reader."""
+    if len(data) > LZ4_FLAGS_AT and not data[LZ4_FLAGS_AT] & LZ4_INDEPENDENT:
+        raise DamagedCompression("lz4: blocks that depend on each other, which Kafka does not read")
+
+
 def _decompress_lz4(data: bytes) -> bytes:
+    _refuse_linked(data)
     return bytes(cramjam.lz4.decompress(data))
 
 
@@ -140,3 +199,9 @@ _DECOMPRESS: Final[dict[Codec, Callable[[bytes], bytes]]] = {
     Codec.LZ4: _decompress_lz4,
     Codec.ZSTD: _decompress_zstd,
 }
+_INTO: Final[dict[Codec, Callable[[bytes, bytearray], int]]] = {
+    Codec.GZIP: cramjam.gzip.decompress_into,
+    Codec.LZ4: cramjam.lz4.decompress_into,
+    Codec.ZSTD: cramjam.zstd.decompress_into,
+}
+"""Those that do not say beforehand how much they hold."""

@@ -1,5 +1,6 @@
 from contextlib import suppress
 
+import cramjam
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from reference.errors import UnsupportedCodec
 from reference.log import codecs
 from reference.log.batch import value_batch
-from reference.log.codecs import Codec, DamagedCompression
+from reference.log.codecs import Codec, DamagedCompression, TooLarge
 from reference.log.record import MalformedRecords
 
 COMPRESSING = [codec for codec in Codec if codec != Codec.NONE]
@@ -67,6 +68,40 @@ def test_a_claim_of_gigabytes_is_not_believed() -> None:
     """A snappy block of a few bytes that claims four gigabytes is damaged, and costs no memory."""
     with pytest.raises(DamagedCompression, match="claim"):
         codecs.decompress(Codec.SNAPPY, b"\xff\xff\xff\xff\x0f\x00")
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_no_more_is_read_than_there_is_room_for(codec: Codec) -> None:
+    """A body of a megabyte fits into a megabyte, and not into a byte less, however small its bytes are."""
+    plain = b"bomb" * (1 << 18)
+    data = codecs.compress(codec, plain)
+
+    assert plain == codecs.decompress(codec, data, len(plain))
+    with pytest.raises(TooLarge, match="more than 1048575 bytes in"):
+        codecs.decompress(codec, data, len(plain) - 1)
+
+
+@given(st.sampled_from(Codec), st.binary(max_size=300))
+def test_damaged_bytes_are_the_same_error_within_bounds(codec: Codec, data: bytes) -> None:
+    """With room for everything, bytes are read as they are without a bound, or refused likewise."""
+    try:
+        expected = codecs.decompress(codec, data)
+    except DamagedCompression:
+        with pytest.raises(DamagedCompression):
+            codecs.decompress(codec, data, 1 << 20)
+    else:
+        assert expected == codecs.decompress(codec, data, 1 << 20)
+
+
+def test_linked_blocks_are_refused() -> None:
+    """Kafka's reader of LZ4 takes no block that needs the one before it."""
+    writer = cramjam.lz4.Compressor(content_checksum=False, block_linked=True)
+    writer.compress(b"x" * 100)
+    linked = bytes(writer.finish())
+
+    for most in (None, 1 << 20):
+        with pytest.raises(DamagedCompression, match="depend on each other"):
+            codecs.decompress(Codec.LZ4, linked, most)
 
 
 def test_other_numbers_are_no_codecs() -> None:
