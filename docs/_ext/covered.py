@@ -197,6 +197,8 @@ def misplaced() -> Iterator[str]:
     for number in SUBJECTS:
         if number not in PLACES:
             yield f"subject {number} ({SUBJECTS[number]}) has no place"
+        if not any(number in run.items for run in SCENARIOS.values()):
+            yield f"subject {number} ({SUBJECTS[number]}) has no run that shows it"
     for number, place in PLACES.items():
         if number not in SUBJECTS:
             yield f"place {number} is of no subject"

@@ -22,6 +22,7 @@ TAG: Final = re.compile(r"\[([a-z]+\.[a-z_]+)\]")
 DONE_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "ids.unique": (
         "reference/broker/ids.py: BlockAllocator.claim",
+        "reference/broker/ids.py: BlockAllocator.write",
         "reference/broker/ids.py: ProducerIdManager.generate",
     ),
     "ids.identity_never_repeats": (

@@ -13,10 +13,12 @@ from model_tests.scenarios import (
     elections,
     fencing,
     groups,
+    identities,
     limits,
     pipelines,
     readers,
     replication,
+    rights,
     sending,
     timeouts,
 )
@@ -25,6 +27,8 @@ from model_tests.scenarios.scenario import REGISTERED, Scenario
 CHAPTERS: Final = (
     delivery,
     sending,
+    identities,
+    rights,
     limits,
     replication,
     elections,

@@ -18,28 +18,54 @@ class ProducerIdentity(NamedTuple):
     epoch: Epoch
 
 
-class BlockAllocator:
-    """The controller's counter: every block is claimed once."""
+class BlockRecord(NamedTuple):
+    """The record that all brokers share, as somebody has read it.
 
-    __slots__ = ("_next",)
+    Attributes:
+        first: the first id that no block has.
+        version: of the record; it rises with each write.
+    """
+
+    first: int
+    version: int
+
+
+class BlockAllocator:
+    """The shared record, and claims of blocks: whoever claims writes on condition that nobody has since it read."""
+
+    __slots__ = ("_next", "_version")
 
     def __init__(self, first: int = 0) -> None:
-        """A controller that has handed out every id below `first`."""
+        """A record of which every id below `first` has been handed out."""
         self._next = first
+        self._version = 0
+
+    def read(self) -> BlockRecord:
+        """The record as it is now."""
+        return BlockRecord(self._next, self._version)
+
+    def write(self, read: BlockRecord, first: int) -> bool:
+        """Write the record if it is still the one that was read; whether it was (compare-and-set)."""
+        if read.version != self._version:
+            return False
+        self._next, self._version = first, self._version + 1
+        return True
 
     def claim(self) -> range:
-        """The next block of producer ids.
+        """The next block of producer ids; a claim that came too late reads again.
 
         Raises:
             UnknownServerError: no whole block is left (ProducerIdControlManager).
         """
-        block = range(self._next, self._next + PRODUCER_ID_BLOCK)
+        while True:
+            read = self.read()
+            block = range(read.first, read.first + PRODUCER_ID_BLOCK)
 
-        # [ids.exhaustion]
-        if block.stop > LAST_PRODUCER_ID:
-            raise UnknownServerError(rules.IDS_EXHAUSTION, first=block.start, last=LAST_PRODUCER_ID)
-        self._next = block.stop
-        return block
+            # [ids.exhaustion]
+            if block.stop > LAST_PRODUCER_ID:
+                raise UnknownServerError(rules.IDS_EXHAUSTION, first=block.start, last=LAST_PRODUCER_ID)
+            if self.write(read, block.stop):
+                return block
 
 
 class ProducerIdManager:

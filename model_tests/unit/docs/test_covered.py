@@ -48,3 +48,11 @@ def test_a_subject_without_a_place_is_named(covered: Any, monkeypatch: pytest.Mo
     found = list(covered.misplaced())
 
     assert ["subject 3 (authorization) has no place", "place 26 is of no subject"] == found
+
+
+def test_a_subject_that_no_run_shows_is_named(covered: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the subjects is seen to happen, in one scenario at least."""
+    runs = {name: run for name, run in covered.SCENARIOS.items() if 3 not in run.items}
+    monkeypatch.setattr(covered, "SCENARIOS", runs)
+
+    assert ["subject 3 (authorization) has no run that shows it"] == list(covered.misplaced())

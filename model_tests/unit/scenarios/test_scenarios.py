@@ -12,6 +12,7 @@ from model_tests.scenarios.producer_stage import OfProducers
 from model_tests.scenarios.scenario import REGISTERED, scenario
 from reference.broker import end_txn, group_checks
 from reference.broker.group_offsets import GroupOffsets
+from reference.broker.ids import BlockAllocator
 from reference.broker.partition import Partition
 from reference.broker.producer_append import ProducerAppend
 from reference.broker.producer_entry import ProducerEntry
@@ -21,8 +22,9 @@ from reference.replication import kraft_controller
 from reference.replication.elections import Candidate, Elected
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.leadership import Leadership
+from reference.world.authorization import Authorizer
 
-OWED = (1, 5, 8, 9, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23)
+OWED = (1, 2, 3, 5, 8, 9, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23)
 """The subjects that are to be shown by runs."""
 
 
@@ -71,7 +73,16 @@ def the_first(candidates: Sequence[Candidate], *_: object) -> Elected:
     return Elected(next((each.broker for each in candidates if each.alive), -1))
 
 
+def whatever_was_read(allocator: BlockAllocator, _: object, first: int) -> bool:
+    """A claim is written whichever version it rests on."""
+    allocator._next = first
+    return True
+
+
 DEFECTS = [
+    pytest.param(BlockAllocator, "write", whatever_was_read, "block-race", id="compare-and-set"),
+    pytest.param(Authorizer, "may_write_as", lambda *_: True, "right-to-an-id", id="right-to-an-id"),
+    pytest.param(Authorizer, "may", lambda *_: True, "right-to-a-topic", id="right-to-a-topic"),
     pytest.param(ProducerEntry, "find_duplicate", nothing, "lost-acknowledgement-idempotent", id="window"),
     pytest.param(ProducerAppend, "check_successor", nothing, "lost-request-idempotent", id="successor"),
     pytest.param(Leadership, "raise_high_watermark", at_once, "slow-follower", id="high-watermark"),

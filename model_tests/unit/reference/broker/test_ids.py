@@ -20,6 +20,16 @@ def test_no_producer_id_is_given_twice() -> None:
     assert [0, 1000, 1, 2000] == given
 
 
+def test_a_claim_that_comes_too_late_is_not_written() -> None:
+    """Whoever has read the record before another wrote it must read again."""
+    allocator = BlockAllocator()
+    read = allocator.read()
+    other = allocator.claim()
+
+    assert not allocator.write(read, read.first + len(other))
+    assert (1000, 1) == allocator.read()
+
+
 def test_past_the_last_block_nothing_is_reused() -> None:
     """An exhausted controller refuses, for the rule, instead of starting over."""
     with pytest.raises(UnknownServerError) as refused:

@@ -1,0 +1,130 @@
+"""The stage of brokers that hand out producer ids, from blocks of the record that they share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from model_tests.diagrams.events import Event, Mark
+from model_tests.scenarios.producer_stage import broker
+from model_tests.scenarios.storyboard import Storyboard
+from reference.broker.ids import BlockAllocator, BlockRecord, ProducerIdManager
+from reference.errors import Refusal
+from reference.world.authorization import Authorizer
+from spec.vocabulary import ErrorCode
+
+BROKERS: Final = 2
+RECORD: Final = "shared record"
+TOPICS: Final = ("orders", "audit")
+USER: Final = "User:worker"
+
+
+@dataclass(frozen=True, slots=True)
+class OfIdentities:
+    """A setting of two brokers and the record of blocks that they share.
+
+    Attributes:
+        first: the first id that no block has.
+    """
+
+    first: int = 0
+
+    @property
+    def words(self) -> str:
+        """What is particular about it."""
+        return f"two brokers, blocks of 1000, the first free id is {self.first}"
+
+    def stage(self) -> "IdentitiesStage":
+        """Brokers that have not claimed a block."""
+        return IdentitiesStage(self.first)
+
+
+class NotedBlocks(BlockAllocator):
+    """The shared record; what is read and written is noted.
+
+    Attributes:
+        claimant: the broker that claims a block.
+        meanwhile: what happens between the next reading and its writing.
+        too_late: how many claims were refused.
+    """
+
+    def __init__(self, first: int, story: Storyboard) -> None:
+        """Nobody claims a block."""
+        super().__init__(first)
+        self.claimant = broker(0)
+        self.meanwhile: Callable[[], object] | None = None
+        self.too_late = 0
+        self._story = story
+
+    def read(self) -> BlockRecord:
+        """A broker reads the record."""
+        found, meanwhile = super().read(), self.meanwhile
+        self._story.tell(RECORD, self.claimant, f"version {found.version}: free from {found.first}")
+        if meanwhile is not None:
+            self.meanwhile = None
+            meanwhile()
+        return found
+
+    def write(self, read: BlockRecord, first: int) -> bool:
+        """A broker writes the record, if it is still the one that was read."""
+        granted = super().write(read, first)
+        self._story.tell(self.claimant, RECORD, f"if version {read.version}: free from {first}", part_of=read)
+        mark = Mark.PLAIN if granted else Mark.REFUSED
+        self._story.tell(RECORD, self.claimant, "written" if granted else "another version", mark, read)
+        self.too_late += not granted
+        return granted
+
+
+class IdentitiesStage:
+    """Two brokers, the record, and a producer without transactional id at each.
+
+    Attributes:
+        record: that the brokers share.
+        authorizer: what the producers' user may do.
+    """
+
+    def __init__(self, first: int) -> None:
+        """No id has been handed out."""
+        self.story = Storyboard()
+        self.record = NotedBlocks(first, self.story)
+        self.authorizer = Authorizer(TOPICS)
+        self._brokers = [ProducerIdManager(self.record) for _ in range(BROKERS)]
+
+    @property
+    def steps(self) -> tuple[tuple[Event, ...], ...]:
+        """What has happened, to be drawn."""
+        return self.story.steps
+
+    @property
+    def cast(self) -> tuple[str, ...]:
+        """Producers outside, the record in the middle."""
+        return f"producer at {broker(0)}", broker(0), RECORD, broker(1), f"producer at {broker(1)}"
+
+    @property
+    def known(self) -> BlockRecord:
+        """The record as it is; nobody in the story reads it."""
+        with self.story.offstage():
+            return self.record.read()
+
+    def asks(self, node: int) -> str:
+        """A producer asks a broker for an identity; the producer id, or the error."""
+        producer, before = f"producer at {broker(node)}", self.record.claimant
+        self.record.claimant = broker(node)
+        self.story.tell(producer, broker(node), "InitProducerId")
+        told, mark = self._answer(node)
+        self.story.tell(broker(node), producer, told if mark else f"producer id {told}", mark)
+        self.record.claimant = before
+        return told
+
+    def _answer(self, node: int) -> tuple[str, Mark]:
+        denied = self.authorizer.check_producer_id(USER, None)
+        if denied is not ErrorCode.NONE:
+            return denied.name, Mark.REFUSED
+        try:
+            return str(self._brokers[node].init_producer_id().producer_id), Mark.PLAIN
+        except Refusal as refusal:
+            return refusal.code.name, Mark.REFUSED
+
+    def restarts(self, node: int) -> None:
+        """A broker restarts, and the rest of its block is lost."""
+        self.story.remark(broker(node), "restarts: the rest of its block is lost")
+        self._brokers[node].restart()
