@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from spec.systems.transactions.world import Knobs, finite
+from spec.systems.transactions.world import Bounds, Knobs, finite
 from spec.versions import Profile
 
 NOTHING: Final[frozenset[str]] = frozenset()
 NEAR_THE_END: Final = 3
 """The last epoch of all, where epochs are to run out: clients have 0 to 2."""
+
+ONE: Final = Bounds(transactions=1)
+TWO: Final = Bounds(transactions=2)
 
 
 @dataclass(frozen=True, slots=True)
