@@ -3,17 +3,12 @@
 from collections.abc import Mapping
 from typing import Final
 
+from proof_meanings import OF_PROOFS, SECONDS, under
+
 PLACE: Final = {"topic": "topic", "partition": "number of the partition"}
 IDENTITY: Final = {"producer_id": "producer id", "producer_epoch": "its epoch"}
-SECONDS: Final = "seconds that it took"
-
-
-def _under(place: str, meanings: Mapping[str, str]) -> dict[str, str]:
-    return {f"{place}.{name}": meaning for name, meaning in meanings.items()}
-
-
 MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
-    "bugs": _under(
+    "bugs": under(
         "[]",
         {
             "name": "the bug: its ticket, or what it is called",
@@ -26,13 +21,14 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
             "replayed": "the reference did what the search says",
         },
     ),
+    "prove": OF_PROOFS,
     "conform": {
         "sessions": "sessions that were judged",
         "steps": "their steps; each is agreed, undecided or disagreed",
         "agreed": "steps on which specification and reference agree with the broker",
         "undecided": "steps that differ where the recording says that they may",
         "disagreed_steps": "steps on which one side differs",
-        **_under(
+        **under(
             "unsupported",
             {
                 "sessions": "sessions that were not judged",
@@ -41,7 +37,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
                 "families.*": "sessions by family",
             },
         ),
-        **_under(
+        **under(
             "families[]",
             {
                 "kafka": "build",
@@ -52,10 +48,10 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
             },
         ),
         "seconds": SECONDS,
-        **_under(
+        **under(
             "undecided_steps[]", {"session": "id of the session", "step": "number of the step", "reason": "why it may"}
         ),
-        **_under(
+        **under(
             "disagreed[]",
             {
                 "session": "id of the session",
@@ -74,7 +70,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
         "notes[]": "what else is worth saying",
     },
     "audit": {
-        **_under(
+        **under(
             "partitions[]",
             PLACE
             | {
@@ -94,7 +90,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
                 "path": "its folder",
             },
         ),
-        **_under(
+        **under(
             "findings[]",
             PLACE
             | IDENTITY
@@ -115,7 +111,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
         "transactions.without_coordinator_log.open": "open transactions of such producers",
         "transactions.undecided[].missing": "what would decide more",
         "transactions.undecided[].times": "how often it was missed",
-        **_under(
+        **under(
             "transactions.listed[]",
             IDENTITY
             | {
@@ -128,7 +124,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
                 "duration_ms": "from then to its Complete; -1 if it is not there",
                 "timeout_ms": "its timeout",
                 "coordinator_offsets[]": "of its first record, of Prepare and of Complete; -1 for none",
-                **_under(
+                **under(
                     "partitions[]",
                     PLACE
                     | {
@@ -142,7 +138,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
                 "undecided[]": "what would be needed to say more",
             },
         ),
-        **_under(
+        **under(
             "transactions.open_without_coordinator_log[]",
             PLACE | IDENTITY | {"first_offset": "of its data", "last_offset": "of its data"},
         ),
@@ -155,7 +151,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
         "clients.given": "records that readers were given",
         "clients.partitions": "partitions that it tells of",
         "clients.processes": "processes of which it has operations",
-        **_under(
+        **under(
             "clients.classes[]",
             {
                 "class": "class of anomalies, as Jepsen's checker names it",
@@ -186,7 +182,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
         "cluster.shrinks": "how often an in-sync set lost a member",
         "cluster.expansions": "how often one gained a member",
         "cluster.unclean": "elections of a leader that was not in sync",
-        **_under(
+        **under(
             "cluster.partitions[]",
             PLACE
             | {
@@ -200,7 +196,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
                 "leaders[].time": "when it was decided, in milliseconds",
             },
         ),
-        **_under(
+        **under(
             "groups.offsets[]",
             PLACE
             | {
@@ -217,7 +213,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
         ),
         "groups.passed_over.*": "records of the groups' log that are no offsets, by name",
         "cluster.passed_over.*": "records of the controller's log that were not looked at, by name",
-        **_under("damage[]", {"path": "file", "position": "byte in it", "message": "what is wrong"}),
+        **under("damage[]", {"path": "file", "position": "byte in it", "message": "what is wrong"}),
         "judged.*": "by rule, on how much it was held: batches, transactions, acknowledged records",
         "ignored[]": "a file or folder that is no part of a log",
         "assumed[]": "what the logs do not say and the verdicts take for granted",
@@ -231,7 +227,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
         "seconds": SECONDS,
         "ok": "everything holds that was to be judged",
         "failures[]": "what is wrong, a line each",
-        **_under(
+        **under(
             "rules[]",
             {
                 "id": "the rule",
@@ -248,7 +244,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
                 "waived[].reason": "why",
             },
         ),
-        **_under(
+        **under(
             "controls[]",
             {
                 "name": "what was changed",
@@ -258,7 +254,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
                 "detail": "more, where there is more",
             },
         ),
-        **_under(
+        **under(
             "mutants[]",
             {
                 "name": "the planted defect",
@@ -268,7 +264,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
                 "seconds": SECONDS,
             },
         ),
-        **_under(
+        **under(
             "parts[]",
             {
                 "name": "the part",

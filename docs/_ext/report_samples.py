@@ -1,7 +1,7 @@
 """One report of each command with something in every place, made from the types of the code: what has which fields."""
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from types import UnionType
 from typing import Any, Final, NewType, Union, get_args, get_origin, get_type_hints
@@ -15,10 +15,15 @@ from model_tests.traces.audit.findings import Verdict
 from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.transactions_report import Shown
 from model_tests.verify import coverage
+from model_tests.verify.breaking import Lost, Run
+from model_tests.verify.earlier import Earlier
 from model_tests.verify.parts import PARTS
+from model_tests.verify.prove import ProofReport
 from model_tests.verify.report import Outcome, VerifyReport
 from model_tests.verify.results import Effort, Figure, Part
 from spec.bugs.catalogue import BUGS
+from spec.engines.induction import Obligation
+from spec.engines.verdict import Proved, Unknown
 from spec.rules import SEQ_SUCCESSOR, Rule
 
 QUICK: Final = "KAFKA-17507"
@@ -43,6 +48,7 @@ NOT_REPORTED: Final[Mapping[str, object]] = {"Told": object, "Tally": object, "C
 SPECIAL: Final[Mapping[object, Mapping[str, Any]]] = {
     Verdict: {"told": None, "cluster": None, "tallies": ()},
     AuditReport: {"shown": Shown(all_of_them=True)},
+    Obligation: {"verdict": Proved()},
 }
 """Fields that are no part of a report, or say what it lists."""
 
@@ -95,10 +101,19 @@ class VerifySample(Report):
             return _verify_report().to_json()
 
 
+def _proof_report() -> ProofReport:
+    """An obligation that fails under an earlier version, and another one where its run is from."""
+    fails = filled(Obligation, verdict=Unknown("text"))
+    run = filled(Run, open=(replace(fails, claim="another lemma"),), lost=(Lost(fails, 0),))
+    report: ProofReport = filled(ProofReport, earlier=(filled(Earlier, obligations=(fails,), run=run),))
+    return report
+
+
 def samples() -> Mapping[str, Report]:
     """A full report of each command that judges."""
     return {
         "bugs": BugsReport((judged(BUGS[QUICK]),)),
+        "prove": _proof_report(),
         "conform": sample(ConformReport),
         "audit": sample(AuditReport),
         "verify": VerifySample(),

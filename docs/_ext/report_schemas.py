@@ -24,6 +24,7 @@ from spec.evidence import Layer
 FOLDER: Final = "_schemas"
 NAMED: Final = {
     "bugs": (),
+    "prove": ("results[].figures",),
     "conform": ("unsupported.apis", "unsupported.families", "disagreed[].expected", "disagreed[].got",
                 "disagreed[].request"),
     "audit": ("transactions.counts", "history.attempts", "history.acknowledged", "cluster.passed_over",
