@@ -14,7 +14,7 @@ from model_tests.verify import (
     replication_searches,
     transactions_searches,
 )
-from model_tests.verify.proved import Proofs, ProvedSystem
+from model_tests.verify.proved import Proofs, ProvedSystem, open_among, why_open
 from model_tests.verify.proving import (
     CLAIMED,
     CONSISTENCY,
@@ -38,12 +38,15 @@ from spec.engines.verdict import Refuted
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
 from spec.systems.append_facts import broken_facts
+from spec.systems.broken_facts import facts_of_bugs
 from spec.systems.decision_facts import Fact
 from spec.systems.transition_facts import broken_transition_facts
 
 PROVED_HERE: Final = (
     rules.IDS_UNIQUE,
     rules.IDS_IDENTITY_NEVER_REPEATS,
+    rules.SEQ_FIRST,
+    rules.SEQ_WELL_FORMED,
     rules.SEQ_EXACTLY_ONCE,
     rules.SEQ_ORDER,
     rules.SEQ_WINDOW_SUFFICES,
@@ -66,6 +69,7 @@ PROVED_HERE: Final = (
     rules.LSO_DECIDED_BELOW,
     rules.LSO_MONOTONE,
     rules.LSO_READ_COMMITTED,
+    rules.LSO_ABORTED_INDEX,
     rules.OFFSETS_ATOMIC,
     rules.OFFSETS_GENERATION_FENCE,
     rules.OFFSETS_STABLE_FETCH,
@@ -87,6 +91,8 @@ SEARCHES: Final = (
 
 @evidences(rules.IDS_UNIQUE, Layer.PROOF)
 @evidences(rules.IDS_IDENTITY_NEVER_REPEATS, Layer.PROOF)
+@evidences(rules.SEQ_FIRST, Layer.PROOF)
+@evidences(rules.SEQ_WELL_FORMED, Layer.PROOF)
 @evidences(rules.SEQ_EXACTLY_ONCE, Layer.PROOF)
 @evidences(rules.SEQ_ORDER, Layer.PROOF)
 @evidences(rules.SEQ_WINDOW_SUFFICES, Layer.PROOF)
@@ -109,6 +115,7 @@ SEARCHES: Final = (
 @evidences(rules.LSO_DECIDED_BELOW, Layer.PROOF)
 @evidences(rules.LSO_MONOTONE, Layer.PROOF)
 @evidences(rules.LSO_READ_COMMITTED, Layer.PROOF)
+@evidences(rules.LSO_ABORTED_INDEX, Layer.PROOF)
 @evidences(rules.OFFSETS_ATOMIC, Layer.PROOF)
 @evidences(rules.OFFSETS_GENERATION_FENCE, Layer.PROOF)
 @evidences(rules.OFFSETS_STABLE_FETCH, Layer.PROOF)
@@ -129,6 +136,12 @@ class Attempt:
     proofs: Proofs
     contradictions: tuple[str, ...]
     answers: Entries
+
+    @property
+    def unproved(self) -> tuple[str, ...]:
+        """Facts that are not proved of rules which no result speaks of: a line each."""
+        beside = (fact for fact in self.proofs.facts if fact.rule not in PROVED_HERE)
+        return tuple(f"{fact.rule.id}: {why_open(fact)}" for fact in open_among(beside))
 
 
 def attempted(
@@ -184,7 +197,7 @@ def evidence(effort: Effort) -> Part:
             "obligations": len(proved.system) + len(proved.facts),
             "assumptions": list(assumptions(rules.RULES.values())),
         },
-        failures=(*attempt.contradictions, *vacuous, *agreement.disagreements(effort)),
+        failures=(*attempt.contradictions, *attempt.unproved, *vacuous, *agreement.disagreements(effort)),
         sampled=_compared(effort),
     )
 
@@ -209,8 +222,8 @@ def controls_of(asked: Iterable[Rule]) -> tuple[Control, ...]:
 
 
 def fact_controls() -> tuple[Control, ...]:
-    """Facts of the decision with a guard off: some input must refute each."""
-    return tuple(_fact_control(fact) for fact in (*broken_facts(), *broken_transition_facts()))
+    """Facts of the decision with a guard off, and of releases that had a bug: some input must refute each."""
+    return tuple(_fact_control(fact) for fact in (*broken_facts(), *broken_transition_facts(), *facts_of_bugs()))
 
 
 def _fact_control(fact: Fact) -> Control:

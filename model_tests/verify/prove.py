@@ -169,7 +169,9 @@ class _Proving:
         results = (proved.result(each) for each in self._asked if each in PROVED_HERE)
         found, vacuous = searched(Effort.QUICK, self._asked)
         live = liveness_searches.results(Effort.QUICK, self._asked)
-        return ProofReport(listed, (*results, *found, *live), (), (*attempt.contradictions, *vacuous))
+        return ProofReport(
+            listed, (*results, *found, *live), (), (*attempt.contradictions, *attempt.unproved, *vacuous)
+        )
 
     def before(self, version: int) -> tuple[Earlier, ...]:
         """Under an earlier version: each rule with a theorem about transactions or about what lies beneath them."""

@@ -10,13 +10,20 @@ from spec.engines.kept import Entries, Kept
 from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
 from spec.engines.solving import USUAL, Settings
 from spec.rules import Rule
+from spec.systems.answer_facts import answer_facts
 from spec.systems.append_facts import append_facts, stable_fact, wire_facts
 from spec.systems.decision_facts import Fact, arithmetic_fact, replay_fact, stale_epoch_facts, wrapping_fact
+from spec.systems.election_facts import election_facts
+from spec.systems.group_facts import group_facts
 from spec.systems.idempotence.system import idempotence
 from spec.systems.ids.system import ids
+from spec.systems.keeping_facts import keeping_facts
 from spec.systems.language import System
 from spec.systems.partition.system import partition
+from spec.systems.produce_facts import produce_facts
 from spec.systems.renaming_facts import renaming_facts
+from spec.systems.replica_facts import replica_facts
+from spec.systems.step_facts import step_facts
 from spec.systems.transactions.proof import UNBOUNDED
 from spec.systems.transactions.proof import proved as transactions_proved
 from spec.systems.transition_facts import transition_facts
@@ -63,7 +70,10 @@ def facts() -> Iterator[tuple[Fact, Numbers]]:
     """Every fact, and the numbers over which it is proved."""
     renaming = renaming_facts()
     appends = (*stale_epoch_facts(), replay_fact(), wrapping_fact(), *append_facts(), stable_fact())
-    over_integers = (*appends, *renaming, *transition_facts())
+    of_coordinators = (*transition_facts(), *step_facts())
+    of_requests = (*produce_facts(), *answer_facts(), *keeping_facts(), *group_facts())
+    of_replicas = (*election_facts(), *replica_facts())
+    over_integers = (*appends, *renaming, *of_coordinators, *of_requests, *of_replicas)
     yield from ((fact, INTEGERS) for fact in over_integers)
     yield arithmetic_fact(), WIRE
     yield from ((replace(fact, name=_in_width(fact, numbers)), numbers) for numbers in (WIRE, WIDE) for fact in _wire())

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from spec import rules
@@ -37,6 +38,15 @@ class Fact:
     about: tuple[tuple[str, type], ...]
     holds: Callable[..., Term]
     effort: int = 50_000_000
+
+
+About = tuple[tuple[str, type], ...]
+
+
+def stated(sentence: Callable[..., Term], rule: Rule, about: About, *first: Profile) -> Fact:
+    """The fact that a function states, called as it is: of a release, if its first argument is one."""
+    name = "".join((sentence.__name__, *(f"[{profile.name}]" for profile in first)))
+    return Fact(name, rule, str(sentence.__doc__), about, partial(sentence, *first))
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,10 +143,12 @@ def _plain(value: Any) -> Any:
 
 
 def observed(said: object) -> object:
-    """Of guards only what the first that applies answers, and by which rule."""
-    if isinstance(said, tuple) and said and isinstance(said[0], Guard):
+    """Of guards only what the first that applies answers, and by which rule; all of it where terms say what applies."""
+    if not (isinstance(said, tuple) and said and isinstance(said[0], Guard)):
+        return said
+    if all(isinstance(guard.applies, bool) for guard in said):
         return next(((guard.error, guard.rule.id) for guard in said if guard.applies), None)
-    return said
+    return tuple((guard.applies, guard.error, guard.rule.id) for guard in said)
 
 
 def watched(places: Iterable[Place], about: Collection[Decision] | None = None, *, afresh: bool = False) -> Occasions:

@@ -6,17 +6,16 @@ from itertools import groupby
 from typing import Final
 
 from model_tests.mutants.decisions.occasions import Place
+from model_tests.verify.proving import facts
 from spec.engines.induction import ALWAYS, START, Obligation, Prover, prove_fact
 from spec.engines.kept import Kept
-from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
-from spec.engines.verdict import Proved
-from spec.systems.append_facts import append_facts, stable_fact, wire_facts
-from spec.systems.decision_facts import Fact, arithmetic_fact, replay_fact, stale_epoch_facts, wrapping_fact
+from spec.engines.reading_z3 import Numbers
+from spec.engines.verdict import Proved, Refuted
+from spec.systems.decision_facts import Fact
 from spec.systems.idempotence.system import idempotence
 from spec.systems.ids.system import ids
 from spec.systems.language import System
 from spec.systems.partition.system import partition
-from spec.systems.renaming_facts import renaming_facts
 from spec.systems.transactions.proof import proved as transactions_proved
 
 SYSTEMS: Final = (idempotence, partition, ids, transactions_proved)
@@ -28,8 +27,8 @@ ANSWERS: Final = Kept()
 
 def proved() -> Iterator[Place]:
     """Every obligation of `eos prove`: those of one action together, and facts that differ in their release."""
-    for name, facts in groupby(_facts(), key=lambda asked: asked[0].name.partition("[")[0]):
-        yield Place(f"fact {name}", partial(of_facts, tuple(facts)))
+    for name, alike in groupby(_by_family(), key=_family):
+        yield Place(f"fact {name}", partial(of_facts, tuple(alike)))
     for build in SYSTEMS:
         system = build()
         yield Place(f"{system.name} {START}, and {ALWAYS}", partial(of_action, build, ""))
@@ -37,17 +36,21 @@ def proved() -> Iterator[Place]:
             yield Place(f"{system.name} under {action.name}", partial(of_action, build, action.name))
 
 
-def _facts() -> Iterator[tuple[Fact, Numbers]]:
-    over_integers = (*stale_epoch_facts(), replay_fact(), wrapping_fact(), *append_facts(), stable_fact())
-    by_name = sorted((*over_integers, *renaming_facts()), key=lambda fact: fact.name.partition("[")[0])
-    yield from ((fact, INTEGERS) for fact in by_name)
-    yield arithmetic_fact(), WIRE
-    yield from ((fact, numbers) for numbers in (WIRE, WIDE) for fact in wire_facts())
+def _by_family() -> list[tuple[Fact, Numbers]]:
+    return sorted(facts(), key=_family)
+
+
+def _family(asked: tuple[Fact, Numbers]) -> str:
+    """What facts are called that differ in their release, or in the width of their numbers."""
+    name, _, _ = asked[0].name.partition("[")
+    return name
 
 
 def of_facts(asked: tuple[tuple[Fact, Numbers], ...]) -> tuple[str, ...]:
-    """The rule of the first fact that is no longer proved."""
-    return _first_failure(prove_fact(fact, numbers, kept=ANSWERS) for fact, numbers in asked)
+    """The rule of the first fact that some input refutes; what the solver does not decide names none."""
+    found = (prove_fact(fact, numbers, kept=ANSWERS) for fact, numbers in asked)
+    refuted = next((each for each in found if isinstance(each.verdict, Refuted)), None)
+    return () if refuted is None else (refuted.rule.id,)
 
 
 def of_action(build: Callable[[], System], action: str) -> tuple[str, ...]:
