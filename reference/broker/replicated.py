@@ -40,7 +40,7 @@ class ReplicatedPartition:
     def __init__(self, profile: Profile, replicas: int = 1, expiration_ms: int = PRODUCER_EXPIRATION_MS) -> None:
         """Empty replicas, all in sync; node 0 leads."""
         nodes = range(replicas)
-        self.replicas = [Partition(profile, leads=False, alone=False, expiration_ms=expiration_ms) for _ in nodes]
+        self.replicas = [Partition(profile, expiration_ms=expiration_ms) for _ in nodes]
         config = ReplicaConfig(lag_max_ms=NOBODY_LAGS, max_batches=1)
         self._replicas = [Replica(profile, node, self.replicas[node], config) for node in nodes]
         self._brokers = dict.fromkeys(nodes, 0)

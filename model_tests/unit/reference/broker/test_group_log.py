@@ -8,7 +8,7 @@ import pytest
 from model_tests.traces.audit.recorded import KAFKA_3_9 as RECORDED_3_9
 from model_tests.traces.audit.recorded import unpacked
 from model_tests.unit.reference.broker.grouped import GROUP, PRODUCER, T0, T1, GroupWorld, code_of, marker_of
-from reference.broker.group_log import LoadedGroups, replay
+from reference.broker.group_log import LoadedGroups, records_batch, replay
 from reference.broker.group_record import GroupKey, OffsetKey, OffsetValue
 from reference.broker.ids import ProducerIdentity
 from reference.log.batch import data_batch
@@ -42,6 +42,14 @@ def test_a_crash_loses_nothing() -> None:
     assert (GroupState.STABLE, 1, claim.member_id) == (group.state, group.generation, group.leader)
     world.commit(4, claim)
     assert 4 == world.committed()
+
+
+def test_the_records_of_a_batch_are_of_one_time() -> None:
+    """That of the commit; only their offsets differ."""
+    batch = records_batch(((KEY, b"1"), (KEY, None)), Timestamp(1000))
+
+    assert [(0, 0, b"1"), (1, 0, None)] == [(r.offset_delta, r.timestamp_delta, r.value) for r in batch.records()]
+    assert (1000, 1000) == (batch.base_timestamp, batch.max_timestamp)
 
 
 def test_a_marker_before_and_after_the_crash() -> None:

@@ -15,6 +15,7 @@ from reference.replication.messages import (
     PartitionState,
 )
 from reference.replication.replica import Replica
+from reference.replication.watch import Tell
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ErrorCode, LeaderEpoch, Offset, Timestamp
 
@@ -35,14 +36,22 @@ def word(leader: int, epoch: int, version: int = 0, insync: Sequence[int] = THRE
     return LeaderAndIsr(0, max(EPOCHS.values()) + version, state(leader, epoch, version, insync), EPOCHS)
 
 
-def replica(node: int, profile: Profile = NEWEST, config: ReplicaConfig | None = None) -> Replica:
+def replica(
+    node: int, profile: Profile = NEWEST, config: ReplicaConfig | None = None, tell: Tell | None = None
+) -> Replica:
     """A replica that has heard of no leader."""
-    return Replica(profile, node, Partition(profile, leads=False, alone=False), config or ReplicaConfig())
+    return Replica(profile, node, Partition(profile), config or ReplicaConfig(), tell)
 
 
-def leader(node: int = 0, epoch: int = 0, profile: Profile = NEWEST, config: ReplicaConfig | None = None) -> Replica:
+def leader(
+    node: int = 0,
+    epoch: int = 0,
+    profile: Profile = NEWEST,
+    config: ReplicaConfig | None = None,
+    tell: Tell | None = None,
+) -> Replica:
     """A leader with all in sync and an empty log."""
-    made = replica(node, profile, config)
+    made = replica(node, profile, config, tell)
     made.take_over(word(node, epoch), NOW)
     return made
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from model_tests.unit.reference.replication.scenes import EPOCHS, LATER, NOW, fetch, leader, produce, word
+from reference.recorder import Row
 from reference.replication.follower_progress import FollowerProgress
 from reference.replication.leadership import Leadership, ReplicaConfig
 from reference.replication.messages import Altered, Fetch
@@ -161,6 +162,33 @@ def test_a_set_that_was_refused_is_dropped_or_waited_for() -> None:
         outcomes[error.name] = role(made).proposed is None
 
     assert {"INELIGIBLE_REPLICA": True, "INVALID_UPDATE_VERSION": False} == outcomes
+
+
+@pytest.mark.parametrize("error", [ErrorCode.NONE, ErrorCode.INVALID_UPDATE_VERSION])
+def test_the_answer_to_a_proposal_is_told_as_it_was(error: ErrorCode) -> None:
+    """What was asked for, what came of it, and what the leader knows afterwards."""
+    told: list[tuple[str, Row]] = []
+    made = leader(epoch=3, tell=lambda api, _before, _after, columns: told.append((api, columns)))
+    produce(made)
+    role(made).shrink(LATER)
+    granted = error is ErrorCode.NONE
+    answer = Altered(error, word(0, 3, 1, (0, 1)).state) if granted else Altered(error)
+
+    role(made).altered(answer, LATER)
+
+    assert [
+        {
+            "error": error.value,
+            "leads": True,
+            "asked_leader_epoch": 3 if granted else -1,
+            "asked_partition_epoch": 1 if granted else -1,
+            "leader_epoch": 3,
+            "partition_epoch": 0,
+            "partition_epoch_after": int(granted),
+            "insync_size": 2 if granted else 3,
+            "proposal_under_way": not granted,
+        }
+    ] == [columns for api, columns in told if api == "AlterPartitionAnswer"]
 
 
 def test_before_2_7_a_refused_write_is_forgotten() -> None:
