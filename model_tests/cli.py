@@ -140,6 +140,9 @@ def audit_command(
     ] = None,
     master: Master = LOCAL,
     crc: Annotated[bool, typer.Option("--crc/--no-crc", help="Check each batch's CRC-32C.")] = True,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Decode every batch's body, too, and hold its records against its header.")
+    ] = False,
     high_watermark_checkpoint: Annotated[
         bool, typer.Option("--high-watermark-checkpoint", help="Take the high watermark from the broker's checkpoint.")
     ] = False,
@@ -198,16 +201,17 @@ def audit_command(
 
     def run() -> Report:
         told = _told(history, received, history_format, history_isolation)
+        _require_writable(html)
         if history_trace is not None:
             import_module("model_tests.traces.told.command").write_trace(history_trace, **told)
         if not paths:
             if not history:
                 raise BadInput("nothing to audit: give log directories, or a client history with --history")
-            return _provided("model_tests.traces.told.command")(**told)
-        if html is not None:
-            _require_writable(html)
+            report = _provided("model_tests.traces.told.command")(**told, pictured=html is not None)
+            return _with_page(report, html)
         given = _given(
             profile=None if kafka is None else _release(kafka),
+            deep=deep,
             checkpointed_watermark=high_watermark_checkpoint,
             producer_expiry_ms=producer_expiry_ms,
             transactions=transactions,
@@ -220,11 +224,16 @@ def audit_command(
             pictured=html is not None,
         )
         report = _on_spark("model_tests.traces.audit.run")(paths, master=master, crc=crc, **given, **told)
-        if html is not None:
-            import_module("model_tests.traces.audit.page").write_page(report, html)
-        return report
+        return _with_page(report, html)
 
     _judge(run, json_file)
+
+
+def _with_page(report: Report, html: Path | None) -> Report:
+    """The report, of which a page is written if one is wanted."""
+    if html is not None:
+        import_module("model_tests.traces.audit.page").write_page(report, html)
+    return report
 
 
 def _given(**options: object) -> dict[str, object]:

@@ -33,6 +33,7 @@ class Wanted:
         whole: producers of which every batch is kept.
         places: rising offsets around which batches are kept.
         without: names of guards that never apply.
+        deep: the bodies of batches are looked at, too.
     """
 
     around: Surroundings
@@ -41,6 +42,7 @@ class Wanted:
     whole: frozenset[int] = NOBODY
     places: Integers = field(default_factory=lambda: NOWHERE)
     without: frozenset[str] = NONE_DROPPED
+    deep: bool = False
 
     def and_also(self, asked: Asked) -> "Wanted":
         """The same, and what was asked for."""

@@ -70,6 +70,7 @@ class VerdictReader(DataSourceReader):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self.crc = options.get("crc", "true").lower() != "false"
+        self.deep = options.get("deep", "false").lower() == "true"
         self.paths: list[str] = json.loads(options["paths"])
         self.topics: list[str] = json.loads(options.get("topics", "[]"))
         self.tasks_at_least = int(options.get("tasks", "4"))
@@ -131,7 +132,7 @@ class VerdictReader(DataSourceReader):
         return listed
 
     def _judged(self, log: LogFolder, beside: Surroundings, client: ClientSide) -> bytes:
-        return encode(*audit_log(log, beside, self.profile, crc=self.crc, client=client)).encode()
+        return encode(*audit_log(log, beside, self.profile, crc=self.crc, deep=self.deep, client=client)).encode()
 
     def _left(self, task: SomeSegments) -> bytes:
         part = read_part(task.log, task.wanted, crc=self.crc)
@@ -139,7 +140,7 @@ class VerdictReader(DataSourceReader):
 
     def wanted(self, log: LogFolder) -> Wanted:
         """What must be known of a log in the end."""
-        return wanted_of(log, self._beside(log), self.profile)
+        return wanted_of(log, self._beside(log), self.profile, deep=self.deep)
 
     def _divided(self, number: int, log: LogFolder, enough: int) -> Iterator[SomeSegments]:
         wanted = self.wanted(log).and_also(self.asked.get(number, Asked()))

@@ -1,5 +1,7 @@
 """The audit of one log: its segments, its derived files, and the verdict on both. No Spark."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from model_tests.traces.audit.cluster_log import with_cluster
@@ -16,6 +18,7 @@ from model_tests.traces.logs.kafka_log_batches import Batches
 from model_tests.traces.logs.kafka_log_derived import Derived, read_derived, snapshot_offsets
 from model_tests.traces.logs.kafka_log_folders import LogFolder
 from model_tests.traces.logs.kafka_log_segment import Damage
+from spec import rules
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
 
@@ -28,11 +31,12 @@ def audit_log(
     profile: Profile = NEWEST,
     *,
     crc: bool = True,
+    deep: bool = False,
     client: ClientSide = NOBODY,
 ) -> tuple[Verdict, list[Damage]]:
     """Judge one partition, and name what is damaged in its files; `client` is what clients know of it."""
     derived = read_derived(log)
-    wanted = wanted_of(log, around, profile)
+    wanted = wanted_of(log, around, profile, deep=deep)
     if not is_divisible(log, client):
         part = read_whole(log, wanted, crc=crc)
         verdict, damage = concluded(log, part, wanted, derived, conclude(part.log, wanted, derived)[0])
@@ -50,9 +54,9 @@ def is_divisible(log: LogFolder, client: ClientSide = NOBODY) -> bool:
     return not log.by_coordinator and log.topic != CONTROLLER and client.asks_nothing
 
 
-def wanted_of(log: LogFolder, around: Surroundings, profile: Profile) -> Wanted:
+def wanted_of(log: LogFolder, around: Surroundings, profile: Profile, *, deep: bool = False) -> Wanted:
     """What must be known of a log, as far as its names say."""
-    return Wanted(around, around.judging(profile), edges=np.array(snapshot_offsets(log), np.int64))
+    return Wanted(around, around.judging(profile), edges=np.array(snapshot_offsets(log), np.int64), deep=deep)
 
 
 def concluded(
@@ -62,9 +66,17 @@ def concluded(
     damage = [*part.damage, *([] if verdict.cleaned else _emptied(log)), *derived.damage, *part.indexes]
     damage += judge_versions(derived)
     damage += part.misled.damage(derived.epochs.path) if derived.epochs is not None else ()
+    verdict = _with_bodies(verdict, part) if wanted.deep else verdict
     verdict = with_transactions(log, part.log.rows, wanted.around, verdict, damage)
     verdict = with_cluster(log, part.log, verdict, damage, derived.epochs, wanted.profile)
     return verdict, damage
+
+
+def _with_bodies(verdict: Verdict, part: Part) -> Verdict:
+    """The verdict with what is wrong with the bodies of batches."""
+    findings = sorted([*verdict.findings, *part.bodies.findings()], key=lambda one: (one.offset, one.rule.id))
+    judged = dict(verdict.judged) | {rules.SEQ_WELL_FORMED.id: part.bodies.judged}
+    return replace(verdict, findings=tuple(findings), judged=judged)
 
 
 def read_log(log: LogFolder, *, crc: bool = True) -> tuple[Batches, list[Damage]]:

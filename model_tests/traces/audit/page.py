@@ -1,5 +1,6 @@
 """The report of an audit as one page of HTML without anything from outside, to be sent on."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
@@ -17,7 +18,10 @@ from model_tests.traces.audit.story import story
 from model_tests.traces.audit.timeline import svg_of_timeline, timeline
 from model_tests.traces.audit.transactions_report import transactions_json
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
+from model_tests.traces.told.anomalies import MEANINGS, Anomaly, Meaning
+from model_tests.traces.told.report import ClientsReport
 from spec.rules import RULES
+from spec.vocabulary import ABSENT
 
 TEMPLATE: Final = "page.html.j2"
 NOTHING_HERE: Final = PartitionTransactions()
@@ -35,6 +39,15 @@ class Told:
 
     where: str
     finding: Finding
+    picture: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What clients were told and cannot be, as the page tells it; `picture` is its story, where one is drawn."""
+
+    anomaly: Anomaly
+    meaning: Meaning
     picture: Markup
 
 
@@ -72,9 +85,12 @@ def page(report: AuditReport) -> str:
         .render(
             report=report,
             findings=tuple(_told(report)),
+            clients=report.clients,
+            cases=tuple(_cases(report.clients)),
+            classes=tuple((one, MEANINGS[one.kind]) for one in report.clients.classes if any(one.counts.values())),
             partitions=tuple(_pictured(report)),
             transactions=transactions_json(report.transactions, report.shown),
-            counts={severity.value: report.count(severity) for severity in Severity},
+            counts={each.value: report.count(each) + report.clients.count(each) for each in Severity},
             judged=sorted(report.judged().items()),
             statement={rule.id: rule.statement for rule in RULES.values()},
         )
@@ -90,7 +106,20 @@ def _told(report: AuditReport) -> Iterator[Told]:
         yield Told(report.label(one), finding, Markup("") if drawn is None else _distinct(svg_of(drawn), number))
 
 
-def _distinct(svg: str, number: int) -> Markup:
+def _cases(clients: ClientsReport) -> Iterator[Case]:
+    """The cases that the report has of each class, the gravest first."""
+    drawn = [
+        (case, picture)
+        for one in clients.classes
+        for case, picture in zip(one.cases, one.stories or (None,) * len(one.cases), strict=True)
+    ]
+    drawn.sort(key=lambda each: list(Severity).index(each[0].severity))
+    for number, (case, told) in enumerate(drawn):
+        picture = Markup("") if told is None else _distinct(svg_of(told), f"-client{number}")
+        yield Case(case, MEANINGS[case.kind], picture)
+
+
+def _distinct(svg: str, number: object) -> Markup:
     """A diagram among others on a page: the names of its title and description are its own."""
     for name in ("title", "description"):
         svg = svg.replace(f'id="{name}"', f'id="{name}{number}"')
@@ -100,13 +129,26 @@ def _distinct(svg: str, number: int) -> Markup:
 
 def _pictured(report: AuditReport) -> Iterator[Pictured]:
     """Every partition; with its line those with findings or open transactions first, as far as there is room."""
+    told = _told_of_partitions(report.clients)
     listed = sorted(report.audited, key=lambda one: not (one.verdict.findings or one.verdict.open_transactions))
     for number, one in enumerate(listed):
         here, name, picture = report.here.get(one.path), report.label(one), Markup("")
-        if (here or one.verdict.findings) and number < MOST_TIMELINES:
-            line = timeline(name, one.verdict.offsets, here or NOTHING_HERE, one.verdict.findings)
+        found = (*one.verdict.findings, *told.get(_name(one), ()))
+        if (here or found) and number < MOST_TIMELINES:
+            line = timeline(name, one.verdict.offsets, here or NOTHING_HERE, found)
             picture = Markup(svg_of_timeline(line))
         yield Pictured(name, one, picture)
+
+
+def _told_of_partitions(clients: ClientsReport) -> dict[str, list[Finding]]:
+    """By the name of a partition the cases of clients that name it, each at its first offset."""
+    found: dict[str, list[Finding]] = defaultdict(list)
+    for one in clients.classes:
+        for case in one.cases:
+            if case.offsets:
+                at = Finding(one.rule, case.severity, case.offsets[0], ABSENT, ABSENT, case.message)
+                found[case.key].append(at)
+    return found
 
 
 def _name(one: Audited) -> str:

@@ -6,14 +6,16 @@ from typing import Final
 
 from model_tests.traces.audit.condense import condense
 from model_tests.traces.audit.condensed import Condensed, Wanted, follow, nothing, uncondensed
+from model_tests.traces.audit.deep import NONE_READ, Bodies, bodies_of
 from model_tests.traces.audit.indexes import Misled, judge_segment, judge_segments, misled
 from model_tests.traces.logs.kafka_log_batches import Batches, joined
 from model_tests.traces.logs.kafka_log_derived import Derived, read_indexes
 from model_tests.traces.logs.kafka_log_folders import LogFolder
-from model_tests.traces.logs.kafka_log_read import read_checked
-from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.kafka_log_read import read_checked, read_checked_bytes
+from model_tests.traces.logs.kafka_log_segment import Damage, Segment
+from model_tests.traces.logs.locations import located
 
-AT_ONCE: Final = 1 << 14
+AT_ONCE: Final = 1 << 15
 """Batches that are judged together: so few that their columns stay in a processor's cache."""
 
 NONE_MISLED: Final = Misled()
@@ -26,12 +28,14 @@ class Part:
     Attributes:
         damage: what could not be read of them; `indexes`, what is wrong with their indexes.
         misled: batches that have another leader epoch than the checkpoint says.
+        bodies: what is wrong with the bodies of batches, where these are looked at.
     """
 
     log: Condensed
     damage: tuple[Damage, ...] = ()
     indexes: tuple[Damage, ...] = ()
     misled: Misled = NONE_MISLED
+    bodies: Bodies = NONE_READ
 
     def then(self, later: "Part", wanted: Wanted) -> "Part":
         """What is left of these and of those that follow them."""
@@ -40,6 +44,7 @@ class Part:
             self.damage + later.damage,
             self.indexes + later.indexes,
             self.misled.then(later.misled),
+            self.bodies.then(later.bodies),
         )
 
 
@@ -49,9 +54,10 @@ def read_part(log: LogFolder, wanted: Wanted, *, crc: bool = True) -> Part:
     left, most = nothing(wanted.around), AT_ONCE
     found: list[Damage] = []
     wrong: list[Damage] = []
-    lines = NONE_MISLED
+    lines, bodies = NONE_MISLED, NONE_READ
     for segment in log.segments:
-        batches, damage = read_checked(segment, crc=crc)
+        batches, damage, own = _read(segment, crc=crc, deep=wanted.deep)
+        bodies = bodies.then(own)
         found += damage
         wrong += judge_segment(batches, segment, indexes, whole=not damage)
         lines = lines.then(_misled(batches, indexes, wanted))
@@ -60,34 +66,53 @@ def read_part(log: LogFolder, wanted: Wanted, *, crc: bool = True) -> Part:
             if len(left.rows) >= most:
                 left = condense(left, wanted)
                 most = max(AT_ONCE, 2 * len(left.rows))
-    return Part(left, tuple(found), tuple(wrong), lines)
+    return Part(left, tuple(found), tuple(wrong), lines, bodies)
 
 
 def read_whole(log: LogFolder, wanted: Wanted, *, crc: bool = True) -> Part:
     """Read the segments and keep every batch."""
     indexes = read_indexes(log)
-    batches, damage, tail_damaged = read_batches(log, crc=crc)
+    batches, damage, tail_damaged, bodies = _read_all(log, crc=crc, deep=wanted.deep)
     return Part(
         uncondensed(batches, wanted.around, tail_damaged=tail_damaged),
         tuple(damage),
         tuple(judge_segments(batches, log.segments, indexes, damage)),
         _misled(batches, indexes, wanted),
+        bodies,
     )
 
 
 def read_batches(log: LogFolder, *, crc: bool = True) -> tuple[Batches, list[Damage], bool]:
     """The batches of all segments, what cannot be read of them, and whether the last bytes are among that."""
+    return _read_all(log, crc=crc, deep=False)[:3]
+
+
+def _read_all(log: LogFolder, *, crc: bool, deep: bool) -> tuple[Batches, list[Damage], bool, Bodies]:
+    """The same, and what is wrong with the bodies."""
     parts: list[Batches] = []
     damage: list[Damage] = []
-    carried = False
+    carried, bodies = False, NONE_READ
     for segment in log.segments:
-        batches, bad = read_checked(segment, crc=crc)
+        batches, bad, own = _read(segment, crc=crc, deep=deep)
+        bodies = bodies.then(own)
         if len(batches):
             batches.follows_damage[0] |= carried
         carried = _tail_damaged(batches, bad) or (carried and not len(batches))
         parts.append(batches)
         damage += bad
-    return joined(parts), damage, carried
+    return joined(parts), damage, carried, bodies
+
+
+def _read(segment: Segment, *, crc: bool, deep: bool) -> tuple[Batches, list[Damage], Bodies]:
+    """A segment's batches, what cannot be read of them, and what is wrong with their bodies if that is asked for."""
+    if not deep:
+        return *read_checked(segment, crc=crc), NONE_READ
+    try:
+        content = located(segment.path).read_bytes()
+    except OSError:
+        return *read_checked(segment, crc=crc), NONE_READ
+    batches, damage = read_checked_bytes(content, segment, crc=crc)
+    return batches, damage, bodies_of(content, batches)
 
 
 def _misled(batches: Batches, indexes: Derived, wanted: Wanted) -> Misled:

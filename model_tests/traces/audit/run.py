@@ -39,6 +39,7 @@ def run(
     *,
     master: str = LOCAL,
     crc: bool = True,
+    deep: bool = False,
     checkpointed_watermark: bool = False,
     producer_expiry_ms: int = DAY_MS,
     profile: Profile = NEWEST,
@@ -61,6 +62,7 @@ def run(
         paths: brokers' log directories, partitions' folders, segments, or what `kafka-dump-log` printed of segments.
         master: where Spark runs.
         crc: whether each batch's CRC-32C is checked.
+        deep: whether the bodies of batches are decoded, too, and held against their headers.
         checkpointed_watermark: take the high watermark from the broker's checkpoint, not from the log's end.
         producer_expiry_ms: `producer.id.expiration.ms` of the brokers.
         profile: the release whose append decision judges.
@@ -80,12 +82,14 @@ def run(
 
     Raises:
         BadInput: no partition has one of the names; the checkpoint of the high watermark is asked for, and there is
-            none; the client's files cannot be read, or are to be held against more than one cluster.
+            none; the client's files cannot be read, or are to be held against more than one cluster; bodies are to
+            be decoded of a dump, which has none.
     """
     began = time.monotonic()
     window = time_of(since, "--since"), time_of(until, "--until")
     shown = Shown(transactions, transactional_id, producer_id, *window)
     with restored(map(str, paths)) as given:
+        _require_bodies(given, deep=deep)
         listing = list_logs(given.paths, topics)
         if topics and all(log.topic.startswith("__") for log in listing.logs):
             raise BadInput(f"no partition is called {' or '.join(topics)}")
@@ -93,6 +97,7 @@ def run(
             raise BadInput(f"no high watermark to take: no {HIGH_WATERMARK} beside the logs names any of them")
         options = {
             "crc": crc,
+            "deep": deep,
             "checkpointed_watermark": checkpointed_watermark,
             "producer_expiry_ms": producer_expiry_ms,
             "profile": profile.name,
@@ -103,10 +108,11 @@ def run(
         options |= {"history_form": history_form} if history_form else {}
         options |= {"work": directory_for(work)} if work else {}
         verdicts = judged_on_spark(listing.logs, given.paths, master, options) if listing.logs else {}
-        assumed = (*_assumed(crc, checkpointed_watermark, producer_expiry_ms, profile), *given.assumed)
+        assumed = (*_assumed(crc, checkpointed_watermark, producer_expiry_ms, profile, deep), *given.assumed)
         report = _report(listing, verdicts, assumed, began, shown, journal)
         report = replace(report, chosen=shown_in_words(shown, topics))
-        report = replace(report, clients=beside_logs(history, form=history_form, read_committed=read_committed))
+        clients = beside_logs(history, form=history_form, read_committed=read_committed, pictured=pictured)
+        report = replace(report, clients=clients)
         return _as_given(replace(report, here=_here(listing, verdicts)) if pictured else report, given)
 
 
@@ -114,6 +120,7 @@ def run_here(
     paths: Iterable[object],
     *,
     crc: bool = True,
+    deep: bool = False,
     producer_expiry_ms: int = DAY_MS,
     profile: Profile = NEWEST,
     history: str = "",
@@ -123,6 +130,7 @@ def run_here(
     """The same in this process, without Spark: for logs so small that starting it would take longer."""
     began = time.monotonic()
     with restored(map(str, paths)) as given:
+        _require_bodies(given, deep=deep)
         listing = list_logs(given.paths)
         journal = _journal(listing, history, received)
         clients = client_sides(listing.logs, history, received)
@@ -132,13 +140,14 @@ def run_here(
                 surroundings(log, producer_expiry_ms=producer_expiry_ms),
                 profile,
                 crc=crc,
+                deep=deep,
                 client=clients.get(number, NOBODY),
             )
             for number, log in enumerate(listing.logs)
         }
-        assumed = (*_assumed(crc, False, producer_expiry_ms, profile), *given.assumed)
+        assumed = (*_assumed(crc, False, producer_expiry_ms, profile, deep), *given.assumed)
         report = _report(listing, verdicts, assumed, began, Shown(), journal)
-        report = replace(report, clients=beside_logs(history))
+        report = replace(report, clients=beside_logs(history, pictured=pictured))
         return _as_given(replace(report, here=_here(listing, verdicts)) if pictured else report, given)
 
 
@@ -146,6 +155,12 @@ def _here(listing: Listing, verdicts: Mapping[int, tuple[Verdict, list[Damage]]]
     """What each log tells of its own transactions, by path."""
     told = ((log.path, verdicts[number][0].told) for number, log in enumerate(listing.logs))
     return {path: one.here for path, one in told if one is not None}
+
+
+def _require_bodies(given: Restored, *, deep: bool) -> None:
+    """Say that a dump has nothing to look into."""
+    if deep and given.dumps:
+        raise BadInput(f"--deep decodes the records of batches; {next(iter(given.dumps.values()))} is a dump without")
 
 
 def _as_given(report: AuditReport, given: Restored) -> AuditReport:
@@ -210,7 +225,9 @@ def _report(
     )
 
 
-def _assumed(crc: bool, checkpointed_watermark: bool, producer_expiry_ms: int, profile: Profile) -> tuple[str, ...]:
+def _assumed(
+    crc: bool, checkpointed_watermark: bool, producer_expiry_ms: int, profile: Profile, deep: bool
+) -> tuple[str, ...]:
     source = f"{HIGH_WATERMARK} where that names the partition, else " if checkpointed_watermark else ""
     return (
         f"The high watermark is {source}the log's end: the log is at rest.",
@@ -220,4 +237,5 @@ def _assumed(crc: bool, checkpointed_watermark: bool, producer_expiry_ms: int, p
         "Offsets that are missing outside the active segment may have been removed by the log cleaner.",
         f"Appends are judged as Kafka {profile.name} decides them.",
         f"CRC-32C was {'checked' if crc else 'not checked'}.",
+        f"Of records {'all were decoded' if deep else 'only those of coordinators and markers were decoded'}.",
     )

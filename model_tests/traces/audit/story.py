@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from model_tests.diagrams.events import Ending, Event, Message, Note, Sequence, participants_of
-from model_tests.traces.audit.findings import Finding
+from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.transactions_judge import Judged, outcome_word
 from model_tests.traces.audit.transactions_summary import Marker, PartitionTransactions, Run
 from spec.vocabulary import ABSENT
@@ -41,7 +41,14 @@ def story(finding: Finding, where: str, here: PartitionTransactions, judged: Ite
     partitions = dict.fromkeys(who for (event,) in steps for who in event.said)
     order = (producer, *(name for name in partitions if name not in (producer, COORDINATOR)), COORDINATOR)
     title = f"{finding.rule.id} at {where}, offset {finding.offset}"
-    return Sequence(title, participants_of(steps, order), tuple(steps), Ending(finding.rule.id, finding.message))
+    return Sequence(title, participants_of(steps, order), tuple(steps), _ending(finding))
+
+
+def _ending(finding: Finding) -> Ending:
+    """The last line; only of a violation it says that the rule is violated."""
+    if finding.severity is Severity.VIOLATION:
+        return Ending(finding.rule.id, finding.message)
+    return Ending("", f"{finding.rule.id}, {finding.severity}: {finding.message}")
 
 
 def _transaction(finding: Finding, judged: Iterable[Judged]) -> Judged | None:

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from model_tests.traces.logs.coordinator_log_values import StateValue, read_key, read_value
-from model_tests.traces.logs.kafka_log_batches import HEADER_SIZE, Batches
+from model_tests.traces.logs.kafka_log_batches import COMPRESSION, HEADER_SIZE, Batches
 from model_tests.traces.logs.kafka_log_control import Unreadable, varint
 from model_tests.traces.logs.kafka_log_fields import Malformed, Unknown
 from model_tests.traces.logs.kafka_log_folders import LogFolder
@@ -19,7 +19,6 @@ TOPIC: Final = "__transaction_state"
 MALFORMED: Final = "damaged value"
 """How the reason begins, where the value of a record does not have the form of one."""
 
-_COMPRESSED: Final = 0x07
 _TIMESTAMP_AT: Final = 27
 
 
@@ -86,7 +85,7 @@ def raw_records(
         for row in rows.tolist():
             start = int(batches.position[row])
             batch = content[start : start + int(batches.size[row])]
-            if batches.attributes[row] & _COMPRESSED:
+            if batches.attributes[row] & COMPRESSION:
                 skipped.append(
                     (int(batches.base_offset[row]), "the batch is compressed, which a coordinator never does")
                 )

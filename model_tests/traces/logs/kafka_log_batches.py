@@ -34,6 +34,8 @@ HEADER_SIZE: Final = HEADER.itemsize
 BEFORE_LENGTH_COUNTS: Final = 12
 """Bytes of a batch that its length field does not count."""
 
+COMPRESSION: Final = 0x07
+APPEND_TIME: Final = 0x08
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
 DELETE_HORIZON: Final = 0x40

@@ -156,6 +156,7 @@ class Anomaly:
         offsets: that it is about, those that are known.
         values: likewise.
         operations: likewise, in the order of what the message says.
+        rows: those of the operations.
     """
 
     kind: Kind
@@ -165,6 +166,7 @@ class Anomaly:
     values: tuple[str, ...]
     operations: tuple[Called, ...]
     message: str
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +249,7 @@ class Describing:
             tuple(self.value(int(value)) for value in values),
             self.called(*(int(row) for row in operations)),
             message,
+            tuple(int(row) for row in operations),
         )
 
 

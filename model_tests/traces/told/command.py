@@ -12,7 +12,12 @@ from model_tests.traces.told.report import ClientsReport, report_on
 
 
 def run(
-    history: str, *, history_form: Form | None = None, received: str = "", read_committed: bool = True
+    history: str,
+    *,
+    history_form: Form | None = None,
+    received: str = "",
+    read_committed: bool = True,
+    pictured: bool = False,
 ) -> AuditReport:
     """Judge a history by itself, without any log.
 
@@ -21,6 +26,7 @@ def run(
         history_form: what it is written as, found out if it is not given.
         received: what a reader received, beside a journal.
         read_committed: the history's readers were to see committed records only.
+        pictured: keep what a page draws of it.
 
     Raises:
         BadInput: the history cannot be read, or is none; or it is a journal, which tells of no reader, without one.
@@ -29,7 +35,8 @@ def run(
     form = history_form or form_of(history)
     if form is Form.JOURNAL and not received:
         raise BadInput(f"{history} is a journal, which tells of no reader: give --received, or the logs")
-    clients = report_on(read_operations(history, form, received), history, read_committed=read_committed)
+    told = read_operations(history, form, received)
+    clients = report_on(told, history, read_committed=read_committed, pictured=pictured)
     return AuditReport((), (), (), (), time.monotonic() - began, clients=clients)
 
 
@@ -54,8 +61,10 @@ def write_trace(
     write_ndjson(as_trace(told, read_committed=read_committed), file)
 
 
-def beside_logs(history: str, *, form: Form | None = None, read_committed: bool = True) -> ClientsReport:
+def beside_logs(
+    history: str, *, form: Form | None = None, read_committed: bool = True, pictured: bool = False
+) -> ClientsReport:
     """The anomalies of a history that is held against logs too; of a journal the logs alone tell more."""
     if not history or (form or form_of(history)) is Form.JOURNAL:
         return ClientsReport()
-    return report_on(read_operations(history, form), history, read_committed=read_committed)
+    return report_on(read_operations(history, form), history, read_committed=read_committed, pictured=pictured)

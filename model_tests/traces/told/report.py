@@ -10,11 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from model_tests.diagrams import events
 from model_tests.traces.audit.findings import Severity
 from model_tests.traces.told.anomalies import MEANINGS, SEVERITIES, Anomaly, Cases, Kind
 from model_tests.traces.told.judge import judge
 from model_tests.traces.told.log_order import LogOrder, among, log_order
 from model_tests.traces.told.operations import Operations, Outcome
+from model_tests.traces.told.story import story_of
 from spec.rules import Rule
 
 SHOWN: Final = 8
@@ -36,12 +38,14 @@ class ClassReport:
         judged: records, or pairs of them, that were looked at.
         counts: cases by severity.
         cases: the first of them, the gravest first.
+        stories: of each of these, where the report is to be pictured and something is told of it.
     """
 
     kind: Kind
     judged: int
     counts: Mapping[Severity, int]
     cases: tuple[Anomaly, ...]
+    stories: tuple[events.Sequence | None, ...] = ()
 
     @property
     def rule(self) -> Rule:
@@ -142,8 +146,8 @@ class ClientsReport:
         )
 
 
-def report_on(history: Operations, path: str, *, read_committed: bool = True) -> ClientsReport:
-    """The report on a history."""
+def report_on(history: Operations, path: str, *, read_committed: bool = True, pictured: bool = False) -> ClientsReport:
+    """The report on a history; with the stories of its cases if it is to be pictured."""
     order = log_order(history)
     found = judge(order, read_committed=read_committed)
     ended = np.bincount(history.outcome, minlength=len(Outcome)).tolist()
@@ -154,7 +158,7 @@ def report_on(history: Operations, path: str, *, read_committed: bool = True) ->
         given=len(history.given),
         partitions=len(history.keys),
         processes=len(np.unique(history.process)),
-        classes=tuple(_class(found[kind]) for kind in Kind),
+        classes=tuple(_class(found[kind], order if pictured else None) for kind in Kind),
         partial=history.partial,
         undecidable=_undecidable(order),
         damage=history.aside,
@@ -184,10 +188,12 @@ def _undecidable(order: LogOrder) -> dict[str, int]:
     return {what: count for what, count in told.items() if count}
 
 
-def _class(cases: Cases) -> ClassReport:
+def _class(cases: Cases, pictured: LogOrder | None) -> ClassReport:
     counted = np.bincount(cases.severity, minlength=len(SEVERITIES)).tolist()
     counts = {severity: counted[number] for number, severity in enumerate(SEVERITIES)}
-    return ClassReport(cases.kind, cases.judged, counts, tuple(cases.examples(SHOWN)))
+    shown = tuple(cases.examples(SHOWN))
+    stories = tuple(story_of(case, pictured) for case in shown) if pictured is not None else ()
+    return ClassReport(cases.kind, cases.judged, counts, shown, stories)
 
 
 def _class_json(one: ClassReport) -> dict[str, object]:

@@ -27,8 +27,8 @@ PRODUCERS = 5
 class Divided:
     """Every log of a directory read a segment at a time, as tasks would, and what that took."""
 
-    def __init__(self, directory: Path) -> None:
-        self.options = {"paths": json.dumps([str(directory)]), "divided_from": "1", "tasks": "1000000"}
+    def __init__(self, directory: Path, **options: str) -> None:
+        self.options = {"paths": json.dumps([str(directory)]), "divided_from": "1", "tasks": "1000000", **options}
         self.sizes: list[int] = []
         self.asked: list[set[int]] = []
         self.logs = list_logs([str(directory)]).logs

@@ -14,6 +14,10 @@ from model_tests.traces.audit.run import run_here
 from model_tests.traces.audit.story import story
 from model_tests.traces.audit.timeline import COLUMNS, Fate, svg_of_timeline, timeline
 from model_tests.traces.audit.transactions_summary import Marker, PartitionTransactions, Run
+from model_tests.traces.told.anomalies import MEANINGS, Anomaly, Kind
+from model_tests.traces.told.command import run as told
+from model_tests.traces.told.report import ClassReport, ClientsReport
+from model_tests.unit.source_files import ROOT
 from spec import rules
 from spec.vocabulary import ControlType
 
@@ -162,3 +166,67 @@ def test_a_page_that_cannot_be_written_is_one_clear_line(torn: AuditReport, tmp_
     """The folder is not there."""
     with pytest.raises(BadInput, match=r"nowhere.*cannot be written: No such file"):
         write_page(torn, tmp_path / "nowhere" / "page.html")
+
+
+HISTORIES = sorted(
+    path for path in (ROOT / "model_tests/unit/told/histories").glob("*.edn") if ".clean" not in path.name
+)
+
+
+@pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
+def test_what_clients_were_told_has_its_story(path: Path) -> None:
+    """Of each class the case, what it means, and who sent and was given what; no log is needed for it."""
+    report = told(str(path), pictured=True)
+
+    text = page(report)
+
+    outside = Outside()
+    outside.feed(text)
+    assert (outside.fetched, outside.stack) == ([], [])
+    names = re.findall(r' id="([^"]+)"', text)
+    assert len(names) == len(set(names))
+    cases = [case for one in report.clients.classes for case in one.cases]
+    assert text.count("<svg xmlns") == len(cases) > 0
+    for case in cases:
+        assert f"<b>{case.kind}</b>" in text
+        assert MEANINGS[case.kind].statement in text
+    assert ("is violated" in text) is bool(report.clients.count(Severity.VIOLATION))
+
+
+def test_the_story_of_a_torn_transaction_shows_who_read_on() -> None:
+    """What was sent where, and who was given a part of it."""
+    (path,) = (path for path in HISTORIES if path.stem == "torn-transaction")
+    (one,) = (one for one in told(str(path), pictured=True).clients.classes if one.kind is Kind.TORN)
+
+    (drawn,) = one.stories
+
+    assert drawn is not None
+    texts = [getattr(event, "text", "") for step in drawn.steps for event in step]
+    assert texts[:3] == [
+        ":txn 3 sends 20, told offset 1",
+        ":txn 3 sends 10, told offset 0",
+        ":poll 9 is given 10 at offset 0",
+    ]
+    assert drawn.ending.label.startswith("txn.atomic is violated: ")
+
+
+def test_only_violations_are_said_to_violate(torn: AuditReport) -> None:
+    """The last line of a story names the rule, and what is not sure of it."""
+    told_of = story(finding(151, Severity.UNDECIDED), "orders-0", HERE, ())
+
+    assert told_of is not None
+    assert told_of.ending.label == "seq.successor, undecided: base sequence 5 after 3 <b>"
+
+
+def test_cases_of_clients_lie_on_the_line_of_their_partition(torn: AuditReport) -> None:
+    """Where the history names a partition whose log is here."""
+    one = torn.audited[0]
+    case = Anomaly(Kind.LOST_WRITE, Severity.VIOLATION, f"{one.topic}-{one.partition}", (0,), (), (), "gone")
+    clean = replace(one, verdict=replace(one.verdict, findings=()))
+    clients = ClientsReport("h.edn", classes=(ClassReport(Kind.LOST_WRITE, 1, {Severity.VIOLATION: 1}, (case,)),))
+
+    without = page(replace(torn, audited=(clean,)))
+    text = page(replace(torn, audited=(clean,), clients=clients))
+
+    assert without.count('class="found violation"') == 0
+    assert text.count('class="found violation"') == 1

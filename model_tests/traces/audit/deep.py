@@ -1,0 +1,127 @@
+"""What is wrong with the bodies of a log's batches (`--deep`), as findings: one for each check and producer."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.logs.kafka_log_batches import Batches
+from model_tests.traces.logs.kafka_log_bodies import MOST_OF_A_BODY, judge_bodies
+from model_tests.traces.logs.kafka_log_checks import Check, Wrong
+from spec import rules
+
+STEP: Final = "Produce: the body of the batch is not what its header says, and was appended (LogValidator)"
+
+_UNREADABLE: Final = (
+    "A consumer cannot read past this batch; after it, it goes on from offset {after} (seek). Look whether another "
+    "replica has the batch whole: give the directories of all brokers."
+)
+_REMEDIES: Final[Mapping[Check, str]] = {
+    Check.SIZE: f"Above {MOST_OF_A_BODY >> 20} MiB no body is looked at. Read offset {{offset}} with a consumer.",
+    Check.MAX_TIMESTAMP: "Searches by time and retention by time go by the header. Look at what wrote the batch.",
+    Check.PADDED_VARINT: "Kafka reads it, and its own clients write no such thing. Look at the client.",
+    Check.BASE_TIMESTAMP: "Kafka reads it, and its own clients write no such thing. Look at the client.",
+}
+_SEVERITIES: Final[Mapping[Check, Severity]] = {
+    Check.SIZE: Severity.UNDECIDED,
+    Check.PADDED_VARINT: Severity.SUSPICIOUS,
+    Check.BASE_TIMESTAMP: Severity.SUSPICIOUS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WrongBody:
+    """The first of some batches of a producer of which the same is wrong, and how many more there are.
+
+    Attributes:
+        base: offset of its first record.
+        end: offset behind its last record.
+        record: number of the record in the first batch that is wrong; -1 where it is the batch as a whole.
+    """
+
+    check: Check
+    producer_id: int
+    producer_epoch: int
+    base: int
+    end: int
+    record: int
+    message: str
+    more: int = 0
+    last: int = -1
+
+    def and_then(self, later: "WrongBody") -> "WrongBody":
+        """These and those of the same kind that come later."""
+        return replace(self, more=self.more + 1 + later.more, last=max(later.base, later.last))
+
+    def finding(self) -> Finding:
+        """The same as a finding."""
+        severity = _SEVERITIES.get(self.check, Severity.VIOLATION)
+        return Finding(
+            rules.SEQ_WELL_FORMED,
+            severity,
+            self.base,
+            self.producer_id,
+            self.producer_epoch,
+            f"{self._where()}: {self.message}{self._and_more()}",
+            guard=self.check,
+            step=STEP if severity is Severity.VIOLATION else "",
+            remedy=_REMEDIES.get(self.check, _UNREADABLE).format(offset=self.base, after=self.end),
+        )
+
+    def _where(self) -> str:
+        batch = f"the batch of offsets {self.base} to {self.end - 1}"
+        return batch if self.record < 0 else f"record {self.record} of {batch}"
+
+    def _and_more(self) -> str:
+        return f"; and so {self.more} more batches of the producer, up to offset {self.last}" if self.more else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bodies:
+    """What is known of the bodies of some batches that follow each other.
+
+    Attributes:
+        judged: batches whose bodies were looked at.
+    """
+
+    judged: int = 0
+    wrong: tuple[WrongBody, ...] = ()
+
+    def then(self, later: "Bodies") -> "Bodies":
+        """The same of these and of those that follow them."""
+        return Bodies(self.judged + later.judged, _added(self.wrong, later.wrong))
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong, by offset."""
+        found = [one.finding() for one in self.wrong]
+        return tuple(sorted(found, key=lambda finding: (finding.offset, finding.guard)))
+
+
+NONE_READ: Final = Bodies()
+
+
+def bodies_of(content: bytes, batches: Batches) -> Bodies:
+    """What is wrong with the bodies of a segment's batches; `content` is its file."""
+    wrong = (_wrong_body(batches, one) for one in judge_bodies(content, batches))
+    return Bodies(len(batches), _added((), tuple(wrong)))
+
+
+def _wrong_body(batches: Batches, one: Wrong) -> WrongBody:
+    row = one.batch
+    return WrongBody(
+        one.check,
+        int(batches.producer_id[row]),
+        int(batches.producer_epoch[row]),
+        int(batches.base_offset[row]),
+        int(batches.last_offset[row]) + 1,
+        one.record,
+        one.message,
+    )
+
+
+def _added(first: Sequence[WrongBody], later: Iterable[WrongBody]) -> tuple[WrongBody, ...]:
+    found = {(one.check, one.producer_id): one for one in first}
+    for one in later:
+        kind = (one.check, one.producer_id)
+        found[kind] = found[kind].and_then(one) if kind in found else one
+    return tuple(found.values())
