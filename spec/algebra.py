@@ -9,7 +9,6 @@ A Python constant among the operands is folded, so that a decision specialised t
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, TypeAlias
 
 Term: TypeAlias = Any
@@ -42,7 +41,7 @@ def all_of(*facts: Term) -> Term:
             return False
         if fact is not True:
             terms.append(fact)
-    return _join(terms, lambda r: r.conjunction) if terms else True
+    return _join(terms, lambda r: r.conjunction, neutral=True)
 
 
 def any_of(*facts: Term) -> Term:
@@ -53,7 +52,7 @@ def any_of(*facts: Term) -> Term:
             return True
         if fact is not False:
             terms.append(fact)
-    return _join(terms, lambda r: r.disjunction) if terms else False
+    return _join(terms, lambda r: r.disjunction, neutral=False)
 
 
 def negate(fact: Term) -> Term:
@@ -80,8 +79,14 @@ def same(left: Term, right: Term) -> Term:
     return choose(left, right, negate(right))
 
 
-def _join(facts: list[Term], joining: Callable[[Reading], Callable[[Term, Term], Term]]) -> Term:
-    return reduce(lambda left, right: joining(_reading_of(left))(left, right), facts)
+def _join(facts: list[Term], joining: Callable[[Reading], Callable[[Term, Term], Term]], *, neutral: bool) -> Term:
+    """One fact of several; what a reading makes a constant on the way is folded like any other."""
+    joined: Term = neutral
+    for fact in facts:
+        joined = fact if isinstance(joined, bool) else joining(_reading_of(joined))(joined, fact)
+        if joined is (not neutral):
+            break
+    return joined
 
 
 def _reading_of(term: Term) -> Reading:

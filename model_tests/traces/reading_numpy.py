@@ -1,7 +1,47 @@
 """The NumPy reading: a decision on arrays judges a whole table of steps at once, one element a step."""
 
-import numpy as np
+from typing import Any
 
-from spec.algebra import Reading, register
+import numpy as np
+import numpy.typing as npt
+
+from spec.algebra import Reading, Term, register
+
+
+class Folding(np.ndarray[Any, Any]):
+    """An array of which a fact that is everywhere the same is a constant, so that a decision carries no trace of it.
+
+    A decision on a table in which nothing unusual happens so costs little more than the comparisons of its guards.
+    """
+
+
+def folding(column: npt.NDArray[Any]) -> Term:
+    """A column as an operand that folds; one that is everywhere the same is its value."""
+    if column.size and (column == column[0]).all():
+        return column[0].item()
+    return column.view(Folding)
+
+
+def _folded(fact: Term) -> Term:
+    if fact.all():
+        return True
+    return fact if fact.any() else False
+
+
+def _choice(fact: Term, then: Term, otherwise: Term) -> Term:
+    fact = _folded(fact)
+    if isinstance(fact, bool):
+        return then if fact else otherwise
+    return np.asarray(np.where(fact, then, otherwise)).view(Folding)
+
 
 register(np.ndarray, Reading(np.logical_and, np.logical_or, np.logical_not, np.where))
+register(
+    Folding,
+    Reading(
+        lambda left, right: _folded(np.logical_and(left, right)),
+        lambda left, right: _folded(np.logical_or(left, right)),
+        lambda fact: _folded(np.logical_not(fact)),
+        _choice,
+    ),
+)

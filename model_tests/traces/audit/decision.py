@@ -6,9 +6,9 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-import model_tests.traces.reading_numpy  # noqa: F401  # arrays are operands of the decisions from here on
 from model_tests.traces.audit.links import Links
 from model_tests.traces.logs.kafka_log_batches import Facts
+from model_tests.traces.reading_numpy import folding
 from spec import rules
 from spec.algebra import Term, all_of, any_of, negate
 from spec.protocol import seq
@@ -104,15 +104,9 @@ def _wrongly_guessed(links: Links, after: ProducerEntry) -> Facts:
 
 def _folded(record: Record) -> Record:
     """The same, where a column that is everywhere the same is a constant, of which a decision carries no trace."""
-    columns = {name: _constant(column) for name, column in flatten(record)}
+    columns = {name: folding(column) if isinstance(column, np.ndarray) else column for name, column in flatten(record)}
     folded: Record = build(type(record), columns.__getitem__)
     return folded
-
-
-def _constant(column: Term) -> Term:
-    if isinstance(column, np.ndarray) and column.size and (column == column[0]).all():
-        return column[0].item()
-    return column
 
 
 def _rows(entry: ProducerEntry, rows: slice) -> ProducerEntry:

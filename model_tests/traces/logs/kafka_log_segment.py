@@ -6,13 +6,13 @@ next batch that can, and goes on.
 
 import struct
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from crc32c import crc32c
 
+from model_tests.traces.logs import kafka_log_checksums as checksums
 from model_tests.traces.logs.kafka_log_batches import (
     BEFORE_LENGTH_COUNTS,
     CONTROL,
@@ -23,6 +23,8 @@ from model_tests.traces.logs.kafka_log_batches import (
     Integers,
     from_headers,
 )
+from model_tests.traces.logs.kafka_log_chain import LENGTH_AT, chain
+from model_tests.traces.logs.kafka_log_checksums import COVERED_FROM
 from model_tests.traces.logs.kafka_log_control import Unreadable, read_control
 from model_tests.traces.logs.locations import located, reason
 from spec.vocabulary import ABSENT
@@ -30,14 +32,14 @@ from spec.vocabulary import ABSENT
 _LENGTH: Final = struct.Struct(">i")
 _CRC: Final = struct.Struct(">I")
 _OFFSET_AND_LENGTH: Final = struct.Struct(">qi")
-_LENGTH_AT, _MAGIC_AT, _CRC_AT, _COVERED_FROM, _ATTRIBUTES_AT, _COUNT_AT = 8, 16, 17, 21, 21, 57
+_MAGIC_AT, _CRC_AT, _ATTRIBUTES_AT = 16, 17, 21
 _MAGIC: Final = 2
 _OLD_MAGIC: Final = (0, 1)
 _SHORTEST_OLD: Final = 26
 _RAW_HEADER: Final = np.dtype((np.void, HEADER_SIZE))
 _SEARCHED_AT_ONCE: Final = 1 << 20
-_FEWEST_AT_ONCE, _MOST_AT_ONCE = 16, 1 << 14
-"""Batches that are checked together: few after damage, so that much of it does not cost much time."""
+_FEWEST_AT_ONCE, _MOST_AT_ONCE = 1 << 13, 1 << 23
+"""Bytes that are read together: few after damage, so that much of it does not cost much time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,36 +114,20 @@ def _read_run(content: bytes, position: int, found: _Found, *, crc: bool) -> int
     """Read batches up to the first that cannot be read; where it begins."""
     at_once = _FEWEST_AT_ONCE
     while True:
-        starts = _starts(content, position, at_once)
+        until = position + at_once
+        starts = chain(content, position, until)
         sound = len(starts) - 1
         if sound:
-            headers = _headers_at(content, np.array(starts[:-1], np.int64))
+            headers = _headers_at(content, starts[:-1])
             sound = _readable(headers)
-            sound = _sound(content, starts[: sound + 1], headers[:sound]) if crc else sound
+            sound = checksums.sound(content, starts[: sound + 1], headers[:sound]) if crc else sound
             sound = _add_control(content, starts, headers, sound, found)
         if sound:
-            found.add(headers[:sound], np.array(starts[:sound], np.int64))
-        position = starts[sound]
-        if sound < at_once:
+            found.add(headers[:sound], starts[:sound])
+        position = int(starts[sound])
+        if position < until:
             return position
-        at_once = min(2 * at_once, _MOST_AT_ONCE)
-
-
-def _starts(content: bytes, position: int, most: int) -> list[int]:
-    """Where batches begin, by their lengths, up to as many; and where the last one ends."""
-    starts = [position]
-    add, length_at = starts.append, _LENGTH.unpack_from
-    end = len(content)
-    last = end - HEADER_SIZE
-    for _ in range(most):
-        if position > last:
-            break
-        after = position + BEFORE_LENGTH_COUNTS + length_at(content, position + _LENGTH_AT)[0]
-        if after > end or after < position + HEADER_SIZE:
-            break
-        add(after)
-        position = after
-    return starts
+        at_once = min(8 * at_once, _MOST_AT_ONCE)
 
 
 def _headers_at(content: bytes, positions: Integers) -> npt.NDArray[Any]:
@@ -157,15 +143,7 @@ def _readable(headers: npt.NDArray[Any]) -> int:
     return int(np.argmax(other)) if other.any() else len(headers)
 
 
-def _sound(content: bytes, starts: list[int], headers: npt.NDArray[Any]) -> int:
-    """How many of the first batches have the CRC that they say."""
-    view = memoryview(content)
-    computed = [crc32c(view[start + _COVERED_FROM : after]) for start, after in pairwise(starts)]
-    wrong = np.array(computed, np.int64) != headers["crc"]
-    return int(np.argmax(wrong)) if wrong.any() else len(headers)
-
-
-def _add_control(content: bytes, starts: list[int], headers: npt.NDArray[Any], sound: int, found: _Found) -> int:
+def _add_control(content: bytes, starts: Integers, headers: npt.NDArray[Any], sound: int, found: _Found) -> int:
     """Read the control records of the first `sound` batches; how many batches there are up to one unreadable."""
     control = ((headers["attributes"][:sound] & CONTROL) != 0) & (headers["record_count"][:sound] != 0)
     for number in np.flatnonzero(control).tolist():
@@ -224,7 +202,7 @@ def _cut_short(what: str, segment: Segment) -> str:
 
 
 def _unsound(batch: bytes, offset: int) -> str:
-    stored, computed = _CRC.unpack_from(batch, _CRC_AT)[0], crc32c(memoryview(batch)[_COVERED_FROM:])
+    stored, computed = _CRC.unpack_from(batch, _CRC_AT)[0], crc32c(memoryview(batch)[COVERED_FROM:])
     if stored != computed:
         return f"CRC of the batch at offset {offset} is {stored:#010x}, its bytes give {computed:#010x}"
     return f"the control record of the batch at offset {offset} cannot be read"
@@ -235,7 +213,7 @@ def _end_by_length(content: bytes, position: int) -> int | None:
     if position + _MAGIC_AT >= len(content):
         return None
     shortest = HEADER_SIZE if content[position + _MAGIC_AT] not in _OLD_MAGIC else _SHORTEST_OLD
-    size = _LENGTH.unpack_from(content, position + _LENGTH_AT)[0] + BEFORE_LENGTH_COUNTS
+    size = _LENGTH.unpack_from(content, position + LENGTH_AT)[0] + BEFORE_LENGTH_COUNTS
     return position + size if size >= shortest and position + size <= len(content) else None
 
 
@@ -267,13 +245,13 @@ def _possible_starts(content: bytes, first: int) -> list[int]:
     data = np.frombuffer(content, np.uint8)
     starts = np.flatnonzero(data[first + _MAGIC_AT : first + _MAGIC_AT + _SEARCHED_AT_ONCE] == _MAGIC) + first
     starts = starts[starts + HEADER_SIZE <= len(content)]
-    starts = starts[(data[starts] < 0x80) & (data[starts + _LENGTH_AT] < 0x80)]
+    starts = starts[(data[starts] < 0x80) & (data[starts + LENGTH_AT] < 0x80)]
     starts = starts[(data[starts + _ATTRIBUTES_AT] == 0) & (data[starts + _ATTRIBUTES_AT + 1] <= KNOWN_ATTRIBUTES)]
     return [int(start) for start in starts]
 
 
 def _is_sound(content: bytes, start: int, after: int) -> bool:
-    computed = crc32c(memoryview(content)[start + _COVERED_FROM : after])
+    computed = crc32c(memoryview(content)[start + COVERED_FROM : after])
     return bool(computed == _CRC.unpack_from(content, start + _CRC_AT)[0])
 
 
