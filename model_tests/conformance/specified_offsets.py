@@ -191,10 +191,10 @@ class Groups:
 
     def _verify(self, group: Group, request: TxnOffsetCommit, batch: AppendRequest) -> int | None:
         """What the coordinator of the transaction says, None where it is not asked."""
-        question, version = committing.to_verify(batch), committing.as_produce(request.version)
-        if group.partition.refuses_unasked(question, version):
+        version = committing.as_produce(request.version)
+        if group.partition.refuses_unasked(batch, version):
             return ErrorCode.INVALID_PRODUCER_EPOCH.value
-        if not request.group or not group.partition.must_ask(question, version):
+        if not request.group or not group.partition.must_ask(batch, version):
             return None
         verify_only = request.version < committing.ADDS_SINCE
         return self._registered(request, registering.BY_BROKERS_SINCE, verify_only=verify_only)

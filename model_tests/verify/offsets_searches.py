@@ -26,6 +26,12 @@ def rebalancing(name: str, knobs: membership.Knobs) -> Instanced:
 
 _TRUE: Final = partial(committing, "two transactions", offsets.Knobs())
 _MORE: Final = partial(committing, "four transactions", offsets.Knobs(transactions=4))
+_OTHERS: Final = partial(committing, "others commit and delete", offsets.Knobs(others=2))
+_SURVIVES: Final = partial(
+    committing,
+    "a deletion leaves what is pending, as before 4.0",
+    offsets.Knobs(offsets.PENDING_SURVIVES, others=2),
+)
 _LAGS: Final = partial(committing, "KAFKA-17507: a marker is answered before it is applied", offsets.Knobs(KAFKA_3_9))
 _GROUP: Final = partial(rebalancing, "two generations", membership.Knobs())
 _APART: Final = partial(rebalancing, "the last member leaves", membership.Knobs(generations=4, apart=True))
@@ -42,8 +48,9 @@ def of_transactions() -> Searched:
         instances=(
             Instance("two transactions", _TRUE, depths(8, 10, 12), whole=True),
             Instance("four transactions", _MORE, depths(default=12, deep=20)),
+            Instance("others commit and delete", _OTHERS, depths(0, 0, 8), whole=True),
         ),
-        broken=(Broken("visible_is_of_committed", _LAGS),),
+        broken=(Broken("visible_is_of_committed", _LAGS), Broken("deleted_stays_deleted", _SURVIVES)),
     )
 
 

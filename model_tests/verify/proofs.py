@@ -6,6 +6,7 @@ from typing import Final
 
 from model_tests.verify import (
     agreement,
+    cleaning_searches,
     idempotence_searches,
     ids_searches,
     liveness_searches,
@@ -85,6 +86,7 @@ SEARCHES: Final = (
     offsets_searches.of_transactions(),
     offsets_searches.of_generations(),
     replication_searches.searched(),
+    cleaning_searches.searched(),
 )
 """Every system that is searched within bounds."""
 

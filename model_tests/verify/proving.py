@@ -23,6 +23,7 @@ from spec.systems.partition.system import partition
 from spec.systems.produce_facts import produce_facts
 from spec.systems.renaming_facts import renaming_facts
 from spec.systems.replica_facts import replica_facts
+from spec.systems.step_answer_facts import step_answer_facts
 from spec.systems.step_facts import step_facts
 from spec.systems.transactions.proof import UNBOUNDED
 from spec.systems.transactions.proof import proved as transactions_proved
@@ -70,7 +71,7 @@ def facts() -> Iterator[tuple[Fact, Numbers]]:
     """Every fact, and the numbers over which it is proved."""
     renaming = renaming_facts()
     appends = (*stale_epoch_facts(), replay_fact(), wrapping_fact(), *append_facts(), stable_fact())
-    of_coordinators = (*transition_facts(), *step_facts())
+    of_coordinators = (*transition_facts(), *step_facts(), *step_answer_facts())
     of_requests = (*produce_facts(), *answer_facts(), *keeping_facts(), *group_facts())
     of_replicas = (*election_facts(), *replica_facts())
     over_integers = (*appends, *renaming, *of_coordinators, *of_requests, *of_replicas)

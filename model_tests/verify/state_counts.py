@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from model_tests.verify import (
+    cleaning_searches,
     idempotence_searches,
     ids_searches,
     offsets_searches,
@@ -20,14 +21,14 @@ from model_tests.verify import (
 from model_tests.verify.searched import Build
 from spec.engines.explore import Exploration, explore
 from spec.engines.verdict import Unknown
-from spec.systems import membership, offsets
+from spec.systems import cleaning, membership, offsets
 from spec.systems.idempotence.controls import CONTROLS as OF_IDEMPOTENCE
 from spec.systems.ids.system import CONTROLS as OF_IDS
 from spec.systems.ids.system import Knobs as IdKnobs
 from spec.systems.partition.controls import CONTROLS as OF_PARTITIONS
 from spec.systems.replication.controls import CONTROLS as OF_REPLICATION
 from spec.systems.transactions.controls import CONTROLS as OF_TRANSACTIONS
-from spec.versions import KAFKA_3_6, KAFKA_3_9
+from spec.versions import KAFKA_2_7, KAFKA_3_6, KAFKA_3_9
 
 MOST_STATES: Final = 40_000
 """A system with more is said to have more than so many."""
@@ -90,7 +91,9 @@ def _of_ids() -> Iterator[Defect]:
 
 
 _LAGS: Final = "KAFKA-17507: a marker is answered before it is applied"
+_SURVIVES: Final = "a deletion leaves what is pending, as before 4.0"
 _BEFORE: Final = "KAFKA-15784: the group is looked at before the coordinator"
+_KEYS: Final = "KAFKA-14055: keys of markers are compared"
 
 DEFECTS: Final[Mapping[str, tuple[Defect, ...]]] = MappingProxyType(
     {
@@ -106,6 +109,12 @@ DEFECTS: Final[Mapping[str, tuple[Defect, ...]]] = MappingProxyType(
                 partial(offsets_searches.committing, _LAGS, offsets.Knobs(KAFKA_3_9)),
                 partial(offsets_searches.committing, _LAGS, offsets.Knobs()),
             ),
+            Defect(
+                _SURVIVES,
+                "deleted_stays_deleted",
+                partial(offsets_searches.committing, _SURVIVES, offsets.Knobs(offsets.PENDING_SURVIVES, others=2)),
+                partial(offsets_searches.committing, _SURVIVES, offsets.Knobs(others=2)),
+            ),
         ),
         "membership": (
             Defect(
@@ -113,6 +122,14 @@ DEFECTS: Final[Mapping[str, tuple[Defect, ...]]] = MappingProxyType(
                 "past_generations_write_nothing",
                 partial(offsets_searches.rebalancing, _BEFORE, membership.Knobs(KAFKA_3_6)),
                 partial(offsets_searches.rebalancing, _BEFORE, membership.Knobs()),
+            ),
+        ),
+        "cleaning": (
+            Defect(
+                _KEYS,
+                "decided_stays_decided",
+                partial(cleaning_searches.compacted, _KEYS, cleaning.Knobs(KAFKA_2_7)),
+                partial(cleaning_searches.compacted, _KEYS, cleaning.Knobs()),
             ),
         ),
     }

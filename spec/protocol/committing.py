@@ -5,7 +5,7 @@ A transactional commit is asked about at the coordinator of the transaction (KIP
 decides. Sources: KafkaApis, GroupCoordinator up to 3.9; GroupCoordinatorService, OffsetMetadataManager since.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -17,7 +17,7 @@ from spec.protocol.groups import NOBODY, Claim, GroupEntry, commit_guards
 from spec.protocol.guards import Guard, branch, dropped, error_of
 from spec.protocol.records import AppendRequest
 from spec.versions import Profile
-from spec.vocabulary import ABSENT, ErrorCode, Origin
+from spec.vocabulary import ErrorCode, Origin
 
 ADDS_SINCE: Final = 5
 """First version of TxnOffsetCommit with which the offsets partition joins the transaction, instead of asking."""
@@ -38,7 +38,10 @@ ADDING_CLIENT_VERSION: Final = 0
 """Transaction version of whoever sends AddOffsetsToTxn: a client of version 2 lets the group's coordinator do it."""
 
 FIRST_SEQUENCE: Final = 0
-"""Base sequence of every transactional batch of offsets: no sequence is looked at where a coordinator appends."""
+"""Base sequence of every transactional batch of offsets: no sequence is looked at where a coordinator appends.
+
+Kafka asks the transaction's coordinator about the batch without a sequence, which is compared with none either.
+"""
 
 TOLD: Final = MappingProxyType(
     {
@@ -163,11 +166,6 @@ def to_append_plain(offsets: Term, log_end: Term) -> AppendRequest:
         last_offset_delta=offsets - 1,
         record_count=offsets,
     )
-
-
-def to_verify(batch: AppendRequest) -> AppendRequest:
-    """The same batch while the transaction's coordinator is asked about it: without a sequence."""
-    return replace(batch, base_sequence=ABSENT)
 
 
 def as_produce(version: Term) -> Term:

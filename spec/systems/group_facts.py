@@ -8,12 +8,13 @@ from typing import Final
 
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
-from spec.protocol import append, committing, groups, offsets
+from spec.protocol import append, committing, groups, offsets, verification
 from spec.protocol.committing import CommitRequest
 from spec.protocol.groups import Claim, GroupEntry
 from spec.protocol.judge import entries_agree
 from spec.protocol.offsets import OffsetEntry
 from spec.protocol.records import ProducerEntry, Verification
+from spec.protocol.verification import NOTHING_ASKED
 from spec.systems.decision_facts import About, Fact, stated
 from spec.versions import KAFKA_3_9, NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode, GroupState
@@ -38,13 +39,34 @@ def past_members_are_fenced(profile: Profile, group: GroupEntry, joining: Claim,
     was_let_in = all_of(joined.error == 0, _is_possible(joining))
     comes_back = all_of(joining.instance_known, negate(joining.member_given))
     unchanged = _same_group(joined.entry, group)
-    ended = all_of(joined.entry.generation > group.generation, _refuses_all(profile, joined.entry, past, said))
+    ended = all_of(_begins(group, joined.entry), _refuses_all(profile, joined.entry, past, said))
     named = all_of(past.generation >= 0, past.generation <= group.generation)
     return all_of(
         implies(all_of(was_let_in, named), any_of(ended, all_of(comes_back, unchanged))),
         implies(negate(joined.error == 0), unchanged),
         implies(named, _refuses_all(profile, groups.left(group), past, said)),
+        _begins(group, groups.left(group)),
     )
+
+
+def members_join_as_themselves(group: GroupEntry, joining: Claim, said: Said) -> Term:
+    """Who comes with a member id is one that the group knows, and has the instance id to itself.
+
+    Who has neither gets a member id first, since version 4 (KIP-394). Nobody joins a group that is gone.
+    """
+    joined = groups.join(group, joining, said.join_version)
+    let_in = joined.error == 0
+    known = implies(joining.member_given, joining.member_known)
+    alone = implies(all_of(joining.member_given, joining.instance_known), joining.instance_matches)
+    stranger = negate(any_of(joining.member_given, joining.instance_given))
+    asked_again = all_of(stranger, said.join_version >= 4)
+    dead = group.state == GroupState.DEAD.value
+    return same(let_in, all_of(known, alone, negate(asked_again), negate(dead)))
+
+
+def _begins(before: GroupEntry, after: GroupEntry) -> Term:
+    """The next generation."""
+    return after.generation == before.generation + 1
 
 
 def present_members_commit(profile: Profile, group: GroupEntry, member: Claim, said: Said) -> Term:
@@ -170,6 +192,31 @@ def offsets_wait_for_their_marker(profile: Profile, entry: ProducerEntry, commit
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """A TxnOffsetCommit of some version that gets to a partition."""
+
+    version: Term = 0
+    offsets: Term = 1
+
+
+def offsets_join_their_transaction(profile: Profile, entry: ProducerEntry, commit: Commit, joining: Joining) -> Term:
+    """Versions from 5 on let the group's coordinator add its partition, so that it asks whatever its switch says.
+
+    For older ones the client has added it, and the coordinator asks only where it verifies. None asks while the
+    transaction has offsets there.
+    """
+    batch = committing.to_append(commit.producer_id, commit.producer_epoch, joining.offsets, commit.log_end)
+    version = committing.as_produce(joining.version)
+    asks = verification.is_asked(entry, batch, version, profile)
+    adds = verification.asked(NOTHING_ASKED, batch, version).bumps
+    has_offsets = all_of(entry.in_transaction, entry.epoch == commit.producer_epoch)
+    due = any_of(joining.version >= 5, profile.partition_verification)
+    return implies(
+        commit.producer_id >= 0, all_of(same(asks, all_of(due, negate(has_offsets))), same(adds, joining.version >= 5))
+    )
+
+
 def _first_open(entry: ProducerEntry, commit: Commit) -> Term:
     return choose(entry.in_transaction, entry.txn_first_offset, commit.log_end)
 
@@ -212,13 +259,24 @@ def group_facts() -> tuple[Fact, ...]:
             stated(group_outlives_its_coordinator, _FENCE, _PAST, profile),
         )
     )
+    joining: About = (("group", GroupEntry), ("joining", Claim), ("said", Said))
     return (
         *of_releases,
+        stated(members_join_as_themselves, _FENCE, joining),
         stated(
             offsets_wait_for_their_marker,
             rules.OFFSETS_ATOMIC,
             (("entry", ProducerEntry), ("commit", Commit)),
             NEWEST,
+        ),
+        *(
+            stated(
+                offsets_join_their_transaction,
+                rules.TXN_REGISTERED_BEFORE_DATA,
+                (("entry", ProducerEntry), ("commit", Commit), ("joining", Joining)),
+                profile,
+            )
+            for profile in (NEWEST, replace(NEWEST, name="unverified", partition_verification=False))
         ),
         stated(
             stable_offset_is_decided,

@@ -1,15 +1,16 @@
 """The offsets that a group commits in the transactions of one producer, and the markers that end these transactions.
 
 Offsets are pending by producer id. A marker that is answered before the group's coordinator has come to it lets the
-producer's next transaction begin while the offsets of the last one are still pending (KAFKA-17507).
+producer's next transaction begin while the offsets of the last one are still pending (KAFKA-17507). Others may commit
+the same offset without a transaction meanwhile, or delete it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from spec import rules
-from spec.algebra import Term, all_of, implies, negate
+from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.protocol import offsets
 from spec.protocol.offsets import OffsetEntry
 from spec.systems.language import Action, Claim, Goal, Sort, State, System, Variable, update
@@ -27,13 +28,22 @@ ASSUMPTIONS: Final = (
     "A3 the partition of the offsets does not fail over, and refuses nothing",
 )
 
+PENDING_SURVIVES: Final = replace(NEWEST, name="4.3, pending offsets survive", tombstone_drops_pending=False)
+"""The newest release, which deletes an offset as those before 4.0 did."""
+
 
 @dataclass(frozen=True, slots=True)
 class Knobs:
-    """What the system is made of: the release, and how many transactions a finite instance has."""
+    """What the system is made of.
+
+    Attributes:
+        transactions: in a finite instance.
+        others: how often others commit the offset without a transaction, or delete it.
+    """
 
     profile: Profile = NEWEST
     transactions: int = 2
+    others: int = 0
 
 
 VARIABLES: Final = (
@@ -45,6 +55,12 @@ VARIABLES: Final = (
     Variable("unapplied", (), ABSENT),
     # a ghost: where in the log the offset of a transaction is
     Variable("recorded", (TRANSACTION,), ABSENT),
+)
+OF_OTHERS: Final = (
+    Variable("interfered", (), 0),
+    # ghosts: where the last offset without a transaction is, and the last deletion
+    Variable("plain_at", (), ABSENT),
+    Variable("deleted_at", (), ABSENT),
 )
 
 
@@ -65,6 +81,34 @@ def committed_is_visible(state: State, transaction: Term) -> Term:
     return implies(done, state.committed().recorded_at >= state.recorded(transaction))
 
 
+def latest_stays(state: State) -> Term:
+    """An offset that was committed without a transaction stays until a later one is true, or it is deleted."""
+    stays = state.committed().recorded_at >= state.plain_at()
+    return implies(state.plain_at() > state.deleted_at(), stays)
+
+
+def deleted_stays_deleted(state: State) -> Term:
+    """No offset from before a deletion is the group's after it."""
+    return implies(state.committed().present, state.committed().recorded_at > state.deleted_at())
+
+
+def committed_unless_deleted(state: State, transaction: Term) -> Term:
+    """As long as nothing was deleted since, the offset of a committed transaction is the group's, or a later one is."""
+    since = state.deleted_at() > state.recorded(transaction)
+    return any_of(since, committed_is_visible(state, transaction))
+
+
+def deleted_while_pending(state: State) -> Term:
+    """A committed transaction leaves no offset, which was deleted before its marker came."""
+    return all_of(state.outcome(0) == COMMIT, state.unapplied() == ABSENT, state.committed().recorded_at == ABSENT)
+
+
+def overtaken_by_another(state: State) -> Term:
+    """The offset of a committed transaction is not the group's, since another one has come after it."""
+    done = all_of(state.outcome(0) == COMMIT, state.unapplied() == ABSENT)
+    return all_of(done, state.plain_at() > state.recorded(0), state.committed().recorded_at == state.plain_at())
+
+
 def second_is_visible(state: State) -> Term:
     """The offset of a second transaction is the group's."""
     return all_of(state.recorded(1) >= 0, state.committed().recorded_at == state.recorded(1))
@@ -73,21 +117,31 @@ def second_is_visible(state: State) -> Term:
 def committing(knobs: Knobs) -> System:
     """The system with these knobs."""
     actions = _Actions(knobs)
-    claims = (visible_is_of_committed, committed_is_visible)
+    each, one = (TRANSACTION,), ()
+    interfere = knobs.others > 0
+    visible = committed_unless_deleted if interfere else committed_is_visible
+    of_others = ((latest_stays, one), (deleted_stays_deleted, one))
+    claims = ((visible_is_of_committed, each), (visible, each), *(of_others * interfere))
+    goals = (second_is_visible, *((deleted_while_pending, overtaken_by_another) * interfere))
     lagging = (Action("group_coordinator_catches_up", (), actions.is_behind, actions.marker_is_applied),)
+    others = (
+        Action("others_commit_offset", (), actions.others_may, actions.offset_is_committed),
+        Action("others_delete_offset", (), actions.may_be_deleted, actions.offset_is_deleted),
+    )
     return System(
         name="offsets",
-        variables=VARIABLES,
+        variables=(*VARIABLES, *(OF_OTHERS * interfere)),
         actions=(
             Action("producer_commits_offset", (), actions.is_open, actions.offset_is_pending),
             Action("coordinator_writes_marker", (OUTCOME,), actions.is_to_end, actions.marker_is_written),
             *(lagging * knobs.profile.offsets_lag_marker),
+            *(others * interfere),
         ),
         theorems=tuple(
-            Claim(claim.__name__, rules.OFFSETS_ATOMIC, str(claim.__doc__), (TRANSACTION,), claim) for claim in claims
+            Claim(claim.__name__, rules.OFFSETS_ATOMIC, str(claim.__doc__), over, claim) for claim, over in claims
         ),
         lemmas=(),
-        goals=(Goal(second_is_visible.__name__, str(second_is_visible.__doc__), (), second_is_visible),),
+        goals=tuple(Goal(goal.__name__, str(goal.__doc__), (), goal) for goal in goals),
         assumptions=ASSUMPTIONS,
     )
 
@@ -143,4 +197,37 @@ class _Actions:
             committed=update(state.committed, to=applied.committed),
             pending=update(state.pending, to=offsets.NO_OFFSET),
             unapplied=update(state.unapplied, to=ABSENT),
+        )
+
+    def others_may(self, state: State) -> Iterator[Term]:
+        """The instance has another offset of somebody else."""
+        yield state.interfered() < self.knobs.others
+
+    def offset_is_committed(self, state: State) -> State:
+        """An offset is in the log, and is the group's."""
+        length = state.length()
+        said = OffsetEntry(offset=ABSENT, recorded_at=length)
+        return self._interfered(state).but(
+            committed=update(state.committed, to=offsets.committed_after(state.committed(), said)),
+            plain_at=update(state.plain_at, to=length),
+        )
+
+    def may_be_deleted(self, state: State) -> Iterator[Term]:
+        """The group has the offset, and somebody deletes it."""
+        yield from self.others_may(state)
+        yield state.committed().present
+
+    def offset_is_deleted(self, state: State) -> State:
+        """A tombstone is in the log, and the group has no offset."""
+        pending = offsets.pending_after_tombstone(state.pending(), self.knobs.profile)
+        return self._interfered(state).but(
+            committed=update(state.committed, to=offsets.NO_OFFSET),
+            pending=update(state.pending, to=pending),
+            deleted_at=update(state.deleted_at, to=state.length()),
+        )
+
+    def _interfered(self, state: State) -> State:
+        return state.but(
+            interfered=update(state.interfered, to=state.interfered() + 1),
+            length=update(state.length, to=state.length() + 1),
         )

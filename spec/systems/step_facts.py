@@ -63,7 +63,7 @@ class Step:
 Decide = Callable[[CoordinatorStep, Profile], Outcome]
 
 
-def _recorded(before: TransactionEntry, step: Step) -> CoordinatorStep:
+def recorded(before: TransactionEntry, step: Step) -> CoordinatorStep:
     """The step as a trace has it; of the id afterwards what the decisions look at."""
     after = replace(
         TransactionEntry(),
@@ -90,13 +90,13 @@ def _recorded(before: TransactionEntry, step: Step) -> CoordinatorStep:
 
 
 _OUTCOMES: Final = ((State.PREPARE_COMMIT, State.COMPLETE_COMMIT), (State.PREPARE_ABORT, State.COMPLETE_ABORT))
-_UNLOGGED: Final = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_SERVER_ERROR)
-_ELSEWHERE: Final = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+UNLOGGED: Final = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_SERVER_ERROR)
+ELSEWHERE: Final = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
 
 def outcome_is_kept(decide: Decide, profile: Profile, before: TransactionEntry, step: Step) -> Term:
     """A decided transaction stays decided, or is complete with that outcome; and a decision is to be completed."""
-    entry = decide(_recorded(before, step), profile).entry
+    entry = decide(recorded(before, step), profile).entry
     settled = all_of(*(implies(is_in(before, told), is_in(entry, told, done)) for told, done in _OUTCOMES))
     owes = all_of(*(implies(is_in(entry, told), entry.pending == done.value) for told, done in _OUTCOMES))
     decides = all_of(is_preparing(entry), negate(is_preparing(before)))
@@ -108,9 +108,9 @@ def loss_changes_nothing(decide: Decide, profile: Profile, before: TransactionEn
 
     Who is told so gets no identity. A node that does not coordinate the id says so, and goes on to know nothing.
     """
-    outcome = decide(_recorded(before, step), profile)
-    lost = _is_one_of(step.error, _UNLOGGED)
-    stranger = all_of(negate(before.known), negate(step.known_after), _is_one_of(step.error, _ELSEWHERE))
+    outcome = decide(recorded(before, step), profile)
+    lost = is_one_of(step.error, UNLOGGED)
+    stranger = all_of(negate(before.known), negate(step.known_after), is_one_of(step.error, ELSEWHERE))
     state = before.state == outcome.entry.state
     told = all_of(lost, outcome.error == step.error)
     return implies(
@@ -129,7 +129,7 @@ def identity_is_new(profile: Profile, before: TransactionEntry, step: Step) -> T
     Only a client that expects the last one may get that once more. An epoch that was raised to fence, of which the
     record was lost, is nobody's yet.
     """
-    outcome = initialize(_recorded(before, step), profile)
+    outcome = initialize(recorded(before, step), profile)
     answered, entry = outcome.answered, outcome.entry
     given = all_of(outcome.error == 0, negate(answered.producer_id == ABSENT))
     known = all_of(entry.producer_id == answered.producer_id, entry.producer_epoch == answered.producer_epoch)
@@ -137,8 +137,8 @@ def identity_is_new(profile: Profile, before: TransactionEntry, step: Step) -> T
     once_more = step.expected_id >= 0
     fresh = negate(any_of(step.fresh_id == before.producer_id, step.fresh_id == before.previous_producer_id))
     return implies(
-        all_of(_is_of_somebody(before), fresh, step.fresh_id >= 0),
-        implies(given, all_of(known, any_of(other, _is_raised(before, answered.producer_epoch), once_more))),
+        all_of(is_of_somebody(before), fresh, step.fresh_id >= 0),
+        implies(given, all_of(known, any_of(other, is_raised(before, answered.producer_epoch), once_more))),
     )
 
 
@@ -147,7 +147,7 @@ def question_changes_nothing(profile: Profile, before: TransactionEntry, step: S
 
     Nothing is different afterwards.
     """
-    outcome = verify(_recorded(before, step), profile)
+    outcome = verify(recorded(before, step), profile)
     own = all_of(before.producer_id == step.producer_id, before.producer_epoch == step.producer_epoch)
     yes = all_of(before.known, own, negate(is_preparing(before)), step.registered)
     return all_of(implies(outcome.error == 0, yes), _is_same(outcome.entry, before))
@@ -155,8 +155,8 @@ def question_changes_nothing(profile: Profile, before: TransactionEntry, step: S
 
 def partitions_join_what_is_open(profile: Profile, before: TransactionEntry, step: Step) -> Term:
     """A producer adds partitions to its own transaction, which is open then; AddOffsetsToTxn is never of version 2."""
-    for_offsets, by_client = add_offsets(_recorded(before, step), profile), register(_recorded(before, step), profile)
-    told = negate(_is_one_of(step.error, (*_UNLOGGED, *_ELSEWHERE)))
+    for_offsets, by_client = add_offsets(recorded(before, step), profile), register(recorded(before, step), profile)
+    told = negate(is_one_of(step.error, (*UNLOGGED, *ELSEWHERE)))
     own = all_of(before.producer_id == step.producer_id, before.producer_epoch == step.producer_epoch)
     joined = all_of(told, any_of(by_client.error == 0, for_offsets.error == 0))
     adds = negate(_is_same(for_offsets.entry, before))
@@ -174,13 +174,13 @@ def late_transactions_are_aborted(profile: Profile, before: TransactionEntry, st
 
     One that is within its timeout, or of which something is under way, stays as it is.
     """
-    outcome = time_out(_recorded(before, step), profile)
+    outcome = time_out(recorded(before, step), profile)
     after = outcome.entry
     late = all_of(is_in(before, State.ONGOING), before.pending == ABSENT, before.start_time + before.timeout < step.now)
     limited, usual = before.timeout < 2**31 - 1, before.producer_epoch < profile.max_epoch - 1
     logged = is_in(replace(before, state=step.state_after), State.PREPARE_ABORT)
-    fenced = all_of(is_in(after, State.PREPARE_ABORT), _is_raised(before, after.producer_epoch))
-    possible = all_of(_is_of_somebody(before), before.known, before.start_time >= 0)
+    fenced = all_of(is_in(after, State.PREPARE_ABORT), is_raised(before, after.producer_epoch))
+    possible = all_of(is_of_somebody(before), before.known, before.start_time >= 0)
     return implies(
         possible,
         all_of(
@@ -193,7 +193,7 @@ def late_transactions_are_aborted(profile: Profile, before: TransactionEntry, st
 
 def last_marker_completes(profile: Profile, before: TransactionEntry, step: Step) -> Term:
     """A transaction is complete once its last partition has its marker, and not before; and has no partitions then."""
-    outcome = marked(_recorded(before, step), profile)
+    outcome = marked(recorded(before, step), profile)
     owed = any_of(*(all_of(is_in(before, told), before.pending == done.value) for told, done in _OUTCOMES))
     timely = all_of(before.update_time <= step.updated_after, step.updated_after <= step.now)
     rests = is_at_rest(replace(before, state=step.state_after))
@@ -209,31 +209,33 @@ def last_marker_completes(profile: Profile, before: TransactionEntry, step: Step
 
 def only_ids_at_rest_expire(profile: Profile, before: TransactionEntry, step: Step) -> Term:
     """What expires is at rest, idle and forgotten whole; all else stays as it is."""
-    after = expire(_recorded(before, step), profile).entry
+    after = expire(recorded(before, step), profile).entry
     idle = all_of(before.known, is_at_rest(before), before.pending == ABSENT, before.update_time <= step.now)
     return all_of(same(idle, all_of(before.known, negate(after.known))), implies(negate(idle), _is_same(after, before)))
 
 
 def new_coordinator_goes_on(profile: Profile, before: TransactionEntry, step: Step) -> Term:
     """A new coordinator knows the state that the log has, and goes on with what is decided, and with nothing else."""
-    entry = load(_recorded(before, step), profile).entry
+    entry = load(recorded(before, step), profile).entry
     owes = [all_of(step.state_after == told.value, entry.pending == done.value) for told, done in _OUTCOMES]
     decided = any_of(*(step.state_after == told.value for told, _ in _OUTCOMES))
     kept = all_of(entry.state == step.state_after, entry.producer_id == step.fresh_id, entry.last_epoch == ABSENT)
     return all_of(kept, implies(decided, any_of(*owes)), implies(negate(decided), entry.pending == ABSENT))
 
 
-def _is_of_somebody(entry: TransactionEntry) -> Term:
+def is_of_somebody(entry: TransactionEntry) -> Term:
     """Memory as it can be: a known id has an identity."""
     has_one = all_of(entry.producer_id >= 0, entry.producer_epoch >= 0)
     return all_of(is_of_a_state(entry), implies(entry.known, has_one), entry.pending >= ABSENT)
 
 
-def _is_raised(before: TransactionEntry, epoch: Term) -> Term:
+def is_raised(before: TransactionEntry, epoch: Term) -> Term:
+    """The epoch is higher than before, or was raised before by a fence of which the record was lost."""
     return any_of(epoch > before.producer_epoch, all_of(before.fence_failed, epoch == before.producer_epoch))
 
 
-def _is_one_of(error: Term, errors: Iterable[ErrorCode]) -> Term:
+def is_one_of(error: Term, errors: Iterable[ErrorCode]) -> Term:
+    """The error is one of these."""
     return any_of(*(error == code.value for code in errors))
 
 

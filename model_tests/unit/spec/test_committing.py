@@ -13,7 +13,6 @@ from spec.protocol.committing import (
     plain_guards,
     to_append,
     to_append_plain,
-    to_verify,
     told,
     transactional_guards,
 )
@@ -139,13 +138,12 @@ def test_a_partition_that_is_not_there_is_refused_alone() -> None:
 
 
 def test_offsets_are_appended_as_a_batch_of_the_coordinator() -> None:
-    """One record each, transactional, from sequence 0, which nothing is held against; asked about without one."""
+    """One record each, transactional, from sequence 0, which nothing is held against."""
     batch = to_append(7, 2, offsets=3, log_end=40)
     plain = to_append_plain(offsets=2, log_end=43)
 
     assert (batch.origin, batch.transactional, batch.base_sequence) == (Origin.COORDINATOR, True, 0)
     assert (batch.base_offset, batch.last_offset_delta, batch.record_count) == (40, 2, 3)
-    assert to_verify(batch) == replace(batch, base_sequence=-1)
     assert (plain.producer_id, plain.transactional, plain.last_offset_delta) == (-1, False, 1)
 
 
@@ -155,7 +153,7 @@ def test_offsets_are_appended_as_a_batch_of_the_coordinator() -> None:
 )
 def test_the_coordinator_of_the_transaction_is_asked_as_by_produce(profile: Profile, version: int, asked: bool) -> None:
     """Where verification is on, and always in a version that adds the partition."""
-    question = to_verify(to_append(7, 2, offsets=1, log_end=0))
+    question = to_append(7, 2, offsets=1, log_end=0)
 
     assert asked == is_asked(ProducerEntry(), question, as_produce(version), profile)
     assert not is_asked(ProducerEntry(epoch=2, txn_first_offset=0), question, as_produce(version), profile)
@@ -174,7 +172,7 @@ def test_the_coordinator_of_the_transaction_is_asked_as_by_produce(profile: Prof
 def test_the_append_decides_as_for_any_coordinator(entry: ProducerEntry, guarded: bool, guard: str) -> None:
     """Epoch and verification are looked at, sequences are not: a repeated commit is appended again."""
     batch = to_append(7, 2, offsets=2, log_end=20)
-    pending = asking(NOTHING_ASKED, to_verify(batch), as_produce(4))
+    pending = asking(NOTHING_ASKED, batch, as_produce(4))
     outcome = append(entry, batch, NEWEST, met(pending, guarded))
 
     assert guard == append_names(NEWEST)[outcome.branch]

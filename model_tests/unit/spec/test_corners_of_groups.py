@@ -128,11 +128,8 @@ def test_before_3_7_the_members_were_looked_at_first() -> None:
     ]
 
 
-def test_the_coordinator_is_asked_without_a_sequence() -> None:
-    """Whatever the batch will have; since version 5 it adds the partition."""
-    batch = committing.to_append(7, 3, 2, 100)
-
-    assert committing.to_verify(batch) == replace(batch, base_sequence=-1)
+def test_the_coordinator_is_asked_to_add_since_version_5() -> None:
+    """Before, it is asked whether the partition is there."""
     assert [committing.as_produce(version) for version in (ADDS_SINCE - 1, ADDS_SINCE)] == [0, 12]
 
 

@@ -21,6 +21,7 @@ from spec.versions import KAFKA_2_7, KAFKA_3_6, KAFKA_3_9, NEWEST
 
 CLIENT, EXPIRY, ASKING = clients.Knobs(), expiry.Knobs(), verifying.Knobs()
 MARKERS, GROUP = offsets.Knobs(), membership.Knobs()
+OTHERS = offsets.Knobs(others=2)
 EMPTYING = membership.Knobs(generations=4, apart=True)
 COMPACTED = cleaning.Knobs()
 ONE_ID = ids.Knobs(ids.early(NEWEST), loses_replies=True, fails_over=True, append_fails=True, starts=2)
@@ -30,6 +31,7 @@ TRUE: Mapping[str, tuple[System, Mapping[str, int], int]] = {
     "expiry": (expiry.expiry(EXPIRY), expiry.sizes(EXPIRY), 130),
     "verifying": (verifying.verifying(ASKING), verifying.sizes(ASKING), 18),
     "offsets": (offsets.committing(MARKERS), offsets.sizes(MARKERS), 10),
+    "offsets of others": (offsets.committing(OTHERS), offsets.sizes(OTHERS), 245),
     "membership": (membership.membership(GROUP), membership.sizes(GROUP), 20),
     "membership apart": (membership.membership(EMPTYING), membership.sizes(EMPTYING), 272),
     "cleaning": (cleaning.cleaning(COMPACTED), cleaning.sizes(COMPACTED), 1311),
@@ -57,6 +59,11 @@ BROKEN: Mapping[str, tuple[Callable[[], System], Mapping[str, int], str]] = {
         lambda: offsets.committing(offsets.Knobs(KAFKA_3_9)),
         offsets.sizes(MARKERS),
         "visible_is_of_committed",
+    ),
+    "pending offsets outlive a deletion": (
+        lambda: offsets.committing(replace(OTHERS, profile=offsets.PENDING_SURVIVES)),
+        offsets.sizes(OTHERS),
+        "deleted_stays_deleted",
     ),
     "a marker's key is compared": (
         lambda: cleaning.cleaning(cleaning.Knobs(KAFKA_2_7)),

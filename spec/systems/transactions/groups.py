@@ -6,7 +6,7 @@ is what counts. The group has one member that comes back in each generation with
 """
 
 from spec.algebra import Term, all_of, any_of, choose, negate
-from spec.protocol import committing, offsets, verification
+from spec.protocol import offsets, verification
 from spec.protocol.offsets import OffsetEntry
 from spec.systems.language import Action, State, always, pick, update
 from spec.systems.transactions.acting import Guard
@@ -40,7 +40,7 @@ class Groups(Leaders):
     def group_receives_commit(self, state: State, txn: Term, partition: Term) -> State:
         """The transaction's coordinator is asked, or the offset goes to the log at once."""
         view = self.of(state)
-        return self._received(view, (txn, partition, 0), committing.to_verify(view.offset_batch(txn)))
+        return self._received(view, (txn, partition, 0), view.offset_batch(txn))
 
     def group_appends_commit_if(self, state: State, txn: Term, partition: Term) -> Guard:
         """The commit needs no consent, or has it."""
