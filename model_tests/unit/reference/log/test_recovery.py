@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reference.broker.producer_entry import ProducerEntry
 from reference.broker.producer_state import ProducerState
 from reference.errors import Refusal
-from reference.log import checkpoint_file, file_names
+from reference.log import checkpoint_file, file_names, offset_index
 from reference.log.batch import RecordBatch, marker_batch, value_batch
 from reference.log.config import LogConfig
 from reference.log.disk_partition import DiskPartition
@@ -20,6 +20,8 @@ from spec.versions import KAFKA_3_9_UNVERIFIED, NEWEST, Profile
 from spec.vocabulary import ControlType, LeaderEpoch, Origin, Timestamp
 
 PROFILE: Final = KAFKA_3_9_UNVERIFIED
+HEADER: Final = 61
+"""Bytes of a batch before its records."""
 SMALL: Final = LogConfig(segment_bytes=600, index_interval_bytes=100, segment_index_bytes=960)
 
 
@@ -232,6 +234,32 @@ def test_flushed_segments_are_not_read_again(left: Path) -> None:
 
     assert 0 < recovered.replayed < 10
     assert newest(followed(recovered_batches(left))) == newest(recovered.state)
+
+
+def test_a_clean_start_reads_only_what_is_behind_the_last_entry_of_an_index(stopped: Path, tmp_path: Path) -> None:
+    """What lies before it is as it was when the log was closed, and is not looked at."""
+    directory = Path(shutil.copytree(stopped, tmp_path / "t-0"))
+    log = logs(directory)[0]
+    first, *_, last = offset_index.decode(log.with_suffix(file_names.INDEX).read_bytes()).entries
+    damaged = bytearray(log.read_bytes())
+    damaged[first.position + HEADER] ^= 1
+    log.write_bytes(damaged)
+
+    recovered = opened(directory, clean=True)
+
+    assert first.position < last.position
+    assert [] == kinds(recovered)
+
+
+def test_a_segment_without_entries_in_its_index_is_read_from_its_start(tmp_path: Path) -> None:
+    """One batch of one record is too little for an entry."""
+    partition = DiskPartition(tmp_path / "t-0", PROFILE, SMALL)
+    partition.append(data(1, 0, count=1))
+    partition.close()
+
+    recovered = opened(tmp_path / "t-0", clean=True)
+
+    assert ([], 1) == (kinds(recovered), recovered.log.log_end)
 
 
 @pytest.mark.parametrize("suffix", [file_names.INDEX, file_names.TIME_INDEX, file_names.TXN_INDEX])
