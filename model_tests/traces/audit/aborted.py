@@ -16,6 +16,12 @@ from spec import rules
 from spec.vocabulary import ABSENT
 
 _SIZE: Final = ABORTED_ENTRY.itemsize
+GIVEN: Final = "a read_committed reader is given its records"
+REMEDY: Final = (
+    "With the broker stopped, delete {segment}.index: the next start then recovers the segment and makes all of its "
+    "indexes anew. If only the copy lacks the file, copy it again."
+)
+
 _FIELDS: Final = ("producer", "last offset", "first offset", "last stable offset")
 
 
@@ -103,6 +109,7 @@ def judge_aborted(log: IndexedLog, derived: Derived) -> AbortedJudgement:
 class _Judge:
     def __init__(self, log: IndexedLog, derived: Derived, result: AbortedJudgement) -> None:
         self.log, self.result, self.entries = log, result, flat(derived)
+        self.missing = derived.missing
         own = log.own
         self.expected, self.bulk = entries_of(own), stable_in_bulk(own)
         self.aborted = np.flatnonzero(own.aborted)
@@ -230,15 +237,24 @@ class _Judge:
         first, last = int(own.first[span]), int(own.end[span])
         self.result.disputed.append((first, last))
         segment = int(self._segment(np.array([span]))[0])
-        message = (
-            f"{segment:020}.txnindex has no entry of the aborted transaction at offsets {first}..{last}: "
-            "a read_committed reader is given its records"
-        )
         if self.log.missing.unreadable_between(since, until):
             return
         producer, epoch = int(own.producer_id[span]), int(own.producer_epoch[span])
-        finding = Finding(rules.LSO_ABORTED_INDEX, Severity.VIOLATION, first, producer, epoch, message)
-        self.result.findings.append(finding)
+        severity, message = self._without_entry(segment, f"the aborted transaction at offsets {first}..{last}")
+        remedy = REMEDY.format(segment=f"{segment:020}")
+        found = Finding(rules.LSO_ABORTED_INDEX, severity, first, producer, epoch, message, remedy=remedy)
+        self.result.findings.append(found)
+
+    def _without_entry(self, segment: int, what: str) -> tuple[Severity, str]:
+        """How grave it is that nothing lists an aborted transaction, and why."""
+        file = f"{segment:020}.txnindex"
+        if self.missing.get(segment, False):
+            why = "it lies above the recovery point after a crash, so that the next start makes it anew"
+            return Severity.UNDECIDED, f"{file} is missing, with {what}: {why}"
+        if segment in self.missing:
+            why = "a broker takes it for one without entries, and while there is an .index does not make it anew"
+            return Severity.VIOLATION, f"{file} is missing, with {what}: {why}; {GIVEN}"
+        return Severity.VIOLATION, f"{file} has no entry of {what}: {GIVEN}"
 
     def _excused(self, entry: int, since: int, until: int, *, by_cleaner: bool) -> bool:
         """Whether unreadable bytes, or the cleaner, explain that the log says something else."""

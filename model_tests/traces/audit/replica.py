@@ -11,7 +11,7 @@ from model_tests.traces.audit.controller_log_history import ControllerHistory
 from model_tests.traces.audit.findings import Finding, Severity, Verdict
 from model_tests.traces.audit.group_log import GroupOffsets
 from model_tests.traces.logs.kafka_log_batches import Batches, Integers
-from model_tests.traces.logs.kafka_log_folders import HIGH_WATERMARK, LogFolder
+from model_tests.traces.logs.kafka_log_folders import CLEAN_SHUTDOWN, HIGH_WATERMARK, LogFolder
 from model_tests.traces.logs.locations import located
 from spec import rules
 from spec.evidence import Layer, evidences
@@ -21,7 +21,6 @@ Digests = npt.NDArray[np.uint64]
 
 _MOST_BLOCKS: Final = 256
 _NARROWEST: Final = 64
-_STOPPED: Final = ".kafka_cleanshutdown"
 _TOPIC_ID: Final = "topic_id:"
 _ODD: Final = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
 
@@ -99,7 +98,7 @@ def summarized(
         begin=max(log.segments[0].base, log_start, cleaned_to),
         log_end=log_end,
         high_watermark=log.checkpointed_watermark,
-        stopped=(located(log.path).resolve().parent / _STOPPED).exists(),
+        stopped=(located(log.path).resolve().parent / CLEAN_SHUTDOWN).exists(),
         topic_id=_topic_id(log),
         width=width,
         blocks=tuple(coarser(blocks.digests, blocks.width, width).tolist()),

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from crc32c import crc32c
 
-from model_tests.traces.logs.kafka_log_folders import LogFolder
-from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.kafka_log_folders import CLEAN_SHUTDOWN, LogFolder
+from model_tests.traces.logs.kafka_log_segment import Damage, Segment
 from model_tests.traces.logs.locations import Location, located, names_in, reason, size_and_time
 from spec.vocabulary import ABSENT
 
@@ -85,12 +85,14 @@ class Derived:
         snapshots: by the offset they were taken at.
         aborted: the aborted index by its segment's base offset; one without entries where there is no file, though
             the segment has its other indexes; none where those are missing too, as in a copy of segments alone.
+        missing: the segments of which it is such, and whether a broker that starts here makes it anew.
         offsets: the sparse index of offsets, likewise.
         times: that of timestamps, likewise.
     """
 
     snapshots: list[DerivedFile] = field(default_factory=list)
     aborted: dict[int, DerivedFile] = field(default_factory=dict)
+    missing: dict[int, bool] = field(default_factory=dict)
     offsets: dict[int, DerivedFile] = field(default_factory=dict)
     times: dict[int, DerivedFile] = field(default_factory=dict)
     epochs: LeaderEpochs | None = None
@@ -123,6 +125,8 @@ def _read_derived(log: LogFolder, *, every: bool) -> Derived:
     for segment in log.segments:
         stem = located(segment.path).stem
         _add_indexes(found, located(segment.path).parent, stem, segment.base, names)
+        if segment.base in found.missing:
+            found.missing[segment.base] = _is_made_anew(log, segment)
     folder = located(log.path)
     for name in _snapshot_names(log, names) if every else ():
         read = _read(folder / name, found.damage)
@@ -153,9 +157,19 @@ def _add_indexes(found: Derived, folder: Location, stem: str, base: int, names: 
         aborted = parsed("txnindex", ABORTED_ENTRY)
     elif f"{stem}.index" in names:
         aborted = DerivedFile(str(folder / f"{stem}.txnindex"), base, np.empty(0, ABORTED_ENTRY))
+        found.missing[base] = False
     for kind, file in ((found.offsets, offsets), (found.times, times), (found.aborted, aborted)):
         if file is not None:
             kind[base] = file
+
+
+def _is_made_anew(log: LogFolder, segment: Segment) -> bool:
+    """Whether the next start recovers the segment, and its indexes with it: after a crash, above the recovery point.
+
+    A segment that still has its sparse index is else taken as it is (LogLoader.loadSegmentFiles, recoverLog).
+    """
+    unflushed = log.recovery_point != ABSENT and (segment.active or segment.end > log.recovery_point)
+    return unflushed and not (located(log.path).parent / CLEAN_SHUTDOWN).exists()
 
 
 def _read(path: Location, damage: list[Damage]) -> tuple[bytes, int] | None:

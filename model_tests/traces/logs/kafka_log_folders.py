@@ -24,6 +24,10 @@ _INTERNAL: Final = ("__consumer_offsets", "__transaction_state", "__share_group_
 
 LOG_START: Final = "log-start-offset-checkpoint"
 HIGH_WATERMARK: Final = "replication-offset-checkpoint"
+
+CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
+"""What a broker that is stopped leaves in its directory."""
+
 CLEANED: Final = "cleaner-offset-checkpoint"
 FLUSHED: Final = "recovery-point-offset-checkpoint"
 

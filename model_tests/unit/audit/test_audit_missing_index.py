@@ -1,0 +1,74 @@
+from pathlib import Path
+
+import pytest
+
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.run import run_here
+from model_tests.unit.audit.written import data, marker, placed
+from model_tests.unit.audit.written_world import write_log
+from spec import rules
+from spec.versions import NEWEST
+from spec.vocabulary import ControlType
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Path:
+    """A broker's directory: a log in several segments, with an aborted transaction in the first and in the last."""
+    batches = [data(0, transactional=True), marker(kind=ControlType.ABORT)]
+    batches += [data(1 + number, transactional=True) for number in range(12)]
+    batches += [marker(kind=ControlType.ABORT), data(13, transactional=True), marker()]
+    write_log(tmp_path / "t-0", NEWEST, tuple(placed(batches)), 0)
+    return tmp_path
+
+
+def flushed(broker: Path, offset: int) -> None:
+    (broker / "recovery-point-offset-checkpoint").write_text(f"0\n1\nt 0 {offset}\n")
+
+
+def found(broker: Path) -> list[Finding]:
+    return [one for _, one in run_here([broker]).findings if one.rule is rules.LSO_ABORTED_INDEX]
+
+
+def indexes(broker: Path) -> list[Path]:
+    listed = sorted((broker / "t-0").glob("*.txnindex"))
+    assert len(listed) == 2
+    return [path for path in listed if path.stat().st_size]
+
+
+def test_a_missing_index_is_one_without_entries_to_a_broker(broker: Path) -> None:
+    """It is not made anew while the segment has its sparse index; what to do is said."""
+    assert found(broker) == []
+    first, _ = indexes(broker)
+    first.unlink()
+    flushed(broker, 16)
+
+    (one,) = found(broker)
+
+    assert one.severity is Severity.VIOLATION
+    assert one.offset == 0
+    assert "is missing, with the aborted transaction at offsets 0..1" in one.message
+    assert one.remedy.startswith(f"With the broker stopped, delete {0:020}.index: ")
+
+
+def test_above_the_recovery_point_of_a_crash_it_is_made_anew(broker: Path) -> None:
+    """The next start recovers what was not flushed; after a clean stop it recovers nothing."""
+    _, last = indexes(broker)
+    last.unlink()
+    flushed(broker, 5)
+
+    (crashed,) = found(broker)
+    (broker / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":1}')
+    (stopped,) = found(broker)
+
+    assert crashed.severity is Severity.UNDECIDED
+    assert "the next start makes it anew" in crashed.message
+    assert stopped.severity is Severity.VIOLATION
+
+
+def test_a_segment_without_any_index_is_recovered_whole(broker: Path) -> None:
+    """Then nothing can be said of its aborted index."""
+    first, _ = indexes(broker)
+    for kind in ("txnindex", "index", "timeindex"):
+        first.with_suffix(f".{kind}").unlink()
+
+    assert found(broker) == []
