@@ -6,13 +6,17 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Asked:
-    """Producers of which every batch must be there, and offsets around which the batches must."""
+    """Producers of which every batch must be there, offsets around which the batches must, segments not to be cut."""
 
     producers: set[int] = field(default_factory=set)
     places: set[int] = field(default_factory=set)
+    segments: set[int] = field(default_factory=set)
 
     def __bool__(self) -> bool:
-        return bool(self.producers or self.places)
+        return bool(self.producers or self.places or self.segments)
+
+    def __or__(self, other: "Asked") -> "Asked":
+        return Asked(self.producers | other.producers, self.places | other.places, self.segments | other.segments)
 
     def add(self, producers: Iterable[int], places: Iterable[int] = ()) -> None:
         """Ask for these too."""

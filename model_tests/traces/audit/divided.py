@@ -63,18 +63,20 @@ def _add(
     for number, own in parts.items():
         log, before = logs[number], asked.get(number, Asked())
         judged, more = _judged(log, [own[part] for part in sorted(own)], wanted(log).and_also(before))
-        if more:
-            reading.asked[number] = Asked(before.producers | more.producers, before.places | more.places)
+        if judged is None:
+            reading.asked[number] = before | more
         else:
             reading.verdicts[number] = judged
 
 
-def _judged(log: LogFolder, parts: Sequence[bytes], wanted: Wanted) -> tuple[Judged, Asked]:
-    """The verdict on a log that was read in parts, and what else must be seen of it for the verdict to be right."""
-    derived = read_derived(log)
+def _judged(log: LogFolder, parts: Sequence[bytes], wanted: Wanted) -> tuple[Judged | None, Asked]:
+    """The verdict on a log that was read in parts, or what else must be seen of it before there is one."""
     whole = together([unpacked_part(part) for part in parts], wanted)
+    if whole.miscut:
+        return None, Asked(segments=set(whole.miscut))
+    derived = read_derived(log)
     verdict, asked = conclude(whole.log, wanted, derived)
-    return (concluded(log, whole, wanted, derived, verdict) if not asked else (verdict, [])), asked
+    return (None, asked) if asked else (concluded(log, whole, wanted, derived, verdict), asked)
 
 
 def together(parts: Sequence[Part], wanted: Wanted) -> Part:

@@ -89,11 +89,13 @@ def _judge_offsets(own: Batches, segment: Segment, file: DerivedFile, *, whole: 
     yield from _zeros(file, segment, len(rows), zeros)
     if not whole or falls.any():
         return
+    mine = _of_range(position, *(cut.position if cut is not None else None for cut in (segment.since, segment.until)))
+    offset, position = offset[mine], position[mine]
     at, begins = _places(own.position, position)
     ends, exact = _places(own.last_offset, offset)
-    following = np.append(at[1:], len(own))[: len(rows)]
+    following = np.append(at[1:], len(own))[: len(position)]
     exact &= (at <= ends) & (ends < following)
-    beyond = position >= _size(own) if segment.active else np.zeros(len(rows), np.bool_)
+    beyond = (position >= _size(own)) & np.bool_(segment.active)
     wrong = ~(begins & exact) & ~beyond
     yield from _first_wrong(file, wrong, _no_batch("offset", "position", (offset, position), wrong))
 
@@ -116,15 +118,27 @@ def _judge_times(own: Batches, segment: Segment, file: DerivedFile, *, whole: bo
     yield from _zeros(file, segment, len(rows), zeros)
     if not whole or falls.any():
         return
+    mine = _of_range(offset, *(cut.offset if cut is not None else None for cut in (segment.since, segment.until)))
+    offset, timestamp = offset[mine], timestamp[mine]
     place = np.searchsorted(own.last_offset, offset)
     inside = place < len(own)
-    beyond = ~inside & np.bool_(segment.active)
+    beyond = ~inside & np.bool_(segment.active and segment.until is None)
     agrees = inside.copy()
     row = place[inside]
     same = (own.max_timestamp[row] == timestamp[inside]) | own.cleaned[row]
     agrees[inside] = (own.base_offset[row] <= offset[inside]) & same
     wrong = ~agrees & ~beyond
     yield from _first_wrong(file, wrong, _no_batch("timestamp", "offset", (timestamp, offset), wrong))
+
+
+def _of_range(values: Integers, since: int | None, until: int | None) -> Facts:
+    """Which of the values lie in a range of a segment; all do where nothing bounds it."""
+    mine = np.ones(len(values), np.bool_)
+    if since is not None:
+        mine &= values >= since
+    if until is not None:
+        mine &= values < until
+    return mine
 
 
 def _written(rows: Rows, *names: str) -> tuple[Rows, int]:

@@ -9,6 +9,7 @@ import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,7 @@ from model_tests.traces.audit.log import DAY_MS, audit_log, is_divisible, surrou
 from model_tests.traces.audit.reading import read_part
 from model_tests.traces.audit.wire import asked_of, encode, packed_part
 from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs, size_of
+from model_tests.traces.logs.kafka_log_ranges import ranges_of
 from model_tests.traces.logs.kafka_log_segment import Segment
 from model_tests.traces.logs.locations import remember
 from model_tests.traces.told.reading import Form, read_history
@@ -143,8 +145,10 @@ class VerdictReader(DataSourceReader):
         return wanted_of(log, self._beside(log), self.profile, deep=self.deep)
 
     def _divided(self, number: int, log: LogFolder, enough: int) -> Iterator[SomeSegments]:
-        wanted = self.wanted(log).and_also(self.asked.get(number, Asked()))
-        for part, segments in enumerate(neighbours(log.segments, max(enough, self.divided_from))):
+        asked, enough = self.asked.get(number, Asked()), max(enough, self.divided_from)
+        wanted = self.wanted(log).and_also(asked)
+        ranges = (ranges_of(one, enough) if one.base not in asked.segments else (one,) for one in log.segments)
+        for part, segments in enumerate(neighbours(chain.from_iterable(ranges), enough)):
             yield SomeSegments(number, part, replace(log, segments=segments), wanted)
 
     def _beside(self, log: LogFolder) -> Surroundings:

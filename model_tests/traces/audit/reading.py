@@ -1,7 +1,7 @@
 """Some segments of a log read one at a time, and what is left of them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from model_tests.traces.audit.condense import condense
@@ -12,8 +12,7 @@ from model_tests.traces.logs.kafka_log_batches import Batches, joined
 from model_tests.traces.logs.kafka_log_derived import Derived, read_indexes
 from model_tests.traces.logs.kafka_log_folders import LogFolder
 from model_tests.traces.logs.kafka_log_read import read_checked, read_checked_bytes
-from model_tests.traces.logs.kafka_log_segment import Damage, Segment
-from model_tests.traces.logs.locations import located
+from model_tests.traces.logs.kafka_log_segment import Damage, Segment, content_of
 
 AT_ONCE: Final = 1 << 15
 """Batches that are judged together: so few that their columns stay in a processor's cache."""
@@ -29,6 +28,8 @@ class Part:
         damage: what could not be read of them; `indexes`, what is wrong with their indexes.
         misled: batches that have another leader epoch than the checkpoint says.
         bodies: what is wrong with the bodies of batches, where these are looked at.
+        miscut: base offsets of segments of which a range was read in which not all is well: only the whole segment can
+            tell what is wrong.
     """
 
     log: Condensed
@@ -36,6 +37,7 @@ class Part:
     indexes: tuple[Damage, ...] = ()
     misled: Misled = NONE_MISLED
     bodies: Bodies = NONE_READ
+    miscut: frozenset[int] = frozenset()
 
     def then(self, later: "Part", wanted: Wanted) -> "Part":
         """What is left of these and of those that follow them."""
@@ -45,6 +47,7 @@ class Part:
             self.indexes + later.indexes,
             self.misled.then(later.misled),
             self.bodies.then(later.bodies),
+            self.miscut | later.miscut,
         )
 
 
@@ -54,19 +57,22 @@ def read_part(log: LogFolder, wanted: Wanted, *, crc: bool = True) -> Part:
     left, most = nothing(wanted.around), AT_ONCE
     found: list[Damage] = []
     wrong: list[Damage] = []
+    miscut: list[int] = []
     lines, bodies = NONE_MISLED, NONE_READ
     for segment in log.segments:
         batches, damage, own = _read(segment, crc=crc, deep=wanted.deep)
         bodies = bodies.then(own)
         found += damage
-        wrong += judge_segment(batches, segment, indexes, whole=not damage)
+        misleading = list(judge_segment(batches, segment, indexes, whole=not damage))
+        wrong += misleading
+        miscut += [segment.base] if segment.is_range and (damage or misleading) else []
         lines = lines.then(_misled(batches, indexes, wanted))
         for some in _in_chunks(batches, tail_damaged=_tail_damaged(batches, damage), wanted=wanted):
             left = follow(left, some, wanted.around)
             if len(left.rows) >= most:
                 left = condense(left, wanted)
                 most = max(AT_ONCE, 2 * len(left.rows))
-    return Part(left, tuple(found), tuple(wrong), lines, bodies)
+    return Part(left, tuple(found), tuple(wrong), lines, bodies, frozenset(miscut))
 
 
 def read_whole(log: LogFolder, wanted: Wanted, *, crc: bool = True) -> Part:
@@ -108,11 +114,11 @@ def _read(segment: Segment, *, crc: bool, deep: bool) -> tuple[Batches, list[Dam
     if not deep:
         return *read_checked(segment, crc=crc), NONE_READ
     try:
-        content = located(segment.path).read_bytes()
+        content = content_of(segment)
     except OSError:
         return *read_checked(segment, crc=crc), NONE_READ
     batches, damage = read_checked_bytes(content, segment, crc=crc)
-    return batches, damage, bodies_of(content, batches)
+    return batches, damage, bodies_of(content, replace(batches, position=batches.position - segment.position))
 
 
 def _misled(batches: Batches, indexes: Derived, wanted: Wanted) -> Misled:

@@ -62,10 +62,11 @@ def unpacked_part(content: bytes) -> Part:
 
 def plain_asked(asked: Mapping[int, Asked]) -> str:
     """What is asked for of each log, by its number, as text."""
-    return json.dumps({number: [sorted(one.producers), sorted(one.places)] for number, one in asked.items()})
+    plain = {number: (one.producers, one.places, one.segments) for number, one in asked.items()}
+    return json.dumps({number: [sorted(each) for each in one] for number, one in plain.items()})
 
 
 def asked_of(text: str) -> dict[int, Asked]:
     """The same again."""
     plain: dict[str, list[list[int]]] = json.loads(text)
-    return {int(number): Asked(set(producers), set(places)) for number, (producers, places) in plain.items()}
+    return {int(number): Asked(*map(set, one)) for number, one in plain.items()}

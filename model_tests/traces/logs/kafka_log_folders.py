@@ -225,9 +225,11 @@ def _described(folder: Location, segments: tuple[Segment, ...], names: Iterable[
 
 
 def size_of(segment: Segment) -> int:
-    """Bytes of a segment's file; -1 where that cannot be told."""
+    """Bytes of a segment; -1 where that cannot be told."""
+    if segment.until is not None:
+        return segment.until.position - segment.position
     try:
-        return size_and_time(located(segment.path))[0]
+        return size_and_time(located(segment.path))[0] - segment.position
     except OSError:
         return ABSENT  # the reader will say why
 

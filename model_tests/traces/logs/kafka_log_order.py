@@ -7,6 +7,7 @@ import numpy as np
 
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts
 from model_tests.traces.logs.kafka_log_segment import Damage, Segment
+from spec.vocabulary import ABSENT
 
 
 def in_order(batches: Batches, segment: Segment) -> tuple[Batches, list[Damage]]:
@@ -34,8 +35,9 @@ def _misplaced(batches: Batches, segment: Segment) -> Iterator[tuple[int, tuple[
     """Batches whose own numbers cannot be, or that belong into another segment: in which way, and the message."""
     first, last = batches.base_offset, batches.last_offset
     counts = (batches.last_offset_delta < 0) | (batches.record_count < 0)
-    below = first < segment.base
-    above = (last >= segment.end) if not segment.active else np.zeros(len(batches), np.bool_)
+    least, end = segment.bounds
+    below = first < least
+    above = (last >= end) if end != ABSENT else np.zeros(len(batches), np.bool_)
     for row in np.flatnonzero(counts | below | above).tolist():
         offset = f"the batch at offset {first[row]}"
         if counts[row]:

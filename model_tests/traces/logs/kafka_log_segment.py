@@ -26,7 +26,7 @@ from model_tests.traces.logs.kafka_log_batches import (
 from model_tests.traces.logs.kafka_log_chain import LENGTH_AT, chain
 from model_tests.traces.logs.kafka_log_checksums import COVERED_FROM
 from model_tests.traces.logs.kafka_log_control import Unreadable, read_control
-from model_tests.traces.logs.locations import located, reason
+from model_tests.traces.logs.locations import located, read_range, reason
 from spec.vocabulary import ABSENT
 
 _LENGTH: Final = struct.Struct(">i")
@@ -52,22 +52,50 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """A place in a segment's file where a batch begins: its position, and the batch's offset."""
+
+    position: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class Segment:
-    """A segment file.
+    """A segment file, or a range of it.
 
     Attributes:
         base: its base offset, as its name says.
         end: base offset of the next segment, -1 where it is the active one.
+        since: where a range begins that is not the file's first.
+        until: where a range ends that is not the file's last.
     """
 
     path: str
     base: int
     end: int = ABSENT
+    since: Cut | None = None
+    until: Cut | None = None
 
     @property
     def active(self) -> bool:
         """Whether it is the last segment of its log, the one that the broker appends to."""
         return self.end == ABSENT
+
+    @property
+    def is_range(self) -> bool:
+        """Whether it is less than the whole file."""
+        return self.since is not None or self.until is not None
+
+    @property
+    def position(self) -> int:
+        """Where in the file it begins."""
+        return self.since.position if self.since is not None else 0
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The first offset that can be in it, and the first that cannot; -1 for the latter where any may follow."""
+        first = self.since.offset if self.since is not None else self.base
+        return first, self.until.offset if self.until is not None else self.end
 
 
 @dataclass(slots=True)
@@ -93,13 +121,21 @@ class _Found:
 def read_segment(segment: Segment, *, crc: bool = True) -> tuple[Batches, list[Damage]]:
     """Every batch of the file that can be read, and everything in it that cannot."""
     try:
-        return read_bytes(located(segment.path).read_bytes(), segment, crc=crc)
+        return read_bytes(content_of(segment), segment, crc=crc)
     except OSError as error:
         return _batches(_Found(), segment), [Damage(segment.path, 0, f"cannot be read: {reason(error)}")]
 
 
+def content_of(segment: Segment) -> bytes:
+    """The bytes of a segment file, or of a range of it."""
+    location = located(segment.path)
+    if not segment.is_range:
+        return location.read_bytes()
+    return read_range(location, segment.position, segment.until.position if segment.until is not None else ABSENT)
+
+
 def read_bytes(content: bytes, segment: Segment, *, crc: bool = True) -> tuple[Batches, list[Damage]]:
-    """The same for the bytes of a segment file."""
+    """The same for the bytes of a segment file, or of a range of it."""
     found = _Found()
     position = 0
     while position < len(content):
@@ -107,7 +143,8 @@ def read_bytes(content: bytes, segment: Segment, *, crc: bool = True) -> tuple[B
         if position < len(content):
             position = _skip_damage(content, position, found, segment)
     batches = _batches(found, segment)
-    return batches, [Damage(segment.path, position, message) for position, message in found.damage]
+    begin = segment.position
+    return batches, [Damage(segment.path, begin + position, message) for position, message in found.damage]
 
 
 def _read_run(content: bytes, position: int, found: _Found, *, crc: bool) -> int:
@@ -265,4 +302,4 @@ def _batches(found: _Found, segment: Segment) -> Batches:
     damaged = np.zeros(len(headers), np.bool_)
     damaged[found.after_damage] = True
     positions = np.concatenate(found.positions) if found.positions else np.empty(0, np.int64)
-    return from_headers(headers, segment.base, positions, (kind, epoch), damaged)
+    return from_headers(headers, segment.base, positions + segment.position, (kind, epoch), damaged)

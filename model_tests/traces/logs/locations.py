@@ -146,6 +146,12 @@ class Stored:
             size = file.size()
             return b"".join(file.read_at(min(_RANGE, size - start), start) for start in range(0, size, _RANGE))
 
+    def read_range(self, first: int, end: int) -> bytes:
+        """The bytes from a position up to before another, -1 for the file's end."""
+        store, path = self._opened()
+        with store.open_input_file(path) as file:
+            return bytes(file.read_at((file.size() if end < 0 else end) - first, first))
+
     def read_text(self) -> str:
         """The same as text."""
         return self.read_bytes().decode()
@@ -219,6 +225,19 @@ def size_and_time(location: Location) -> tuple[int, int]:
         return int(info.size), int(info.mtime_ns or 0) // 1_000_000
     status = Path(str(location)).stat()
     return status.st_size, status.st_mtime_ns // 1_000_000
+
+
+def read_range(location: Location, first: int, end: int) -> bytes:
+    """The bytes of a file from a position up to before another, -1 for its end; fewer where it is shorter.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if isinstance(location, Stored):
+        return location.read_range(first, end)
+    with Path(str(location)).open("rb") as file:
+        file.seek(first)
+        return file.read(end - first if end >= 0 else -1)
 
 
 def reason(error: Exception) -> str:
