@@ -169,7 +169,7 @@ def _is_made_anew(log: LogFolder, segment: Segment) -> bool:
     A segment that still has its sparse index is else taken as it is (LogLoader.loadSegmentFiles, recoverLog).
     """
     unflushed = log.recovery_point != ABSENT and (segment.active or segment.end > log.recovery_point)
-    return unflushed and not (located(log.path).parent / CLEAN_SHUTDOWN).exists()
+    return unflushed and not (located(log.path).resolve().parent / CLEAN_SHUTDOWN).exists()
 
 
 def _read(path: Location, damage: list[Damage]) -> tuple[bytes, int] | None:
