@@ -8,15 +8,15 @@ from typing import Any, Final
 
 from formulas import PRIME, Formula, claimed, symbol, worded
 
+from model_tests.verify.proving import facts
 from spec.rules import Rule
-from spec.systems.append_facts import append_facts
 from spec.systems.cleaning import Knobs as OfCleaning
 from spec.systems.cleaning import cleaning
 from spec.systems.client.producer import Knobs as OfClient
 from spec.systems.client.system import client
 from spec.systems.coordinator.system import coordinating
 from spec.systems.coordinator.transactional_id import Knobs as OfCoordinator
-from spec.systems.decision_facts import Fact, arithmetic_fact, replay_fact, stale_epoch_facts, wrapping_fact
+from spec.systems.decision_facts import Fact
 from spec.systems.expiry import Knobs as OfExpiry
 from spec.systems.expiry import expiry
 from spec.systems.idempotence.system import idempotence
@@ -71,8 +71,7 @@ def systems() -> tuple[System, ...]:
 def stated() -> tuple[Stated, ...]:
     """Every theorem of every system, and every fact of a decision for all inputs."""
     theorems = (_theorem(system, claim) for system in systems() for claim in system.theorems)
-    facts = (*stale_epoch_facts(), replay_fact(), wrapping_fact(), arithmetic_fact(), *append_facts())
-    return (*theorems, *map(_fact, facts))
+    return (*theorems, *(_fact(fact) for fact, _ in facts()))
 
 
 def _theorem(system: System, claim: Claim) -> Stated:

@@ -8,7 +8,7 @@ from typing import Final
 
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
-from spec.protocol import append, blocks, completing, lso, produce
+from spec.protocol import append, blocks, completing, finding, lso, produce
 from spec.protocol.blocks import BlockRecord
 from spec.protocol.lso import AbortedTransaction, LogOffsets
 from spec.protocol.records import AppendRequest, ProducerEntry, Verification
@@ -139,6 +139,35 @@ def reader_gets_what_is_stable(among: Offsets, fetch: Fetching) -> Term:
     )
 
 
+# --- who coordinates a name ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The hash of a name, and how many partitions the topic of its coordinators has."""
+
+    hash: Term = 0
+    partitions: Term = 50
+
+
+def name_has_one_coordinator(of: Named) -> Term:
+    """Whatever the hash of a name, it belongs to one partition that is there; the sign of the hash does not count."""
+    partition = finding.partition_of(of.hash, of.partitions)
+    mirrored = finding.partition_of(0 - of.hash, of.partitions)
+    small = all_of(of.hash >= 0, of.hash < of.partitions)
+    signed = all_of(of.hash >= -(2**31), of.hash < 2**31)
+    return implies(
+        all_of(signed, of.partitions >= 1),
+        all_of(
+            partition >= 0,
+            partition < of.partitions,
+            implies(small, partition == of.hash),
+            implies(of.hash > -(2**31), partition == mirrored),
+            implies(of.hash == -(2**31), partition == 0),
+        ),
+    )
+
+
 # --- blocks of producer ids -----------------------------------------------------------------------------------
 
 
@@ -200,5 +229,6 @@ def keeping_facts() -> tuple[Fact, ...]:
         stated(index_lists_what_a_fetch_needs, rules.LSO_ABORTED_INDEX, read),
         stated(search_of_the_index_stops_in_time, rules.LSO_ABORTED_INDEX, read),
         stated(reader_gets_what_is_stable, rules.LSO_BOUNDS, (*among, ("fetch", Fetching))),
+        stated(name_has_one_coordinator, rules.TXN_ONE_OUTCOME, (("of", Named),)),
         stated(blocks_are_apart, rules.IDS_UNIQUE, (("of", Claims),)),
     )

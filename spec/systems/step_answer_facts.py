@@ -6,7 +6,7 @@ A step is whole, as a trace records it; a record may be lost, and then nobody is
 from dataclasses import replace
 
 from spec import rules
-from spec.algebra import Term, all_of, any_of, implies, negate
+from spec.algebra import Term, all_of, any_of, implies, negate, same
 from spec.protocol.coordinator import TransactionEntry, is_in
 from spec.protocol.coordinator_steps import end, initialize, register
 from spec.systems.decision_facts import About, Fact, stated
@@ -20,17 +20,27 @@ _OF_ABORT = (State.PREPARE_ABORT, State.COMPLETE_ABORT)
 
 
 def end_is_what_was_asked_for(profile: Profile, before: TransactionEntry, step: Step) -> Term:
-    """Whoever is told that a transaction has ended finds it decided as asked; and a producer may end its open one."""
+    """Whoever is told that a transaction has ended finds it decided as asked; and a producer may end its open one.
+
+    Since version 5 that raises its epoch; before, it does not. The markers are still to come.
+    """
     outcome = end(recorded(before, step), profile)
     entry, told = outcome.entry, negate(is_one_of(step.error, (*UNLOGGED, *ELSEWHERE)))
     committed, aborted = is_in(entry, *_OF_COMMIT), is_in(entry, *_OF_ABORT)
     as_asked = all_of(implies(step.commits, committed), implies(negate(step.commits), aborted))
     own = all_of(before.producer_id == step.producer_id, before.producer_epoch == step.producer_epoch)
     is_open = all_of(before.known, is_in(before, State.ONGOING), before.pending == ABSENT)
-    may_bump = all_of(before.producer_epoch < profile.max_epoch - 1, step.version == (5 if _bumps(profile) else 4))
+    usual = all_of(before.producer_epoch < profile.max_epoch - 1, step.version >= 0)
+    known = step.version <= (5 if profile.transaction_version >= 2 else 4)
+    raised = same(entry.producer_epoch > before.producer_epoch, step.version == 5)
+    ends = all_of(outcome.error == 0, raised)
+    markers_wait = same(outcome.partitions, step.partitions_after == step.partitions)
     return implies(
         all_of(is_of_somebody(before), told),
-        all_of(implies(outcome.error == 0, as_asked), implies(all_of(own, is_open, may_bump), outcome.error == 0)),
+        all_of(
+            implies(outcome.error == 0, as_asked),
+            implies(all_of(own, is_open, usual, known), all_of(ends, markers_wait)),
+        ),
     )
 
 
@@ -81,7 +91,3 @@ def step_answer_facts() -> tuple[Fact, ...]:
             (fenced_clients_know_the_word, rules.FENCE_STALE_EPOCH),
         )
     )
-
-
-def _bumps(profile: Profile) -> bool:
-    return profile.transaction_version >= 2

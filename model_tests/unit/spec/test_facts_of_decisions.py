@@ -103,6 +103,11 @@ SEEN = (
         "lso.aborted_index",
     ),
     ("lso.fetch_guards: guard below_log_start dropped", "reader_gets_what_is_stable", "lso.bounds"),
+    (
+        "finding.partition_of: 0 is never chosen where name_hash == SMALLEST",
+        "name_has_one_coordinator",
+        "txn.one_outcome",
+    ),
     ("blocks.guards: guard raced dropped", "blocks_are_apart", "ids.unique"),
     ("groups.sync_guards: checked is False (2)", "past_members_are_fenced", "offsets.generation_fence"),
     ("groups.join_guards: guard member_unknown dropped", "members_join_as_themselves", "offsets.generation_fence"),
