@@ -1,17 +1,18 @@
 """Where the batches of a segment begin: each leads to the next by its length.
 
 One after the other that is a step of Python for every batch. So many places are looked for from which the batches can
-be followed at once, as lanes. Such a place is a guess; it counts only where the lane before it ends exactly there.
+be followed at once, as lanes. Such a place is a guess; it counts only if what comes before leads exactly there.
 """
 
 import re
 import struct
+from collections.abc import Container
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from model_tests.traces.logs.kafka_log_batches import BEFORE_LENGTH_COUNTS, HEADER_SIZE, Integers
+from model_tests.traces.logs.kafka_log_batches import BEFORE_LENGTH_COUNTS, HEADER_SIZE, Facts, Integers
 from spec.vocabulary import ABSENT
 
 LENGTH_AT: Final = 8
@@ -32,12 +33,30 @@ def chain(content: bytes, position: int, until: int) -> Integers:
     if len(lanes) < _FEWEST_LANES:
         return np.array(_one_by_one(content, position, until), np.int64)
     starts, ends = _in_lanes(content, lanes)
-    wrong = np.flatnonzero(ends != lanes[1:])
-    sure = int(lanes[wrong[0]] if len(wrong) else lanes[-1])
-    return np.append(starts[starts < sure], _one_by_one(content, sure, until))
+    counts, between, end = _joined(content, lanes, ends, until)
+    kept = starts[counts[np.searchsorted(lanes, starts, side="right") - 1]]
+    return np.append(np.sort(np.append(kept, between)), end)
 
 
-def _one_by_one(content: bytes, position: int, until: int) -> list[int]:
+def _joined(content: bytes, lanes: Integers, ends: Integers, until: int) -> tuple[Facts, Integers, int]:
+    """Which lanes count, the batches that are in none of these, and where the last one ends."""
+    numbers = {start: number for number, start in enumerate(lanes.tolist())}
+    wrong = np.append(np.flatnonzero(ends != lanes[1:]), len(lanes) - 1)
+    counts = np.ones(len(lanes), np.bool_)
+    between: list[int] = []
+    following = 0
+    for number in wrong.tolist():
+        if number >= following:
+            walked = _one_by_one(content, int(lanes[number]), until, numbers)
+            between += walked[:-1]
+            following = numbers.get(walked[-1], len(lanes)) if len(walked) > 1 else len(lanes)
+            counts[number:following] = False
+            end = walked[-1]
+    return counts, np.array(between, np.int64), end
+
+
+def _one_by_one(content: bytes, position: int, until: int, stops: Container[int] = ()) -> list[int]:
+    """The same, a step at a time; up to one of the places where to stop."""
     starts = [position]
     add, length_at = starts.append, _LENGTH.unpack_from
     end = len(content)
@@ -48,6 +67,8 @@ def _one_by_one(content: bytes, position: int, until: int) -> list[int]:
             break
         add(after)
         position = after
+        if position in stops:
+            break
     return starts
 
 
