@@ -1,6 +1,6 @@
 """Markers and data that belong to no transaction that a coordinator's log tells of."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction, Identity
 from model_tests.traces.audit.findings import Finding, Severity
@@ -15,7 +15,7 @@ from model_tests.traces.audit.transactions_judge import (
     outcome_word,
 )
 from model_tests.traces.audit.transactions_match import is_during, is_of
-from model_tests.traces.audit.transactions_summary import Run
+from model_tests.traces.audit.transactions_summary import Marker, Run
 from spec import rules
 from spec.vocabulary import ControlType, TransactionState
 
@@ -45,6 +45,11 @@ def _loose_marker(producer: Producer, ended: Ended, identity: Identity) -> Itera
     incomplete = identity.later_unread or not known or any(one.after_hole or one.doubtful for one in known)
     if during is None and incomplete:
         return
+    owner = _owner(ended, known) if during is None else None
+    copied = _copied(marker, known)
+    if owner is not None and (copied is not None or marker.outcome == ControlType.COMMIT.value):
+        yield _foreign_marker(ended, owner, copied)
+        return
     where = (
         f"while {during.transactional_id} completed a transaction that does not have this partition"
         if during
@@ -68,6 +73,62 @@ def _loose_marker(producer: Producer, ended: Ended, identity: Identity) -> Itera
     message = f"a {outcome} marker {where}, and without data" + (BY_HAND if by_hand else "")
     rule, epoch = rules.TXN_MARKER_ONCE, marker.producer_epoch
     yield located(ended.place, rule, marker.offset, of, message, "WriteTxnMarkers", "", epoch, severity)
+
+
+def _owner(ended: Ended, known: Sequence[CoordinatorTransaction]) -> CoordinatorTransaction | None:
+    """The transaction that has registered the partition and was open when a marker of another ended its data."""
+    name, at = (ended.place.topic, ended.place.partition), ended.marker.timestamp
+    epochs = {run.producer_epoch for run in ended.runs}
+    return next(
+        (
+            one
+            for one in known
+            if name in one.partitions
+            and one.producer_epoch in epochs
+            and one.started_ms <= at
+            and (not one.decided or at < one.prepared_ms)
+        ),
+        None,
+    )
+
+
+def _copied(marker: Marker, known: Sequence[CoordinatorTransaction]) -> CoordinatorTransaction | None:
+    """The newest transaction that was complete before the marker, and whose marker it may be once more."""
+    return next(
+        (
+            one
+            for one in reversed(known)
+            if one.completed
+            and one.completed_ms < marker.timestamp
+            and is_of(marker, one)
+            and one.outcome == marker.outcome
+        ),
+        None,
+    )
+
+
+def _foreign_marker(ended: Ended, owner: CoordinatorTransaction, copied: CoordinatorTransaction | None) -> Located:
+    """A marker that ended an open transaction before its outcome was decided: a late copy of an earlier one's."""
+    marker, outcome = ended.marker, outcome_word(ended.marker.outcome)
+    cause = "no Prepare record asks for it"
+    if copied is not None:
+        cause = (
+            f"a late copy of the marker of an earlier transaction, complete at offset {copied.completed_offset} of the "
+            "coordinator's log; a leader takes it for one of the open transaction (KAFKA-19446; refused since 4.2)"
+        )
+    by_hand = marker.outcome == ControlType.ABORT.value
+    message = (
+        f"a {outcome} marker of epoch {marker.producer_epoch} ended the data from offset {ended.runs[0].first_offset} "
+        f"on while its transaction was open, registered here and not decided: {cause}{BY_HAND if by_hand else ''}"
+    )
+    decided = f"was decided to {outcome_word(owner.outcome)}" if owner.decided else "is not decided"
+    remedy = (
+        f"nothing can change a marker: the transaction {decided} afterwards; where that is not {outcome}, take these "
+        f"records as {'wrongly visible' if outcome == 'COMMIT' else 'lost'} and undo or write them by hand"
+    )
+    rule, epoch = rules.TXN_MARKER_ONCE, marker.producer_epoch
+    severity = Severity.SUSPICIOUS if by_hand else Severity.VIOLATION
+    return located(ended.place, rule, marker.offset, owner, message, "WriteTxnMarkers", remedy, epoch, severity)
 
 
 def _hanging(place: Place, run: Run, before: Ended | None, newest: CoordinatorTransaction | None) -> Located:
