@@ -18,7 +18,12 @@ NARROWEST: Final = 130
 WRAPPED: Final = 34
 EDGE: Final = 24
 HEAD: Final = 84
-"""Pixels from the top to the first step."""
+"""Pixels from the top to the first step, below a title of one line."""
+
+SHORTEST_TITLE: Final = 60
+"""Letters of a line of the title, at least; it is as wide as what is drawn below it."""
+
+TITLE_LETTER: Final = 1.2 * LETTER
 
 STYLE: Final = """
 svg { --ground: #ffffff; --ink: #1b1f24; --faint: #59636e; --line: #8c959f; --box: #eef1f4; --odd: #9a3412; \
@@ -53,7 +58,9 @@ class _Drawing:
         self._sequence = sequence
         self._places = self._placed()
         self._body: list[str] = []
-        self._height = float(HEAD)
+        self._title = self._title_lines()
+        self._lowered = (len(self._title) - 1) * (LINE + 2)
+        self._height = float(HEAD + self._lowered)
 
     def lines(self) -> Iterator[str]:
         """The elements of the file."""
@@ -70,7 +77,8 @@ class _Drawing:
         yield f'<desc id="description">{escape(description_of(self._sequence))}</desc>'
         yield f"<style>{STYLE}</style>"
         yield '<rect class="ground" width="100%" height="100%"/>'
-        yield _text(EDGE, EDGE + 6, self._sequence.title, "title")
+        for number, line in enumerate(self._title):
+            yield _text(EDGE, EDGE + 6 + number * (LINE + 2), line, "title")
         yield from self._heads(lives_end)
         yield from self._body
         yield from ending
@@ -88,17 +96,24 @@ class _Drawing:
         first = EDGE + 24 + (len(names[0]) / 2 * LETTER + 10 if names else 0)
         return {name: first + sum(gaps[:at]) for at, name in enumerate(names)}
 
-    def _width(self) -> float:
+    def _body_width(self) -> float:
         longest = max((len(line) for line in self._ending_lines()), default=0)
-        body = max(self._places.values(), default=0) + WRAPPED * LETTER + EDGE
-        return max(body, (max(longest, len(self._sequence.title) * 1.2)) * LETTER + 2 * EDGE)
+        return max(max(self._places.values(), default=0) + WRAPPED * LETTER + EDGE, longest * LETTER + 2 * EDGE)
+
+    def _title_lines(self) -> list[str]:
+        letters = int((self._body_width() - 2 * EDGE) / TITLE_LETTER)
+        return wrap(self._sequence.title, max(SHORTEST_TITLE, letters)) or [""]
+
+    def _width(self) -> float:
+        return max(self._body_width(), max(map(len, self._title)) * TITLE_LETTER + 2 * EDGE)
 
     def _heads(self, end: float) -> Iterator[str]:
+        top = HEAD + self._lowered
         for name, x in self._places.items():
             half = len(name) / 2 * LETTER + 10
-            yield f'<line class="life" x1="{x:.1f}" y1="{HEAD - 14}" x2="{x:.1f}" y2="{end:.1f}"/>'
-            yield f'<rect class="head" x="{x - half:.1f}" y="44" width="{2 * half:.1f}" height="26" rx="4"/>'
-            yield _text(x, 61, name, "", anchor="middle")
+            yield f'<line class="life" x1="{x:.1f}" y1="{top - 14}" x2="{x:.1f}" y2="{end:.1f}"/>'
+            yield f'<rect class="head" x="{x - half:.1f}" y="{top - 40}" width="{2 * half:.1f}" height="26" rx="4"/>'
+            yield _text(x, top - 23, name, "", anchor="middle")
 
     def _step(self, number: int, step: tuple[Event, ...]) -> None:
         self._height += 8

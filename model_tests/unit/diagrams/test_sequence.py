@@ -1,5 +1,6 @@
 """Sequence diagrams: what both drawings must show, and what they must not lose."""
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -100,6 +101,19 @@ def test_the_svg_has_an_arrow_for_each_message_and_every_text() -> None:
     assert 2 == sum("odd" in str(line.get("class")) for line in arrows)
     assert "marker <ABORT> (lost)" in texts
     assert "txn.no_crosstalk is violated" in texts
+
+
+def test_a_long_title_makes_lines_and_no_wider_drawing() -> None:
+    """It is as wide as what is below it, nothing of it is left out, and nothing is drawn over it."""
+    named = replace(DIAGRAM, title="a late EndTxn ends the transaction after the one that it is of, " * 4)
+    plain, long = (ElementTree.fromstring(svg_of(each)) for each in (DIAGRAM, named))
+    lines = [text for text in long.iter(f"{SVG}text") if text.get("class") == "title"]
+    [head, *_] = [float(str(box.get("y"))) for box in long.iter(f"{SVG}rect") if box.get("class") == "head"]
+
+    assert plain.get("width") == long.get("width")
+    assert named.title.split() == " ".join(str(line.text) for line in lines).split()
+    assert len(lines) > 1
+    assert all(float(str(line.get("y"))) < head for line in lines)
 
 
 def test_the_description_tells_the_steps_in_sentences() -> None:
