@@ -20,20 +20,31 @@ def table(
 ) -> nodes.table:
     """Rows as a table; the first one is its head, the column `code` is set as code, and `kind` is a class of its own.
 
-    Without widths the columns are as wide as what is in them.
+    Without widths the columns are as wide as what is in them. The cells of an `index` say what they are, for phones,
+    where its rows are stacked.
     """
     head, *body = rows
     group = nodes.tgroup(cols=len(head))
     group += [nodes.colspec(colwidth=width) for width in widths or (1,) * len(head)]
     group += nodes.thead("", nodes.row("", *(nodes.entry("", nodes.paragraph("", str(cell))) for cell in head)))
-    group += nodes.tbody("", *(row(cells, code) for cells in body))
+    group += nodes.tbody("", *(row(cells, code, head[1:] if kind == "index" else ()) for cells in body))
     sized = "colwidths-given" if widths else "colwidths-auto"
     return nodes.table("", group, classes=["rule-evidence", sized, *([kind] if kind else [])])
 
 
-def row(cells: Iterable[Cell], code: int | None = None) -> nodes.row:
-    """One row; a cell with a verdict carries it as a class, so that the style sheet can colour it."""
-    return nodes.row("", *(entry(cell, is_code=at == code) for at, cell in enumerate(cells)))
+def row(cells: Iterable[Cell], code: int | None = None, heads: Iterable[Cell] = ()) -> nodes.row:
+    """One row; a cell with a verdict carries it as a class, so that the style sheet can colour it.
+
+    Args:
+        cells: from left to right.
+        code: number of the cell that is set as code.
+        heads: of the columns after the first, to be told in each cell that is not empty.
+    """
+    entries = [entry(cell, is_code=at == code) for at, cell in enumerate(cells)]
+    for each, head in zip(entries[1:], heads, strict=False):
+        if each.astext():
+            each[0].insert(0, nodes.inline("", f"{head}: ", classes=["cell-head"]))
+    return nodes.row("", *entries)
 
 
 def entry(cell: Cell, is_code: bool) -> nodes.entry:
