@@ -113,8 +113,11 @@ def _values(tokens: list[str]) -> _Collected:
     """The forms that tokens make up."""
     stack: list[tuple[str, _Collected]] = []
     into: _Collected = []
+    leaves_out = "#_" in tokens
     for token in tokens:
-        if token in _OPENING:
+        if token.isdecimal() and token.isascii():
+            into.append(_integer(token))
+        elif token in _OPENING:
             stack.append((token, into))
             into = []
         elif token in _MAKING:
@@ -124,13 +127,14 @@ def _values(tokens: list[str]) -> _Collected:
             made = _MAKING[opening](into)
             into = outer
             into.append(made)
-            _leave_out(into)
         elif token[0] == ";" or (token[0] == "#" and token not in ("#_", "##Inf", "##-Inf", "##NaN")):
             continue
         elif token == "#_":
             into.append(_LEFT_OUT)
+            continue
         else:
             into.append(_atom(token))
+        if leaves_out:
             _leave_out(into)
     if stack:
         raise EdnError("the form does not end")
@@ -164,8 +168,6 @@ def _atom(token: str) -> Any:
     first = token[0]
     if first == ":":
         return token
-    if token.isdecimal() and token.isascii():
-        return _integer(token)
     if token in _NAMED:
         return _NAMED[token]
     if first == '"':
