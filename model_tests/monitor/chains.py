@@ -6,8 +6,11 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from model_tests.monitor.judges import identity_judge
-from model_tests.traces import links, log_links
+from model_tests.traces import follower_links, links, log_links, place_links
 from model_tests.traces.coordinator_links import AT_NODE, IDENTITY
+from model_tests.traces.follower_links import FOLLOWER_LINK
+from model_tests.traces.log_links import LOG_LINK
+from model_tests.traces.place_links import PLACE_LINK
 from model_tests.traces.schema import Row, complete
 from spec.vocabulary import ABSENT
 
@@ -16,6 +19,8 @@ NOTHING: Final[Row] = complete({})
 
 _key_of: Final = itemgetter(*links.KEY)
 _log_of: Final = itemgetter(*log_links.KEY)
+_follower_of: Final = itemgetter(*follower_links.KEY)
+_place_of: Final = itemgetter(*place_links.KEY)
 _id_of: Final = itemgetter(*AT_NODE)
 _identity_of: Final = itemgetter(*IDENTITY)
 
@@ -61,7 +66,7 @@ class Chains:
     def __init__(self) -> None:
         """Nothing was seen."""
         self._of_producers: defaultdict[object, _Chain] = defaultdict(_Chain)
-        self._of_logs: dict[object, Row] = {}
+        self._latest: dict[tuple[str, object], Row] = {}
         self._of_ids: dict[object, Row] = {}
         self._handed_out: set[object] = set()
 
@@ -75,9 +80,23 @@ class Chains:
         """A step at the log of a replica with the one before it there; none where it touches no log."""
         if not row["topic"] or row["after_log_end"] < 0:
             return None
-        key = _log_of(row)
-        previous = self._of_logs.get(key)
-        self._of_logs[key] = row
+        return self._after_previous(row, LOG_LINK, _log_of(row))
+
+    def of_follower(self, row: Row) -> Linked | None:
+        """A step about a follower with the one before it at that leader; none where it says nothing of one."""
+        if not follower_links.is_on_follower(row):
+            return None
+        return self._after_previous(row, FOLLOWER_LINK, _follower_of(row))
+
+    def of_place(self, row: Row) -> Linked | None:
+        """A batch with the one that was seen before at its place in the log; none where it is no batch."""
+        if not place_links.is_on_place(row):
+            return None
+        return self._after_previous(row, PLACE_LINK, _place_of(row))
+
+    def _after_previous(self, row: Row, kind: str, key: object) -> Linked:
+        previous = self._latest.get((kind, key))
+        self._latest[kind, key] = row
         return Linked(row, previous or NOTHING, NOTHING, {"has_previous": previous is not None})
 
     def of_id(self, row: Row) -> Linked | None:

@@ -96,7 +96,7 @@ def _completed(row: Row, path: Path) -> Row:
             where = f"{path}, trace {row['trace']}, step {row['step']}"
             raise BadInput(f"{where}: without {_some(missing)}, which no step of a coordinator can be judged without")
     whole = complete(said)
-    if "delivered" not in said and TELLINGS.get(row["api"]) is Telling.TAKEN:
+    if "delivered" not in said and TELLINGS.get(row["api"]) in (Telling.TAKEN, Telling.ANSWERED):
         whole["delivered"] = (
             None  # whether the application was given the batch is not known, which is not that it was not
         )

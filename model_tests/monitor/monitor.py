@@ -22,9 +22,11 @@ from model_tests.traces.explain import explain_coordinator, explain_link, explai
 from model_tests.traces.explain_history import explain_judged
 from model_tests.traces.explain_replication import explain_replication
 from model_tests.traces.fault_reach import verdicts_of
+from model_tests.traces.follower_links import FOLLOWER_LINK
 from model_tests.traces.histories import Histories
 from model_tests.traces.history_links import HISTORY
 from model_tests.traces.log_links import LOG_LINK
+from model_tests.traces.place_links import PLACE_LINK
 from model_tests.traces.replication_verdicts import KIND, is_of_replication
 from model_tests.traces.schema import Row
 from model_tests.traces.verdicts import LINK, ROW, rules_in
@@ -134,8 +136,14 @@ class Monitor:
             yield row["api"], judge(row), None
         if is_of_replication(row):
             yield KIND.format(row["api"]), replication_judge(row["api"], row["profile"])(row), None
-        linked = (LINK, self._chains.of_producer), (LOG_LINK, self._chains.of_log), (ID_LINK, self._chains.of_id)
-        for kind, with_earlier in linked:
+        linked = {
+            LINK: self._chains.of_producer,
+            LOG_LINK: self._chains.of_log,
+            FOLLOWER_LINK: self._chains.of_follower,
+            PLACE_LINK: self._chains.of_place,
+            ID_LINK: self._chains.of_id,
+        }
+        for kind, with_earlier in linked.items():
             step = with_earlier(row)
             if step is not None:
                 yield kind, link_judge(kind)(*step), step

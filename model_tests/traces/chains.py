@@ -12,13 +12,16 @@ from typing import Any, Final
 import pyspark.sql.functions as F
 from pyspark.sql import Column
 
-from model_tests.traces import coordinator_links, links, log_links
-from model_tests.traces.coordinator_links import ID_LINK, ID_LINKS, IdLink
+from model_tests.traces import coordinator_links, follower_links, links, log_links, place_links
+from model_tests.traces.coordinator_links import ID_LINK, ID_LINKS
+from model_tests.traces.follower_links import FOLLOWER_LINK, FOLLOWER_LINKS
 from model_tests.traces.links import LINKS, Link, linked
-from model_tests.traces.log_links import LOG_LINK, LOG_LINKS, LogLink
+from model_tests.traces.log_links import LOG_LINK, LOG_LINKS
 from model_tests.traces.lower import Formula, Sheet
+from model_tests.traces.place_links import PLACE_LINK, PLACE_LINKS
 from model_tests.traces.replication_verdicts import IS_OF_REPLICATION
 from model_tests.traces.schema import BY_NAME
+from model_tests.traces.step_link import StepLink
 from model_tests.traces.verdicts import LINK, verdict_columns
 from reference.trace import Kind
 from spec.algebra import Term, choose
@@ -46,7 +49,7 @@ _HAS_PREVIOUS: Final = "has_previous"
 _OF_CHAIN: Final = frozenset(("faults", "previous_faults", "accepted_faults", _HAS_PREVIOUS, "handed_out_before"))
 """What a link reads that no single step has."""
 
-AnyLink = Link | IdLink | LogLink
+AnyLink = Link | StepLink
 Scalar = Callable[[str], Term]
 
 
@@ -99,7 +102,7 @@ def _is_batch_or_fault() -> Column:
     return F.expr(f"({links.ON_KEY}) and ((appended and not control) or origin < 0)")
 
 
-_STATE, _BATCHES, _LOG, _ID, _IDENTITY = range(1, 6)
+_STATE, _BATCHES, _LOG, _ID, _IDENTITY, _FOLLOWER, _PLACE = range(1, 8)
 
 CHAINS: Final[Mapping[int, Chain]] = {
     _STATE: Chain(LINK, LINKS[1:], lambda: F.expr(links.ON_KEY), ("node", "topic"), ("partition", "producer_id")),
@@ -120,6 +123,16 @@ CHAINS: Final[Mapping[int, Chain]] = {
         ("transactional_id",),
         ("reply_producer_id", "reply_epoch"),
     ),
+    _FOLLOWER: Chain(
+        FOLLOWER_LINK,
+        FOLLOWER_LINKS,
+        lambda: F.expr(follower_links.ON_FOLLOWER),
+        ("node", "topic"),
+        ("partition", "broker"),
+    ),
+    _PLACE: Chain(
+        PLACE_LINK, PLACE_LINKS, lambda: F.expr(place_links.ON_PLACE), ("topic",), ("partition", "first_offset")
+    ),
 }
 """Every chain by its number."""
 
@@ -133,13 +146,22 @@ def itself() -> Column:
 
 def rows_of_step(fit: Column) -> tuple[Column, ...]:
     """A row for each chain that the step is on if it is fit; null for the other chains."""
-    of_chains = (F.when(fit & chain.members(), _row(number, chain)) for number, chain in CHAINS.items())
+    of_chains = (_row_on(number, fit) for number in CHAINS)
     return (F.when(fit & F.expr(IS_OF_REPLICATION), _row(OF_REPLICATION, _NONE)), *of_chains)
 
 
 def row_on_log(fit: Column) -> Column:
     """The step's row on the log of a replica; null where it is at none."""
-    return F.when(fit & CHAINS[_LOG].members(), _row(_LOG, CHAINS[_LOG]))
+    return _row_on(_LOG, fit)
+
+
+def row_at_place(fit: Column) -> Column:
+    """The step's row at a place of a partition's log; null where it is of no batch."""
+    return _row_on(_PLACE, fit)
+
+
+def _row_on(number: int, fit: Column) -> Column:
+    return F.when(fit & CHAINS[number].members(), _row(number, CHAINS[number]))
 
 
 def _row(number: int, chain: Chain) -> Column:

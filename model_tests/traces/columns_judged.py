@@ -5,11 +5,12 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.traces import coordinator_links, links, log_links
+from model_tests.traces import coordinator_links, follower_links, links, log_links, place_links
 from model_tests.traces.chains import of_kind
 from model_tests.traces.circumstances import fault_of
 from model_tests.traces.coordinator_links import ID_LINK, hands_out
 from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
+from model_tests.traces.follower_links import FOLLOWER_LINK
 from model_tests.traces.history_links import (
     COLUMN_OF,
     HISTORY_CHAINS,
@@ -19,6 +20,7 @@ from model_tests.traces.history_links import (
 )
 from model_tests.traces.log_links import LOG_LINK
 from model_tests.traces.lower import Sheet, columns_read
+from model_tests.traces.place_links import PLACE_LINK
 from model_tests.traces.replication_verdicts import is_of_replication
 from model_tests.traces.replication_verdicts import judged as of_replication
 from model_tests.traces.schema import BY_NAME, Row, coordinator_step_of, step_of
@@ -40,17 +42,30 @@ def columns_judged(row: Row) -> frozenset[str]:
     return read | WHICH if read else read
 
 
-def _read(row: Row) -> Iterator[frozenset[str]]:
+def columns_of_step(row: Row) -> frozenset[str]:
+    """The columns by which a step is judged alone; none where only other steps and histories say something of it."""
+    return frozenset[str]().union(*_read_alone(row))
+
+
+def _read_alone(row: Row) -> Iterator[frozenset[str]]:
     if row["origin"] >= 0:
         yield _of_append(row["profile"])
     elif is_coordinators(row):
         yield _of_coordinator(row["api"], row["profile"], row["transaction_version"])
     if is_of_replication(row):
         yield _of_replication(row["api"], row["profile"])
+
+
+def _read(row: Row) -> Iterator[frozenset[str]]:
+    yield from _read_alone(row)
     if row["topic"] and row["after_log_end"] >= 0:
         yield _of_links(LOG_LINK) | frozenset(log_links.KEY)
         if row["producer_id"] >= 0:
             yield _of_links(LINK) | frozenset(links.KEY)
+        if follower_links.is_on_follower(row):
+            yield _of_links(FOLLOWER_LINK) | frozenset(follower_links.KEY)
+    if place_links.is_on_place(row):
+        yield _of_links(PLACE_LINK) | frozenset(place_links.KEY)
     if row["transactional_id"] and row["node"] and row["origin"] < 0:
         yield _of_links(ID_LINK) | frozenset((*coordinator_links.AT_NODE, *coordinator_links.IDENTITY))
     telling = TELLINGS.get(row["api"])

@@ -4,18 +4,15 @@ At one node an id is before a step what the step before left: elections, resigna
 An identity that was handed out once is not handed out again, by whichever node.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
-from model_tests.traces.lower import Sheet, columns_read
 from model_tests.traces.schema import transaction_entry_of
+from model_tests.traces.step_link import Scalar, StepLink
 from spec import rules
 from spec.algebra import all_of, any_of, negate
 from spec.evidence import Layer, evidences
 from spec.protocol.judge import Check
 from spec.protocol.records import flatten
-from spec.rules import Rule
 
 ID_LINK: Final = "id_link"
 
@@ -29,7 +26,7 @@ _REPEATED: Final = "handed_out_before"
 
 
 @evidences(rules.TXN_LEGAL_TRANSITION, Layer.TRACE)
-def same_state(scalar: Callable[[str], Any]) -> Check:
+def same_state(scalar: Scalar) -> Check:
     """A coordinator knows of an id what the step before left."""
     previous = transaction_entry_of("previous_after_", scalar)
     before = transaction_entry_of("before_", scalar)
@@ -39,12 +36,12 @@ def same_state(scalar: Callable[[str], Any]) -> Check:
 
 
 @evidences(rules.IDS_IDENTITY_NEVER_REPEATS, Layer.TRACE)
-def new_identity(scalar: Callable[[str], Any]) -> Check:
+def new_identity(scalar: Scalar) -> Check:
     """An identity that a step hands out was never handed out before; one that the id has already is told again."""
     return Check(rules.IDS_IDENTITY_NEVER_REPEATS, hands_out(scalar), negate(scalar(_REPEATED)))
 
 
-def hands_out(scalar: Callable[[str], Any]) -> Any:
+def hands_out(scalar: Scalar) -> Any:
     """A step answers with an identity that its id did not have."""
     changed = any_of(
         negate(scalar("reply_producer_id") == scalar("before_txn_producer_id")),
@@ -53,27 +50,7 @@ def hands_out(scalar: Callable[[str], Any]) -> Any:
     return all_of(scalar("error") == 0, scalar("reply_producer_id") >= 0, changed)
 
 
-@dataclass(frozen=True, slots=True)
-class IdLink:
-    """One link rule.
-
-    Attributes:
-        statement: what it allows, in a sentence.
-    """
-
-    name: str
-    rule: Rule
-    check: Callable[[Callable[[str], Any]], Check]
-    statement: str
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """Names of the columns that it looks at, those of the step before with `previous_` before them."""
-        check = self.check(Sheet().column)
-        return columns_read(check.at_stake, check.holds)
-
-
 ID_LINKS: Final = (
-    IdLink("previous_id_state", rules.TXN_LEGAL_TRANSITION, same_state, "the state that the step before left"),
-    IdLink("identity", rules.IDS_IDENTITY_NEVER_REPEATS, new_identity, "an identity that was never handed out"),
+    StepLink("previous_id_state", rules.TXN_LEGAL_TRANSITION, same_state, "the state that the step before left"),
+    StepLink("identity", rules.IDS_IDENTITY_NEVER_REPEATS, new_identity, "an identity that was never handed out"),
 )

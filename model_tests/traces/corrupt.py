@@ -20,7 +20,7 @@ from spec.protocol.judge import Check
 from spec.protocol.judge_coordinator import judge as judge_coordinator
 from spec.protocol.records import ProducerEntry
 from spec.versions import PROFILES
-from spec.vocabulary import ErrorCode, Origin
+from spec.vocabulary import ABSENT, ErrorCode, Origin
 
 _STATE: Final = columns_of(("", ProducerEntry))
 _OFFSETS: Final = ("log_start", "last_stable", "high_watermark", "log_end")
@@ -82,6 +82,7 @@ def _judged(row: Row) -> tuple[str, Iterable[Check]] | None:
 def _of_log(row: Row) -> Iterator[Check]:
     """What the log of the step is held against after a step that left it as this one found it."""
     left = {f"previous_after_{name}": row[f"before_{name}"] for name in _OFFSETS}
+    left |= {"previous_leader_epoch": row["leader_epoch"], "previous_leader_epoch_after": ABSENT}
     yield from (link.check({**row, **left, "has_previous": True}.__getitem__) for link in LOG_LINKS)
 
 

@@ -4,13 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from model_tests.traces import links, log_links, verdicts
+from model_tests.traces import follower_links, links, log_links, place_links, verdicts
 from model_tests.traces.chains import AnyLink, check_of, of_kind
 from model_tests.traces.check_report import Violation
 from model_tests.traces.coordinator_links import AT_NODE, ID_LINK, IDENTITY, hands_out
 from model_tests.traces.coordinator_verdicts import as_recorded
+from model_tests.traces.follower_links import FOLLOWER_LINK
 from model_tests.traces.log_links import LOG_LINK
 from model_tests.traces.lower import Sheet, columns_read
+from model_tests.traces.place_links import PLACE_LINK
 from model_tests.traces.schema import BY_NAME, OF_ID, Row, complete, coordinator_step_of, step_of
 from spec.algebra import Term
 from spec.protocol.append import Append, guards, names
@@ -67,11 +69,21 @@ def _is_on(kind: str, row: Row) -> bool:
     """Whether a step is on a key of its own values."""
     if kind == ID_LINK:
         return bool(row["transactional_id"] and row["node"]) and row["origin"] < 0
+    if kind == FOLLOWER_LINK:
+        return follower_links.is_on_follower(row)
+    if kind == PLACE_LINK:
+        return place_links.is_on_place(row)
     return bool(row["topic"]) and row["after_log_end"] >= 0
 
 
 _NOTHING: Final = complete({})
-_KEYS: Final[Mapping[str, tuple[str, ...]]] = {verdicts.LINK: links.KEY, LOG_LINK: log_links.KEY, ID_LINK: AT_NODE}
+_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    verdicts.LINK: links.KEY,
+    LOG_LINK: log_links.KEY,
+    FOLLOWER_LINK: follower_links.KEY,
+    PLACE_LINK: place_links.KEY,
+    ID_LINK: AT_NODE,
+}
 
 
 def explain_step(row: Mapping[str, Any], rule: Rule) -> Violation:

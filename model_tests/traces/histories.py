@@ -81,6 +81,7 @@ class Histories:
         faults: that its steps have shown (`Fault`).
         happened: the same, each with its step and partition.
         rows: every step so far.
+        names: the numbers that names have in tellings.
     """
 
     faults: int = 0
@@ -89,7 +90,7 @@ class Histories:
     _committed: dict[tuple[str, int], int] = field(default_factory=dict)
     """The highest watermark that any step has shown, by partition."""
     _resets: int = 0
-    _names: dict[str, int] = field(default_factory=dict)
+    names: dict[str, int] = field(default_factory=dict)
     _members: dict[tuple[object, ...], list[_Member]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, row: Row) -> None:
@@ -135,8 +136,10 @@ class Histories:
     def _told(self, row: Row, telling: Telling) -> Mapping[str, Any]:
         told: dict[str, Any] = dict(zip(COLUMN_OF, _columns_told(row), strict=True))
         told["telling"] = telling.value
+        if row["delivered"] is None:
+            told["batch_count"] = ABSENT
         for name in NAMES:
-            told[name] = number_of(self._names, told[name])
+            told[name] = number_of(self.names, told[name])
         return told
 
 

@@ -67,6 +67,8 @@ def _integer(name: str) -> Column:
     value = F.col(COLUMN_OF[name])
     if name in NAMES:
         return F.when(F.coalesce(value, F.lit("")) == "", literal(NOBODY)).otherwise(F.xxhash64(value))
+    if name == "batch_count":  # nobody says whether its batches were given
+        value = F.when(F.col("delivered").isNotNull(), value)
     return F.coalesce(value.cast("bigint"), literal(0 if name in _BOOLEANS else ABSENT))
 
 
@@ -78,9 +80,10 @@ def anew() -> Column:
 def rows_of_step(fit: Column) -> Column:
     """The step itself and a row for each chain that it is on: an array, null for the other chains.
 
-    A client's step is on no chain of nodes, a node's answer to a reader on that of its log alone.
+    A client's step is on no chain of nodes but that of a place in the log, a node's answer to a reader on its log's
+    alone.
     """
-    of_clients = F.array(chains.itself(), *_rows(fit, _OF_CLIENTS))
+    of_clients = F.array(chains.itself(), chains.row_at_place(fit), *_rows(fit, _OF_CLIENTS))
     of_readers = F.array(chains.itself(), chains.row_on_log(fit), *_rows(fit, _OF_NODES))
     of_nodes = F.array(chains.itself(), *chains.rows_of_step(fit), *_rows(fit, _ASKED))
     by_client = F.col(TELLING).isin(*(each.value for each in _OF_CLIENTS))

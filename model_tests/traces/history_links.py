@@ -31,6 +31,7 @@ TELLINGS: Final[Mapping[str, Telling]] = MappingProxyType(
         "ClientFetched": Telling.TAKEN,
         ANSWERED: Telling.ANSWERED,
         "ConsumerFetchAborted": Telling.LISTED,
+        "ClientInitTransactions": Telling.INITIATING,
         "ClientInitTransactionsAnswered": Telling.IDENTIFIED,
         "ClientBeginTransaction": Telling.BEGUN,
         "ClientEndTransaction": Telling.ENDING,
@@ -170,6 +171,17 @@ def _at_of_producer(of: Of) -> Term:
     return within - 8 * _MOST_TRANSACTIONS * of("producer_epoch")
 
 
+def _end_of_answer(of: Of) -> tuple[Term, Term]:
+    """The offset after the last batch of an answer, 0 of one without any."""
+    empty = any_of(of("batch_count") == 0, negate(of("error") == ErrorCode.NONE.value))
+    says = all_of(_is(of, Telling.ANSWERED), any_of(empty, of("last_offset") >= 0))
+    return says, choose(empty, 0, of("last_offset") + 1)
+
+
+def _of_committed_reader(of: Of) -> Term:
+    return all_of(negate(of("client") == ""), of("isolation") == history.READ_COMMITTED)
+
+
 def _has_effect(of: Of) -> Term:
     """A request has changed a log, or what a coordinator knows."""
     moved = (of(f"before_{name}") == of(f"after_{name}") for name in ("txn_state", "txn_partitions"))
@@ -180,6 +192,7 @@ _OF_CALLS: Final = frozenset((Telling.BEGUN, Telling.SENT, Telling.ENDING, Telli
 """What an application does in a transaction, and is told of it."""
 
 PLACE, BATCH, TRANSACTION, READER, DECIDED, SENT_TO, IDENTITY, CALLS, HANDED_OVER, NUMBERED, COURSE = range(11, 22)
+ANSWER, LISTED, IDENTIFYING = range(22, 25)
 
 HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
     {
@@ -221,6 +234,7 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
             ("client", "topic"),
             ("partition",),
             at=lambda of: of("step"),
+            mark=_end_of_answer,
         ),
         DECIDED: HistoryChain(
             _links(history.visible_as_decided, history.aborted_is_listed, history.marked_between),
@@ -282,6 +296,33 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
             lambda of: of("transaction") >= 0,
             ("client",),
             ("transaction",),
+            at=lambda of: of("step"),
+        ),
+        ANSWER: HistoryChain(
+            _links(history.listed_in_full, history.withheld_is_listed),
+            frozenset((Telling.ANSWERED, Telling.LISTED, Telling.TAKEN)),
+            _of_committed_reader,
+            ("client", "topic"),
+            ("partition",),
+            at=lambda of: of("step"),
+            mark=lambda of: (all_of(_is(of, Telling.ANSWERED), of("aborted_count") >= 0), of("aborted_count")),
+        ),
+        LISTED: HistoryChain(
+            _links(history.withheld_is_in_range),
+            frozenset((Telling.LISTED, Telling.TAKEN)),
+            _of_committed_reader,
+            ("client", "topic"),
+            ("partition", "producer_id"),
+            at=lambda of: of("first_offset"),
+            mark=lambda of: (_is(of, Telling.LISTED), 1),
+            in_session=True,
+        ),
+        IDENTIFYING: HistoryChain(
+            _links(history.identified_first),
+            frozenset((Telling.INITIATING, Telling.IDENTIFIED, Telling.BEGUN)),
+            lambda of: negate(of("client") == ""),
+            ("client",),
+            (),
             at=lambda of: of("step"),
         ),
     }

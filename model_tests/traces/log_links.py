@@ -1,21 +1,19 @@
 """Link rules of the log of a replica: its bounds, and what one step finds against what the step before left.
 
-High watermark and last stable offset may rise between two steps, when a follower has fetched. Start and end may not:
-every batch that a log gains or loses is a step of its own.
+High watermark and last stable offset may rise between two steps, when a follower has fetched; not where steps
+tell of leader epochs: there each move of a watermark is a step. Start and end may not: every batch that a log gains or
+loses is a step of its own.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from model_tests.traces.lower import Sheet, columns_read
+from model_tests.traces.step_link import Scalar, StepLink
 from spec import rules
 from spec.algebra import Term, all_of, choose, negate
 from spec.evidence import Layer, evidences
 from spec.protocol import lso
 from spec.protocol.judge import Check
 from spec.protocol.lso import LogOffsets
-from spec.rules import Rule
 from spec.vocabulary import ABSENT, Origin
 
 LOG_LINK: Final = "log_link"
@@ -24,8 +22,6 @@ ON_LOG: Final = "topic != '' and after_log_end >= 0"
 """Steps at the log of a replica."""
 
 KEY: Final = ("trace", "node", "topic", "partition")
-
-Scalar = Callable[[str], Any]
 
 REPLICATED: Final = Origin.REPLICATION.value
 """Who copies a log keeps the offsets of its leader, gaps included."""
@@ -43,6 +39,27 @@ def stable_between(scalar: Scalar) -> Check:
     """The last stable offset never falls between two steps."""
     risen = scalar("before_last_stable") >= scalar("previous_after_last_stable")
     return Check(rules.LSO_MONOTONE, scalar("has_previous"), risen)
+
+
+@evidences(rules.REPL_HW_BOUNDS, Layer.TRACE)
+def watermarks_between(scalar: Scalar) -> Check:
+    """Neither watermark moves between two steps of replicas: leaders and followers leave a step where they move it."""
+    names = ("high_watermark", "last_stable")
+    alike = all_of(*(scalar(f"previous_after_{name}") == scalar(f"before_{name}") for name in names))
+    return Check(rules.REPL_HW_BOUNDS, _both_of_replicas(scalar), alike)
+
+
+@evidences(rules.REPL_PREFIX_AGREEMENT, Layer.TRACE)
+def same_leader_epoch(scalar: Scalar) -> Check:
+    """A replica knows the leader epoch that the step before left."""
+    heard = scalar("previous_leader_epoch_after")
+    known = choose(heard >= 0, heard, scalar("previous_leader_epoch"))
+    return Check(rules.REPL_PREFIX_AGREEMENT, _both_of_replicas(scalar), known == scalar("leader_epoch"))
+
+
+def _both_of_replicas(scalar: Scalar) -> Term:
+    """The step and the one before it say which leader epoch their node knew."""
+    return all_of(scalar("has_previous"), scalar("previous_leader_epoch") >= 0, scalar("leader_epoch") >= 0)
 
 
 def stable_within(scalar: Scalar) -> Check:
@@ -94,31 +111,15 @@ def _is_known(scalar: Scalar) -> Term:
     return scalar("after_log_end") >= 0
 
 
-@dataclass(frozen=True, slots=True)
-class LogLink:
-    """One rule of a log.
-
-    Attributes:
-        statement: what it allows, in a sentence.
-    """
-
-    name: str
-    rule: Rule
-    check: Callable[[Scalar], Check]
-    statement: str
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """Names of the columns that it looks at, those of the step before with `previous_` before them."""
-        check = self.check(Sheet().column)
-        return columns_read(check.at_stake, check.holds)
-
-
 LOG_LINKS: Final = (
-    LogLink("previous_log", rules.SEQ_STATE_RECOVERABLE, same_log, "the start and the end that the step before left"),
-    LogLink("stable_between", rules.LSO_MONOTONE, stable_between, "no offset below the one that the step before left"),
-    LogLink("stable_within", rules.LSO_MONOTONE, stable_within, "no lower offset unless the log is truncated"),
-    LogLink("written_as_said", rules.SEQ_REFUSAL_IS_PURE, written_as_said, "the batch that was appended, if one was"),
-    LogLink("decided_below", rules.LSO_DECIDED_BELOW, decided_below, "no offset beyond an open transaction's first"),
-    LogLink("bounds", rules.LSO_BOUNDS, bounded, "log start <= last stable offset <= high watermark <= log end"),
+    StepLink("previous_log", rules.SEQ_STATE_RECOVERABLE, same_log, "the start and the end that the step before left"),
+    StepLink("stable_between", rules.LSO_MONOTONE, stable_between, "no offset below the one that the step before left"),
+    StepLink("watermarks", rules.REPL_HW_BOUNDS, watermarks_between, "the watermarks that the step before left"),
+    StepLink(
+        "leader_epoch", rules.REPL_PREFIX_AGREEMENT, same_leader_epoch, "the leader epoch that the step before left"
+    ),
+    StepLink("stable_within", rules.LSO_MONOTONE, stable_within, "no lower offset unless the log is truncated"),
+    StepLink("written_as_said", rules.SEQ_REFUSAL_IS_PURE, written_as_said, "the batch that was appended, if one was"),
+    StepLink("decided_below", rules.LSO_DECIDED_BELOW, decided_below, "no offset beyond an open transaction's first"),
+    StepLink("bounds", rules.LSO_BOUNDS, bounded, "log start <= last stable offset <= high watermark <= log end"),
 )

@@ -34,8 +34,10 @@ def record_fetch(
     """
     where: Row = {"node": node_name(node), **asked}
     recorder.record("ConsumerFetch", now, seen, seen, **where, **answered_columns(error, result))
-    for aborted in (result.aborted if result is not None else None) or ():
+    listed = (result.aborted if result is not None else None) or ()
+    for left, aborted in zip(reversed(range(len(listed))), listed, strict=True):
         named: Row = {"producer_id": aborted.producer_id, "first_offset": aborted.first_offset, "error": 0}
+        named["aborted_count"] = left
         named |= {"before_last_stable": seen.last_stable, "after_last_stable": seen.last_stable}
         recorder.record("ConsumerFetchAborted", now, NOWHERE, NOWHERE, **where, **named)
 

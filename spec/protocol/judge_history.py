@@ -36,6 +36,7 @@ class Telling(IntEnum):
     RESUMED = 9  # a reader was told the offset that its group has committed
     ASKED = 10  # a node was asked on behalf of one of a client's transactions
     FAILED = 11  # an application was told that nobody will try to write a batch any more
+    INITIATING = 12  # an application asked for its producer id and epoch
 
 
 @unique
@@ -60,6 +61,8 @@ class Told:
         name: the transactional id.
         writer: who made the batch, or who committed the offset; with `first_record`, the batch's own name.
         offset: that was asked for, or that a group has committed.
+        batch_count: of an answer; absent, too, where nobody says what is made of it.
+        aborted_count: of an answer, aborted transactions that it lists; of one of these, how many follow it.
         last_stable: last stable offset of the node that lists an aborted transaction.
     """
 
@@ -79,6 +82,7 @@ class Told:
     delivered: Term = False
     isolation: Term = ABSENT
     batch_count: Term = ABSENT
+    aborted_count: Term = ABSENT
     record_count: Term = ABSENT
     offset: Term = NO_OFFSET
     first_offset: Term = NO_OFFSET
@@ -205,6 +209,15 @@ def in_its_course(told: Told, previous: Told, _latest: Term) -> Check:
     return Check(rules.TXN_CLIENT_VERDICT, at_stake, holds)
 
 
+def identified_first(told: Told, previous: Told, _latest: Term) -> Check:
+    """A call to initTransactions is answered once, and before a transaction is begun."""
+    answered = _is(previous, Telling.INITIATING)
+    known = any_of(_is(previous, Telling.BEGUN), all_of(_is(previous, Telling.IDENTIFIED), previous.error == 0))
+    begins = all_of(_is(told, Telling.BEGUN), previous.telling >= 0)
+    at_stake = any_of(begins, _is(told, Telling.IDENTIFIED))
+    return Check(rules.TXN_CLIENT_VERDICT, at_stake, choose(_is(told, Telling.IDENTIFIED), answered, known))
+
+
 # --- one transaction of one application -----------------------------------------------------------------------
 
 
@@ -229,13 +242,13 @@ def as_asked_by_client(told: Told, _previous: Told, course: Term) -> Check:
 
 
 def acts_on_its_own(told: Told, _previous: Told, begun: Term) -> Check:
-    """No request of one transaction changes anything once its client has begun the next.
+    """No request of one transaction changes anything before its client has begun it, or once it has begun the next.
 
     Args:
         told: a request that has changed something.
         begun: the client's newest transaction, absent before the first.
     """
-    return Check(rules.TXN_NO_CROSSTALK, all_of(_is(told, Telling.ASKED), begun >= 0), told.transaction >= begun)
+    return Check(rules.TXN_NO_CROSSTALK, all_of(_is(told, Telling.ASKED), begun >= 0), told.transaction == begun)
 
 
 def offsets_with_outputs(told: Told, previous: Told, course: Term) -> Check:
@@ -249,40 +262,89 @@ def offsets_with_outputs(told: Told, previous: Told, course: Term) -> Check:
 # --- what one reader took, in its own order -------------------------------------------------------------------
 
 
-def reads_on(told: Told, previous: Told, _latest: Term) -> Check:
+def reads_on(told: Told, previous: Told, answered_end: Term) -> Check:
     """A reader goes on right behind what it took, or at the offset its group has committed: nothing twice or left out.
 
-    Of one answer the batches follow each other without a gap, and the first holds the offset that was asked for.
+    Of one answer the batches follow each other without a gap, from the first that it has to the last; the first holds
+    the offset that was asked for.
+
+    Args:
+        told: a batch that it takes, or an answer.
+        previous: what it took, or was answered, before.
+        answered_end: the offset after the latest answer before, 0 if that is empty; absent where it does not say.
     """
-    at_stake, holds = _goes_on(told, previous)
+    at_stake, holds = _goes_on(told, previous, answered_end)
     return Check(rules.LSO_READ_COMMITTED, all_of(told.isolation == READ_COMMITTED, at_stake), holds)
 
 
-def reads_all(told: Told, previous: Told, _latest: Term) -> Check:
+def reads_all(told: Told, previous: Told, answered_end: Term) -> Check:
     """So does a reader of what is not committed: what is in the log once, it takes once."""
-    at_stake, holds = _goes_on(told, previous)
+    at_stake, holds = _goes_on(told, previous, answered_end)
     return Check(rules.SEQ_EXACTLY_ONCE, all_of(told.isolation == READ_UNCOMMITTED, at_stake), holds)
 
 
-def _goes_on(told: Told, previous: Told) -> tuple[Term, Term]:
+def _goes_on(told: Told, previous: Told, answered_end: Term) -> tuple[Term, Term]:
     """Whether it matters where a reader is, and whether it is there."""
     took = _is(previous, Telling.TAKEN)
     resumed = all_of(_is(previous, Telling.RESUMED), previous.error == 0, previous.offset >= 0)
-    empty = all_of(_is(previous, Telling.ANSWERED), previous.error == 0, previous.batch_count == 0)
-    asks = all_of(_is(told, Telling.ANSWERED), any_of(took, resumed, empty))
-    place = choose(took, previous.last_offset + 1, previous.offset)
+    answered = all_of(_is(previous, Telling.ANSWERED), previous.error == 0, previous.batch_count >= 0)
+    asks = all_of(_is(told, Telling.ANSWERED), any_of(took, resumed, answered))
     begins = all_of(_is(told, Telling.TAKEN), _is(previous, Telling.ANSWERED))
     holds = choose(
-        _is(told, Telling.ANSWERED),
-        told.offset == place,
-        choose(
-            took,
-            told.first_offset == previous.last_offset + 1,
-            all_of(told.first_offset <= told.offset, told.offset <= told.last_offset),
-        ),
+        _is(told, Telling.ANSWERED), _asks_behind(told, previous, answered_end), _takes(told, previous, answered_end)
     )
-    at_stake = any_of(asks, begins, all_of(_is(told, Telling.TAKEN), took))
-    return at_stake, holds
+    return any_of(asks, begins, all_of(_is(told, Telling.TAKEN), took)), holds
+
+
+def _asks_behind(told: Told, previous: Told, answered_end: Term) -> Term:
+    """A reader that asks again has taken all of the answer before, and asks for what is behind it."""
+    took = _is(previous, Telling.TAKEN)
+    took_all = any_of(answered_end <= 0, answered_end == previous.last_offset + 1)
+    nothing = any_of(_is(previous, Telling.RESUMED), previous.batch_count == 0)
+    behind = told.offset == choose(took, previous.last_offset + 1, previous.offset)
+    return all_of(behind, choose(took, took_all, nothing))
+
+
+def _takes(told: Told, previous: Told, answered_end: Term) -> Term:
+    """A batch is the next of the answer, the first one the first that the answer has."""
+    follows = told.first_offset == previous.last_offset + 1
+    holds_asked = all_of(told.first_offset <= told.offset, told.offset <= told.last_offset)
+    is_first = any_of(previous.first_offset < 0, told.first_offset == previous.first_offset)
+    in_answer = any_of(answered_end < 0, told.last_offset < answered_end)
+    return all_of(choose(_is(previous, Telling.TAKEN), follows, all_of(holds_asked, is_first)), in_answer)
+
+
+def listed_in_full(told: Told, previous: Told, _latest: Term) -> Check:
+    """An answer to a reader lists as many aborted transactions as it says, before anything else is taken or asked."""
+    left = choose(_is(previous, Telling.ANSWERED, Telling.LISTED), previous.aborted_count, 0)
+    known = all_of(previous.telling >= 0, left >= 0)
+    is_listed = _is(told, Telling.LISTED)
+    at_stake = all_of(known, any_of(negate(is_listed), told.aborted_count >= 0))
+    return Check(rules.LSO_ABORTED_INDEX, at_stake, choose(is_listed, told.aborted_count == left - 1, left == 0))
+
+
+def withheld_is_listed(told: Told, _previous: Told, listed: Term) -> Check:
+    """What is of a transaction and is not given stands in the list of the answer that it came with.
+
+    Args:
+        told: a batch that a read_committed reader took.
+        listed: how many aborted transactions the latest answer lists, absent where none says that.
+    """
+    withheld = all_of(_is_visible_or_hidden(told), negate(told.delivered))
+    return Check(rules.LSO_ABORTED_INDEX, all_of(withheld, listed >= 0), listed > 0)
+
+
+def withheld_is_in_range(told: Told, previous: Told, listed: Term) -> Check:
+    """What is not given lies in a range that was listed: not right behind a marker of its producer.
+
+    Args:
+        told: a batch of a transaction.
+        previous: the producer's batch before it, or the begin of a range that was listed; by offset.
+        listed: 1 where a range of the producer was listed that begins before; absent without any.
+    """
+    withheld = all_of(_is_visible_or_hidden(told), negate(told.delivered))
+    behind_marker = all_of(_is(previous, Telling.TAKEN), previous.control)
+    return Check(rules.LSO_ABORTED_INDEX, all_of(withheld, listed >= 0), negate(behind_marker))
 
 
 # --- one producer on a partition, as one reader read on without a break; the last offset first ----------------

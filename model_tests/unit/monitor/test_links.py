@@ -118,3 +118,67 @@ def test_a_violation_of_a_link_has_the_values_of_both_steps() -> None:
 
     values = violation.values
     assert (4, 7, True) == (values["previous_after_txn_epoch"], values["before_txn_epoch"], values["has_previous"])
+
+
+def of_replica(found: int, left: int, **columns: Any) -> Row:
+    """A step of a replica that says which leader epoch it knew, with one high watermark before and another after."""
+    marks = {f"before_{name}": found for name in ("high_watermark", "last_stable")}
+    marks |= {f"after_{name}": left for name in ("high_watermark", "last_stable")}
+    return at_log(9, 9, **{"leader_epoch": 3, **marks, **columns})
+
+
+def test_a_replica_moves_its_watermarks_in_steps() -> None:
+    """One that has moved between two steps is seen, where both say that they are of replicas, and at that node alone."""
+    broken = guards(
+        of_replica(2, 5), of_replica(5, 5), of_replica(4, 4, node="broker-1"), of_replica(6, 6), at_log(9, 9)
+    )
+
+    assert [[], [], [], ["repl.hw_bounds watermarks"], []] == broken
+
+
+def test_a_replica_knows_the_leader_epoch_that_it_has_heard() -> None:
+    """From a step by which it hears of one on it is that one."""
+    heard = of_replica(2, 2, leader_epoch_after=4)
+
+    broken = guards(of_replica(2, 2), heard, of_replica(2, 2, leader_epoch=4), of_replica(2, 2, leader_epoch=5))
+
+    assert [[], [], [], ["repl.prefix_agreement leader_epoch"]] == broken
+
+
+def of_follower(end: int, fetched: int, **columns: Any) -> Row:
+    """A Fetch of a follower, by what its leader knew of it: its end, and when it fetched last."""
+    known = {"follower_end": end, "follower_fetch_ms": fetched, "follower_leader_end": 9, "follower_caught_up_ms": 100}
+    asked = {"broker": 1, "leader_epoch": 3, "offset": 7, "time_ms": 300, "caught_up_ms": 100}
+    return at_log(9, 9, **{**asked, **known, **columns})
+
+
+def test_a_leader_knows_of_a_follower_what_its_last_fetch_has_told() -> None:
+    """A Fetch that is told twice, or not at all, is seen at the next; where logs part none tells anything."""
+    first, second = of_follower(5, 200), of_follower(7, 300, time_ms=400, offset=9, caught_up_ms=400)
+    parted = of_follower(5, 200, answered_end=4, answered_epoch=2)
+    progress = "repl.hw_bounds previous_progress"
+
+    assert [[], []] == guards(first, second)
+    assert [[], [progress]] == guards(first, first)
+    assert [[], [], [progress]] == guards(parted, first, first)
+    assert [[], []] == guards(first, of_follower(5, 200, broker=2))
+    assert [[], []] == guards({**first, "leader_epoch_after": 4}, of_follower(0, 0, leader_epoch=4))
+
+
+def at_place(node: str = "broker-0", **columns: Any) -> Row:
+    """A batch that a node has appended at offset 4 of its log, or that a reader takes from there."""
+    batch = {"producer_id": -1, "last_offset_delta": 0, "first_offset": 4, "last_offset": 4}
+    return a_step(**{"topic": "t", "partition": 0, "node": node, "appended": True, **batch, **columns})
+
+
+def test_what_is_copied_and_read_is_what_was_written() -> None:
+    """Of the same place; not where a copy is of an older leader epoch than what was written there last."""
+    written = at_place(producer_id=1000, producer_epoch=2, base_sequence=7)
+    taken = at_place("", producer_id=1000, producer_epoch=2, base_sequence=7, api="ClientFetched", appended=False)
+    copy = {**written, "node": "broker-1", "origin": 2, "leader_epoch": 3}
+
+    assert [[], [], []] == guards(written, taken, at_place("", api="ClientFetched", appended=False, first_offset=5))
+    assert ["repl.committed_survives read"] == guards(written, {**taken, "producer_epoch": 3})[1]
+    assert "repl.prefix_agreement copied" in guards(written, {**copy, "base_sequence": 8})[1]
+    assert "repl.prefix_agreement copied" not in guards(written, copy)[1]
+    assert "repl.prefix_agreement copied" not in guards({**written, "leader_epoch": 4}, {**copy, "control": True})[1]

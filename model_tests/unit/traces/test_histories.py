@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice, pairwise
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -253,6 +254,63 @@ def offset_of_an_aborted_transaction(rows: Rows) -> bool:
     return bool(changed)
 
 
+def one_listed_less(rows: Rows) -> bool:
+    """An answer lists one aborted transaction less than it says."""
+    return _left_out(rows, "ConsumerFetchAborted")
+
+
+def _left_out(rows: Rows, api: str) -> bool:
+    row = _first(rows, lambda r: r["api"] == api)
+    if row is not None:
+        rows.remove(row)
+    return row is not None
+
+
+def an_empty_list(rows: Rows) -> bool:
+    """An answer lists nothing, and says so, and its reader withholds what was aborted all the same."""
+    if _first(rows, lambda r: _taken(r, delivered=False)) is None:
+        return False
+    rows[:] = [
+        {**row, "aborted_count": min(row["aborted_count"], 0)} for row in rows if row["api"] != "ConsumerFetchAborted"
+    ]
+    return True
+
+
+def range_not_listed(rows: Rows) -> bool:
+    """Of two transactions of a producer that were aborted the later is not listed, and withheld all the same."""
+    listed = [row for row in rows if row["api"] == "ConsumerFetchAborted"]
+    key = itemgetter("client", "topic", "partition", "producer_id")
+    later = [
+        two for one, two in pairwise(sorted(listed, key=lambda r: (*key(r), r["first_offset"]))) if key(one) == key(two)
+    ]
+    gone = [
+        row
+        for row in listed
+        if any(key(row) == key(two) and row["first_offset"] == two["first_offset"] for two in later)
+    ]
+    rows[:] = [row for row in rows if not any(row is each for each in gone)]
+    return bool(gone)
+
+
+def answer_not_taken_to_its_end(rows: Rows) -> bool:
+    """A reader asks again right behind the first of the batches that it was answered."""
+    fetches = [
+        row for row in rows if row["api"] == "ConsumerFetch" and row["batch_count"] > 1 and row["isolation"] == 1
+    ]
+    for row in fetches:
+        row["last_offset"] += 1
+    return bool(fetches)
+
+
+def identified_twice(rows: Rows) -> bool:
+    """A call is answered a second time."""
+    row = _first(rows, lambda r: r["api"] == "ClientInitTransactionsAnswered" and not r["error"])
+    if row is not None:
+        rows.insert(rows.index(row) + 1, dict(row))
+        rows[:] = [{**each, "step": step} for step, each in enumerate(rows)]
+    return row is not None
+
+
 @pytest.mark.parametrize(
     ("change", "rule", "check"),
     [
@@ -272,6 +330,11 @@ def offset_of_an_aborted_transaction(rows: Rows) -> bool:
         (another_writer, rules.REPL_COMMITTED_SURVIVES, "read_place"),
         (later_before_earlier, rules.SEQ_ORDER, "in_order_sent"),
         (another_marker, rules.LSO_ABORTED_INDEX, "aborted_is_listed"),
+        (one_listed_less, rules.LSO_ABORTED_INDEX, "listed_in_full"),
+        (an_empty_list, rules.LSO_ABORTED_INDEX, "withheld_is_listed"),
+        (range_not_listed, rules.LSO_ABORTED_INDEX, "withheld_is_in_range"),
+        (answer_not_taken_to_its_end, rules.LSO_READ_COMMITTED, "reads_on"),
+        (identified_twice, rules.TXN_CLIENT_VERDICT, "identified_first"),
         (marker_lost, rules.TXN_MARKER_ONCE, "marked_between"),
         (given_out_twice, rules.IDS_UNIQUE, "of_one_name"),
         (zombie_commits, rules.FENCE_ZOMBIE_CANNOT_COMMIT, "no_zombie_commits"),

@@ -1,0 +1,69 @@
+"""Link rules of what a leader knows of a follower: each Fetch leaves what the next step about that follower finds."""
+
+from typing import Final
+
+from model_tests.traces.schema import Row
+from model_tests.traces.step_link import Scalar, StepLink
+from spec import rules
+from spec.algebra import Term, all_of, choose, negate
+from spec.evidence import Layer, evidences
+from spec.protocol import electing
+from spec.protocol.electing import Progress
+from spec.protocol.judge import Check
+from spec.vocabulary import ErrorCode
+
+FOLLOWER_LINK: Final = "follower_link"
+
+KEY: Final = ("trace", "node", "topic", "partition", "broker")
+
+ON_FOLLOWER: Final = "topic != '' and coalesce(broker >= 0 and follower_fetch_ms >= 0, false)"
+"""Steps at a leader that say what it knew of one follower."""
+
+
+def is_on_follower(row: Row) -> bool:
+    """The same of a row."""
+    return bool(row["topic"]) and row["broker"] >= 0 and row["follower_fetch_ms"] >= 0
+
+
+@evidences(rules.REPL_HW_BOUNDS, Layer.TRACE)
+def same_progress(scalar: Scalar) -> Check:
+    """Under one leader epoch a leader knows of a follower what the step before left."""
+    known, found = progress_after(_previous(scalar)), progress(scalar)
+    times = all_of(known.last_fetch == found.last_fetch, known.caught_up == found.caught_up)
+    alike = all_of(known.end == found.end, known.leader_end_then == found.leader_end_then, times)
+    same_epoch = all_of(scalar("leader_epoch") >= 0, scalar("previous_leader_epoch") == scalar("leader_epoch"))
+    return Check(rules.REPL_HW_BOUNDS, all_of(scalar("has_previous"), same_epoch), alike)
+
+
+def progress(scalar: Scalar) -> Progress:
+    """What the leader knows of the follower before a step."""
+    return Progress(
+        scalar("follower_end"),
+        scalar("follower_fetch_ms"),
+        scalar("follower_leader_end"),
+        scalar("follower_caught_up_ms"),
+    )
+
+
+def progress_after(scalar: Scalar) -> Progress:
+    """What it knows after it: more only if the step is a Fetch that is given records, and not told where logs part."""
+    before = progress(scalar)
+    gives: Term = all_of(
+        scalar("caught_up_ms") >= 0, scalar("error") == ErrorCode.NONE.value, negate(scalar("answered_end") >= 0)
+    )
+    told = electing.progressed(before, scalar("offset"), scalar("before_log_end"), scalar("time_ms"))
+    return Progress(
+        choose(gives, told.end, before.end),
+        choose(gives, told.last_fetch, before.last_fetch),
+        choose(gives, told.leader_end_then, before.leader_end_then),
+        choose(gives, told.caught_up, before.caught_up),
+    )
+
+
+def _previous(scalar: Scalar) -> Scalar:
+    return lambda name: scalar(f"previous_{name}")
+
+
+FOLLOWER_LINKS: Final = (
+    StepLink("previous_progress", rules.REPL_HW_BOUNDS, same_progress, "what the step before left of the follower"),
+)
