@@ -24,7 +24,7 @@ from model_tests.traces.fault_reach import violations_counted
 from model_tests.traces.history_links import HISTORY
 from model_tests.traces.put_again import to_the_reference, to_the_solver
 from model_tests.traces.session import LOCAL, session
-from model_tests.traces.trace_files import DUPLICATE, Found, Quarantined
+from model_tests.traces.trace_files import DUPLICATE, LATE, Found, Quarantined
 from spec.protocol.append import names
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.rules import RULES, Rule
@@ -125,6 +125,8 @@ def _set_aside(steps: DataFrame, seen: Sequence[Counted]) -> Iterator[Quarantine
         yield from trace_files.unfit(steps)
     if DUPLICATE in unfit:
         yield from trace_files.duplicates(steps)
+    if LATE in unfit:
+        yield from trace_files.late(steps)
     if not all(row["complete"] for row in seen):
         yield from trace_files.cut(steps)
 

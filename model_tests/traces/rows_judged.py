@@ -18,7 +18,7 @@ from model_tests.traces import (
 from model_tests.traces.circumstances import Fault, fault_of
 from model_tests.traces.history_links import SESSION
 from model_tests.traces.lower import Sheet, evaluate
-from model_tests.traces.trace_files import DUPLICATE, STEP_BITS, UNFIT
+from model_tests.traces.trace_files import DUPLICATE, LATE, STEP_BITS, UNFIT
 from model_tests.traces.verdicts import KEPT
 from spec.algebra import Term
 from spec.versions import PROFILES
@@ -32,7 +32,7 @@ _ALSO: Final = tuple(f"also_{name}" for name in _VERDICT)
 """The verdict on a step of replication, beside what it is besides."""
 _FIT: Final = "fit"
 _ROWS: Final = "rows"
-_BESIDE: Final = ("fault", "anew", history_columns.TOLD)
+_BESIDE: Final = ("fault", "anew", "world_ms", history_columns.TOLD)
 """What a step shows beside its verdict: a fault, that a reader begins anew, and what it tells."""
 _OF_TRACE: Final = ("unfit", "unclean", "faults", "complete")
 _OF_STEP: Final = (*KEPT, _FIT, *_BESIDE, *_VERDICT, *_ALSO)
@@ -93,14 +93,16 @@ def laid_out(judged: DataFrame) -> DataFrame:
     twice = (F.lag("step", 1, -1).over(in_order) == F.col("step")) | (
         F.lead("step", 1, -1).over(in_order) == F.col("step")
     )
+    late = F.coalesce(F.lag("world_ms").over(in_order) > F.col("world_ms"), F.lit(False)) & (F.col("world_ms") >= 0)
     begins = F.row_number().over(in_order) == 1
     unclean = F.max(F.col("fault") == Fault.UNCLEAN.value).over(in_order)
     resets = F.sum("anew").over(in_order)
-    ordered = {"twice": twice, "begins": begins, "unclean": unclean, SESSION: resets}
+    ordered = {"twice": twice, "late": late, "begins": begins, "unclean": unclean, SESSION: resets}
     by_trace = judged.repartition("trace").withColumns(ordered)
     complete = (F.max("step").over(trace) + 1 == F.count("*").over(trace)) & (F.min("step").over(trace) == 0)
     sound = F.min(F.col(_FIT) & ~F.col("twice")).over(trace)
-    unfit = F.when(~F.col(_FIT), F.lit(UNFIT)).when(F.col("twice"), F.lit(DUPLICATE)).otherwise(F.lit(""))
+    unfit = F.when(~F.col(_FIT), F.lit(UNFIT)).when(F.col("twice"), F.lit(DUPLICATE))
+    unfit = unfit.when(F.col("late"), F.lit(LATE)).otherwise(F.lit(""))
     faults = F.bit_or("fault").over(trace)
     return by_trace.withColumns({"complete": complete, "sound": sound, "unfit": unfit, "faults": faults})
 
@@ -116,7 +118,7 @@ def linked(steps: DataFrame) -> DataFrame:
     judged = evaluate(rows.select(*kept, *columns), kept, results)
     itself = F.col(chains.CHAIN) == chains.ITSELF
     also = F.col(chains.CHAIN) == chains.OF_REPLICATION
-    counts = F.col("unfit") == ""
+    counts = F.col("unfit").isin("", LATE)
     return judged.select(
         chains.CHAIN,
         *("trace", "step", "profile", "transaction_version", "unclean", "unfit", "complete"),

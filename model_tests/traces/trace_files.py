@@ -34,6 +34,8 @@ UNFIT: Final = "unfit"
 DUPLICATE: Final = "the step stands there more than once"
 """Why a step is set aside: by itself, or for what its trace has besides."""
 
+LATE: Final = "the step is told after one that the world's clock (world_ms) has later; judged where it stands"
+
 CUT: Final = "steps of the trace are missing: what clients tell in it is not judged"
 
 _CORRUPT: Final = "_corrupt_record"
@@ -92,6 +94,13 @@ def duplicates(steps: DataFrame) -> Iterator[Quarantined]:
     """Steps of one number in one trace: none of them is judged, since nobody can say which is true."""
     twice = F.count("*").over(Window.partitionBy("trace", "step")) > 1
     yield from _set_aside(steps.withColumn("twice", twice).where("twice").groupBy(F.lit(DUPLICATE).alias(REASON)))
+
+
+def late(steps: DataFrame) -> Iterator[Quarantined]:
+    """Steps that came before the step before them: the trace is not told in the order in which it came about."""
+    before = F.lag("world_ms").over(Window.partitionBy("trace").orderBy("step"))
+    told = steps.where(is_judgeable()).withColumn("late", before > F.col("world_ms")).where("late and world_ms >= 0")
+    yield from _set_aside(told.groupBy(F.lit(LATE).alias(REASON)))
 
 
 def cut(steps: DataFrame) -> Iterator[Quarantined]:
