@@ -17,15 +17,19 @@ from model_tests.traces.corrupted_files import chosen_traces
 from model_tests.traces.harmless import Reason, harmless
 from model_tests.traces.random_corruption import Corrupted, Kind, corrupted
 from model_tests.traces.schema import Row
+from model_tests.traces.undetectable import Missing, why_unseen
 
 REPORTED: Final = "reported"
+SET_ASIDE: Final = "set aside"
 KNOWN: Final = "outside a domain"
 UNSEEN: Final = "unseen"
 
 MOST_SHOWN: Final = 5
 """What is unseen most often that is printed of each kind; the JSON has all."""
 
-_OUTCOMES: Final = (REPORTED, KNOWN, UNSEEN)
+_NOTICED: Final = (REPORTED, SET_ASIDE)
+_NOT_TOLD: Final = tuple(missing.value for missing in Missing)
+_OUTCOMES: Final = (*_NOTICED, KNOWN, *_NOT_TOLD, UNSEEN)
 _TRIES: Final = 4
 """Draws of a step after which a trace is left that cannot be corrupted in some way."""
 
@@ -36,7 +40,8 @@ class Outcome:
 
     Attributes:
         apis: of the step, or of the two that changed places; with the column that was relabelled.
-        outcome: reported, violated where the rule is not claimed, unseen, or why the trace may be true all the same.
+        outcome: reported, set aside, violated where the rule is not claimed, why the trace may be true all the same, or
+            what it does not tell; unseen if none of these.
         first: the trace and the place of the first of them.
     """
 
@@ -81,9 +86,10 @@ class CorruptionReport:
         return sum(self.count(outcome, kind, workload) for outcome in _OUTCOMES)
 
     def rate(self, kind: str = "", workload: str = "") -> float | None:
-        """Of those, the share that is reported; None without any."""
+        """Of those, the share that is reported or set aside; None without any."""
         harmful = self.harmful(kind, workload)
-        return self.count(REPORTED, kind, workload) / harmful if harmful else None
+        noticed = sum(self.count(outcome, kind, workload) for outcome in _NOTICED)
+        return noticed / harmful if harmful else None
 
     @property
     def rates(self) -> Mapping[str, float | None]:
@@ -96,7 +102,7 @@ class CorruptionReport:
         return {**asdict(self), "rates": self.rates, "rates_by_workload": by_workload}
 
     def print(self, console: Console) -> None:
-        """Rates by kind, why the others are harmless, what is seen least, and what contradicts itself."""
+        """Rates by kind, why the others are harmless or cannot be seen, what is unseen, and what contradicts itself."""
         made = sum(each.count for each in self.outcomes)
         left_out = f", {self.left_out} left out that break a rule as they are" if self.left_out else ""
         console.print(f"{made} corruptions of {self.traces} traces{left_out}, {self.seconds:.1f} s", highlight=False)
@@ -104,6 +110,9 @@ class CorruptionReport:
         for reason in Reason:
             if count := self.count(reason.value):
                 console.print(f"harmless: {count} x {reason.value}", markup=False, highlight=False)
+        for missing in Missing:
+            if count := self.count(missing.value):
+                console.print(f"not told: {count} x {missing.value}", markup=False, highlight=False)
         for kind in Kind:
             unseen = sorted(
                 (o for o in self.outcomes if o.kind == kind and o.outcome == UNSEEN), key=lambda o: -o.count
@@ -115,9 +124,10 @@ class CorruptionReport:
             console.print(line, style="red", markup=False, highlight=False)
 
     def _table(self) -> Table:
-        table = Table("corruption", "reported", "outside a domain", "unseen", "harmless", "rate")
+        table = Table("corruption", *_NOTICED, KNOWN, "not told", UNSEEN, "harmless", "rate")
         for kind in Kind:
-            counts = [self.count(outcome, kind) for outcome in _OUTCOMES]
+            counts = [self.count(outcome, kind) for outcome in (*_NOTICED, KNOWN)]
+            counts += [sum(self.count(outcome, kind) for outcome in _NOT_TOLD), self.count(UNSEEN, kind)]
             without_harm = sum(self.count(reason.value, kind) for reason in Reason)
             rate = self.rate(kind)
             table.add_row(kind.value, *map(str, (*counts, without_harm)), "-" if rate is None else f"{rate:.0%}")
@@ -188,10 +198,20 @@ def _outcome(true: Sequence[Row], made: Corrupted) -> tuple[str, str]:
     broken, known = judged(made.rows)
     reason = harmless(true, made)
     if broken:
-        return REPORTED, f"reported, but {reason.value}" if reason not in (None, Reason.CLOCK) else ""
+        return REPORTED, f"reported, but {reason.value}" if reason is not None else ""
     if reason is not None:
         return reason.value, ""
-    return (KNOWN if known > judged(true)[1] else UNSEEN), ""
+    if any(map(is_late, made.rows, made.rows[1:])):
+        return SET_ASIDE, ""
+    if known > judged(true)[1]:
+        return KNOWN, ""
+    why = why_unseen(true, made)
+    return (UNSEEN if why is None else why.value), ""
+
+
+def is_late(before: Row, row: Row) -> bool:
+    """Whether a step is told after one that the world's clock has later; the check sets it aside by name."""
+    return bool(row["world_ms"] >= 0 and before["world_ms"] > row["world_ms"])
 
 
 def _apis(true: Sequence[Row], made: Corrupted) -> str:

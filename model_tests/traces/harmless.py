@@ -11,10 +11,10 @@ from enum import StrEnum, unique
 from typing import Final, TypeAlias
 
 from model_tests.traces.columns_judged import columns_judged
-from model_tests.traces.coordinator_verdicts import is_coordinators
+from model_tests.traces.follower_links import is_on_follower, progress, progress_after
 from model_tests.traces.history_links import ANSWERED
 from model_tests.traces.random_corruption import Corrupted, Kind
-from model_tests.traces.replication_verdicts import JUDGES, is_of_replication
+from model_tests.traces.replication_verdicts import JUDGES
 from model_tests.traces.schema import Row
 from reference.trace import STATE
 
@@ -32,13 +32,14 @@ class Reason(StrEnum):
     OBSERVED = "the step changed nothing: a request that was lost, or an answer that was not recorded"
     REPEATED = "the step changed nothing, and nothing has changed since: a copy of the request has the same answer"
     LAST = "nothing that follows depends on the step: the trace ends before it"
-    CLOCK = "the same is decided at that time: a node's clock may be wrong by any amount"
+    AGAIN = "put to every decision and rule again, each step has the same answer, and no other step is asked otherwise"
 
 
 _MOMENTS: Final = tuple((f"before_{column.name}", f"after_{column.name}") for column in STATE)
-_ALL_OF_NODE: Final = ("Failover", "Election", "Restart", "Expiry", "Resignation", "Load", "Sessions")
+_ALL_OF_NODE: Final = ("Failover", "Election", "Restart", "Expiry", "Resignation", "Load", "Sessions", "Become")
 """What is in the name of a step that changes more at its node than it shows."""
 
+_EPOCHS: Final = ("leader_epoch", "partition_epoch", "controller_epoch")
 _CLIENT: Final = "Client"
 _OF_READERS: Final = frozenset(("ClientFetched",))
 _PRODUCE: Final = "Produce"
@@ -60,8 +61,6 @@ def _dropped(true: Sequence[Row], found: Corrupted) -> Iterator[Reason]:
     row = true[found.place]
     if not columns_judged(row):
         yield Reason.UNREAD
-    if _observes(row):
-        yield Reason.OBSERVED
     mine = touched(row)
     if not any(_depend(mine, touched(later)) for later in true[found.place + 1 :]):
         yield Reason.LAST
@@ -71,10 +70,6 @@ def _duplicated(true: Sequence[Row], found: Corrupted) -> Iterator[Reason]:
     row = true[found.place]
     if not columns_judged(row):
         yield Reason.UNREAD
-    between = [touched(each) for each in true[found.place + 1 : found.other]]
-    changed = any(each.get(thing) for each in between for thing in touched(row) if thing[0] != _CLIENT)
-    if _observes(row) and row["api"] != ANSWERED and not changed:
-        yield Reason.REPEATED
 
 
 def _swapped(true: Sequence[Row], found: Corrupted) -> Iterator[Reason]:
@@ -86,7 +81,6 @@ def _swapped(true: Sequence[Row], found: Corrupted) -> Iterator[Reason]:
 def _retimed(true: Sequence[Row], found: Corrupted) -> Iterator[Reason]:
     if found.column not in columns_judged(true[found.place]):
         yield Reason.UNREAD
-    yield Reason.CLOCK
 
 
 def _relabelled(true: Sequence[Row], found: Corrupted) -> Iterator[Reason]:
@@ -157,9 +151,15 @@ def _changes(row: Row) -> bool:
     return bool(row["appended"]) or any(row[before] != row[after] for before, after in _MOMENTS)
 
 
-def _observes(row: Row) -> bool:
-    """Whether a node was asked, and nothing has changed: of replicas much changes that no state shows."""
-    of_replicas = is_of_replication(row) and not (row["origin"] >= 0 or is_coordinators(row))
+def leaves_as_found(row: Row) -> bool:
+    """Whether a node leaves all that it knows as it found it, and tells an application nothing."""
+    return shows_no_change(row) and not any(part in row["api"] for part in _ALL_OF_NODE)
+
+
+def shows_no_change(row: Row) -> bool:
+    """Whether all that a node's step shows is after it as before, and it tells an application nothing."""
     of_client = row["api"].startswith(_CLIENT) or row["api"] == _PART_OF_ANSWER
-    by_itself = any(part in row["api"] for part in _ALL_OF_NODE)
-    return not (_changes(row) or of_replicas or of_client or by_itself)
+    epochs = any(0 <= row[f"{name}_after"] != row[name] for name in _EPOCHS)
+    learns = is_on_follower(row) and progress_after(row.__getitem__) != progress(row.__getitem__)
+    answers = row["api"] == ANSWERED and (row["batch_count"] > 0 or row["aborted_count"] > 0)
+    return not (_changes(row) or of_client or epochs or learns or answers)

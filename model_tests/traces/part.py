@@ -14,7 +14,7 @@ from model_tests.traces import check, simulate
 from model_tests.traces.branch_coverage import share_of
 from model_tests.traces.check_report import CheckReport, Violation
 from model_tests.traces.corrupt import CORRUPTIONS, Corrupted, corrupted
-from model_tests.traces.corruption_report import CorruptionReport, corruption_report
+from model_tests.traces.corruption_report import UNSEEN, CorruptionReport, corruption_report
 from model_tests.traces.random_corruption import Kind
 from model_tests.traces.samples import random_steps
 from model_tests.traces.schema import Row, arrow_schema
@@ -42,13 +42,13 @@ CORRUPTED: Final[Mapping[Effort, int]] = {Effort.QUICK: 150, Effort.DEFAULT: 600
 """True traces that are corrupted by chance, and judged in this process."""
 
 NOTICED: Final[Mapping[Kind, float]] = {
-    Kind.DROP: 0.45,
-    Kind.DUPLICATE: 0.55,
-    Kind.SWAP: 0.35,
-    Kind.RETIME: 0.9,
-    Kind.RELABEL: 0.4,
+    Kind.DROP: 0.5,
+    Kind.DUPLICATE: 0.8,
+    Kind.SWAP: 0.85,
+    Kind.RETIME: 0.8,
+    Kind.RELABEL: 0.7,
 }
-"""Of the corruptions of a kind that are not shown to be harmless, the least share that must be reported."""
+"""Of the corruptions of a kind that are not shown to be harmless, the least share that must be reported or set aside."""
 
 ENOUGH: Final = 30
 """Corruptions of a kind, the harmless ones aside, from which on their share says something."""
@@ -152,6 +152,9 @@ def corruptions(count: int) -> CorruptionReport:
 def not_noticed(report: CorruptionReport) -> Iterator[str]:
     """Where the check contradicts itself about a corrupted trace, or sees less than it should."""
     yield from report.contradictions
+    for each in report.outcomes:
+        if each.outcome == UNSEEN:
+            yield f"corruptions, {each.kind} of {each.apis}: {each.count} unseen, and no reason why ({each.first})"
     for kind, least in NOTICED.items():
         rate = report.rate(kind)
         if rate is not None and rate < least and report.harmful(kind) >= ENOUGH:

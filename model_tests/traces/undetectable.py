@@ -1,0 +1,175 @@
+"""Why no rule sees a corrupted trace: it is asked nothing else of any step, or a piece of the account is missing.
+
+Every step of the corrupted trace is put to the decisions and rules again. Where each is asked the same as before and
+answers the same, the corruption is harmless. Where it is not, and no rule is broken, something that would have shown it
+is not told; which, is said by a criterion of its own. What fits none of them is a hole in the rules.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum, unique
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from model_tests.traces.chains import CHAINS
+from model_tests.traces.harmless import Reason, leaves_as_found, shows_no_change
+from model_tests.traces.history_links import ANSWERED, begins_anew
+from model_tests.traces.judged_facts import Facts, facts_of
+from model_tests.traces.random_corruption import Corrupted, Kind
+from model_tests.traces.schema import Row
+from reference.trace import STATE
+
+
+@unique
+class Missing(StrEnum):
+    """What a trace would have to tell for the corruption to be seen."""
+
+    ARRIVAL = "whether an answer has reached its application: it may be lost, or still be on its way"
+    BEGINNING = "what was before the first step on a key: a trace may begin anywhere"
+    UNSHOWN = "what the step left: no later step shows it"
+    TURN = "what a reader did before it began anew, or after its last row: nothing follows from there"
+    LAST_SENT = "what an application handed over last: no number follows, and nobody tells anything of it"
+    WATERMARK = "by which step a watermark moved: it may move between steps that tell of no leader epochs"
+    NEIGHBOUR = "which step came directly before: of another one the same links hold"
+
+
+ANSWERS: Final = frozenset(
+    ("ClientAcknowledged", "ClientSendFailed", "ClientInitTransactionsAnswered", "ClientEndTransactionAnswered")
+)
+"""What an application is told; nothing says when an answer arrives."""
+
+READING: Final = frozenset((ANSWERED, "ConsumerFetchAborted", "ClientFetched"))
+"""What a reader is answered, and what it takes of it."""
+
+_COPY: Final = -1
+
+
+class Difference(NamedTuple):
+    """What the rules are asked otherwise in a corrupted trace.
+
+    Attributes:
+        own: the step that was changed, or its copy, is judged by other values, or elsewhere.
+        gained: checks that other steps are put to now, by name; of other values than before, or not at all before.
+        lost: checks that other steps were put to.
+    """
+
+    own: bool
+    gained: frozenset[str]
+    lost: frozenset[str]
+
+
+def difference(true: Sequence[Row], found: Corrupted) -> Difference:
+    """In what the two accounts differ, to the rules."""
+    before, told = _facts_of_true(_Kept(true)), _told_in_place(true, found)
+    after = facts_of([row for _, row in told])
+    changed = {found.place} if found.kind in (Kind.RETIME, Kind.RELABEL) else set()
+    gained, lost, own = set[str](), set[str](), False
+    for place, row in told:
+        was, now = before.get(2 * place, frozenset()), after[row["step"]]
+        if place in changed or place == _COPY:
+            own = own or was != now
+            continue
+        gained |= {name for name, _ in now - was}
+        lost |= {name for name, _ in was - now}
+    return Difference(own, frozenset(gained), frozenset(lost))
+
+
+def why_unseen(true: Sequence[Row], found: Corrupted) -> Reason | Missing | None:
+    """Why a corruption that breaks no rule is none to be seen; None where it should have been.
+
+    Args:
+        true: the steps of the true trace, in order.
+        found: what was made of it.
+    """
+    row, differs = true[found.place], difference(true, found)
+    same_elsewhere = not (differs.gained or differs.lost)
+    unchanged, left_as_found = shows_no_change(row), leaves_as_found(row)
+    if found.kind is Kind.DROP and row["api"] in ANSWERS:
+        return Missing.ARRIVAL
+    if same_elsewhere:
+        if found.kind in (Kind.SWAP, Kind.RETIME, Kind.RELABEL):
+            return Reason.AGAIN
+        return _NOT_CHANGING[found.kind] if left_as_found else Missing.UNSHOWN
+    if found.kind is Kind.DROP and _at_a_turn(true, found.place):
+        return Missing.TURN
+    if found.kind is Kind.DROP and _is_last_sent(true, row):
+        return Missing.LAST_SENT
+    if not differs.gained:
+        return Missing.BEGINNING
+    if _moves_watermarks_alone(row):
+        return Missing.WATERMARK
+    if found.kind in (Kind.DROP, Kind.DUPLICATE) and not left_as_found:
+        return Missing.UNSHOWN if unchanged or not _shown_by(differs.gained, row) else None
+    return Missing.NEIGHBOUR
+
+
+def _moved(row: Row) -> set[str]:
+    """What of the touched state a step changes, by the names of the schema."""
+    return {column.name for column in STATE if row[f"before_{column.name}"] != row[f"after_{column.name}"]}
+
+
+def _shown_by(checks: frozenset[str], row: Row) -> bool:
+    """Whether one of these checks reads something that the step has changed."""
+    links = {link.name: link for chain in CHAINS.values() for link in chain.links}
+    if not _moved(row) or checks - links.keys():
+        return True
+    read = {column.removeprefix("previous_") for name in checks for column in links[name].columns}
+    return any(f"{moment}_{name}" in read for name in _moved(row) for moment in ("before", "after"))
+
+
+def _is_last_sent(true: Sequence[Row], row: Row) -> bool:
+    later = [other for other in true[row["step"] + 1 :] if other["writer"] == row["writer"]]
+    told = [other for other in later if other["first_record"] == row["first_record"] and not other["node"]]
+    return row["api"] == "ClientSend" and not told and all(other["api"] != "ClientSend" for other in later)
+
+
+def _moves_watermarks_alone(row: Row) -> bool:
+    return bool(_moved(row)) and _moved(row) <= {"high_watermark", "last_stable"} and row["leader_epoch"] < 0
+
+
+def _at_a_turn(true: Sequence[Row], place: int) -> bool:
+    """Whether a reader's row is the first or the last of the rows between which it read without a break."""
+    row = true[place]
+    if row["api"] not in READING:
+        return begins_anew(row.__getitem__) is True
+    reader = [other for other in true if other["api"] in READING or begins_anew(other.__getitem__)]
+    mine = [other for other in reader if all(other[name] == row[name] for name in ("client", "topic", "partition"))]
+    at = next(number for number, other in enumerate(mine) if other["step"] == row["step"])
+    beside = (mine[at - 1] if at else None, mine[at + 1] if at + 1 < len(mine) else None)
+    return any(other is None or begins_anew(other.__getitem__) for other in beside)
+
+
+_NOT_CHANGING: Final = {Kind.DROP: Reason.OBSERVED, Kind.DUPLICATE: Reason.REPEATED}
+
+
+def _told_in_place(true: Sequence[Row], found: Corrupted) -> list[tuple[int, Row]]:
+    """The corrupted steps with the places that they have in the true trace, numbered so that steps alike are alike."""
+    places = list(range(len(true)))
+    if found.kind is Kind.DROP:
+        del places[found.place]
+    elif found.kind is Kind.DUPLICATE:
+        places.insert(found.other, _COPY)
+    elif found.kind is Kind.SWAP:
+        places[found.place], places[found.other] = places[found.other], places[found.place]
+    numbers = range(0, 2 * len(true), 2) if found.kind is Kind.SWAP else (2 * place for place in places)
+    return [
+        (place, {**row, "step": 2 * found.other - 1 if place == _COPY else number})
+        for place, number, row in zip(places, numbers, found.rows, strict=True)
+    ]
+
+
+class _Kept:
+    """The steps of a trace, known by which they are and not by what they say."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = rows
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Kept) and self.rows is other.rows
+
+    def __hash__(self) -> int:
+        return id(self.rows)
+
+
+@lru_cache(maxsize=4)
+def _facts_of_true(kept: _Kept) -> Facts:
+    return facts_of([{**row, "step": 2 * row["step"]} for row in kept.rows])

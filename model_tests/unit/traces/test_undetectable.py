@@ -1,0 +1,119 @@
+"""What no rule can see of a corrupted trace is told by what is missing, and what should have been seen by nothing."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from model_tests.traces.corruption_report import judged
+from model_tests.traces.harmless import Reason
+from model_tests.traces.random_corruption import Corrupted, Kind
+from model_tests.traces.schema import Row
+from model_tests.traces.simulate import WORKLOADS, trace_of
+from model_tests.traces.undetectable import Missing, difference, why_unseen
+from spec.versions import PROFILES
+
+SEEDS = range(12_000, 12_000 + 2 * len(WORKLOADS) * len(PROFILES))
+
+
+@pytest.fixture(scope="module")
+def traces() -> list[list[Row]]:
+    return [list(trace_of(seed)) for seed in SEEDS]
+
+
+def numbered(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The steps with the numbers of their places."""
+    return tuple({**row, "step": step} for step, row in enumerate(rows))
+
+
+def without(rows: Sequence[Row], place: int) -> Corrupted:
+    """The trace with a step left out."""
+    return Corrupted(Kind.DROP, place, place, "", numbered([*rows[:place], *rows[place + 1 :]]))
+
+
+def changed(rows: Sequence[Row], place: int, column: str, value: Any) -> Corrupted:
+    """The trace with another value in a column of a step."""
+    kind = Kind.RETIME if column == "time_ms" else Kind.RELABEL
+    false = [{**row, column: value} if row["step"] == place else row for row in rows]
+    return Corrupted(kind, place, place, column, numbered(false))
+
+
+def first_unseen(
+    traces: Sequence[Sequence[Row]], fits: Callable[[Row], bool], wanted: Reason | Missing | None
+) -> Corrupted | None:
+    """The first such step that can be left out unseen, for this reason."""
+    for rows in traces:
+        for row in rows:
+            found = without(rows, row["step"]) if fits(row) else None
+            if found is not None and not judged(found.rows)[0] and why_unseen(rows, found) is wanted:
+                return found
+    return None
+
+
+@pytest.mark.parametrize(
+    ("fits", "wanted"),
+    [
+        (lambda row: row["api"] == "ClientAcknowledged", Missing.ARRIVAL),
+        (lambda row: row["api"] == "ReplicaFetch" and row["before_log_end"] == 0, Missing.BEGINNING),
+        (lambda row: row["api"] == "LeaderFailover", Missing.UNSHOWN),
+        (lambda row: row["api"] == "ClientFetched", Missing.TURN),
+        (lambda row: row["api"] == "OffsetsForLeaderEpoch", Reason.OBSERVED),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_a_step_that_can_be_left_out_unseen_says_why(
+    traces: Sequence[Sequence[Row]], fits: Callable[[Row], bool], wanted: Reason | Missing
+) -> None:
+    """Each reason is that of some step of the reference's own traces."""
+    assert first_unseen(traces, fits, wanted) is not None
+
+
+def test_what_a_chain_goes_on_from_is_missed(traces: Sequence[Sequence[Row]]) -> None:
+    """A batch that is left out is reported; were no rule broken by it, no reason would be found either."""
+    rows, place = next(
+        (rows, row["step"])
+        for rows in traces
+        for row in rows[20:100]
+        if row["api"] == "Produce" and row["appended"] and row["before_log_end"] > 0 and goes_on(rows, row)
+    )
+    found = without(rows, place)
+
+    assert judged(found.rows)[0]
+    assert "previous_log" in difference(rows, found).gained
+    assert why_unseen(rows, found) is None
+
+
+def goes_on(rows: Sequence[Row], row: Row) -> bool:
+    """Whether a later step and an earlier one are at the same log."""
+    here = [
+        o["step"]
+        for o in rows
+        if o["after_log_end"] >= 0 and all(o[n] == row[n] for n in ("node", "topic", "partition"))
+    ]
+    return bool(here[0] < row["step"] < here[-1])
+
+
+def test_another_time_that_decides_the_same_is_shown_by_deciding_again(traces: Sequence[Sequence[Row]]) -> None:
+    """No other step is asked otherwise; a time by which a later step goes is not harmless."""
+    ended = next((rows, row) for rows in traces for row in rows if row["api"] == "EndTxn" and row["error"] > 0)
+    fetched = next(
+        (rows, row)
+        for rows in traces
+        for row in rows
+        if row["api"] == "FetchFollower" and row["caught_up_ms"] >= 0 and fetches_again(rows, row)
+    )
+    harmless, harmful = (changed(rows, row["step"], "time_ms", row["time_ms"] + 7) for rows, row in (ended, fetched))
+
+    assert why_unseen(ended[0], harmless) is Reason.AGAIN
+    assert difference(ended[0], harmless) == (True, frozenset(), frozenset())
+    assert judged(harmful.rows)[0]
+    assert "previous_progress" in difference(fetched[0], harmful).gained
+
+
+def fetches_again(rows: Sequence[Row], row: Row) -> bool:
+    """Whether the same follower fetches later from the leader of the same epoch, which takes note of it."""
+    names = ("node", "topic", "partition", "broker", "leader_epoch", "api")
+    return any(
+        all(later[name] == row[name] for name in names) and later["follower_fetch_ms"] == row["time_ms"]
+        for later in rows[row["step"] + 1 :]
+    )
