@@ -114,10 +114,13 @@ def _befores(links: Sequence[Link], number: int) -> Iterator[StateValue | None]:
 
 
 def _follows_unknown(links: Sequence[Link], number: int) -> bool:
-    """The record before may have been taken back, and what was before that one is missing."""
-    if number == 0 or not links[number - 1].after_hole:
-        return False
-    return bool(may_be_taken_back(links[number - 1].record.value, links[number].record.value))
+    """The records before may have been taken back, one after the other, and what was before them is missing."""
+    for before in reversed(links[max(number - _MOST_REFUSED, 0) : number]):
+        if before.step or before.broken or not may_be_taken_back(before.record.value, links[number].record.value):
+            return False
+        if before.after_hole:
+            return True
+    return False
 
 
 def _with_identity(value: StateValue, right: StateValue) -> StateValue:

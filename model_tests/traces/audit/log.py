@@ -103,7 +103,12 @@ def surroundings(
 
 
 def _emptied(log: LogFolder) -> list[Damage]:
-    """Segments without a byte that are not the last one; only the cleaner leaves such."""
+    """Segments without a byte that are not the last one; only the cleaner leaves such.
+
+    The logs of coordinators are always compacted, whether a checkpoint of the cleaner was copied with them or not.
+    """
+    if log.by_coordinator:
+        return []
     return [
         Damage(segment.path, 0, "empty, but not the last segment")
         for segment in log.segments

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model_tests.traces.audit.coordinator_log_changes import Link, judge_changes
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.traces.audit.transactions_clusters import all_coordinators, coordinator_partition
+from model_tests.traces.logs.coordinator_log import StateRecord
 from model_tests.traces.logs.coordinator_log_edges import step_between
 from model_tests.traces.logs.coordinator_log_values import StateValue, read_key, read_value
 from model_tests.traces.logs.kafka_log_fields import Malformed, Unknown
@@ -129,3 +131,29 @@ def test_all_coordinators_are_here_only_if_their_number_is_certain() -> None:
     assert not all_coordinators([known(0, 1, 50)])
     assert not all_coordinators([])
     assert ABSENT not in {coordinator_partition(name, 50) for name in names}
+
+
+def changes(*values: StateValue, after_hole: bool) -> list[tuple[str, int]]:
+    """The findings of records that follow each other, the first of which may follow missing ones."""
+    records = [StateRecord(at, at, 10 * at, 0, "tx", value) for at, value in enumerate(values)]
+    findings, judged = judge_changes([Link(one, after_hole and one.row == 0) for one in records])
+    assert judged == len(values) - after_hole
+    return [(one.rule.id, one.offset) for one in findings]
+
+
+def test_appends_refused_one_after_the_other_may_follow_what_is_missing() -> None:
+    """The cleaner took the Prepare record; the Complete record was appended, and told to be refused, three times."""
+    completed = value(S.COMPLETE_COMMIT, 1, 1, 2)
+
+    assert changes(completed, completed, completed, completed, after_hole=True) == []
+
+
+def test_what_is_wrong_behind_missing_records_is_still_found() -> None:
+    """No refusal lets an epoch fall; a record that breaks the history excuses none after it."""
+    completed, fallen = value(S.COMPLETE_COMMIT, 1, 1, 2), value(S.EMPTY, 1, 0)
+
+    assert changes(completed, completed, fallen, after_hole=True) == [("fence.epoch_monotone", 2)]
+    assert changes(completed, fallen, completed, after_hole=True) == [
+        ("fence.epoch_monotone", 1),
+        ("txn.legal_transition", 2),
+    ]

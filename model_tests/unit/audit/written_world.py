@@ -8,18 +8,22 @@ from typing import Final
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.faults import Faults
 from reference.log.batch import RecordBatch
-from reference.log.checkpoint_file import HIGH_WATERMARKS, LOG_STARTS, PartitionOffset, encode_offsets
+from reference.log.checkpoint_file import CLEANED, HIGH_WATERMARKS, LOG_STARTS, PartitionOffset, encode_offsets
 from reference.log.config import LogConfig
 from reference.log.directory_files import Properties
 from reference.log.disk_partition import DiskPartition
+from reference.log.record import encode_records
 from reference.schedule_transactions import TransactionScheduler, drawn_world
 from reference.tape import Tape
 from reference.world.steps import ADMIN
 from reference.world.transaction_world import TransactionWorld
 from spec.versions import Profile
-from spec.vocabulary import Offset
+from spec.vocabulary import Offset, Timestamp
 
 SEGMENT_BYTES: Final = 700
+CLEANED_EVERY: Final = 9
+"""Batches between two passes of the cleaner."""
+
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
 Name = tuple[str, int]
 
@@ -28,11 +32,15 @@ def clean_worlds(profile: Profile, faults: Faults, turns: int, first: int) -> It
     """Worlds in which no operator ended a transaction by hand and no election was unclean, by rising seeds."""
     for seed in count(first):
         world = run_world(seed, profile, turns, faults)
-        told = ((row["api"], row["client"]) for row in world.recorder.rows)
-        clean = not any(api == "UncleanLeaderElection" or (api, who) == ("WriteTxnMarkers", ADMIN) for api, who in told)
-        world.recorder.forget()
-        if clean:
+        if is_clean(world):
             yield world
+
+
+def is_clean(world: TransactionWorld) -> bool:
+    """Whether nobody ended a transaction by hand and no election was unclean; what was recorded is forgotten."""
+    told = [(row["api"], row["client"]) for row in world.recorder.rows]
+    world.recorder.forget()
+    return not any(api == "UncleanLeaderElection" or (api, who) == ("WriteTxnMarkers", ADMIN) for api, who in told)
 
 
 def run_world(seed: int, profile: Profile, turns: int, faults: Faults) -> TransactionWorld:
@@ -45,7 +53,46 @@ def run_world(seed: int, profile: Profile, turns: int, faults: Faults) -> Transa
     return world
 
 
-def write_world(world: TransactionWorld, directory: Path) -> list[Path]:
+def upgraded(seed: int, old: Profile, new: Profile, turns: int, faults: Faults) -> TransactionWorld | None:
+    """A world whose brokers and clients all come to another release in the middle; none where it is not a clean one."""
+    tape = Tape.seeded(seed)
+    world = drawn_world(old, tape, faults, seed)
+    scheduler = TransactionScheduler(world, tape, faults)
+    for profile in (old, new):
+        _run_as(world, profile)
+        _run_as(scheduler, profile)
+        for _ in range(turns):
+            scheduler.turn()
+    return world if is_clean(world) else None
+
+
+def _run_as(whole: object, profile: Profile) -> None:
+    """Give everything of the reference that is in this its new release."""
+    seen, waiting = set[int](), [whole]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen or isinstance(one, str | bytes | int):
+            continue
+        seen.add(id(one))
+        if isinstance(one, Mapping):
+            waiting += [*one.keys(), *one.values()]
+        elif isinstance(one, list | tuple | set | frozenset):
+            waiting += one
+        waiting += [one.__self__] if hasattr(one, "__self__") else []
+        for name in _fields(one) if type(one).__module__.startswith("reference") else ():
+            value = getattr(one, name)
+            if isinstance(value, Profile):
+                object.__setattr__(one, name, profile)
+            else:
+                waiting.append(value)
+
+
+def _fields(one: object) -> list[str]:
+    slots = (name for kind in type(one).__mro__ for name in getattr(kind, "__slots__", ()))
+    return [name for name in (*getattr(one, "__dict__", ()), *slots) if hasattr(one, name)]
+
+
+def write_world(world: TransactionWorld, directory: Path, *, cleaned: bool = False) -> list[Path]:
     """The directories of all brokers with data; the logs of coordinators are in the first."""
     brokers = []
     for node in range(world.shape.replicas):
@@ -60,7 +107,7 @@ def write_world(world: TransactionWorld, directory: Path) -> list[Path]:
             logs |= {(TRANSACTIONS_TOPIC, n): tuple(log) for n, log in enumerate(world.brokers.log.partitions)}
             offsets = world.brokers.offsets.partitions
             logs |= {(OFFSETS_TOPIC, number): tuple(one.log) for number, one in enumerate(offsets)}
-        write_broker(broker, node, world.profile, logs, starts, watermarks)
+        write_broker(broker, node, world.profile, logs, starts, watermarks, cleaned=cleaned)
         brokers.append(broker)
     return brokers
 
@@ -72,24 +119,49 @@ def write_broker(
     logs: Mapping[Name, Iterable[RecordBatch]],
     starts: Mapping[Name, int],
     watermarks: Mapping[Name, int],
+    *,
+    cleaned: bool = False,
 ) -> None:
-    """One broker's log directory: every log in small segments, and the checkpoints beside them."""
+    """One broker's log directory: every log in small segments, `cleaned` now and then, and the checkpoints beside."""
     broker.mkdir(parents=True)
     meta = Properties(("#", "#"), {"broker.id": str(node), "version": "0", "cluster.id": "simulated"})
     (broker / "meta.properties").write_bytes(meta.encode())
+    clean_to: dict[Name, int] = {}
     for (topic, number), batches in logs.items():
-        write_log(broker / f"{topic}-{number}", profile, tuple(batches), starts.get((topic, number), 0))
-    for name, told in ((LOG_STARTS, starts), (HIGH_WATERMARKS, watermarks)):
+        folder, start = broker / f"{topic}-{number}", starts.get((topic, number), 0)
+        clean_to[topic, number] = write_log(folder, profile, tuple(batches), start, cleaned=cleaned)
+    for name, told in ((LOG_STARTS, starts), (HIGH_WATERMARKS, watermarks), (CLEANED, clean_to)):
         lines = [PartitionOffset(topic, number, Offset(offset)) for (topic, number), offset in told.items() if offset]
         (broker / name).write_bytes(encode_offsets(lines))
 
 
-def write_log(folder: Path, profile: Profile, batches: tuple[RecordBatch, ...], log_start: int) -> None:
-    """One log as a follower writes it, from the batch that holds the log start on."""
-    config = LogConfig(segment_bytes=SEGMENT_BYTES, index_interval_bytes=100, segment_index_bytes=240)
+def write_log(
+    folder: Path, profile: Profile, batches: tuple[RecordBatch, ...], log_start: int, *, cleaned: bool = False
+) -> int:
+    """One log as a follower writes it, from the batch that holds the log start on; up to where it was cleaned."""
+    config = LogConfig(
+        segment_bytes=SEGMENT_BYTES, index_interval_bytes=100, segment_index_bytes=240, delete_retention_ms=3000
+    )
     first = min(log_start, batches[0].base_offset) if batches else log_start
     partition = DiskPartition(folder, profile, config, leads=False, log_start=first)
-    for batch in batches:
-        partition.replicate(batch)
+    clean_to = now = 0
+    for number, batch in enumerate(batches, start=1):
+        partition.replicate(_keyed(batch) if cleaned else batch)
         partition.advance_high_watermark(partition.log_end)
+        now = max(now, batch.max_timestamp)
+        if cleaned and (number % CLEANED_EVERY == 0 or number == len(batches)):
+            clean_to = partition.clean(Timestamp(now), clean_to).end
     partition.close()
+    return clean_to
+
+
+def _keyed(batch: RecordBatch) -> RecordBatch:
+    """The batch with keys that come again, and a tombstone now and then, where its records have none."""
+    if batch.is_control or not batch.record_count:
+        return batch
+    offsets = range(batch.base_offset, batch.last_offset + 1)
+    records = [
+        record if record.key is not None else record._replace(key=b"%d" % (at % 5), value=b"v" if at % 7 else None)
+        for at, record in zip(offsets, batch.records(), strict=True)
+    ]
+    return batch._replace(body=encode_records(records))
