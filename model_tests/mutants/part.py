@@ -9,6 +9,7 @@ from model_tests.mutants.decisions.crossing_table import read_cells
 from model_tests.mutants.decisions.made import mutants as made
 from model_tests.mutants.decisions.shown import shown
 from model_tests.mutants.decisions.shown_cells import ALL, FEW, SOME, all_showable, shown_cells
+from model_tests.mutants.decisions.survivors import explained_again, survivors
 from model_tests.mutants.decisions.table import counted, not_hunted, read
 from model_tests.mutants.in_pipelines import hunt_in_pipelines, true_pipelines
 from model_tests.mutants.in_sessions import hunt_in_sessions
@@ -79,6 +80,9 @@ def evidence(effort: Effort) -> Part:
     decided = shown(table, DECISIONS_SAMPLE[effort])
     cells = read_cells()
     of_cells = shown_cells(cells, CELLS_SAMPLE[effort])
+    surviving = survivors(table)
+    again = tuple(explained_again(surviving)) if deep else ()
+    failures += tuple(f"mutant of a decision survives without a reason: {each}" for each in again if not each.why)
     return Part(
         name="mutants",
         mutants=(*mutants, *guards, *decided, *of_cells),
@@ -95,6 +99,7 @@ def evidence(effort: Effort) -> Part:
         f"{len(of_pipelines)} of {len(OF_PIPELINES)} of pipelines, "
         f"{len(of_replicas)} of {len(OF_REPLICAS)} of replicas, "
         f"{len(decided)} of {len(table):,} of decisions; "
+        f"explained {len(again)} of {len(surviving)} survivors again; "
         f"showed {len(of_cells)} of {all_showable(cells):,} cells of decisions and layers again",
     )
 

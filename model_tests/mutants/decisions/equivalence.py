@@ -5,7 +5,7 @@ same with it in place, up to the decisions that are used from outside the protoc
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, reduce
 from inspect import Parameter, signature
 from itertools import product
@@ -50,7 +50,12 @@ class Examples:
                 values = _by_name(decision, call)
                 if any(isinstance(value, frozenset) and value for value in values.values()):
                     continue  # guards taken out, as in no release
-                if not made_up and not well_formed(values):
+                formed = well_formed(values)
+                if not isinstance(formed, bool):
+                    continue  # terms of the solver, which stand for whatever is met
+                if not formed and made_up:
+                    continue
+                if not formed:
                     self._of_any_form.add(decision)
                 shape = tuple((name, _shape(hints.get(name), value)) for name, value in values.items())
                 if shape not in known and len(known) < MANY:
@@ -65,15 +70,32 @@ class Examples:
         return tuple(self._of.get(decision, {}).values())
 
 
-def equivalent(mutant: Mutant, met: Examples) -> str:
-    """Where the mutant is proved the same for all inputs: the decisions at which it is; empty if it is not proved."""
-    at: list[str] = []
-    return ", ".join(dict.fromkeys(at)) if _same(mutant.of, mutant, met, at) else ""
+@dataclass(frozen=True, slots=True)
+class Sameness:
+    """The proof that a mutant decides as the true decision does.
+
+    Attributes:
+        at: the decisions at which it is the same.
+        questions: each form of their arguments under each profile is one.
+    """
+
+    at: tuple[str, ...]
+    questions: int
+
+    def __str__(self) -> str:
+        return f"proved the same: {', '.join(self.at)} ({self.questions:,} questions)"
 
 
-def _same(of: Decision, mutant: Mutant, met: Examples, at: list[str]) -> bool:
-    if _proved(of, mutant, met):
-        at.append(of.name)
+def equivalent(mutant: Mutant, met: Examples) -> Sameness | None:
+    """That the mutant is the same for all inputs, if that is proved."""
+    at: dict[str, int] = {}
+    return Sameness(tuple(at), sum(at.values())) if _same(mutant.of, mutant, met, at) else None
+
+
+def _same(of: Decision, mutant: Mutant, met: Examples, at: dict[str, int]) -> bool:
+    questions = _proved(of, mutant, met)
+    if questions:
+        at[of.name] = questions
         return True
     users = used_by(of)
     if not users or of.name in used_outside():
@@ -81,12 +103,13 @@ def _same(of: Decision, mutant: Mutant, met: Examples, at: list[str]) -> bool:
     return all(_same(user, mutant, met, at) for user in users)
 
 
-def _proved(of: Decision, mutant: Mutant, met: Examples) -> bool:
+def _proved(of: Decision, mutant: Mutant, met: Examples) -> int:
+    """How many questions have the answer that a decision is the same under the mutant; 0 if one has not."""
     shapes = list(_shapes(of, met))
     try:
-        return bool(shapes) and all(_alike(of, mutant, arguments, met) for arguments in shapes)
+        return len(shapes) if all(_alike(of, mutant, arguments, met) for arguments in shapes) else 0
     except Exception:  # noqa: BLE001  # what cannot be put to the solver is not proved
-        return False
+        return 0
 
 
 def _alike(of: Decision, mutant: Mutant, arguments: Mapping[str, Any], met: Examples) -> bool:

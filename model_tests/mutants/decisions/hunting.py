@@ -124,11 +124,15 @@ def hunt_all(
 def explained(found: Found, mutant: Mutant, examples: Examples, searched: int) -> Found:
     """Why no layer kills a mutant: it is equivalent, or what tells it apart is never met; else it is a gap."""
     started = time.monotonic()
-    proved_at = equivalent(mutant, examples)
+    same = equivalent(mutant, examples)
     seconds = round(found.seconds + time.monotonic() - started, 3)
-    if proved_at:
-        return replace(found, fate=Fate.EQUIVALENT, place=f"proved the same: {proved_at}", seconds=seconds)
+    if same:
+        return replace(found, fate=Fate.EQUIVALENT, place=str(same), seconds=seconds)
     if searched and not found.met:
-        why = f"decides alike in all {searched:,} different calls of the searches, and wherever else it was met"
-        return replace(found, fate=Fate.UNREACHABLE, place=why, seconds=seconds)
+        return replace(found, fate=Fate.UNREACHABLE, place=never_told(searched), seconds=seconds)
     return replace(found, seconds=seconds)
+
+
+def never_told(calls: int) -> str:
+    """Why a mutant is unreachable that decides alike in so many calls of the searches."""
+    return f"decides alike in all {calls:,} different calls of the searches, and wherever else it was met"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from model_tests.conformance.bundled import sample, sessions_in
-from model_tests.mutants.decisions.equivalence import Examples, equivalent
+from model_tests.mutants.decisions.equivalence import Examples, Sameness, equivalent
 from model_tests.mutants.decisions.functions import COMPOSED, decisions
 from model_tests.mutants.decisions.hunting import Fate, Found, hunt, hunt_all
 from model_tests.mutants.decisions.made import by_name, mutants, tables
@@ -102,7 +102,7 @@ def test_the_solver_tells_which_mutant_is_the_same_for_all_inputs() -> None:
 
     proved = equivalent(by_name()[SMALLER], examples), equivalent(by_name()[LARGER], examples)
 
-    assert proved == ("lso.smaller", "")
+    assert proved == (Sameness(("lso.smaller",), questions=1), None)
 
 
 def test_what_no_place_tells_apart_is_not_killed() -> None:

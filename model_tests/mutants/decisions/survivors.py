@@ -1,0 +1,152 @@
+"""What survives is explained again: each equivalence is proved, each search is made; what no longer holds is named.
+
+`python -m model_tests.mutants.decisions.survivors` meets the arguments of the decisions in traces, in all searches,
+and in their tests where nothing else here meets them; with `--whole`, in every layer but the proofs, whose arguments
+are terms. The table is told how many questions the solver was asked, and its page of the docs is written.
+"""
+
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from types import MappingProxyType
+from typing import Final
+
+from model_tests.mutants.decisions.equivalence import Examples, equivalent
+from model_tests.mutants.decisions.functions import Decision
+from model_tests.mutants.decisions.hunting import EXHAUSTIVE, MADE_UP, Fate, Found, Progress, never_told
+from model_tests.mutants.decisions.layers import KNOWN_BUGS, LAYERS, PROOFS, SEARCHES, TESTS, TRACES
+from model_tests.mutants.decisions.made import Mutant, by_name
+from model_tests.mutants.decisions.occasions import Occasions, Place, watched
+from model_tests.mutants.decisions.own_tests import tested
+from model_tests.mutants.decisions.places import known_bugs, replicated, searched, traced
+from model_tests.mutants.decisions.table import PAGE, page, read, write
+from model_tests.mutants.decisions.users import above
+
+Made = Mapping[str, Callable[[], Iterator[Place]]]
+"""How the places of layers are made."""
+
+WHOLE: Final[Made] = MappingProxyType({name: made for name, made in LAYERS.items() if name != PROOFS})
+
+UNMET: Final = ("test_finding.py", "test_lso.py", "test_offsets.py")
+"""Tests of decisions that few traces and the searches do not meet."""
+
+SOME: Final[Made] = MappingProxyType(
+    {
+        TRACES: lambda: chain(traced(range(0, 12, 2)), replicated(range(3))),
+        SEARCHES: searched,
+        KNOWN_BUGS: known_bugs,
+        TESTS: lambda: (place for place in tested() if place.name in UNMET),
+    }
+)
+"""Places in which every decision that a survivor is of is met."""
+
+SEED: Final = 20261123
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A survivor, explained once more.
+
+    Attributes:
+        found: what the table says of it.
+        why: what explains it now; empty where nothing does.
+    """
+
+    found: Found
+    why: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.found.mutant}: {self.why or f'no longer {self.found.fate}'}"
+
+
+def survivors(table: Sequence[Found]) -> list[Found]:
+    """The mutants of the table that nothing kills, with a reason."""
+    return [each for each in table if each.fate in (Fate.EQUIVALENT, Fate.UNREACHABLE)]
+
+
+def sampled(table: Sequence[Found], size: int, seed: int = SEED) -> list[Found]:
+    """So many of them, the same every time."""
+    able = survivors(table)
+    return random.Random(seed).sample(able, min(size, len(able)))
+
+
+def explained_again(asked: Sequence[Found], layers: Made = SOME, say: Progress = lambda line: None) -> Iterator[Again]:
+    """Each of these survivors, explained by what is met in some layers.
+
+    Args:
+        asked: survivors of the table.
+        layers: where arguments are met, and what must not tell an unreachable one apart.
+        say: is told how far it has come.
+    """
+    known = by_name()
+    gone = [each for each in asked if each.mutant not in known]
+    yield from (Again(each, "", 0.0) for each in gone)
+    left = {each.mutant: known[each.mutant] for each in asked if each.mutant in known}
+    met = _Met(left.values())
+    for layer, made in layers.items():
+        met.look(layer, watched(made(), met.about, afresh=layer in EXHAUSTIVE))
+        say(f"{layer}: looked at")
+    for each in asked:
+        if each.mutant in left:
+            yield met.explained(each, left[each.mutant])
+
+
+class _Met:
+    """What the layers have shown of some mutants' decisions."""
+
+    def __init__(self, mutants: Iterable[Mutant]) -> None:
+        self._mutants = tuple(mutants)
+        self._examples = Examples()
+        self._told: dict[Mutant, str] = {}
+        self._calls: Counter[Mutant] = Counter()
+        self.about = self._decisions()
+
+    def _decisions(self) -> frozenset[Decision]:
+        return frozenset(decision for mutant in self._mutants for decision in (mutant.of, *above(mutant.of)))
+
+    def look(self, layer: str, occasions: Occasions) -> None:
+        """Take over what one layer met."""
+        self._examples.learn(occasions, made_up=layer == MADE_UP)
+        for mutant in self._mutants:
+            if layer in EXHAUSTIVE:
+                self._calls[mutant] += len(occasions.calls.get(mutant.of, {}))
+            if next(occasions.telling(mutant), None) is not None:
+                self._told.setdefault(mutant, layer)
+
+    def explained(self, found: Found, mutant: Mutant) -> Again:
+        """Why nothing kills the mutant: as the table says, or not at all."""
+        started = time.monotonic()
+        if found.fate is Fate.EQUIVALENT:
+            why = str(equivalent(mutant, self._examples) or "")
+        else:
+            calls = self._calls[mutant]
+            why = never_told(calls) if calls and mutant not in self._told else ""
+        return Again(found, why, round(time.monotonic() - started, 3))
+
+
+def main(layers: Made) -> int:
+    """Explain every survivor again by these layers; name what is not explained, else write the table and its page."""
+    again = {each.found.mutant: each for each in explained_again(survivors(read()), layers, _say)}
+    lost = [each for each in again.values() if not each.why]
+    for each in lost:
+        _say(str(each))
+    _say(f"{len(again) - len(lost)} of {len(again)} survivors are explained")
+    if not lost:
+        told = [replace(each, place=again[each.mutant].why) if each.mutant in again else each for each in read()]
+        write(told)
+        PAGE.write_text(page(told))
+    return 1 if lost else 0
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(WHOLE if "--whole" in sys.argv[1:] else SOME))

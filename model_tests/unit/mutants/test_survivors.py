@@ -1,0 +1,89 @@
+"""What survives is explained again: proved the same, or told apart by nothing; what no longer is, is named."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from model_tests.mutants.decisions.hunting import Fate, Found
+from model_tests.mutants.decisions.layers import PROOFS, SEARCHES
+from model_tests.mutants.decisions.made import by_name
+from model_tests.mutants.decisions.mutations import Kind
+from model_tests.mutants.decisions.occasions import Place, watched
+from model_tests.mutants.decisions.places import traced
+from model_tests.mutants.decisions.proved import proved
+from model_tests.mutants.decisions.survivors import Again, explained_again, sampled, survivors
+from model_tests.mutants.decisions.table import read
+from spec.protocol import lso
+
+SMALLER = "lso.smaller: left < right becomes left <= right"
+LARGER = "lso.smaller: left < right becomes left < right - 1"
+AT_THE_HIGH_WATERMARK = "lso.is_replicated: marker_offset < high_watermark becomes marker_offset <= high_watermark"
+
+OF_APPENDS = "append.guards"
+"""A decision that few traces meet in every form."""
+
+
+def offsets(high_watermark: int) -> Mapping[str, Callable[[], Iterator[Place]]]:
+    """A search that asks for the smaller of two offsets, and whether a marker at 4 is replicated."""
+    here = Place(
+        "offsets", lambda: () if (lso.smaller(4, 5), lso.is_replicated(4, high_watermark)) else ("lso.bounds",)
+    )
+    return {SEARCHES: lambda: iter([here])}
+
+
+def again(mutant: str, fate: Fate, high_watermark: int = 5) -> Again:
+    """One survivor, explained by these offsets."""
+    (only,) = explained_again([Found(mutant, Kind.FLIP, fate)], offsets(high_watermark))
+    return only
+
+
+def test_an_equivalent_mutant_is_proved_again() -> None:
+    """By the solver, at the decision that is the same under it."""
+    assert "proved the same: lso.smaller (1 questions)" == again(SMALLER, Fate.EQUIVALENT).why
+
+
+def test_a_mutant_that_is_no_longer_equivalent_is_named() -> None:
+    """Of 4 and 5 it takes 5."""
+    found = again(LARGER, Fate.EQUIVALENT)
+
+    assert "" == found.why
+    assert f"{LARGER}: no longer equivalent" == str(found)
+
+
+def test_what_is_never_told_apart_is_searched_again() -> None:
+    """A marker below the high watermark is replicated under both."""
+    assert "decides alike in all 1 different calls" in again(AT_THE_HIGH_WATERMARK, Fate.UNREACHABLE).why
+
+
+def test_a_mutant_that_is_told_apart_is_not_unreachable() -> None:
+    """A marker at the high watermark is replicated under the mutant alone."""
+    assert "" == again(AT_THE_HIGH_WATERMARK, Fate.UNREACHABLE, high_watermark=4).why
+
+
+def test_a_mutant_that_is_made_no_more_is_named() -> None:
+    """The table speaks of another text."""
+    assert "" == again("lso.smaller: nothing is as it was", Fate.EQUIVALENT).why
+
+
+def test_some_of_the_table_are_proved_again() -> None:
+    """Mutants of the append's guards, for the forms of arguments that two traces have."""
+    of_appends = [
+        each
+        for each in survivors(read())
+        if each.fate is Fate.EQUIVALENT and each.place.startswith(f"proved the same: {OF_APPENDS}")
+    ]
+
+    found = list(explained_again(sampled(of_appends, 3), {"traces": lambda: traced(range(0, 4, 2))}))
+
+    assert 3 == len(found)
+    assert [] == [str(each) for each in found if not each.why.startswith(f"proved the same: {OF_APPENDS} (")]
+
+
+def test_arguments_of_the_solver_are_no_example() -> None:
+    """A proof asks decisions about terms: they say nothing of what is met, and are passed over."""
+    of = by_name()[SMALLER].of
+    facts = (place for place in proved() if place.name.startswith("fact ") and "stable" in place.name)
+
+    met = watched(facts, {of})
+    (found,) = explained_again([Found(SMALLER, Kind.FLIP, Fate.EQUIVALENT)], {PROOFS: lambda: iter(met.seconds)})
+
+    assert met.calls.get(of) or met.unlisted.get(of)
+    assert "" == found.why
