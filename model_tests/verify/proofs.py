@@ -1,5 +1,6 @@
 """Proofs without bounds, and what they rest on: the part `proofs` of `eos verify`."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -138,6 +139,15 @@ class Attempt:
     proofs: Proofs
     contradictions: tuple[str, ...]
     answers: Entries
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """How many facts hold of each rule that they do not prove: a line each."""
+        counts = Counter(fact.rule for fact in self.proofs.facts if fact.rule not in PROVED_HERE)
+        return tuple(
+            f"{rule.id}: {count} facts of single decisions are asked for all inputs, which is less than the rule"
+            for rule, count in counts.items()
+        )
 
     @property
     def unproved(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from model_tests.reports import HOLDS, VIOLATED, BadInput
 from model_tests.verify import liveness_searches
 from model_tests.verify.earlier import Earlier, earlier
 from model_tests.verify.proofs import PROVED_HERE, SEARCHES, Attempt, assumptions, attempted, controls_of, searched
-from model_tests.verify.proving import CLAIMED
+from model_tests.verify.proving import CLAIMED, facts
 from model_tests.verify.results import Control, Effort, Result
 from model_tests.verify.spreading import Spread, on_cores
 from spec.engines.induction import Obligation
@@ -147,7 +147,7 @@ def run(
         found.vacuous,
         controls_of(asked) if controls else (),
         before,
-        (damage,) if damage else (),
+        (*((damage,) if damage else ()), *found.notes),
     )
 
 
@@ -169,9 +169,8 @@ class _Proving:
         results = (proved.result(each) for each in self._asked if each in PROVED_HERE)
         found, vacuous = searched(Effort.QUICK, self._asked)
         live = liveness_searches.results(Effort.QUICK, self._asked)
-        return ProofReport(
-            listed, (*results, *found, *live), (), (*attempt.contradictions, *attempt.unproved, *vacuous)
-        )
+        wrong = (*attempt.contradictions, *attempt.unproved, *vacuous)
+        return ProofReport(listed, (*results, *found, *live), (), wrong, notes=attempt.beside)
 
     def before(self, version: int) -> tuple[Earlier, ...]:
         """Under an earlier version: each rule with a theorem about transactions or about what lies beneath them."""
@@ -190,7 +189,9 @@ class _Proving:
 
 
 def _asked(rule: Rule | None) -> tuple[Rule, ...]:
-    known = dict.fromkeys((*PROVED_HERE, *(each for one in SEARCHES for each in one.rules), *liveness_searches.RULES))
+    of_searches = (each for one in SEARCHES for each in one.rules)
+    of_facts = (fact.rule for fact, _ in facts())
+    known = dict.fromkeys((*PROVED_HERE, *of_searches, *liveness_searches.RULES, *of_facts))
     if rule is None:
         return tuple(known)
     if rule not in known:

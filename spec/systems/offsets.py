@@ -7,13 +7,13 @@ the same offset without a transaction meanwhile, or delete it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from spec import rules
 from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.protocol import offsets
 from spec.protocol.offsets import OffsetEntry
-from spec.systems.language import Action, Claim, Goal, Sort, State, System, Variable, update
+from spec.systems.language import Action, Claim, Function, Goal, Sort, State, System, Variable, update
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
 
@@ -114,14 +114,18 @@ def second_is_visible(state: State) -> Term:
     return all_of(state.recorded(1) >= 0, state.committed().recorded_at == state.recorded(1))
 
 
+_Claimed: TypeAlias = tuple[Function, tuple[Sort, ...]]
+
+
 def committing(knobs: Knobs) -> System:
     """The system with these knobs."""
     actions = _Actions(knobs)
-    each, one = (TRANSACTION,), ()
+    each: tuple[Sort, ...] = (TRANSACTION,)
+    one: tuple[Sort, ...] = ()
     interfere = knobs.others > 0
     visible = committed_unless_deleted if interfere else committed_is_visible
-    of_others = ((latest_stays, one), (deleted_stays_deleted, one))
-    claims = ((visible_is_of_committed, each), (visible, each), *(of_others * interfere))
+    of_others: tuple[_Claimed, ...] = ((latest_stays, one), (deleted_stays_deleted, one))
+    claims: tuple[_Claimed, ...] = ((visible_is_of_committed, each), (visible, each), *(of_others * interfere))
     goals = (second_is_visible, *((deleted_while_pending, overtaken_by_another) * interfere))
     lagging = (Action("group_coordinator_catches_up", (), actions.is_behind, actions.marker_is_applied),)
     others = (

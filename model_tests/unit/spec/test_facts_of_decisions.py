@@ -7,6 +7,8 @@ import pytest
 from model_tests.mutants.decisions.made import by_name
 from model_tests.verify import proving
 from model_tests.verify.proofs import attempted
+from model_tests.verify.prove import run
+from model_tests.verify.spreading import here
 from spec import rules
 from spec.engines.induction import prove_fact
 from spec.engines.reading_z3 import INTEGERS
@@ -219,3 +221,12 @@ def test_a_fact_beside_the_proofs_has_to_hold(monkeypatch: pytest.MonkeyPatch) -
 
     assert len(unproved) == 1
     assert unproved[0].startswith("repl.committed_survives: who_returns_has_what_is_committed")
+
+
+def test_facts_beside_a_rule_are_no_proof_of_it() -> None:
+    """The command says that they hold, and gives no result."""
+    report = run(rules.TXN_EXPIRY, kept=None, spread=here)
+
+    assert (report.results, report.exit_code) == ((), 0)
+    assert report.obligations
+    assert ["less than the rule" in note for note in report.notes] == [True]
