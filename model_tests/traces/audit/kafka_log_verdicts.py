@@ -157,11 +157,17 @@ class VerdictReader(DataSourceReader):
         )
 
 
+def only_topic(logs: Iterable[LogFolder]) -> str:
+    """The one topic of clients that there are logs of; empty where there are several."""
+    topics = {log.topic for log in logs if not log.topic.startswith("__")}
+    return topics.pop() if len(topics) == 1 else ""
+
+
 def client_sides(
     logs: Sequence[LogFolder], history: str, received: str, form: Form | None = None
 ) -> dict[int, ClientSide]:
     """By the number of each log what the files of clients say of its partition."""
-    acknowledged = read_history(history, form).acknowledged if history else {}
+    acknowledged = read_history(history, form, only_topic(logs)).acknowledged if history else {}
     offsets = read_received(received) if received else {}
     found: dict[int, ClientSide] = {}
     for number, log in enumerate(logs):

@@ -15,7 +15,7 @@ from model_tests.traces.audit.history import History, read_received
 from model_tests.traces.audit.history_join import audit_history
 from model_tests.traces.audit.history_judge import HistoryReport
 from model_tests.traces.audit.history_log import NOBODY
-from model_tests.traces.audit.kafka_log_verdicts import client_sides
+from model_tests.traces.audit.kafka_log_verdicts import client_sides, only_topic
 from model_tests.traces.audit.kept import directory_for
 from model_tests.traces.audit.log import DAY_MS, audit_log, surroundings
 from model_tests.traces.audit.on_spark import judged_on_spark
@@ -183,7 +183,7 @@ def _journal(listing: Listing, history: str, received: str, form: Form | None = 
         raise BadInput(f"a client's files are held against one cluster, the paths have logs of {len(clusters)}")
     if received:
         read_received(received)
-    return read_history(history, form) if history else None
+    return read_history(history, form, only_topic(listing.logs)) if history else None
 
 
 def _report(

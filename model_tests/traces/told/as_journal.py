@@ -13,11 +13,11 @@ _IN_TRANSACTION: Final = (":txn", "transaction")
 """Operations that are known to be transactions; a `:send` may be one or not."""
 
 
-def as_journal(history: Operations) -> History:
+def as_journal(history: Operations, topic: str = "") -> History:
     """The operations that sent something, and of their records those with an offset.
 
     A record that was sent outside a transaction counts if it was acknowledged. A key that names no partition is a topic
-    without one, of which no log is given.
+    without one, of which no log is given; a number is a partition of `topic`, if that is given.
     """
     sent = history.sent
     attempts: list[Attempt] = []
@@ -34,7 +34,7 @@ def as_journal(history: Operations) -> History:
     rows = rows[np.lexsort((sent.operation[rows], sent.offset[rows], sent.key[rows]))]
     for own in np.split(rows, np.flatnonzero(np.diff(sent.key[rows])) + 1) if len(rows) else ():
         key = history.keys[sent.key[own[0]]]
-        acknowledged[partition_of(key)] = Acknowledged(sent.offset[own], number_of[sent.operation[own]])
+        acknowledged[partition_of(key, topic)] = Acknowledged(sent.offset[own], number_of[sent.operation[own]])
     return History(tuple(attempts), acknowledged)
 
 
@@ -46,9 +46,11 @@ def _attempt(history: Operations, row: int, count: int) -> Attempt | None:
     return Attempt(producer, "", None, index, Told.NO_TRANSACTION, count) if outcome is Outcome.OK else None
 
 
-def partition_of(key: object) -> Partition:
-    """Topic and partition that a key names: a pair, or a text as `orders-0`."""
+def partition_of(key: object, topic: str = "") -> Partition:
+    """Topic and partition that a key names: a pair, a text as `orders-0`, or a number, of the topic that is given."""
+    if topic and isinstance(key, int) and not isinstance(key, bool):
+        return topic, key
     if isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], int):
         return str(key[0]), key[1]
-    topic, _, number = str(key).removeprefix(":").rpartition("-")
-    return (topic, int(number)) if topic and number.isdecimal() else (str(key), -1)
+    named, _, number = str(key).removeprefix(":").rpartition("-")
+    return (named, int(number)) if named and number.isdecimal() else (str(key), -1)

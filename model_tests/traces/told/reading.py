@@ -104,14 +104,19 @@ def read_operations(path: str, form: Form | None = None, received: str = "") -> 
         return from_edn(_safely(files[0], text))
 
 
-def read_history(path: str, form: Form | None = None) -> History:
+def read_history(path: str, form: Form | None = None, topic: str = "") -> History:
     """The history as the join with logs takes it: what was acknowledged, and what became of it as the client was told.
+
+    Args:
+        path: the file or directory.
+        form: what it is written as, found out if it is not given.
+        topic: whose partitions keys that are numbers name.
 
     Raises:
         BadInput: the file cannot be read, or holds no history.
     """
     form = form or form_of(path)
-    return journals.read_history(path) if form is Form.JOURNAL else as_journal(read_operations(path, form))
+    return journals.read_history(path) if form is Form.JOURNAL else as_journal(read_operations(path, form), topic)
 
 
 def _files(path: str) -> list[Path]:
