@@ -8,14 +8,17 @@ import pyspark.sql.functions as F
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from model_tests.traces import trace_files
+from model_tests.traces import solver_verdicts, trace_files
 from model_tests.traces.check_report import Sample
+from model_tests.traces.lower import Sheet, evaluate
 from model_tests.traces.reading_spark import literal
 from model_tests.traces.schema import BY_NAME, arrow_schema, ndjson_line
 from model_tests.traces.simulate import trace_of
 from model_tests.traces.solver_sample import COLUMNS, disagreements
-from model_tests.traces.verdicts import APPEND
+from model_tests.traces.solver_verdicts import differing_verdicts
+from model_tests.traces.verdicts import APPEND, append_results
 from spec.engines.reading_z3 import INTEGERS
+from spec.versions import PROFILES
 from spec.vocabulary import ABSENT
 
 SOLVER: Final = "z3"
@@ -31,7 +34,7 @@ _ARROW: Final = pa.schema([("trace", pa.int64()), ("step", pa.int64()), ("told",
 
 
 def to_the_solver(steps: DataFrame, count: int, seed: int = 0) -> Sample:
-    """Whether the solver decides on so many random appends as the decision does in Python.
+    """Whether on so many random appends the solver decides as Python does, and its verdict is that of the columns.
 
     Args:
         steps: every step that was read.
@@ -39,9 +42,16 @@ def to_the_solver(steps: DataFrame, count: int, seed: int = 0) -> Sample:
         seed: of the choice.
     """
     order = F.xxhash64("trace", "step", literal(seed))
-    appends = steps.where(trace_files.is_judgeable()).where(APPEND).select("trace", "step", *COLUMNS)
+    appends = steps.where(trace_files.is_judgeable()).where(APPEND)
     chosen = appends.orderBy(order, "trace", "step").limit(count)
-    return _sample(SOLVER, count, _spread(chosen).mapInArrow(_solved, _DIFFERENCE))
+    return _sample(SOLVER, count, _spread(with_verdicts(chosen)).mapInArrow(_solved, _DIFFERENCE))
+
+
+def with_verdicts(appends: DataFrame) -> DataFrame:
+    """Appends with the verdict that the columns give on each."""
+    results = append_results(Sheet(), PROFILES)
+    kept = tuple(dict.fromkeys(("trace", "step", *COLUMNS, *solver_verdicts.COLUMNS)))
+    return evaluate(appends, kept, {name: results[name] for name in solver_verdicts.VERDICT})
 
 
 def to_the_reference(steps: DataFrame, count: int, seed: int = 0) -> Sample:
@@ -74,8 +84,9 @@ def _solved(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         rows = batch.to_pylist()
         wrong = {(row["trace"], row["step"]) for row in disagreements(rows, INTEGERS)}
-        said = "the solver decides otherwise than Python"
-        yield _batch([(row["trace"], row["step"], said * ((row["trace"], row["step"]) in wrong)) for row in rows])
+        told = dict.fromkeys(wrong, "the solver decides otherwise than Python")
+        told |= {(row["trace"], row["step"]): f"by the columns {said}" for row, said in differing_verdicts(rows)}
+        yield _batch([(row["trace"], row["step"], told.get((row["trace"], row["step"]), "")) for row in rows])
 
 
 def _made_again(table: pa.Table) -> pa.Table:

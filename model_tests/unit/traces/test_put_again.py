@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from model_tests.monitor.judges import append_judge
 from model_tests.reports import VIOLATED
 from model_tests.traces import put_again, trace_files
 from model_tests.traces.check_report import CheckReport, Sample
 from model_tests.traces.session import session
 from model_tests.traces.simulate import trace_of
 from model_tests.traces.solver_sample import disagreements
+from model_tests.traces.solver_verdicts import VERDICT, differing_verdicts
 from model_tests.unit.traces.conftest import NEWEST_PRODUCERS, written
 from spec.engines.reading_z3 import INTEGERS
 from spec.protocol.append import append
@@ -59,6 +61,20 @@ def test_the_solver_disagrees_with_a_decision_that_is_not_the_one(true_rows: lis
 
     assert [] == disagreements(appends, INTEGERS)
     assert appends == disagreements(appends, INTEGERS, refusing)
+
+
+def test_the_solver_disagrees_with_a_verdict_that_is_not_the_one(true_rows: list[dict[str, Any]]) -> None:
+    """A branch, a rule that was not at stake, and a violation that is none: each is told, with both values."""
+    appends = [row for row in true_rows if row["origin"] >= 0][:4]
+    judge = append_judge(appends[0]["profile"])
+    true = [{**row, **dict(zip(VERDICT, judge(row), strict=True))} for row in appends]
+    false = [{**row, name: row[name] + 1} for row, name in zip(true, VERDICT, strict=False)]
+
+    assert [] == list(differing_verdicts(true))
+    told = [said for _, said in differing_verdicts(false)]
+    assert [
+        f"{name} is {row[name]}, the solver has {row[name] - 1}" for row, name in zip(false, VERDICT, strict=True)
+    ] == told
 
 
 @pytest.mark.xdist_group("spark")
