@@ -48,7 +48,7 @@ NOTICED: Final[Mapping[Kind, float]] = {
     Kind.RETIME: 0.8,
     Kind.RELABEL: 0.7,
 }
-"""Of the corruptions of a kind that are not shown to be harmless, the least share that must be reported or set aside."""
+"""Of the corruptions of a kind that are not harmless, the least share that must be reported or set aside."""
 
 ENOUGH: Final = 30
 """Corruptions of a kind, the harmless ones aside, from which on their share says something."""
