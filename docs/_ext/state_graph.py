@@ -226,7 +226,10 @@ class StateGraph(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Render the graph of the version that the argument names."""
-        version = int(self.arguments[0])
+        named = {str(of): of for of in WHAT}
+        if self.arguments[0] not in named:
+            raise self.error(f"states are drawn of the versions {', '.join(named)}, not of {self.arguments[0]!r}")
+        version = named[self.arguments[0]]
         found, plain = (edges(NEWEST.under(of), of) for of in (version, 0))
         title = f"States of a transactional id, {WHAT[version]}"
         drawing = drawn(self.env, f"states-{version}", svg_of(found, ranks(plain), title))
