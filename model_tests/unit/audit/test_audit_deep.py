@@ -1,4 +1,5 @@
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -12,11 +13,14 @@ from model_tests.cli import app
 from model_tests.reports import NOTHING_JUDGED, VIOLATED
 from model_tests.traces.audit.deep import NONE_READ, Bodies, bodies_of
 from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.log import surroundings, wanted_of
+from model_tests.traces.audit.reading import read_part
 from model_tests.traces.audit.run import run_here
 from model_tests.traces.logs import kafka_log_bodies, kafka_log_places
 from model_tests.traces.logs.kafka_log_bodies import judge_bodies
 from model_tests.traces.logs.kafka_log_checks import Check
-from model_tests.traces.logs.kafka_log_segment import Segment, read_bytes
+from model_tests.traces.logs.kafka_log_folders import list_logs
+from model_tests.traces.logs.kafka_log_segment import Cut, Segment, read_bytes
 from model_tests.unit.audit.bodies import BROKEN, ODD, Broken, full, records_of_every_form
 from model_tests.unit.audit.dumping import dumped
 from model_tests.unit.audit.object_store import BUCKET, object_store
@@ -262,3 +266,21 @@ def test_the_command_looks_into_bodies_on_spark(tmp_path: Path) -> None:
     assert "seq.well_formed" in judged.output
     assert refused.exit_code == NOTHING_JUDGED
     assert "is a dump without" in refused.output
+
+
+def test_a_range_of_a_segment_is_looked_into_where_it_lies(tmp_path: Path) -> None:
+    """Positions count from the file's begin, the bytes that were read from the range's."""
+    batches = placed([full(), full(8), BROKEN[4].of(16), full(24)])
+    path = write_segment(tmp_path / "t-0", batches)
+    (log,) = list_logs([str(tmp_path)]).logs
+    cut = Cut(len(encoded(batches[:2])), 16)
+    first, second = Segment(str(path), 0, until=cut), Segment(str(path), 0, since=cut)
+    wanted = wanted_of(log, surroundings(log), NEWEST, deep=True)
+
+    whole, *ranges = (
+        read_part(replace(log, segments=segments), wanted).bodies for segments in (log.segments, (first,), (second,))
+    )
+
+    assert [one.base for one in whole.wrong] == [16]
+    assert whole == ranges[0].then(ranges[1])
+    assert [one.judged for one in ranges] == [2, 2]
