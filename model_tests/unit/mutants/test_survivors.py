@@ -23,10 +23,13 @@ OF_APPENDS = "append.guards"
 
 def offsets(high_watermark: int) -> Mapping[str, Callable[[], Iterator[Place]]]:
     """A search that asks for the smaller of two offsets, and whether a marker at 4 is replicated."""
-    here = Place(
-        "offsets", lambda: () if (lso.smaller(4, 5), lso.is_replicated(4, high_watermark)) else ("lso.bounds",)
-    )
-    return {SEARCHES: lambda: iter([here])}
+
+    def violated() -> tuple[str, ...]:
+        lso.smaller(4, 5)
+        lso.is_replicated(4, high_watermark)
+        return ()
+
+    return {SEARCHES: lambda: iter([Place("offsets", violated)])}
 
 
 def again(mutant: str, fate: Fate, high_watermark: int = 5) -> Again:
