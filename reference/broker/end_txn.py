@@ -105,7 +105,12 @@ def decide(entry: TransactionEntry, asked: EndTransaction, profile: Profile) -> 
 
 
 def check_identity(entry: TransactionEntry, asked: EndTransaction, profile: Profile) -> None:
-    """The wish comes from the newest producer with the id, or from its identity before the last end."""
+    """The wish comes from the newest producer with the id, or from its identity before the last end.
+
+    Raises:
+        InvalidProducerIdMapping: the producer id is another.
+        ProducerFenced: the epoch is another.
+    """
     metadata = entry.metadata
     bumped = knows_bumps(entry, asked, profile)
 
@@ -184,14 +189,22 @@ def checked(end: End, metadata: TransactionMetadata) -> End:
 
 
 def check_fence_is_no_commit(asked: EndTransaction, *, fencing: bool) -> None:
-    """A fence under way can only become an abort; a commit that comes in between is an error, and changes nothing."""
+    """A fence under way can only become an abort; a commit that comes in between is an error, and changes nothing.
+
+    Raises:
+        UnknownServerError: it wants to commit.
+    """
     # [txn.one_outcome]
     if fencing and asked.commit:
         raise UnknownServerError(rules.TXN_ONE_OUTCOME, transactional_id=asked.transactional_id)
 
 
 def check_epoch_left(metadata: TransactionMetadata, asked: EndTransaction, profile: Profile) -> None:
-    """A bump needs an epoch above the current one; newer versions abort without it."""
+    """A bump needs an epoch above the current one; newer versions abort without it.
+
+    Raises:
+        UnknownServerError: there is none.
+    """
     # [fence.epoch_exhaustion]
     recovers = profile.last_epoch_recovers and not asked.commit
     if asked.bumps and metadata.epoch == MAX_EPOCH and not recovers:

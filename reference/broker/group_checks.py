@@ -28,7 +28,13 @@ def check_commit(group: ClassicGroup, claim: Claim, transactional: bool) -> None
 
 
 def check_member(group: ClassicGroup, claim: Claim) -> None:
-    """The request comes from a member of the current generation."""
+    """The request comes from a member of the current generation.
+
+    Raises:
+        UnknownMemberId: the group has no such member.
+        FencedInstanceId: another member has its instance id.
+        IllegalGeneration: its generation is over.
+    """
     group.current(claim.member_id, claim.group_instance_id)
 
     # [offsets.generation_fence]

@@ -14,7 +14,11 @@ def identity_of(metadata: TransactionMetadata) -> ProducerIdentity:
 
 
 def check_expected(metadata: TransactionMetadata, expected: ProducerIdentity | None) -> None:
-    """A producer that goes on has the current producer id, or the last epoch of the one before."""
+    """A producer that goes on has the current producer id, or the last epoch of the one before.
+
+    Raises:
+        ProducerFenced: it has another one.
+    """
     if expected is None or metadata.epoch == NO_EPOCH or expected.producer_id == metadata.producer_id:
         return
 
@@ -24,7 +28,12 @@ def check_expected(metadata: TransactionMetadata, expected: ProducerIdentity | N
 
 
 def check_producer(metadata: TransactionMetadata, producer: ProducerIdentity) -> None:
-    """The request comes from the newest producer with the id."""
+    """The request comes from the newest producer with the id.
+
+    Raises:
+        InvalidProducerIdMapping: the producer id is another.
+        ProducerFenced: the epoch is another.
+    """
     # [fence.stale_epoch]
     if producer.producer_id != metadata.producer_id:
         raise InvalidProducerIdMapping(current=metadata.producer_id, got=producer.producer_id)

@@ -110,19 +110,31 @@ def produce_to(
 
 
 def check_acks(request: ProduceRequest) -> None:
-    """Acks is 0, 1 or all."""
+    """Acks is 0, 1 or all.
+
+    Raises:
+        InvalidRequiredAcks: it is another number.
+    """
     if request.acks not in ACKS:
         raise InvalidRequiredAcks(acks=request.acks)
 
 
 def check_transactional_id(request: ProduceRequest) -> None:
-    """Transactional records come with a transactional id."""
+    """Transactional records come with a transactional id.
+
+    Raises:
+        TransactionalIdAuthorizationFailed: the id is absent.
+    """
     if request.transactional_id is None and request.is_transactional:
         raise TransactionalIdAuthorizationFailed(transactional_id=None)
 
 
 def check_one_producer(request: ProduceRequest) -> None:
-    """One request verifies the transaction of one producer."""
+    """One request verifies the transaction of one producer.
+
+    Raises:
+        InvalidProducerIdMapping: there are several.
+    """
     producers = {
         (batch.producer_id, batch.producer_epoch)
         for batches in request.batches.values()
@@ -134,19 +146,32 @@ def check_one_producer(request: ProduceRequest) -> None:
 
 
 def check_one_batch(batches: tuple[RecordBatch, ...]) -> None:
-    """A Produce carries exactly one batch for a partition."""
+    """A Produce carries exactly one batch for a partition.
+
+    Raises:
+        InvalidRecord: there are several, or none.
+    """
     if len(batches) != 1:
         raise InvalidRecord(batches=len(batches))
 
 
 def check_insync(request: ProduceRequest, enough_insync: bool) -> None:
-    """Acks=all needs min.insync.replicas in sync."""
+    """Acks=all needs min.insync.replicas in sync.
+
+    Raises:
+        NotEnoughReplicas: fewer are in sync; nothing is appended.
+    """
     if request.acks == -1 and not enough_insync:
         raise NotEnoughReplicas(acks=request.acks)
 
 
 def verified_guard(number: int, request: ProduceRequest, verify: Verify | None) -> int:
-    """The guard for the partition: given with the request, or by the coordinator that `verify` asks."""
+    """The guard for the partition: given with the request, or by the coordinator that `verify` asks.
+
+    Raises:
+        InvalidRequest: the transactional id is empty.
+        Refusal: the coordinator says no.
+    """
     batch = request.batches[number][0]
     if not batch.is_transactional or batch.producer_id == ABSENT or request.transactional_id is None:
         return NO_GUARD
