@@ -8,11 +8,9 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from model_tests.reports import BadInput
 from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.log import read_log
+from model_tests.traces.audit.times import times_at
 from model_tests.traces.audit.transactions_report import Shown
 from model_tests.traces.logs.kafka_log_folders import list_logs
 from spec.vocabulary import ABSENT
@@ -66,12 +64,8 @@ def _in_time(log: "Log", findings: tuple[Finding, ...], shown: Shown) -> tuple[F
     folder = next(iter(list_logs([log.path]).logs), None)
     if folder is None:
         return findings
-    batches, _ = read_log(folder, crc=False)
-    if not len(batches):
-        return findings
-    rows = np.searchsorted(batches.base_offset, [one.offset for one in findings], side="right") - 1
-    times = batches.max_timestamp[np.maximum(rows, 0)].tolist()
-    return tuple(one for one, time in zip(findings, times, strict=True) if shown.covers(time, time))
+    times = times_at(folder, [one.offset for one in findings])
+    return tuple(one for one, time in zip(findings, times, strict=True) if time == ABSENT or shown.covers(time, time))
 
 
 def shown_in_words(shown: Shown, topics: Sequence[str]) -> tuple[str, ...]:

@@ -188,15 +188,16 @@ def bytes_of_a_task(logs: Sequence[LogFolder], tasks_at_least: int) -> int:
 
 
 def neighbours(segments: Iterable[Segment], enough: int) -> Iterator[tuple[Segment, ...]]:
-    """Segments that follow each other, in groups of so many bytes or one segment more."""
+    """Segments that follow each other, in groups of so many bytes, or half a segment more or less."""
     group: list[Segment] = []
     size = 0
     for segment in segments:
-        group.append(segment)
-        size += size_of(segment)
-        if size >= enough:
+        more = size_of(segment)
+        if group and size + more / 2 > enough:
             yield tuple(group)
             group, size = [], 0
+        group.append(segment)
+        size += more
     if group:
         yield tuple(group)
 
