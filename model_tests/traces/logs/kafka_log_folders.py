@@ -128,7 +128,10 @@ def _look_into(folder: Location, listing: Listing) -> None:
     if renamed:
         listing.ignored.append(f"{folder}: the broker marked it as {renamed['why']}")
         return
+    damaged = len(listing.damage)
     names = _names_in(folder, listing)
+    if len(listing.damage) > damaged:
+        return
     own = [name for name in names if name.endswith(".log") and not (folder / name).is_dir()]
     is_partition = _PARTITION.fullmatch(folder.resolve().name) is not None
     if any(_SEGMENT.fullmatch(name) for name in names) or (own and is_partition):
@@ -136,7 +139,7 @@ def _look_into(folder: Location, listing: Listing) -> None:
     elif is_partition and not any((folder / name).is_dir() for name in names):
         _bad(listing, str(folder), "a partition's folder without a segment (.log)")
     else:
-        listing.ignored.extend(str(folder / name) for name in names if _is_foreign(folder / name))
+        _sort_out([folder / name for name in names if _is_foreign(folder / name)], listing)
     for name in names:
         if (folder / name).is_dir() and not _SEGMENT.fullmatch(name):
             _look_below(folder / name, listing)
@@ -147,6 +150,15 @@ def _look_below(folder: Location, listing: Listing) -> None:
         listing.ignored.append(f"{folder}: a symbolic link to a directory is not followed; give it as a path")
     else:
         _look_into(folder, listing)
+
+
+def _sort_out(others: Iterable[Location], listing: Listing) -> None:
+    """What is no part of a log: left alone, but for what has the name of a partition's folder."""
+    for path in others:
+        if _PARTITION.fullmatch(path.name) and path.is_symlink():
+            _bad(listing, str(path), "a symbolic link that leads nowhere")
+        else:
+            listing.ignored.append(str(path))
 
 
 def _is_foreign(path: Location) -> bool:

@@ -139,3 +139,34 @@ def test_what_may_not_be_read_is_named_and_the_rest_judged(
     assert bad.path.endswith(denied)
     assert report.batches >= 2
     assert blamed(report) == []
+
+
+def test_links_and_folders_in_place_of_files_are_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder where a segment should be, links that lead nowhere, a folder that cannot be listed: each one line."""
+    segment = f"{0:020}.log"
+    write_segment(tmp_path / "ok-0", [data(0), data(1)])
+    (tmp_path / "folder-0" / segment).mkdir(parents=True)
+    (tmp_path / "link-0").mkdir()
+    (tmp_path / "link-0" / segment).symlink_to(tmp_path / "nowhere")
+    (tmp_path / "gone-0").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "notes").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "shut-0").mkdir()
+    true_iterdir = Path.iterdir
+
+    def listed(path: Path) -> Iterator[Path]:
+        if path.name == "shut-0":
+            raise PermissionError(13, "Permission denied")
+        return iter(true_iterdir(path))
+
+    monkeypatch.setattr(Path, "iterdir", listed)
+
+    report = run_here([tmp_path])
+
+    assert [(str(Path(bad.path).relative_to(tmp_path)), bad.message) for bad in report.damage] == [
+        (f"folder-0/{segment}", "a directory, not a segment"),
+        ("gone-0", "a symbolic link that leads nowhere"),
+        (f"link-0/{segment}", "cannot be read: No such file or directory"),
+        ("shut-0", "cannot be listed: Permission denied"),
+    ]
+    assert report.ignored == (str(tmp_path / "notes"),)
+    assert (report.batches, report.exit_code) == (2, VIOLATED)

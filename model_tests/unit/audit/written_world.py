@@ -130,7 +130,8 @@ def write_broker(
     for (topic, number), batches in logs.items():
         folder, start = broker / f"{topic}-{number}", starts.get((topic, number), 0)
         clean_to[topic, number] = write_log(folder, profile, tuple(batches), start, cleaned=cleaned)
-    for name, told in ((LOG_STARTS, starts), (HIGH_WATERMARKS, watermarks), (CLEANED, clean_to)):
+    told_by = {LOG_STARTS: starts, HIGH_WATERMARKS: watermarks} | ({CLEANED: clean_to} if cleaned else {})
+    for name, told in told_by.items():
         lines = [PartitionOffset(topic, number, Offset(offset)) for (topic, number), offset in told.items() if offset]
         (broker / name).write_bytes(encode_offsets(lines))
 
