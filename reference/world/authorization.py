@@ -98,10 +98,9 @@ class Authorizer:
         return ErrorCode.NONE if allowed else ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
     def check_produce(self, principal: str, transactional_id: str | None, topic: str) -> ErrorCode:
-        """Produce of one idempotent or transactional batch."""
-        producing = self.check_producer_id(principal, transactional_id)
-        if producing is not ErrorCode.NONE:
-            return producing
+        """Produce of one batch: since 3.0 an idempotent one needs no right but that of its topic (KIP-679)."""
+        if transactional_id is not None and not self.may_write_as(principal, transactional_id):
+            return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         allowed = self.may(principal, Operation.WRITE, Resource.TOPIC, topic)
         return ErrorCode.NONE if allowed else ErrorCode.TOPIC_AUTHORIZATION_FAILED
 

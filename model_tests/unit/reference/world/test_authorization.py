@@ -114,7 +114,7 @@ def test_a_right_to_some_topic_is_enough_for_a_producer_id() -> None:
     authorizer.deny(USER, Operation.WRITE, Resource.TOPIC, "b")
 
     assert ErrorCode.CLUSTER_AUTHORIZATION_FAILED == authorizer.check_producer_id(USER, None)
-    assert ErrorCode.CLUSTER_AUTHORIZATION_FAILED == authorizer.check_produce(USER, None, "b")
+    assert ErrorCode.TOPIC_AUTHORIZATION_FAILED == authorizer.check_produce(USER, None, "b")
 
 
 @versions
