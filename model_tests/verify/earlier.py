@@ -77,12 +77,23 @@ class Earlier:
         yield f"{self.rule.id} under transaction version {self.version}: {self.verdict}"
         if not self.open and self.run is not None:
             yield "  nothing beneath it knows of transaction versions; a control takes their place"
-        yield from (f"  open: {why_open(each)}" for each in self.open)
+        yield from self._open_lines()
         if self.searched:
             yield f"  no run violates it in {self.searched} states"
         if self.run is not None:
             yield from (f"  {self.run.where}, open: {why_open(each)}" for each in self._elsewhere)
             yield from (f"  {line}" for line in self.run.lines()) if self.run else ()
+
+    def _open_lines(self) -> Iterator[str]:
+        """What fails: what a run loses by itself, the others in one line; without a run each with the solver's word."""
+        if not self.run:
+            yield from (f"  open: {why_open(each)}" for each in self.open)
+            return
+        lost = {str(each.obligation) for each in self.run.lost}
+        named = [str(each) for each in self.open]
+        yield from (f"  open, and lost in the run below: {name}" for name in named if name in lost)
+        if others := [name for name in named if name not in lost]:
+            yield f"  open as well, with the lemmas of version {NEWEST.transaction_version}: {'; '.join(others)}"
 
     @property
     def _elsewhere(self) -> tuple[Obligation, ...]:

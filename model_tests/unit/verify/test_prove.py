@@ -265,6 +265,11 @@ def test_under_version_1_the_step_that_breaks_the_proof_is_in_a_run() -> None:
     assert ["decision_is_of_its_opener under coordinator_ends"] == [str(o) for o in found.open]
     assert (4, "coordinator_ends") == (found.run.lost[-1].step, found.run.lost[-1].obligation.action)
     assert any("not kept: decision_is_of_its_opener" in line for line in found.lines())
+    another = replace(found, obligations=(*found.obligations, replace(fails, claim="another")))
+    assert [
+        "  open, and lost in the run below: decision_is_of_its_opener under coordinator_ends",
+        "  open as well, with the lemmas of version 2: another under coordinator_ends",
+    ] == [line for line in another.lines() if line.startswith("  open")]
 
 
 def test_a_rule_without_transactions_is_proved_under_every_version() -> None:
