@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from model_tests.traces.audit.coordinator_log_history import history
 from model_tests.traces.audit.findings import Finding, Severity, Verdict
 from model_tests.traces.audit.holes import Holes, Surroundings, holes
@@ -14,6 +16,13 @@ from spec import rules
 from spec.vocabulary import ABSENT
 
 
+def _without_segments(missing: Holes, batches: Batches) -> Holes:
+    """The holes, those between segments as unreadable: a file is missing there, which may have held any records."""
+    between = np.zeros(len(batches), np.bool_)
+    between[1:] = missing.unexplained[1:] & (batches.segment[1:] != batches.segment[:-1])
+    return replace(missing, unreadable=missing.unreadable + np.cumsum(between))
+
+
 def with_transactions(
     log: LogFolder, batches: Batches, around: Surroundings, verdict: Verdict, damage: list[Damage]
 ) -> Verdict:
@@ -24,7 +33,7 @@ def with_transactions(
     if log.topic != TOPIC or not len(batches):
         return replace(verdict, told=Told(here))
     states, skipped, bad = read_states(log, batches)
-    missing = holes(batches, around)
+    missing = _without_segments(holes(batches, around), batches)
     known, findings = history(log.partition, states, missing, whole=around.first_base == 0)
     whole = known.whole and not here.tail_lost and not skipped and not bad and _has_no_hole(missing)
     lost = here.tail_lost

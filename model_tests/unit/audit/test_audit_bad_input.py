@@ -170,3 +170,21 @@ def test_links_and_folders_in_place_of_files_are_named_once(tmp_path: Path, monk
     ]
     assert report.ignored == (str(tmp_path / "notes"),)
     assert (report.batches, report.exit_code) == (2, VIOLATED)
+
+
+def test_missing_segments_of_a_coordinators_log_are_no_change_of_state(tmp_path: Path) -> None:
+    """Also where the cleaner's checkpoint was copied and says that it was never there."""
+    (broker,) = write_world(run_world(5, NEWEST, 300, NO_FAULTS), tmp_path)[:1]
+    (broker / "cleaner-offset-checkpoint").write_text("0\n0\n")
+    assert blamed(run_here([broker])) == []
+    segments = sorted(broker.glob("__transaction_state-*/*.log"))
+    assert len(segments) > 3
+
+    for segment in segments:
+        content = segment.read_bytes()
+        segment.unlink()
+        found = run_here([broker]).findings
+        segment.write_bytes(content)
+
+        judged = [one for log, one in found if log.topic == "__transaction_state"]
+        assert [one for one in judged if one.severity is Severity.VIOLATION] == []
