@@ -38,7 +38,7 @@ def test_the_rule_is_proved_without_bounds(rule: Rule, proved: Proofs) -> None:
     result = proved.result(rule)
 
     assert result.verdict is Outcome.PROVED, result.detail
-    assert result.count > 10
+    assert result.count > (10 if proved.about(rule) else 1)  # of a system, or facts alone
     assert ("A1" if proved.about(rule) else "all inputs") in result.detail
 
 
