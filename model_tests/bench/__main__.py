@@ -121,7 +121,7 @@ def _audit(effort: Effort, scratch: Path) -> list[Measured]:
     speed, ratio = timing.per_second, timing.spread.passed / timing.checksums.passed
     growth, uneven = timing.hot.passed / timing.small.passed, timing.hot.passed / timing.spread.passed
     computed = timing.spread.computed / timing.checksums.computed
-    as_rows = timing.spread.passed / timing.rows.passed
+    as_rows, whole = timing.spread.passed / timing.rows.passed, timing.whole.passed / timing.spread.passed
     each = timing.spread.computed / timing.batches * 1e6
     return [
         Measured(f"first audit of {timing.batches:,} batches", timing.first, "s", "", met=True),
@@ -132,6 +132,7 @@ def _audit(effort: Effort, scratch: Path) -> list[Measured]:
         Measured("audit / the same batches as rows", as_rows, "x", "at most 1.5", met=as_rows <= 1.5),
         Measured(f"audit of {TIMES} times the batches", growth, "x", "at most 11", met=growth <= 11),
         Measured(f"one partition / {PARTITIONS} as large together", uneven, "x", "at most 1.2", met=uneven <= 1.2),
+        Measured("one segment / the same", whole, "x", "at most 1.2", met=whole <= 1.2),
         Measured(f"memory of {TIMES} times the batches", timing.memory, "x", "at most 1.5", met=timing.memory <= 1.5),
     ]
 

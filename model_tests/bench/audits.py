@@ -30,6 +30,10 @@ VALUES: Final = (b"v" * 114,) * 4
 """Of one batch: 553 bytes in all."""
 
 SEGMENTS: Final = LogConfig(segment_bytes=32 << 20)
+ONE_SEGMENT: Final = LogConfig(segment_bytes=(1 << 31) - 1)
+WARMED_UP: Final = 12
+"""Audits of the small log before anything is measured: the JVM compiles for as many."""
+
 ROUNDS: Final = 3
 """Times that each is measured, after one round that warms up; the fastest counts."""
 
@@ -54,6 +58,7 @@ class AuditTiming:
         rows: the batches of `spread` given to Spark as rows.
         spread: the audit of some partitions.
         hot: the audit of one partition with as many batches.
+        whole: the same, all of it in one segment, or in few if it is larger than a segment can be.
         small: the audit of one partition that is so much smaller.
         first: the first audit of the session, in seconds.
         memory: the most memory that a process has for one large partition, to that for a small one.
@@ -64,6 +69,7 @@ class AuditTiming:
     rows: Took
     spread: Took
     hot: Took
+    whole: Took
     small: Took
     first: float
     memory: float
@@ -76,21 +82,25 @@ class AuditTiming:
 
 def audit_timing(batches: int, scratch: Path) -> AuditTiming:
     """Time the audit of logs without findings, of so many batches and of a tenth of them."""
-    spread, hot, small = (scratch / name for name in ("spread", "hot", "small"))
+    spread, hot, whole, small = (scratch / name for name in ("spread", "hot", "whole", "small"))
     for partition in range(PARTITIONS):
         _write(spread / f"t-{partition}", batches // PARTITIONS)
     _write(hot / "t-0", batches)
+    _write(whole / "t-0", batches, ONE_SEGMENT)
     _write(small / "t-0", batches // TIMES)
     spark = session(f"local[{CORES}]")
     spark.dataSource.register(Checksums)
     spark.dataSource.register(KafkaLog)
     first = _timed(lambda: _audit(spread, batches)).passed
+    for _ in range(WARMED_UP):
+        _audit(small, batches // TIMES)
     measured = AuditTiming(
         batches,
         checksums=_fastest(lambda: _checksums(spread, batches)),
         rows=_fastest(lambda: _rows(spread)),
         spread=_fastest(lambda: _audit(spread, batches)),
         hot=_fastest(lambda: _audit(hot, batches)),
+        whole=_fastest(lambda: _audit(whole, batches)),
         small=_fastest(lambda: _audit(small, batches // TIMES)),
         first=first,
         memory=_peak(hot) / _peak(small),
@@ -99,8 +109,8 @@ def audit_timing(batches: int, scratch: Path) -> AuditTiming:
     return measured
 
 
-def _write(directory: Path, batches: int) -> None:
-    log = DiskLog.create(directory, SEGMENTS)
+def _write(directory: Path, batches: int, config: LogConfig = SEGMENTS) -> None:
+    log = DiskLog.create(directory, config)
     placed = client_batches(batches, VALUES)
     while together := list(islice(placed, _TOGETHER)):
         log.append_all(together)
