@@ -199,14 +199,15 @@ KIND: Final = "{} of replicas"
 PRODUCE: Final = "Produce"
 
 IS_OF_REPLICATION: Final = (
-    f"coalesce(api in ({', '.join(map(repr, JUDGES))}) and (api != '{PRODUCE}' or min_insync >= 0), false)"
+    f"coalesce(api in ({', '.join(map(repr, JUDGES))}) "
+    f"and ((api = '{PRODUCE}' and min_insync >= 0) or (api != '{PRODUCE}' and origin < 0)), false)"
 )
 """The same of a table's steps."""
 
 
 def is_of_replication(row: Row) -> bool:
-    """Whether a step is one of these; a Produce is if it says how many replicas are in sync."""
-    return row["api"] in JUDGES and (row["api"] != "Produce" or row["min_insync"] >= 0)
+    """Whether a step is one of these; a Produce is if it says how many replicas are in sync, any other no append."""
+    return row["api"] in JUDGES and (row["min_insync"] >= 0 if row["api"] == PRODUCE else row["origin"] < 0)
 
 
 def judged(api: str, of: Column, profile: Profile) -> Judged:

@@ -128,7 +128,7 @@ def of_replica(found: int, left: int, **columns: Any) -> Row:
 
 
 def test_a_replica_moves_its_watermarks_in_steps() -> None:
-    """One that has moved between two steps is seen, where both say that they are of replicas, and at that node alone."""
+    """One that has moved between two steps is seen, where both are of replicas, and at that node alone."""
     broken = guards(
         of_replica(2, 5), of_replica(5, 5), of_replica(4, 4, node="broker-1"), of_replica(6, 6), at_log(9, 9)
     )

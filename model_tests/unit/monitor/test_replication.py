@@ -8,7 +8,7 @@ import pytest
 from model_tests.monitor.monitor import Disagreement, Monitor
 from model_tests.mutants.of_replicas import OF_REPLICAS
 from model_tests.traces.replication_verdicts import JUDGES, is_of_replication, judged
-from model_tests.traces.schema import Row
+from model_tests.traces.schema import Row, complete
 from reference.simulate import simulate
 from spec import rules
 from spec.versions import PROFILES, Profile
@@ -111,3 +111,11 @@ def test_the_true_reference_is_not_stopped() -> None:
 
     judged_rules = {count.rule: count.judged for count in monitor.rule_counts()}
     assert all(judged_rules[rule.id] for rule in (rules.REPL_HW_BOUNDS, rules.REPL_PREFIX_AGREEMENT))
+
+
+def test_offsets_that_are_appended_are_judged_as_an_append_alone() -> None:
+    """A commit at a group's coordinator has no origin; the batch that one becomes has, and names no generation."""
+    commit = complete({"api": "TxnOffsetCommit", "topic": "t", "group": "g"})
+
+    assert is_of_replication(commit)
+    assert not is_of_replication({**commit, "origin": 1})
