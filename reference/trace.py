@@ -187,8 +187,8 @@ HISTORY: Final = (
     *_texts(writer="the client that made the records of the batch, from their own values"),
     *_integers(
         first_record="number of the batch's first record among all that its writer made",
-        aborted_count="aborted transactions that the answer to a fetch lists; of one of them, how many follow it in the "
-        "list; absent under read_uncommitted",
+        aborted_count="aborted transactions that the answer to a fetch lists; of one of them, how many follow it in "
+        "the list; absent under read_uncommitted",
         world_ms="time of the step by the world's clock, which nobody in it can read; `time_ms` is that of the node",
     ),
     *_booleans(
