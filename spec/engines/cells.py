@@ -43,7 +43,11 @@ class Values:
         self._most = MOST_VALUES if narrow else None
 
     def number(self, value: Any) -> int:
-        """The number of a value; `True` and 1 are two values."""
+        """The number of a value; `True` and 1 are two values.
+
+        Raises:
+            TooManyValues: the value is new, and every number is taken.
+        """
         key = (type(value), value)
         if key not in self._numbers:
             if len(self._values) == self._most:

@@ -197,7 +197,11 @@ def replayed(system: System, finite: Finite, trace: Trace) -> State:
 
 
 def walked(system: System, finite: Finite, trace: Trace) -> Iterator[State]:
-    """The states along a trace, the initial one first, each action checked to be possible where it happens."""
+    """The states along a trace, the initial one first, each action checked to be possible where it happens.
+
+    Raises:
+        ValueError: an action of the trace is not possible in the state where it happens.
+    """
     layout = Layout(system, finite)
     cells = layout.initial(system)
     state = layout.state(cells)

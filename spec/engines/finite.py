@@ -21,7 +21,11 @@ class Finite:
     values: Mapping[str, tuple[int, ...]]
 
     def of(self, sort: Sort) -> tuple[int, ...]:
-        """The values of one sort."""
+        """The values of one sort.
+
+        Raises:
+            Vacuous: the instance gives the sort no value.
+        """
         if not self.values.get(sort.name):
             raise Vacuous(f"the instance has no {sort.name}")
         return self.values[sort.name]
@@ -32,7 +36,11 @@ class Finite:
 
 
 def demand_all_happen(system: System, happened: frozenset[str]) -> None:
-    """Refuse a system with an action that cannot happen, or with a dormant one that can."""
+    """Refuse a system with an action that cannot happen, or with a dormant one that can.
+
+    Raises:
+        Vacuous: there is such an action; it is named.
+    """
     for action in system.actions:
         if action.dormant and action.name in happened:
             raise Vacuous(f"{action.name} must never happen in {system.name}, and does")

@@ -187,7 +187,11 @@ def evaluate_record(record: Record, assignment: Mapping[str, bool | int], number
 
 
 def python_value(value: Term) -> bool | int:
-    """The Python value of a literal of the solver; bit-vectors are signed."""
+    """The Python value of a literal of the solver; bit-vectors are signed.
+
+    Raises:
+        ValueError: the term is no literal, but has a variable or a function in it.
+    """
     if z3.is_true(value) or z3.is_false(value):
         return bool(z3.is_true(value))
     if z3.is_bv_value(value):

@@ -83,7 +83,11 @@ class State:
         return self._functions
 
     def but(self, **changed: Function) -> "State":
-        """The same state with other functions of these names."""
+        """The same state with other functions of these names.
+
+        Raises:
+            AttributeError: the state has no function of one of these names.
+        """
         strangers = changed.keys() - self._functions.keys()
         if strangers:
             raise AttributeError(f"the state has no function {sorted(strangers)[0]!r}")

@@ -49,7 +49,17 @@ def two_epochs_in_log(stream: Stream, i: Term) -> Term:
 
 
 def sizes(knobs: Knobs, epochs: int = 2, deltas: int = 1, streams: int = 1) -> dict[str, int]:
-    """How many values each sort has in the finite instance that the knobs bound."""
+    """How many values each sort has in the finite instance that the knobs bound.
+
+    Args:
+        knobs: their bounds on requests, as many as batches, and on appends; the log has one position more.
+        epochs: how many epochs there are to compare.
+        deltas: how many lengths a batch may have.
+        streams: how many streams there are.
+
+    Raises:
+        ValueError: the knobs bound the requests or the appends by nothing.
+    """
     if knobs.requests is None or knobs.appends is None:
         raise ValueError("an instance without a bound on requests and appends is not finite")
     return {

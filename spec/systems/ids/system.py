@@ -223,7 +223,11 @@ GOALS: Final = ((burnt, (BROKER, NUMBER)), (two_hand_out, (BROKER, BROKER)), (ra
 
 
 def sizes(knobs: Knobs, brokers: int = 2) -> dict[str, int]:
-    """How many values each sort has in a finite instance."""
+    """How many values each sort has in a finite instance.
+
+    Raises:
+        ValueError: the knobs ask for more producer ids than one block has.
+    """
     if knobs.largest > PRODUCER_ID_BLOCK:
         raise ValueError("an instance with so many producer ids is not small")
     return {BROKER.name: brokers, NUMBER.name: knobs.largest + 1}

@@ -90,7 +90,19 @@ GOALS: Final = (
 def sizes(
     knobs: Knobs, producers: int = 1, epochs: int = 1, coordinator_epochs: int = 1, sequences: int = 1, deltas: int = 1
 ) -> dict[str, int]:
-    """How many values each sort has in the finite instance that the knobs bound."""
+    """How many values each sort has in the finite instance that the knobs bound.
+
+    Args:
+        knobs: their bound on appends; the log has one position more.
+        producers: how many producers write.
+        epochs: how many producer epochs there are to compare.
+        coordinator_epochs: how many epochs of the coordinator there are to compare.
+        sequences: how many sequence numbers there are.
+        deltas: how many lengths a batch may have.
+
+    Raises:
+        ValueError: the knobs bound the appends by nothing.
+    """
     if knobs.appends is None:
         raise ValueError("an instance without a bound on appends is not finite")
     return {
