@@ -57,7 +57,11 @@ class Network(Generic[Payload]):
         return heads
 
     def deliver(self, message: Message[Payload], leave_copy: bool = False) -> Payload:
-        """Take a message out of the network; a copy of it may stay behind and come later."""
+        """Take a message out of the network; a copy of it may stay behind and come later.
+
+        Raises:
+            Impossible: the message is not in transit.
+        """
         for place, waiting in enumerate(self.in_transit):
             if waiting is message:
                 del self.in_transit[place]

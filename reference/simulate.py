@@ -54,7 +54,11 @@ def simulate(
 def scheduler_of(
     workload: str, seed: int, profile: Profile, tape: Tape, faults: Faults, shape: Shape | None = None
 ) -> Scheduler:
-    """The scheduler of a workload, with its world; the arguments are those of `simulate`."""
+    """The scheduler of a workload, with its world; the arguments are those of `simulate`.
+
+    Raises:
+        ValueError: there is no workload of this name.
+    """
     if workload == "raw" and tape.happens(RAW_COORDINATORS):
         return RawCoordinatorScheduler(profile, tape, seed)
     if workload == "raw":

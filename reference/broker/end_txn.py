@@ -162,7 +162,17 @@ def valid_after_bumps(metadata: TransactionMetadata, asked: EndTransaction, prof
 
 
 def look_up(metadata: TransactionMetadata, asked: EndTransaction, by_retry: bool, profile: Profile) -> End:
-    """The cell of the table that the version goes by."""
+    """The cell of the table that the version goes by.
+
+    Args:
+        metadata: what is in force for the id; its state is the row of the table.
+        asked: its wish, commit or abort, is the column.
+        by_retry: whether to look it up in `BY_RETRY` (a client of transaction version 2) or in `BY_RESULT`.
+        profile: says whether an abort of nothing is carried out.
+
+    Raises:
+        Impossible: the metadata is in a state that no row of the tables has.
+    """
     if metadata.state not in BY_RESULT:
         raise Impossible(f"the coordinator stores no state {metadata.state.name}")
     if not by_retry:
@@ -173,7 +183,13 @@ def look_up(metadata: TransactionMetadata, asked: EndTransaction, by_retry: bool
 
 
 def checked(end: End, metadata: TransactionMetadata) -> End:
-    """A cell that is carried out; the others are refused."""
+    """A cell that is carried out; the others are refused.
+
+    Raises:
+        ConcurrentTransactions: that same end is being carried out.
+        InvalidTxnState: the transaction cannot end so from its state.
+        ProducerFenced: the epoch of the wish does not fit the state.
+    """
     # [txn.legal_transition]
     if end is End.WAIT:
         raise ConcurrentTransactions(state=metadata.state.name)

@@ -301,7 +301,11 @@ class GroupCoordinator:
 
 
 def check_group_id(group: str) -> None:
-    """Only plain offsets may belong to a group without a name."""
+    """Only plain offsets may belong to a group without a name.
+
+    Raises:
+        InvalidGroupId: the name is empty.
+    """
     if not group:
         raise InvalidGroupId(group=group)
 

@@ -111,7 +111,11 @@ def send_markers(owed: Owed, write: WriteMarker) -> bool:
 
 
 def meaning_of(error: ErrorCode | None) -> Sent:
-    """What an answer about a marker means."""
+    """What an answer about a marker means.
+
+    Raises:
+        Impossible: no leader answers a marker with this error.
+    """
     if error not in MEANING:
         raise Impossible(f"a marker was answered with {error}")
     return MEANING[error]

@@ -132,7 +132,11 @@ class Partition:
         guard: int = NO_GUARD,
         marker_version: int = UNKNOWN_VERSION,
     ) -> AppendResult:
-        """Append all batches as the leader, or none; the first duplicate of a client answers for all."""
+        """Append all batches as the leader, or none; the first duplicate of a client answers for all.
+
+        Raises:
+            Refusal: a rule or the form of a batch says no; none is in the log then.
+        """
         self.check_leads()
         if origin == Origin.CLIENT:
             for batch in batches:
@@ -151,7 +155,11 @@ class Partition:
         return self.commit(placed, parts.values())
 
     def check_leads(self) -> None:
-        """Only the leader appends."""
+        """Only the leader appends.
+
+        Raises:
+            NotLeaderOrFollower: this replica follows.
+        """
         if not self.leads:
             raise NotLeaderOrFollower(leader_epoch=self.leader_epoch)
 
@@ -175,7 +183,12 @@ class Partition:
         return AppendResult(cached.first_offset, cached.last_offset, True, cached.timestamp, self.log.log_start)
 
     def check_verified(self, batch: RecordBatch, origin: Origin, guard: int) -> None:
-        """A transactional batch belongs to an open transaction, or to one that the coordinator has just verified."""
+        """A transactional batch belongs to an open transaction, or to one that the coordinator has just verified.
+
+        Raises:
+            InvalidProducerEpoch: the batch's epoch is behind the producer's, in versions that look at it first.
+            InvalidTxnState: no transaction is open, and the guard is not the one that the verification handed out.
+        """
         if origin not in (Origin.CLIENT, Origin.COORDINATOR) or not batch.is_transactional:
             return
         if self.state.is_ongoing(batch.producer_id, batch.producer_epoch):
@@ -197,7 +210,11 @@ class Partition:
     def check_producer(
         self, batch: RecordBatch, origin: Origin, marker_version: int, parts: dict[ProducerId, ProducerAppend]
     ) -> None:
-        """Put the batch to its producer's part of the append."""
+        """Put the batch to its producer's part of the append.
+
+        Raises:
+            Refusal: an epoch, a sequence or a transaction is not as it must be.
+        """
         part = parts.get(batch.producer_id)
         if part is None:
             part = parts[batch.producer_id] = self.state.prepare(batch.producer_id, origin, marker_version)

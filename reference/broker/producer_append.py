@@ -94,7 +94,11 @@ class ProducerAppend:
     # --- data -------------------------------------------------------------------------------------------------
 
     def append_data(self, batch: RecordBatch) -> None:
-        """Check a data batch and remember it."""
+        """Check a data batch and remember it.
+
+        Raises:
+            Refusal: the first of the checks that says no.
+        """
         self.check_epoch(batch)
         if self.origin == Origin.CLIENT:
             self.check_sequence(batch)
@@ -103,13 +107,24 @@ class ProducerAppend:
         self.begin_transaction(batch)
 
     def check_epoch(self, batch: RecordBatch) -> None:
-        """A lower epoch is refused; a replica follows its leader and only notes it."""
+        """A lower epoch is refused; a replica follows its leader and only notes it.
+
+        Raises:
+            InvalidProducerEpoch: the epoch falls.
+            ProducerFenced: the same, as older versions call it.
+        """
         # [fence.stale_epoch]
         if batch.producer_epoch < self.entry.epoch and not self.tolerates_stale_epoch():
             raise self.stale_epoch(batch)
 
     def check_sequence(self, batch: RecordBatch) -> None:
-        """The sequence checks of a client's batch, in Kafka's order."""
+        """The sequence checks of a client's batch, in Kafka's order.
+
+        Raises:
+            OutOfOrderSequence: the base sequence is neither the next one nor a first one that may be.
+            UnknownProducerId: before 2.5, it is not 0 and nothing of the producer is known.
+            DuplicateSequence: in the proposed variant alone, it is one of the past.
+        """
         if self.verification is not None:
             self.check_first_after_bump(batch, self.verification)
             self.check_lowest_waiting(batch, self.verification)
@@ -120,7 +135,11 @@ class ProducerAppend:
             self.check_successor(batch)
 
     def check_first_after_bump(self, batch: RecordBatch, verification: VerificationEntry) -> None:
-        """A client that bumps its epoch with each transaction starts at 0 where nothing of it is known."""
+        """A client that bumps its epoch with each transaction starts at 0 where nothing of it is known.
+
+        Raises:
+            OutOfOrderSequence: its first sequence is another.
+        """
         # [seq.first]
         if (
             self.profile.first_after_bump_is_zero
@@ -131,13 +150,22 @@ class ProducerAppend:
             raise OutOfOrderSequence(rules.SEQ_FIRST, expected=0, got=batch.base_sequence)
 
     def check_lowest_waiting(self, batch: RecordBatch, verification: VerificationEntry) -> None:
-        """No batch overtakes an earlier one that waited for the same verification."""
+        """No batch overtakes an earlier one that waited for the same verification.
+
+        Raises:
+            OutOfOrderSequence: the batch is later than the lowest that waited.
+        """
         # [seq.order]
         if batch.base_sequence > verification.lowest_sequence:
             raise OutOfOrderSequence(rules.SEQ_ORDER, expected=verification.lowest_sequence, got=batch.base_sequence)
 
     def check_first_of_epoch(self, batch: RecordBatch) -> None:
-        """A new epoch starts at 0; what an unknown producer may start at depends on the version."""
+        """A new epoch starts at 0; what an unknown producer may start at depends on the version.
+
+        Raises:
+            OutOfOrderSequence: the first sequence is not 0.
+            UnknownProducerId: the same of an unknown producer, before 2.5.
+        """
         if batch.base_sequence == 0:
             return
 
@@ -150,7 +178,13 @@ class ProducerAppend:
             raise self.unknown_producer(batch)
 
     def check_successor(self, batch: RecordBatch) -> None:
-        """Within an epoch the next base sequence follows the last sequence."""
+        """Within an epoch the next base sequence follows the last sequence.
+
+        Raises:
+            OutOfOrderSequence: it does not follow.
+            DuplicateSequence: in the proposed variant, it is one of the past.
+            UnknownProducerId: before 2.5, no sequence is known since the last marker, and it is not 0.
+        """
         last = self.entry.last_sequence
 
         # [seq.first]
@@ -162,7 +196,11 @@ class ProducerAppend:
             raise self.not_in_sequence(last, batch.base_sequence)
 
     def check_transactional(self, batch: RecordBatch) -> None:
-        """While its transaction is open, a producer writes nothing outside it."""
+        """While its transaction is open, a producer writes nothing outside it.
+
+        Raises:
+            InvalidTxnState: the batch is not of the transaction that is open.
+        """
         # [txn.atomic]
         if self.entry.in_transaction and not batch.is_transactional:
             raise InvalidTxnState(rules.TXN_ATOMIC, open_since=self.entry.txn_first_offset)
@@ -201,7 +239,12 @@ class ProducerAppend:
     # --- markers ----------------------------------------------------------------------------------------------
 
     def append_marker(self, batch: RecordBatch, marker: EndTransactionMarker) -> None:
-        """Check a transaction marker and end the transaction."""
+        """Check a transaction marker and end the transaction.
+
+        Raises:
+            MalformedRecords: the control batch is neither a commit nor an abort.
+            Refusal: its producer epoch or its coordinator epoch is stale.
+        """
         if marker.control_type not in (ControlType.ABORT, ControlType.COMMIT):
             raise MalformedRecords(f"control batch of type {marker.control_type.name} from a producer id")
         self.check_marker_epoch(batch)
@@ -210,7 +253,12 @@ class ProducerAppend:
         self.adopt_marker(batch, marker)
 
     def check_marker_epoch(self, batch: RecordBatch) -> None:
-        """Under version 2 a marker carries a bumped epoch, a retry of it excepted; before, no lower one."""
+        """Under version 2 a marker carries a bumped epoch, a retry of it excepted; before, no lower one.
+
+        Raises:
+            InvalidProducerEpoch: the marker's epoch is not above the producer's, or falls.
+            ProducerFenced: it falls, as older versions call it.
+        """
         if self.effective_marker_version() < 2:
             self.check_epoch(batch)
             return
@@ -220,7 +268,11 @@ class ProducerAppend:
             raise InvalidProducerEpoch(rules.TXN_MARKER_ONCE, current=self.entry.epoch, got=batch.producer_epoch)
 
     def effective_marker_version(self) -> int:
-        """The transaction version by which a marker is judged."""
+        """The transaction version by which a marker is judged.
+
+        Raises:
+            Impossible: the profile judges markers by it, and this one came without.
+        """
         if not self.profile.marker_epoch_strict or self.origin == Origin.REPLICATION:
             return 0
         if self.marker_version == UNKNOWN_VERSION:
@@ -233,7 +285,11 @@ class ProducerAppend:
         return same_epoch and (not self.entry.in_transaction or batch.producer_epoch == MAX_EPOCH)
 
     def check_coordinator_epoch(self, marker: EndTransactionMarker) -> None:
-        """A marker of a replaced coordinator is refused; a replica only notes it."""
+        """A marker of a replaced coordinator is refused; a replica only notes it.
+
+        Raises:
+            TransactionCoordinatorFenced: a newer coordinator has written for this producer.
+        """
         # [fence.coordinator_epoch]
         if marker.coordinator_epoch < self.entry.coordinator_epoch and self.origin != Origin.REPLICATION:
             raise TransactionCoordinatorFenced(current=self.entry.coordinator_epoch, got=marker.coordinator_epoch)

@@ -70,7 +70,11 @@ class ReplicatedPartition:
 
     @property
     def leadership(self) -> Leadership:
-        """What the leader knows of its followers."""
+        """What the leader knows of its followers.
+
+        Raises:
+            Impossible: the node that is named as leader does not lead.
+        """
         leadership = self._replicas[self.state.leader].leadership
         if leadership is None:
             raise Impossible(f"node {self.state.leader} does not lead")

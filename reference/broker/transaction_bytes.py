@@ -106,14 +106,22 @@ class Reader:
         return struct.unpack(form, self._taken(struct.calcsize(form)))
 
     def string(self) -> str:
-        """A string with its length before it."""
+        """A string with its length before it.
+
+        Raises:
+            MalformedState: it is null, is no UTF-8, or the data ends inside it.
+        """
         found = self.string_or_none()
         if found is None:
             raise MalformedState("a string that is not there")
         return found
 
     def string_or_none(self) -> str | None:
-        """A string that may not be there."""
+        """A string that may not be there.
+
+        Raises:
+            MalformedState: its length is below -1, it is no UTF-8, or the data ends inside it.
+        """
         length = self._length(">h")
         if length == -1:
             return None
@@ -125,21 +133,33 @@ class Reader:
             raise MalformedState(f"a string that is not UTF-8: {damage}") from damage
 
     def sized(self) -> bytes:
-        """Bytes with their length before them."""
+        """Bytes with their length before them.
+
+        Raises:
+            MalformedState: the length is negative, or the data ends inside them.
+        """
         length = self._length(">i")
         if length < 0:
             raise MalformedState(f"bytes of length {length}")
         return self._taken(length)
 
     def array(self, read: Callable[["Reader"], Item]) -> tuple[Item, ...] | None:
-        """Items with their number before them."""
+        """Items with their number before them.
+
+        Raises:
+            MalformedState: more items are announced than there are bytes, or the data ends inside one.
+        """
         count = self._length(">i")
         if count > len(self._data):
             raise MalformedState(f"an array of {count} items in {len(self._data)} bytes")
         return None if count < 0 else tuple(read(self) for _ in range(count))
 
     def tagged(self) -> Tagged:
-        """The tagged fields, where the version has them."""
+        """The tagged fields, where the version has them.
+
+        Raises:
+            MalformedState: more fields are announced than there are bytes, or the data ends inside one.
+        """
         if not self._flexible:
             return ()
         count = self._varint()

@@ -252,19 +252,31 @@ class TransactionEntry:
         return self.pending == TransactionState.PREPARE_EPOCH_FENCE
 
     def check_not_pending(self) -> None:
-        """One change at a time; a fence makes way for the abort that it leads to."""
+        """One change at a time; a fence makes way for the abort that it leads to.
+
+        Raises:
+            ConcurrentTransactions: another change is under way.
+        """
         # [txn.legal_transition]
         if self.pending is not None and not self.is_fencing:
             raise ConcurrentTransactions(pending=self.pending.name)
 
     def check_settled(self) -> None:
-        """Nothing may be under way, not even a fence."""
+        """Nothing may be under way, not even a fence.
+
+        Raises:
+            ConcurrentTransactions: a change is under way.
+        """
         # [txn.legal_transition]
         if self.pending is not None:
             raise ConcurrentTransactions(pending=self.pending.name)
 
     def begin(self, change: TransactionMetadata) -> TransactionMetadata:
-        """Prepare a change: from now until it is completed or cancelled the id is pending."""
+        """Prepare a change: from now until it is completed or cancelled the id is pending.
+
+        Raises:
+            Impossible: another change is pending, or the state does not lead to the new one.
+        """
         if self.pending is not None:
             raise Impossible(f"{self.transactional_id} goes to {self.pending.name} already")
         if self.metadata.state not in VALID_BEFORE[change.state]:
@@ -275,7 +287,11 @@ class TransactionEntry:
         return change
 
     def complete(self, change: TransactionMetadata) -> None:
-        """Take over a change that is in the log; a start time of none stays in the log alone."""
+        """Take over a change that is in the log; a start time of none stays in the log alone.
+
+        Raises:
+            Impossible: it is not the change that was begun.
+        """
         if self.pending != change.state:
             raise Impossible(f"{self.transactional_id} is not on its way to {change.state.name}")
         if change.state == TransactionState.EMPTY:

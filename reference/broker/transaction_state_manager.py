@@ -52,7 +52,11 @@ class TransactionStateManager:
         self._led: dict[int, Coordinated] = {}
 
     def begin_loading(self, partition: int, epoch: CoordinatorEpoch) -> None:
-        """Become leader of a partition; until it is read, its ids are answered for with "loading"."""
+        """Become leader of a partition; until it is read, its ids are answered for with "loading".
+
+        Raises:
+            Impossible: it is led already with this coordinator epoch or a newer one.
+        """
         if partition in self._led and self._led[partition].epoch >= epoch:
             raise Impossible(f"partition {partition} is led with epoch {self._led[partition].epoch} already")
         self._led[partition] = Coordinated(epoch)
@@ -116,7 +120,12 @@ class TransactionStateManager:
         return entry
 
     def add(self, transactional_id: str, metadata: TransactionMetadata) -> TransactionEntry:
-        """Remember an id that has just been met, in memory alone."""
+        """Remember an id that has just been met, in memory alone.
+
+        Raises:
+            NotCoordinator: another node coordinates the id.
+            Impossible: the partition of the id is still being read.
+        """
         entry = TransactionEntry(transactional_id, metadata)
         entries = self._coordinated(transactional_id).entries
         if entries is None:

@@ -276,7 +276,11 @@ class IdempotentProducer:
 
 
 def on_the_wire(batch: ProducerBatch, transactional: bool) -> RecordBatch:
-    """The record batch as an attempt carries it."""
+    """The record batch as an attempt carries it.
+
+    Raises:
+        Impossible: the batch has no producer id and sequence yet.
+    """
     if batch.identity is None:
         raise Impossible("a batch is numbered before it is sent")
     header = {

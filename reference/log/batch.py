@@ -128,7 +128,12 @@ class RecordBatch(NamedTuple):
         return decode_records(self.plain_body(), self.record_count)
 
     def plain_body(self) -> bytes:
-        """The body without its compression, errors as of `records`; an emptied batch has none whatever its codec."""
+        """The body without its compression, errors as of `records`; an emptied batch has none whatever its codec.
+
+        Raises:
+            UnsupportedCodec: no codec has the number in the attributes.
+            MalformedRecords: the bytes are not what the codec writes.
+        """
         if not self.attributes & COMPRESSION or not self.body:
             return self.body
         try:

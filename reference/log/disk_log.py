@@ -83,7 +83,11 @@ class DiskLog:
         self.append_all((batch,))
 
     def append_all(self, batches: Sequence[RecordBatch]) -> None:
-        """Write placed batches in one append: all into one segment."""
+        """Write placed batches in one append: all into one segment.
+
+        Raises:
+            Impossible: the first batch is below the log end.
+        """
         if not batches:
             return
         if batches[0].base_offset < self.log_end:
@@ -190,7 +194,11 @@ class DiskLog:
         self.snapshots.keep_between(offset, offset)
 
     def advance_start(self, offset: int) -> None:
-        """Move log start up to `offset` (retention or DeleteRecords) and drop the segments wholly below it."""
+        """Move log start up to `offset` (retention or DeleteRecords) and drop the segments wholly below it.
+
+        Raises:
+            Impossible: the offset is below the log start or above the log end.
+        """
         if not self.log_start <= offset <= self.log_end:
             raise Impossible(f"log start cannot go from {self.log_start} to {offset}, the log ends at {self.log_end}")
         self.log_start = Offset(offset)

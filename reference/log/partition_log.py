@@ -34,7 +34,11 @@ class PartitionLog:
         return tuple(self._batches)
 
     def append(self, batch: RecordBatch) -> None:
-        """Add a placed batch at or after the log end (a gap in offsets is what cleaning leaves)."""
+        """Add a placed batch at or after the log end (a gap in offsets is what cleaning leaves).
+
+        Raises:
+            Impossible: the batch is below the log end.
+        """
         if batch.base_offset < self.log_end:
             raise Impossible(f"batch at {batch.base_offset} below the log end {self.log_end}")
         last_offset = batch.base_offset + batch.last_offset_delta
@@ -73,7 +77,11 @@ class PartitionLog:
         self.log_end = Offset(min(self.log_end, max(end, self.log_start)))
 
     def advance_start(self, offset: int) -> None:
-        """Move log start up to `offset` (retention or DeleteRecords) and drop the batches wholly below it."""
+        """Move log start up to `offset` (retention or DeleteRecords) and drop the batches wholly below it.
+
+        Raises:
+            Impossible: the offset is below the log start or above the log end.
+        """
         if not self.log_start <= offset <= self.log_end:
             raise Impossible(f"log start cannot go from {self.log_start} to {offset}, the log ends at {self.log_end}")
         self.log_start = Offset(offset)

@@ -86,7 +86,11 @@ def control_key(control_type: ControlType) -> bytes:
 
 
 def control_type_of(key: bytes | None) -> ControlType:
-    """Type in a control record's key; a higher key version is read as the highest known one."""
+    """Type in a control record's key; a higher key version is read as the highest known one.
+
+    Raises:
+        MalformedRecords: there is no key, or it is shorter than version and type, two bytes each.
+    """
     if key is None or len(key) < CONTROL_KEY.size:
         raise MalformedRecords("a control record has a key of four bytes")
     return CONTROL_TYPES.get(CONTROL_KEY.unpack_from(key)[1], ControlType.UNKNOWN)
@@ -98,7 +102,11 @@ def marker_record(marker: EndTransactionMarker) -> Record:
 
 
 def marker_of(record: Record) -> EndTransactionMarker:
-    """The transaction marker in a control record; a higher value version is read as version 0."""
+    """The transaction marker in a control record; a higher value version is read as version 0.
+
+    Raises:
+        MalformedRecords: key or value is missing or too short.
+    """
     if record.value is None or len(record.value) < MARKER_VALUE.size:
         raise MalformedRecords("a transaction marker has a value of six bytes")
     _, coordinator_epoch = MARKER_VALUE.unpack_from(record.value)

@@ -209,7 +209,12 @@ class Controller(ABC):
         """
 
     def check_preferred(self, state: PartitionState, candidates: list[Candidate]) -> None:
-        """Whether the first replica of the assignment can be given back what it led."""
+        """Whether the first replica of the assignment can be given back what it led.
+
+        Raises:
+            ElectionNotNeeded: it leads.
+            PreferredLeaderNotAvailable: it is not alive, or may lack what is committed.
+        """
         if state.leader == state.assignment[0]:
             raise ElectionNotNeeded(leader=state.leader)
         if not candidates[0].is_clean:
@@ -276,7 +281,12 @@ class Controller(ABC):
             raise FencedLeaderEpoch(current=state.leader_epoch, got=asked.leader_epoch)
 
     def check_members(self, state: PartitionState, asked: AlterPartition) -> None:
-        """The proposed set has its leader, only replicas, and only brokers that are there."""
+        """The proposed set has its leader, only replicas, and only brokers that are there.
+
+        Raises:
+            InvalidProposal: the leader is missing, or a broker is no replica.
+            IneligibleReplica: a member is not there, is shutting down, or has been registered again since.
+        """
         if is_ill_formed(state, asked):
             raise InvalidProposal(insync=sorted(asked.insync))
         ineligible = self.ineligible(asked)
