@@ -16,7 +16,11 @@ from spec.rules import RULES, Rule
 
 
 def rule_called(rule_id: str) -> Rule:
-    """The rule with this id; `BadInput` names the ids that come near it."""
+    """The rule with this id; `BadInput` names the ids that come near it.
+
+    Raises:
+        BadInput: there is none.
+    """
     if rule_id in RULES:
         return RULES[rule_id]
     near = get_close_matches(rule_id, RULES, n=3, cutoff=0.4)

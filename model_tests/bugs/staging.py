@@ -22,7 +22,11 @@ from spec.versions import NEWEST, PROFILES, Profile
 
 
 def coordinator_world(case: Case) -> Make:
-    """The coordinator's world with as many epochs as the instance has."""
+    """The coordinator's world with as many epochs as the instance has.
+
+    Raises:
+        TypeError: the case is of another system than the coordinator's.
+    """
     knobs = case.instance.knobs
     if not isinstance(knobs, Knobs):
         raise TypeError(f"{case.claim} is asked of another system")

@@ -115,7 +115,12 @@ class TransactionsWorld:
         self.opened_by = transaction if begins else self.opened_by
 
     def coordinator_verifies(self, transaction: int, partition: int, number: int, fate: int = DURABLE) -> None:
-        """The coordinator answers the leader that has a batch."""
+        """The coordinator answers the leader that has a batch.
+
+        Raises:
+            TransactionAbortable: the coordinator knows the partition in no open transaction of the producer.
+            Refusal: under transaction version 2, the coordinator does not add it.
+        """
         if self._version >= BUMPS_EPOCH:
             self.coordinator_adds(transaction, partition, fate)
         else:
@@ -159,7 +164,11 @@ class TransactionsWorld:
     # --- leaders ----------------------------------------------------------------------------------------------
 
     def leader_receives(self, transaction: int, partition: int, number: int) -> None:
-        """Produce arrives; the leader begins to verify its transaction if it must."""
+        """Produce arrives; the leader begins to verify its transaction if it must.
+
+        Raises:
+            InvalidProducerEpoch: the batch is of an earlier epoch, and the profile looks at it before asking.
+        """
         sent = self.sent[transaction, partition, number]
         sent.guard, sent.confirmed = NO_GUARD, True
         if self._version < BUMPS_EPOCH and not self.profile.partition_verification:

@@ -35,13 +35,27 @@ class Fields:
         return cls(place, value)
 
     def within(self, name: str) -> "Fields":
-        """The object in a field."""
+        """The object in a field.
+
+        Raises:
+            Malformed: it is missing, or is no object.
+        """
         if name not in self.values:
             raise self.wrong(name, "an object")
         return Fields.of(f"{self.place} {name}", self.values[name])
 
     def integer(self, name: str, low: int, high: int, default: int | None = None) -> int:
-        """An integer from `low` to `high`."""
+        """An integer from `low` to `high`.
+
+        Args:
+            name: of the field.
+            low: the least that it may be.
+            high: the most that it may be.
+            default: what a missing field means; none where it has to be there.
+
+        Raises:
+            Malformed: it is missing, no integer, or not within these.
+        """
         value = self.values.get(name, default)
         if type(value) is not int:
             raise self.wrong(name, "an integer")
@@ -50,50 +64,82 @@ class Fields:
         return value
 
     def text(self, name: str) -> str:
-        """A string."""
+        """A string.
+
+        Raises:
+            Malformed: it is missing, or is no string.
+        """
         value = self.values.get(name)
         if not isinstance(value, str):
             raise self.wrong(name, "a string")
         return value
 
     def text_or_null(self, name: str) -> str | None:
-        """A string, or null; missing means null."""
+        """A string, or null; missing means null.
+
+        Raises:
+            Malformed: it is something else.
+        """
         return None if self.values.get(name) is None else self.text(name)
 
     def flag(self, name: str, default: bool | None = None) -> bool:
-        """True or false."""
+        """True or false.
+
+        Raises:
+            Malformed: it is neither, or is missing and has no default.
+        """
         value = self.values.get(name, default)
         if not isinstance(value, bool):
             raise self.wrong(name, "true or false")
         return value
 
     def items(self, name: str) -> list[object]:
-        """A list that is not empty."""
+        """A list that is not empty.
+
+        Raises:
+            Malformed: it is missing, empty, or no list.
+        """
         value = self.values.get(name)
         if not isinstance(value, list) or not value:
             raise self.wrong(name, "a list with something in it")
         return value
 
     def values_of(self, name: str) -> list[object]:
-        """A list, which may be empty."""
+        """A list, which may be empty.
+
+        Raises:
+            Malformed: it is missing, or is no list.
+        """
         value = self.values.get(name)
         if not isinstance(value, list):
             raise self.wrong(name, "a list")
         return value
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list of strings, which may be empty."""
+        """A list of strings, which may be empty.
+
+        Raises:
+            Malformed: it is missing, or is no list of strings.
+        """
         values = self.values_of(name)
         if not all(isinstance(value, str) for value in values):
             raise self.wrong(name, "a list of strings")
         return tuple(str(value) for value in values)
 
     def objects(self, name: str, each: str) -> list["Fields"]:
-        """A list of objects that is not empty; a message calls the n-th `each` n."""
+        """A list of objects that is not empty; a message calls the n-th `each` n.
+
+        Raises:
+            Malformed: it is missing, empty, no list, or has something else in it.
+        """
         return [Fields.of(f"{self.place} {each} {n}", value) for n, value in enumerate(self.items(name))]
 
     def one_of(self, name: str, *allowed: str) -> str:
-        """One of the strings allowed."""
+        """One of the strings allowed.
+
+        Raises:
+            Malformed: it is missing, or is none of them.
+        """
         value = self.values.get(name)
         if value not in allowed:
             raise self.wrong(name, " or ".join(allowed))

@@ -159,7 +159,16 @@ class Broker:
         self.groups = self._elected_of_groups()
 
     def await_state(self, transactional_id: str, states: Sequence[str], kept: Collection[Known]) -> None:
-        """Let time pass until a transactional id has one of these states."""
+        """Let time pass until a transactional id has one of these states.
+
+        Args:
+            transactional_id: whose state.
+            states: as Kafka names them, or the error's name where the id is forgotten.
+            kept: idle producers that the recording still shows; their partitions have not looked for them yet.
+
+        Raises:
+            Impossible: it has none of them after all that it does by itself.
+        """
         for _ in range(MOST_CHANGES):
             if self._state_of(transactional_id) in states:
                 return

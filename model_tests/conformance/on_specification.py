@@ -82,7 +82,11 @@ class OnSpecification:
         return answer
 
     def answer_at_once(self, request: Request) -> Answer:
-        """Answer a request; what it sets under way is owed."""
+        """Answer a request; what it sets under way is owed.
+
+        Raises:
+            NotImplementedError: there is no decision for such a request.
+        """
         self._coordinator.now += 1
         self._coordinator.ruled, self._producing.decided, self._groups.ruled, self._marked = (), (), (), ()
         asked = (self._client, self._coordination, self._group, self._passing)

@@ -221,7 +221,11 @@ class Events(World):
 
 
 def identity_of(world: World, stream: Stream) -> ProducerIdentity:
-    """Producer id and epoch of a stream's producer."""
+    """Producer id and epoch of a stream's producer.
+
+    Raises:
+        Impossible: it has none yet.
+    """
     identity = world.cluster.producers[stream.producer].identity
     if identity is None:
         raise Impossible(f"producer {stream.producer} has no producer id")

@@ -38,7 +38,16 @@ class Corrupted:
 
 
 def corrupted(corruption: Corruption, traces: Iterable[Sequence[Row]], number: int) -> Corrupted:
-    """The first of the traces that fits, made false and numbered anew."""
+    """The first of the traces that fits, made false and numbered anew.
+
+    Args:
+        corruption: what is made false, and which steps it fits.
+        traces: the steps of each trace, in order; they are not changed.
+        number: of the trace that is given back.
+
+    Raises:
+        LookupError: none of the traces fits.
+    """
     for rows in traces:
         for row in rows:
             if _fits(corruption, row):

@@ -68,7 +68,11 @@ class TraceDirectory:
             left.unlink(missing_ok=True)
 
     def held(self) -> list[Piece]:
-        """The pieces that are there, by their first seed in each workload."""
+        """The pieces that are there, by their first seed in each workload.
+
+        Raises:
+            BadInput: two pieces of one workload have seeds in common.
+        """
         pieces = [self._piece(file) for file in sorted(self.path.glob("*/*.parquet"))]
         for one, other in pairwise(pieces):
             if one.workload == other.workload and one.seeds[-1] >= other.seeds[0]:

@@ -40,7 +40,11 @@ def is_derandomized() -> bool:
 
 
 def effort_from_environment() -> Effort:
-    """The effort that `EOS_PROFILE` asks for; without it, `default`."""
+    """The effort that `EOS_PROFILE` asks for; without it, `default`.
+
+    Raises:
+        BadInput: it asks for another than there are.
+    """
     asked = os.environ.get("EOS_PROFILE", Effort.DEFAULT)
     if asked not in set(Effort):
         raise BadInput(f"EOS_PROFILE is {', '.join(Effort)}, not {asked!r}")

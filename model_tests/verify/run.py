@@ -33,7 +33,11 @@ class Timed(NamedTuple):
 
 
 def chosen(names: str) -> tuple[PartOfRun, ...]:
-    """The parts of a comma-separated list, in their own order; all of them if it is empty."""
+    """The parts of a comma-separated list, in their own order; all of them if it is empty.
+
+    Raises:
+        BadInput: the list names a part that there is not.
+    """
     asked = [name.strip() for name in names.split(",") if name.strip()]
     for name in asked:
         if name not in BY_NAME:

@@ -75,7 +75,11 @@ class KafkaLogReader(DataSourceReader):
         return [Task(places) for places in grouped(self.places)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of the task's segments."""
+        """The rows of the task's segments.
+
+        Raises:
+            TypeError: the partition is none that this reader made.
+        """
         remember(self.paths)
         if not isinstance(partition, Task):
             raise TypeError(partition)

@@ -112,7 +112,11 @@ class VerdictReader(DataSourceReader):
         ]
 
     def read(self, partition: InputPartition) -> Iterator[Row]:
-        """The verdict on each log of the task, or what is left of some segments."""
+        """The verdict on each log of the task, or what is left of some segments.
+
+        Raises:
+            TypeError: the partition is none that this reader made.
+        """
         remember(self.paths)
         if isinstance(partition, SomeSegments):
             found = self.kept.found(partition.log, f"part {partition.part}", partial(self._left, partition))

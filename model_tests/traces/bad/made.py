@@ -50,7 +50,12 @@ Maker: TypeAlias = Callable[[Rule], Made]
 
 
 def by_defect(planted: Planted) -> Maker:
-    """The shortest run found of the reference with the defect; the twin is the same tape without it."""
+    """The shortest run found of the reference with the defect; the twin is the same tape without it.
+
+    Raises:
+        LookupError: when it makes: no run of its seeds shows the rule broken.
+        ValueError: when it makes: the twin without the defect breaks a rule, too.
+    """
 
     def make(rule: Rule) -> Made:
         with planted.in_place():
@@ -78,7 +83,11 @@ def _runs() -> Iterable[tuple[Run, Played]]:
 
 
 def by_false_step(corruption: Corruption) -> Maker:
-    """The first true trace that fits, made false in one step, with no more of the steps before than it takes."""
+    """The first true trace that fits, made false in one step, with no more of the steps before than it takes.
+
+    Raises:
+        LookupError: when it makes: no trace of its seeds fits.
+    """
 
     def make(rule: Rule) -> Made:
         for seed in SEEDS:
@@ -115,7 +124,11 @@ def _only_the_last(rule: Rule, pairs: Sequence[tuple[Row, Row]]) -> bool:
 
 
 def by_edit(edit: Edit, workload: str) -> Maker:
-    """The first trace that the edit can tell otherwise, with as much of it as it takes to see that."""
+    """The first trace that the edit can tell otherwise, with as much of it as it takes to see that.
+
+    Raises:
+        LookupError: when it makes: no trace of its seeds can be told so.
+    """
 
     def make(rule: Rule) -> Made:
         for seed in seeds_of(len(SEEDS) // len(WORKLOADS), 0, workload):

@@ -47,7 +47,12 @@ def _bytes(batch: bytes, position: int) -> tuple[bytes, int]:
 
 
 def varint(batch: bytes, position: int) -> tuple[int, int]:
-    """A zigzag varint, and where it ends."""
+    """A zigzag varint, and where it ends.
+
+    Raises:
+        Unreadable: it has more than ten bytes.
+        IndexError: the batch ends inside it.
+    """
     value = 0
     for place in range(_LONGEST_VARINT):
         byte = batch[position + place]

@@ -57,14 +57,22 @@ class Fields:
         return UUID(bytes=self.raw(_UUID_BYTES))
 
     def raw(self, length: int) -> bytes:
-        """So many bytes."""
+        """So many bytes.
+
+        Raises:
+            Malformed: fewer are left, or the number is negative.
+        """
         if length < 0 or length > self.left:
             raise Malformed(f"a field of {length} bytes, {self.left} are left")
         self._at += length
         return self._content[self._at - length : self._at]
 
     def unsigned(self) -> int:
-        """An unsigned varint."""
+        """An unsigned varint.
+
+        Raises:
+            Malformed: it has more than five bytes, or the content ends inside it.
+        """
         value = 0
         for place in range(5):
             byte = self.raw(1)[0]
@@ -89,7 +97,11 @@ class Fields:
         return self.raw(length).decode() if length >= 0 else None
 
     def ints(self) -> tuple[int, ...]:
-        """A compact array of INT32; a null one is empty."""
+        """A compact array of INT32; a null one is empty.
+
+        Raises:
+            Malformed: the content ends inside it.
+        """
         count = max(self.unsigned() - 1, 0)
         if count * _INT.size > self.left:
             raise Malformed(f"{count} numbers in {self.left} bytes")
