@@ -95,5 +95,12 @@ def violated(profile: str, instance: Instance, claim: str) -> Case:
 
 
 def holds_in(broken: Case, profile: str, instance: Instance, why: str = "") -> Case:
-    """The same question to a release that mended the bug."""
+    """The same question to a release that mended the bug.
+
+    Args:
+        broken: the case that shows the bug.
+        profile: name of the release.
+        instance: the system with what that release changed.
+        why: what the release does about it, where its profile does not say it.
+    """
     return replace(broken, profile=profile, instance=instance, expected=Expected.HOLDS, why=why)

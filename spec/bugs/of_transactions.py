@@ -24,7 +24,14 @@ _ONE_FAILING_OVER: Final = Bounds(transactions=1, decisions=2, coordinators=2)
 
 
 def instance(release: str | Profile, bounds: Bounds, late: Iterable[str] = (), knobs: Knobs = _QUIET) -> Instance:
-    """The transactions of a release, some of whose messages may be late."""
+    """The transactions of a release, some of whose messages may be late.
+
+    Args:
+        release: a release by its name, or what stands for one.
+        bounds: how much may happen.
+        late: the kinds of messages that may arrive after the transaction that they are of.
+        knobs: what is in the system beside that.
+    """
     profile = PROFILES[release] if isinstance(release, str) else release
     made = replace(knobs, profile=finite(profile), outlive=frozenset(late), bounds=bounds)
     return Instance(

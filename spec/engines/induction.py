@@ -195,7 +195,14 @@ def prove(system: System) -> tuple[Obligation, ...]:
 def prove_fact(
     fact: Fact, numbers: Numbers = INTEGERS, settings: Settings = USUAL, kept: Kept | None = None
 ) -> Obligation:
-    """A fact of a decision, for all inputs: without quantifiers, so that a refutation is an input that shows it."""
+    """A fact of a decision, for all inputs: without quantifiers, so that a refutation is an input that shows it.
+
+    Args:
+        fact: the sentence, and the records that it is about.
+        numbers: whether they hold integers or bit-vectors.
+        settings: how the solver is asked.
+        kept: answers of earlier runs, taken where the formula is the same; none where it has to be solved.
+    """
     started = perf_counter()
     records: list[Any] = [symbolic(kind, numbers, f"{name}.") for name, kind in fact.about]
     negated = negate(fact.holds(*records))

@@ -60,7 +60,14 @@ def append(
 def guards(
     entry: ProducerEntry, request: AppendRequest, profile: Profile, verification: Verification = NOTHING_PENDING
 ) -> tuple[Guard, ...]:
-    """Every check in Kafka's order; their names and rules do not depend on the arguments."""
+    """Every check in Kafka's order; their names and rules do not depend on the arguments.
+
+    Args:
+        entry: what the partition knows of the producer.
+        request: the batch, and the offset that it would get.
+        profile: the release.
+        verification: how far the coordinator was asked about the transaction (KIP-890).
+    """
     identified = request.producer_id >= 0
     client = request.origin == Origin.CLIENT.value
     data = all_of(identified, negate(request.control))

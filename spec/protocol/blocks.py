@@ -70,7 +70,14 @@ class Claim:
 
 
 def claim(record: BlockRecord, read: BlockRecord, size: int, largest: int = LARGEST) -> Claim:
-    """Grant the next block to a broker that read the record as it still is, while ids are left."""
+    """Grant the next block to a broker that read the record as it still is, while ids are left.
+
+    Args:
+        record: the shared record as it is now.
+        read: the record as the broker has read it.
+        size: ids of a block.
+        largest: the largest id there is.
+    """
     checks = guards(record, read, size, largest)
     decided = branch(checks)
     granted = decided == PASSED

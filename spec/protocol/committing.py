@@ -145,7 +145,14 @@ def of_partition(error: Term, partition_exists: Term) -> Term:
 
 
 def to_append(producer_id: Term, producer_epoch: Term, offsets: Term, log_end: Term) -> AppendRequest:
-    """The batch of a transactional commit of so many offsets, as the group's partition appends it."""
+    """The batch of a transactional commit of so many offsets, as the group's partition appends it.
+
+    Args:
+        producer_id: of the transaction.
+        producer_epoch: of the transaction.
+        offsets: how many are committed, a record each.
+        log_end: of the group's partition, where the batch goes.
+    """
     return AppendRequest(
         base_offset=log_end,
         origin=Origin.COORDINATOR.value,

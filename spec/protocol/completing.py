@@ -92,7 +92,14 @@ def prepare_complete(entry: TransactionEntry, now: Term, profile: Profile) -> Tr
 
 
 def fencing_abort(entry: TransactionEntry, fresh_producer_id: Term, now: Term, profile: Profile) -> EndRequest:
-    """The coordinator's own abort of an open transaction, in the version that the cluster has."""
+    """The coordinator's own abort of an open transaction, in the version that the cluster has.
+
+    Args:
+        entry: the open transaction's.
+        fresh_producer_id: the one to rotate to, should the epoch be exhausted.
+        now: the coordinator's clock, in milliseconds.
+        profile: the release, with its transaction version.
+    """
     return EndRequest(
         producer_id=entry.producer_id,
         producer_epoch=fencing_epoch(entry, profile),

@@ -120,7 +120,15 @@ def names_of(checks: tuple[Guard, ...]) -> tuple[str, ...]:
 
 
 def decide(entry: TransactionEntry, branch: Term, error: Term, appends: Term, target: TransactionEntry) -> Transition:
-    """The transition to `target` where a record is appended, held pending; else nothing changes."""
+    """The transition to `target` where a record is appended, held pending; else nothing changes.
+
+    Args:
+        entry: what the coordinator knows of the id before.
+        branch: number of the guard that refused, 0 where none did.
+        error: what is answered.
+        appends: a record is written to the transaction log.
+        target: the entry as that record says it.
+    """
     pending = replace(entry, pending=target.state)
     return Transition(
         branch, error, appends, choose_entry(appends, pending, entry), choose_entry(appends, target, entry)

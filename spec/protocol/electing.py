@@ -36,6 +36,12 @@ def progressed(before: Progress, offset: Term, leader_end: Term, now: Term) -> P
     """A Fetch from an offset says what the follower has; it has caught up as of now, or of its last Fetch.
 
     A busy leader is always a little ahead: who now has what the leader had at the last Fetch was caught up then.
+
+    Args:
+        before: its progress up to this Fetch.
+        offset: of the Fetch, the follower's log end.
+        leader_end: the leader's log end at this Fetch.
+        now: the leader's clock, in milliseconds.
     """
     then = _larger(before.last_fetch, before.caught_up)
     earlier = choose(offset >= before.leader_end_then, then, before.caught_up)
@@ -44,7 +50,14 @@ def progressed(before: Progress, offset: Term, leader_end: Term, now: Term) -> P
 
 
 def lags(progress: Progress, leader_end: Term, now: Term, lag_max: Term) -> Term:
-    """A follower leaves the in-sync set: it has not had everything for replica.lag.time.max.ms."""
+    """A follower leaves the in-sync set: it has not had everything for replica.lag.time.max.ms.
+
+    Args:
+        progress: the follower's, as of its last Fetch.
+        leader_end: the leader's log end now.
+        now: the leader's clock, in milliseconds.
+        lag_max: replica.lag.time.max.ms, in milliseconds.
+    """
     return all_of(negate(progress.end == leader_end), now - progress.caught_up > lag_max)
 
 
@@ -52,6 +65,12 @@ def may_return(end: Term, high_watermark: Term, epoch_start: Term, profile: Prof
     """A follower has caught up: with the high watermark, and with what the leader had when its epoch began.
 
     A new leader's high watermark lags; what it began its epoch with is what may have been committed before.
+
+    Args:
+        end: the follower's log end.
+        high_watermark: the leader's.
+        epoch_start: the leader's log end when its leader epoch began.
+        profile: the release; whether it compares the last.
     """
     reached = any_of(negate(profile.returns_at_epoch_start), end >= epoch_start)
     return all_of(end >= high_watermark, reached)
@@ -98,6 +117,12 @@ def proposal_guards(
 
     Where a leader does not ask (before 2.7) it writes the set itself, on condition of the version that it knows. Epochs
     that the controller does not know yet are those of a newer controller.
+
+    Args:
+        asked: the leader's AlterPartition (KIP-497), or its own write before that.
+        leader_epoch: the leader epoch that is in force.
+        partition_epoch: of the in-sync set that is in force.
+        profile: the release.
     """
     survives = rules.REPL_COMMITTED_SURVIVES
     stale = ErrorCode.FENCED_LEADER_EPOCH.value
@@ -235,7 +260,14 @@ def may_leave(in_sync_before: Term, profile: Profile = NEWEST) -> Term:
 
 
 def leader_epoch_after(epoch: Term, *, elects: Term, shrinks: Term, profile: Profile = NEWEST) -> Term:
-    """Every election begins a leader epoch; before 3.6 so does a set that the controller makes smaller."""
+    """Every election begins a leader epoch; before 3.6 so does a set that the controller makes smaller.
+
+    Args:
+        epoch: the leader epoch before.
+        elects: another leader takes over.
+        shrinks: a member of the in-sync set is taken out.
+        profile: the release.
+    """
     begins = any_of(elects, all_of(profile.shrink_raises_leader_epoch, shrinks))
     return choose(begins, epoch + 1, epoch)
 

@@ -104,7 +104,14 @@ def fetch(offsets: LogOffsets, fetch_offset: Term, read_committed: Term) -> Fetc
 
 
 def is_delivered(*, control: Term, transactional: Term, aborted: Term, read_committed: Term) -> Term:
-    """A reader is given the records of a batch: never control records, nor aborted ones where it reads committed."""
+    """A reader is given the records of a batch: never control records, nor aborted ones where it reads committed.
+
+    Args:
+        control: the batch is a control batch.
+        transactional: it is of a transaction.
+        aborted: that transaction was aborted.
+        read_committed: the reader's isolation level is read_committed.
+    """
     hidden = all_of(read_committed, transactional, aborted)
     return all_of(negate(control), negate(hidden))
 

@@ -57,7 +57,14 @@ def committed_after(committed: OffsetEntry, said: OffsetEntry) -> OffsetEntry:
 
 
 def pending_after(pending: OffsetEntry, said: OffsetEntry, profile: Profile, *, appended: Term) -> OffsetEntry:
-    """What a producer has pending for one partition after the log took a transactional commit, or refused it."""
+    """What a producer has pending for one partition after the log took a transactional commit, or refused it.
+
+    Args:
+        pending: what it had pending there before.
+        said: the offset of this commit.
+        profile: the release; whether a refusal drops what was pending.
+        appended: the log took it.
+    """
     refused = _choose(profile.refused_commit_drops_pending, NO_OFFSET, pending)
     return _choose(appended, said, refused)
 

@@ -117,7 +117,14 @@ def range_guards(leading: Leading, asked: FollowerFetch, end: EpochEnd) -> tuple
 def incarnation_guards(
     leading: Leading, asked: FollowerFetch, end: EpochEnd, profile: Profile = NEWEST
 ) -> tuple[Guard, ...]:
-    """A Fetch that a follower sent before it was registered again counts for nobody (KIP-903)."""
+    """A Fetch that a follower sent before it was registered again counts for nobody (KIP-903).
+
+    Args:
+        leading: what the leader knows of the follower's registration.
+        asked: the Fetch.
+        end: where the leader's log has the end of the Fetch's last leader epoch.
+        profile: the release.
+    """
     stale = all_of(profile.incarnations_compared, asked.incarnation < leading.incarnation)
     counts = all_of(stale, negate(diverges(asked, end)))
     not_leader = ErrorCode.NOT_LEADER_OR_FOLLOWER.value

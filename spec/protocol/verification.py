@@ -44,7 +44,14 @@ NOTHING_ASKED: Final = VerificationEntry()
 
 
 def is_asked(entry: ProducerEntry, request: AppendRequest, version: Term, profile: Profile) -> Term:
-    """The coordinator is asked: the batch would open a transaction on the partition, and verification is on."""
+    """The coordinator is asked: the batch would open a transaction on the partition, and verification is on.
+
+    Args:
+        entry: what the partition knows of the producer.
+        request: the batch.
+        version: of the Produce that it came in; of offsets, the one that their commit stands for.
+        profile: the release.
+    """
     verifies = any_of(profile.partition_verification, version >= ADDS_SINCE)
     return all_of(
         verifies,
@@ -79,7 +86,14 @@ def met(entry: VerificationEntry, guarded: Term) -> Verification:
 def after_append(
     entry: VerificationEntry, request: AppendRequest, appended: Term, profile: Profile
 ) -> VerificationEntry:
-    """A transactional batch that was appended settles it; a marker leaves alone what the next transaction asked."""
+    """A transactional batch that was appended settles it; a marker leaves alone what the next transaction asked.
+
+    Args:
+        entry: what was remembered before.
+        request: the batch, or the marker.
+        appended: the log took it.
+        profile: the release.
+    """
     of_next = all_of(
         profile.marker_keeps_next_guard, entry.bumps, request.control, request.producer_epoch == entry.epoch
     )
