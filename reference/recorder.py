@@ -81,7 +81,15 @@ class Recorder:
         return self.add(api, now, columns, before, after)
 
     def add(self, api: str, now: Timestamp, columns: Row, before: Observed = NOWHERE, after: Observed = NOWHERE) -> Row:
-        """As `record`, of columns that are in a dictionary already."""
+        """As `record`, of columns that are in a dictionary already.
+
+        Args:
+            api: what the step is of, as Kafka calls it.
+            now: the clock of the node, in milliseconds.
+            columns: those that apply.
+            before: what the step touches, as it was.
+            after: the same, as it is then.
+        """
         row = dict(self._common)
         row["api"] = api
         row["step"] = len(self.rows)

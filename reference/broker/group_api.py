@@ -57,7 +57,14 @@ def handle_txn_offset_commit(
     verification: OffsetsVerification,
     existing: Collection[TopicPartition],
 ) -> Answers:
-    """Answer TxnOffsetCommit, partition by partition; those that do not exist keep no other from being committed."""
+    """Answer TxnOffsetCommit, partition by partition; those that do not exist keep no other from being committed.
+
+    Args:
+        coordinator: the node's, of groups.
+        request: what the producer sent.
+        verification: how the transaction's coordinator is asked for this request.
+        existing: the partitions that there are; offsets of others are answered with an error each.
+    """
 
     def commit(offsets: Offsets) -> None:
         number = coordinator.shards.topic.number_of(request.group)
@@ -81,7 +88,15 @@ def told(version: int, error: ErrorCode) -> ErrorCode:
 def handle_offset_commit(
     coordinator: GroupCoordinator, group: str, offsets: Offsets, claim: Claim, existing: Collection[TopicPartition]
 ) -> Answers:
-    """Answer OffsetCommit, partition by partition."""
+    """Answer OffsetCommit, partition by partition.
+
+    Args:
+        coordinator: the node's, of groups.
+        group: its id, which may be empty.
+        offsets: what is committed, by partition.
+        claim: the member and generation that the sender says it is.
+        existing: the partitions that there are; offsets of others are answered with an error each.
+    """
     return committed(offsets, existing, lambda known: coordinator.commit_offsets(group, known, claim))
 
 
@@ -107,7 +122,14 @@ class OffsetsAnswer(NamedTuple):
 def handle_offset_fetch(
     coordinator: GroupCoordinator, group: str, partitions: Collection[TopicPartition], require_stable: bool
 ) -> OffsetsAnswer:
-    """Answer OffsetFetch."""
+    """Answer OffsetFetch.
+
+    Args:
+        coordinator: the node's, of groups.
+        group: its id.
+        partitions: whose offsets are asked for.
+        require_stable: no offset is told that an open transaction may still change (KIP-447).
+    """
     try:
         return OffsetsAnswer(ErrorCode.NONE, coordinator.fetch_offsets(group, partitions, require_stable))
     except Refusal as refusal:

@@ -37,7 +37,14 @@ def _expire(shard: Shard, group: ClassicGroup, now: Timestamp, retention_ms: int
 
 
 def is_expired(value: OffsetValue, group: ClassicGroup, now: Timestamp, retention_ms: int) -> bool:
-    """Whether an offset has outlived its group's last member, or where there was none, its commit."""
+    """Whether an offset has outlived its group's last member, or where there was none, its commit.
+
+    Args:
+        value: the committed offset.
+        group: its group.
+        now: the broker's clock, in milliseconds.
+        retention_ms: offsets.retention.minutes, in milliseconds.
+    """
     if value.expires_ms != NO_TIMESTAMP:
         return now >= value.expires_ms
     since = max(value.committed_ms, group.changed_ms) if group.protocol_type else value.committed_ms

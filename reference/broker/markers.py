@@ -30,6 +30,12 @@ class TxnMarker:
 def write_marker(partition: Partition, marker: TxnMarker, version: int, now: Timestamp) -> AppendResult:
     """Append one marker as WriteTxnMarkers of `version` asks.
 
+    Args:
+        partition: where it goes.
+        marker: what the coordinator decided, and its epochs.
+        version: of WriteTxnMarkers; older ones cannot carry the transaction version.
+        now: the marker's timestamp, in milliseconds.
+
     Raises:
         Refusal: the marker is stale; nothing has changed.
     """

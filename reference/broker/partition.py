@@ -120,6 +120,10 @@ class Partition:
     ) -> AppendResult:
         """Append one batch as the leader.
 
+        Args:
+            guard: what its verification handed out, `NO_GUARD` if there was none (KIP-890).
+            marker_version: transaction version of a marker, `UNKNOWN_VERSION` for anything else.
+
         Raises:
             Refusal: a rule or the form of the batch says no; nothing has changed.
         """

@@ -76,7 +76,15 @@ def handle_produce(
     min_insync: int = 1,
     insync: int = 1,
 ) -> dict[int, PartitionAnswer]:
-    """Answer a Produce, partition by partition (acks=0 gets no answer on the wire, but has one here)."""
+    """Answer a Produce, partition by partition (acks=0 gets no answer on the wire, but has one here).
+
+    Args:
+        partitions: those that exist, by number.
+        request: what the client sent.
+        verify: asks the coordinator where the request brings no guard; none where nobody can be asked.
+        min_insync: min.insync.replicas.
+        insync: replicas in sync, the leader among them.
+    """
     try:
         check_transactional_id(request)
         check_one_producer(request)

@@ -94,7 +94,15 @@ class ProducerState:
     def start_verification(
         self, producer_id: ProducerId, base_sequence: Sequence, epoch: Epoch, bumps: bool, now: Timestamp
     ) -> int:
-        """Begin or join the verification of a producer's transaction; the guard that its append must carry."""
+        """Begin or join the verification of a producer's transaction; the guard that its append must carry.
+
+        Args:
+            producer_id: of the batch.
+            base_sequence: of the batch; the lowest that waits is appended first.
+            epoch: of the batch.
+            bumps: its client takes the epoch up with every transaction (transaction version 2).
+            now: when the wait begins, in milliseconds.
+        """
         if self.is_ongoing(producer_id, epoch):
             return NO_GUARD
         entry = self.verifications.get(producer_id)

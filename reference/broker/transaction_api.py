@@ -61,7 +61,15 @@ def handle_init_producer_id(
     timeout_ms: int,
     expected: ProducerIdentity = NOBODY,
 ) -> IdentityAnswer:
-    """Answer InitProducerId; half an expected identity is none."""
+    """Answer InitProducerId; half an expected identity is none.
+
+    Args:
+        coordinator: the node's, of transactions.
+        version: of the request; says which errors its client knows.
+        transactional_id: none for an idempotent producer without transactions.
+        timeout_ms: transaction.timeout.ms of the client.
+        expected: the identity that the client goes on from (KIP-360).
+    """
     try:
         given = None if transactional_id is None else expected_identity(expected)
         identity = coordinator.init_producer_id(transactional_id, timeout_ms, given)
@@ -119,7 +127,15 @@ def handle_add_offsets(
     producer: ProducerIdentity,
     offsets_partition: TopicPartition,
 ) -> ErrorCode:
-    """Answer AddOffsetsToTxn: the group's partition of the offsets topic joins the transaction."""
+    """Answer AddOffsetsToTxn: the group's partition of the offsets topic joins the transaction.
+
+    Args:
+        coordinator: the node's, of transactions.
+        version: of the request; says which errors its client knows.
+        transactional_id: whose transaction.
+        producer: the identity that the client claims.
+        offsets_partition: of `__consumer_offsets`, where the group's offsets go.
+    """
     try:
         coordinator.add_partitions(transactional_id, producer, (offsets_partition,))
     except Refusal as refusal:
@@ -135,7 +151,15 @@ def offsets_partition_of(group: str, partitions: int) -> TopicPartition:
 def handle_end_txn(
     coordinator: TransactionCoordinator, version: int, transactional_id: str, producer: ProducerIdentity, commit: bool
 ) -> IdentityAnswer:
-    """Answer EndTxn; from version 5 on with the identity of the next transaction."""
+    """Answer EndTxn; from version 5 on with the identity of the next transaction.
+
+    Args:
+        coordinator: the node's, of transactions.
+        version: of the request; from 5 on its client takes the epoch up with every transaction (KIP-890).
+        transactional_id: whose transaction.
+        producer: the identity that the client claims.
+        commit: commit it, or else abort it.
+    """
     bumps = version >= BUMPS_SINCE
     asked = EndTransaction(transactional_id, *producer, commit, BUMPS_EPOCH if bumps else 0)
     try:

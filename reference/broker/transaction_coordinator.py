@@ -184,6 +184,9 @@ class TransactionCoordinator:
     ) -> None:
         """Put partitions into the producer's transaction; the first ones begin it.
 
+        Args:
+            client_version: transaction version of the client: 0, 1 or 2.
+
         Raises:
             InvalidProducerIdMapping: the id is unknown, or has another producer id.
             ProducerFenced: the id has another epoch.

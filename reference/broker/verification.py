@@ -67,7 +67,14 @@ class Verification:
         return self.guard_for(transactional_id, number, producer, batch.base_sequence)
 
     def guard_for(self, transactional_id: str, number: int, producer: ProducerIdentity, base_sequence: Sequence) -> int:
-        """As for a batch of the producer that begins at the sequence."""
+        """As for a batch of the producer that begins at the sequence.
+
+        Args:
+            transactional_id: as the request names it.
+            number: of the partition.
+            producer: the identity in the batch.
+            base_sequence: of the batch.
+        """
         guard = self.start(number, producer, base_sequence)
         if guard != NO_GUARD:
             self._ask(transactional_id, number, producer)

@@ -68,7 +68,14 @@ class TransactionalProducer(IdempotentProducer):
         self.manager.add_partition(self.partitions[partition])
 
     def send(self, partition: int, record_count: int, now: Timestamp, values: tuple[bytes, ...] = ()) -> ProducerBatch:
-        """Hand over a batch as part of the transaction; raises as `admit`."""
+        """Hand over a batch as part of the transaction; raises as `admit`.
+
+        Args:
+            partition: its number.
+            record_count: records in the batch.
+            now: milliseconds.
+            values: a value for each record, or nothing at all.
+        """
         self.admit(partition)
         return super().send(partition, record_count, now, values)
 

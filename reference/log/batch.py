@@ -189,7 +189,16 @@ def data_batch(
     timestamp: int = 0,
     transactional: bool = False,
 ) -> RecordBatch:
-    """A client's uncompressed batch of these records, its timestamps counted from `timestamp` (milliseconds)."""
+    """A client's uncompressed batch of these records, its timestamps counted from `timestamp` (milliseconds).
+
+    Args:
+        records: in order, offset and timestamp deltas in them.
+        producer_id: -1 without idempotence; epoch and sequence are then -1, too.
+        epoch: of the producer.
+        base_sequence: of the first record.
+        timestamp: that deltas count from, in milliseconds.
+        transactional: it is of a transaction.
+    """
     listed = tuple(records)
     return RecordBatch(
         Offset(0),
@@ -215,7 +224,7 @@ def value_batch(
     timestamp: int = 0,
     transactional: bool = False,
 ) -> RecordBatch:
-    """A client's batch of records without keys."""
+    """A client's batch of records without keys; the rest as of `data_batch`."""
     return data_batch(
         (Record(delta, 0, None, value) for delta, value in enumerate(values)),
         producer_id=producer_id,
@@ -235,7 +244,7 @@ def blank_batch(
     timestamp: int = 0,
     transactional: bool = False,
 ) -> RecordBatch:
-    """A client's batch of `record_count` records without keys and values: cheap, for workloads."""
+    """A client's batch of so many records without key and value, cheap for workloads; the rest as of `data_batch`."""
     return RecordBatch(
         Offset(0),
         LeaderEpoch(ABSENT),
@@ -259,7 +268,15 @@ def _blank_body(record_count: int) -> bytes:
 def marker_batch(
     producer_id: int, epoch: int, control_type: ControlType, coordinator_epoch: int, timestamp: int = 0
 ) -> RecordBatch:
-    """The control batch that ends a producer's transaction on a partition: 78 bytes."""
+    """The control batch that ends a producer's transaction on a partition: 78 bytes.
+
+    Args:
+        producer_id: whose transaction ends.
+        epoch: of the producer, as the coordinator has it.
+        control_type: COMMIT or ABORT.
+        coordinator_epoch: leader epoch of the coordinator's log partition.
+        timestamp: milliseconds.
+    """
     return RecordBatch(
         Offset(0),
         LeaderEpoch(ABSENT),

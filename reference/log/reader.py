@@ -100,7 +100,14 @@ def _old_format(head: bytes, length: int) -> bool:
 
 
 def damaged_batch(head: bytes, position: int, size: int, computed: int) -> Damage | None:
-    """What makes `size` bytes that begin with `head` and have that checksum another thing than a batch."""
+    """What makes `size` bytes that begin with `head` and have that checksum another thing than a batch.
+
+    Args:
+        head: the first bytes, up to the checksum's end at least.
+        position: where in the file they begin.
+        size: how many bytes the header says, in all.
+        computed: CRC-32C of the bytes that the checksum is of.
+    """
     base_offset = claimed_offset(head)
     if head[MAGIC_AT] != MAGIC:
         return Damage(DamageKind.MAGIC, position, size, base_offset, f"magic {head[MAGIC_AT]}")

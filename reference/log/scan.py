@@ -17,6 +17,12 @@ def scan(descriptor: int, position: int, end: int, chunk_size: int = CHUNK) -> I
     """Every batch of the open file in the bytes position .. end-1, whole and checked, or what is damaged there.
 
     A reader of a few batches begins with a small chunk; chunks double up to 4 MiB.
+
+    Args:
+        descriptor: of the file, open for reading.
+        position: where a batch begins, in bytes.
+        end: where to stop, in bytes.
+        chunk_size: bytes read at first.
     """
     while position < end:
         chunk = os.pread(descriptor, min(chunk_size, end - position), position)

@@ -104,7 +104,14 @@ class Controller(ABC):
 
     @abstractmethod
     def heartbeat(self, broker: int, epoch: int, shuts_down: bool, now: Timestamp) -> None:
-        """A broker says that it is there, or that it wants to shut down."""
+        """A broker says that it is there, or that it wants to shut down.
+
+        Args:
+            broker: its id.
+            epoch: broker epoch that it was given when it registered.
+            shuts_down: it wants to be relieved of what it leads.
+            now: the controller's clock, in milliseconds.
+        """
 
     @abstractmethod
     def check_sessions(self, now: Timestamp) -> None:

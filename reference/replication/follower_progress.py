@@ -30,6 +30,12 @@ class FollowerProgress(NamedTuple):
 
         A follower has caught up now if it has everything; if it has what there was at its last fetch, it had caught up
         then. A follower that is always one batch behind a busy leader is thus in sync.
+
+        Args:
+            offset: where the fetch begins.
+            leader_end: the leader's log end at that time.
+            now: the leader's clock, in milliseconds.
+            broker_epoch: of the follower, -1 where the fetch names none (KIP-903).
         """
         caught_up = self.caught_up_ms
         if offset >= leader_end:

@@ -103,7 +103,14 @@ class KRaftController(Controller):
         election: Election,
         damaged: frozenset[int] = NONE_OF_THEM,
     ) -> PartitionState:
-        """Give a partition another in-sync set, and a leader if it lacks one; the state as it is then."""
+        """Give a partition another in-sync set, and a leader if it lacks one; the state as it is then.
+
+        Args:
+            partition: its number.
+            insync: the set as it is to be.
+            election: why there is one; PREFERRED prefers the first replica.
+            damaged: brokers that came back from an unclean shutdown, and may have lost what they had.
+        """
         former = self.metadata.partitions[partition]
         eligible, last_known = self.eligible_beside(former, insync, damaged)
         candidates = self.candidates_among(former, insync, eligible, last_known)

@@ -239,7 +239,14 @@ class Replica:
     # --- what producers ask -----------------------------------------------------------------------------------
 
     def append(self, number: int, batch: RecordBatch, acks: int, version: int) -> PartitionAnswer:
-        """Append a client's batch to partition `number`, if enough replicas are in sync for its acks."""
+        """Append a client's batch to partition `number`, if enough replicas are in sync for its acks.
+
+        Args:
+            number: of the partition.
+            batch: as the client sent it.
+            acks: 0, 1, or -1 for all.
+            version: of the Produce.
+        """
         request = ProduceRequest({number: (batch,)}, acks=acks, version=version)
         insync = 0 if self.leadership is None else len(self.leadership.insync)
         return handle_produce({number: self.log}, request, None, self.min_insync, insync)[number]
