@@ -121,6 +121,8 @@ class Partition:
         """Append one batch as the leader.
 
         Args:
+            batch: as its sender numbered it.
+            origin: who sends it.
             guard: what its verification handed out, `NO_GUARD` if there was none (KIP-890).
             marker_version: transaction version of a marker, `UNKNOWN_VERSION` for anything else.
 

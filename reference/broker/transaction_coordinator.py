@@ -185,6 +185,9 @@ class TransactionCoordinator:
         """Put partitions into the producer's transaction; the first ones begin it.
 
         Args:
+            transactional_id: whose transaction.
+            producer: the identity that the request claims.
+            partitions: those that are in it already change nothing.
             client_version: transaction version of the client: 0, 1 or 2.
 
         Raises:
