@@ -216,7 +216,15 @@ class Broker:
         state: TransactionState,
         partitions: Iterable[TopicPartition],
     ) -> None:
-        """Write a record into the coordinator's log behind its back."""
+        """Write a record into the coordinator's log behind its back.
+
+        Args:
+            transactional_id: whose record.
+            producer: the identity in it.
+            timeout_ms: milliseconds.
+            state: as which it says the transaction is.
+            partitions: in that transaction.
+        """
         now = self.clock.now
         started = NO_TIMESTAMP if state == TransactionState.EMPTY else now
         metadata = TransactionMetadata(*producer, timeout_ms, state, frozenset(partitions), now, started)

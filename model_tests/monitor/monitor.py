@@ -151,7 +151,14 @@ class Monitor:
 
 @cache
 def claimed_among(violated: int, profile: str, transaction_version: int, faults: int = 0) -> tuple[Rule, ...]:
-    """The rules of a set that are claimed under a profile and a transaction version, after these faults."""
+    """The rules of a set that are claimed under a profile and a transaction version, after these faults.
+
+    Args:
+        violated: a set of rules as bits.
+        profile: its name.
+        transaction_version: 0, 1 or 2.
+        faults: what had gone wrong before, as bits of `Fault`.
+    """
     under = PROFILES[profile].under(transaction_version)
     return tuple(rule for rule in rules_in(violated) if claimed_in(rule, under, faults))
 

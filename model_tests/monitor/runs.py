@@ -115,6 +115,13 @@ def run_of(
 ) -> Run:
     """The run of a seed, with what is given instead of what the seed chooses.
 
+    Args:
+        seed: says all that is not given.
+        steps: how many at most.
+        workload: its name.
+        profile: its name.
+        transaction_version: of the cluster.
+
     Raises:
         BadInput: there is no such seed, workload, profile, or transaction version of the profile.
     """

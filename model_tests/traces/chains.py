@@ -179,7 +179,17 @@ def row_of_chain(
     at: Column | None = None,
     mark: Column | None = None,
 ) -> Column:
-    """A row of a chain: its key, what the step leaves and finds, by what it is sorted there, and its mark."""
+    """A row of a chain: its key, what the step leaves and finds, by what it is sorted there, and its mark.
+
+    Args:
+        number: of the chain.
+        texts: of its key, at most two.
+        numbers: of its key, at most two.
+        left: what the step leaves to the next on the chain; none if nothing.
+        found: what the step finds; none if nothing.
+        at: by what the chain is sorted; by the step's number if none.
+        mark: what it leaves to all that follow.
+    """
     no_values = F.lit(None).cast("array<bigint>")
     return F.struct(
         F.lit(number).cast("bigint").alias(CHAIN),

@@ -30,5 +30,12 @@ def shown(traces: int, done: Callable[[], tuple[int, int]], console: Console, af
 
 
 def said(made: int, traces: int, steps: int, seconds: float) -> str:
-    """How far it is, in words."""
+    """How far it is, in words.
+
+    Args:
+        made: traces so far.
+        traces: how many are wanted.
+        steps: in those that are made.
+        seconds: since it began.
+    """
     return f"{made:,} of {traces:,} traces, {steps:,} steps, {steps / max(seconds, 1e-9):,.0f} steps/s"

@@ -97,14 +97,22 @@ def duplicates(steps: DataFrame) -> Iterator[Quarantined]:
 
 
 def late(steps: DataFrame) -> Iterator[Quarantined]:
-    """Steps that came before the step before them: the trace is not told in the order in which it came about."""
+    """Steps that came before the step before them: the trace is not told in the order in which it came about.
+
+    Args:
+        steps: every step that was read, with its file.
+    """
     before = F.lag("world_ms").over(Window.partitionBy("trace").orderBy("step"))
     told = steps.where(is_judgeable()).withColumn("late", before > F.col("world_ms")).where("late and world_ms >= 0")
     yield from _set_aside(told.groupBy(F.lit(LATE).alias(REASON)))
 
 
 def cut(steps: DataFrame) -> Iterator[Quarantined]:
-    """Traces of which steps are missing: what they have is judged, but for what only a whole trace tells."""
+    """Traces of which steps are missing: what they have is judged, but for what only a whole trace tells.
+
+    Args:
+        steps: every step that was read, with its file.
+    """
     numbers = steps.groupBy("trace").agg(
         F.count_distinct("step").alias("steps"),
         F.max("step").alias("last"),

@@ -36,7 +36,15 @@ class Before:
 def judge_change(
     before: Before, change: PartitionChange, alive: Alive, offset: int, profile: Profile
 ) -> Iterator[Finding]:
-    """What the change breaks; `offset` is that of its record."""
+    """What the change breaks; `offset` is that of its record.
+
+    Args:
+        before: the partition before it.
+        change: what the record says.
+        alive: brokers that were alive then.
+        offset: of the record in the controller's log.
+        profile: the release.
+    """
     if change.creates and change.leader_epoch < before.leader_epoch:
         message = f"the leader epoch of {before.name} falls from {before.leader_epoch} to {change.leader_epoch}"
         yield _finding(rules.REPL_PREFIX_AGREEMENT, Severity.VIOLATION, offset, message)

@@ -79,7 +79,15 @@ def with_client(batches: Batches, verdict: Verdict, client: ClientSide) -> Verdi
 def tallied(
     batches: Batches, found: Transactions, at: Offsets, acknowledged: Acknowledged, *, cleaned: bool
 ) -> tuple[Tally, ...]:
-    """What became of each acknowledged record, counted."""
+    """What became of each acknowledged record, counted.
+
+    Args:
+        batches: the log's, a row each.
+        found: the transaction of each row.
+        at: the bounds of the log.
+        acknowledged: offsets that clients were told, each with its attempt.
+        cleaned: the cleaner may have removed records.
+    """
     offsets = acknowledged.offsets
     row, inside = _rows(batches, offsets)
     fate = np.full(len(offsets), Fate.LOST.value, np.int64)
@@ -121,7 +129,15 @@ def _fates(batches: Batches, found: Transactions, at: Offsets) -> Integers:
 def received_findings(
     batches: Batches, found: Transactions, at: Offsets, received: Integers, *, cleaned: bool
 ) -> list[Finding]:
-    """Where a read_committed reader that read the partition to its end received other records than the visible ones."""
+    """Where a read_committed reader that read the partition to its end received other records than the visible ones.
+
+    Args:
+        batches: the log's, a row each.
+        found: the transaction of each row.
+        at: the bounds of the log.
+        received: the offset of each record that the reader was given.
+        cleaned: the cleaner may have removed records.
+    """
     hidden = _hidden(batches, found, at)
     row, inside = _rows(batches, received)
     wrong = inside & hidden[row] if len(batches) else inside

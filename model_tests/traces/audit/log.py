@@ -34,7 +34,16 @@ def audit_log(
     deep: bool = False,
     client: ClientSide = NOBODY,
 ) -> tuple[Verdict, list[Damage]]:
-    """Judge one partition, and name what is damaged in its files; `client` is what clients know of it."""
+    """Judge one partition, and name what is damaged in its files; `client` is what clients know of it.
+
+    Args:
+        log: the partition's directory.
+        around: what is known of it besides its batches.
+        profile: the release whose decisions judge.
+        crc: check each batch's CRC-32C.
+        deep: decode every body, too.
+        client: what clients know of the partition.
+    """
     derived = read_derived(log)
     wanted = wanted_of(log, around, profile, deep=deep)
     if not is_divisible(log, client):

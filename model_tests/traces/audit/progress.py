@@ -62,6 +62,14 @@ def tasks_done(tracker: Tracker) -> tuple[int, int]:
 
 
 def said(read: int, size: int, partitions: int, tasks: tuple[int, int], seconds: float) -> str:
-    """How far it is, in words."""
+    """How far it is, in words.
+
+    Args:
+        read: bytes so far.
+        size: bytes in all.
+        partitions: how many there are.
+        tasks: how many are done, and how many there are.
+        seconds: since it began.
+    """
     bytes_read = f"about {decimal(read)} of {decimal(size)} in {partitions:,} partitions"
     return f"{bytes_read}, {tasks[0]} of {tasks[1]} tasks, {decimal(int(read / max(seconds, 1e-9)))}/s"

@@ -91,7 +91,16 @@ def summarized(
     log_end: int,
     cleaned_to: int,
 ) -> Replica:
-    """The summary of a whole log, of which nothing is known to be cleaned from `cleaned_to` on."""
+    """The summary of a whole log, of which nothing is known to be cleaned from `cleaned_to` on.
+
+    Args:
+        log: the replica's directory.
+        blocks: digests of its batches.
+        epochs: of each run of one leader epoch: the epoch, the first offset, and how many batches.
+        log_start: log start offset.
+        log_end: log end offset.
+        cleaned_to: below it the cleaner may have been, so that replicas may differ.
+    """
     width = _width(log_end)
     return Replica(
         first=log.segments[0].base,

@@ -50,7 +50,16 @@ ROWS_AT_ONCE: Final = 1 << 16
 def rows_of(
     log: int, topic: str, partition: int, segment: Segment, batches: Batches, damage: list[Damage]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of one segment."""
+    """The rows of one segment.
+
+    Args:
+        log: number of the log.
+        topic: its name.
+        partition: its number.
+        segment: where the batches are from.
+        batches: those that could be read.
+        damage: what could not; a row each, after the batches.
+    """
     for start in range(0, len(batches), ROWS_AT_ONCE):
         part = batches.take(np.arange(start, min(start + ROWS_AT_ONCE, len(batches))))
         columns = {name: getattr(part, name) for name in COLUMNS}

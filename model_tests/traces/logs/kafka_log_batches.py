@@ -134,7 +134,15 @@ def joined(parts: Iterable[Batches]) -> Batches:
 def from_headers(
     headers: npt.NDArray[Any], segment: int, positions: Integers, control: tuple[Integers, Integers], damaged: Facts
 ) -> Batches:
-    """The columns of raw headers; `control` is the control type and the coordinator epoch of each."""
+    """The columns of raw headers; `control` is the control type and the coordinator epoch of each.
+
+    Args:
+        headers: a structured array, one row per batch.
+        segment: base offset of the segment.
+        positions: of each batch in the file, in bytes.
+        control: control type and coordinator epoch of each.
+        damaged: whether bytes before it could not be read.
+    """
 
     def column(name: str) -> Integers:
         return headers[name].astype(np.int64)

@@ -182,7 +182,15 @@ def _read(path: Location, damage: list[Damage]) -> tuple[bytes, int] | None:
 
 
 def parse_rows(content: bytes, path: str, base: int, entry: npt.DTypeLike, damage: list[Damage]) -> DerivedFile | None:
-    """The entries of a file that is nothing but entries; what is too short for one at its end is damage."""
+    """The entries of a file that is nothing but entries; what is too short for one at its end is damage.
+
+    Args:
+        content: of the whole file.
+        path: for what is said of it.
+        base: offset in the file's name.
+        entry: fields of one entry, in their order.
+        damage: what is wrong is added to it.
+    """
     size = np.dtype(entry).itemsize
     whole = len(content) - len(content) % size
     if whole < len(content):
@@ -191,7 +199,14 @@ def parse_rows(content: bytes, path: str, base: int, entry: npt.DTypeLike, damag
 
 
 def parse_snapshot(content: bytes, path: str, written_ms: int, damage: list[Damage]) -> DerivedFile | None:
-    """A producer snapshot, as far as its checksum vouches for it."""
+    """A producer snapshot, as far as its checksum vouches for it.
+
+    Args:
+        content: of the whole file.
+        path: for what is said of it; its name has the offset.
+        written_ms: when the file was last written.
+        damage: what is wrong is added to it.
+    """
     wrong = _wrong_snapshot(content)
     if wrong:
         damage.append(Damage(path, *wrong))

@@ -110,7 +110,17 @@ class Building:
         ends: bool = True,
         atomic: bool = True,
     ) -> int:
-        """The number of an operation that ends now."""
+        """The number of an operation that ends now.
+
+        Args:
+            process: who carries it out.
+            index: what the history calls it.
+            outcome: whether it was done, as far as one knows.
+            name: of what is done.
+            invoked: place in the history at which it began.
+            ends: it ends; else nobody knows when.
+            atomic: its records are in one transaction.
+        """
         completed = self.now if ends else NEVER
         via = self._via.get(process, Via.UNKNOWN)
         number = self._names.number(name)
