@@ -8,7 +8,7 @@ from typing import Final
 from model_tests.traces.schema import Row
 from model_tests.traces.step_link import Scalar, StepLink
 from spec import rules
-from spec.algebra import Term, all_of, any_of, same
+from spec.algebra import Term, all_of, same
 from spec.evidence import Layer, evidences
 from spec.protocol.judge import Check
 from spec.vocabulary import Origin
@@ -34,10 +34,13 @@ def is_on_place(row: Row) -> bool:
 
 @evidences(rules.REPL_PREFIX_AGREEMENT, Layer.TRACE)
 def copied_as_written(scalar: Scalar) -> Check:
-    """A follower has at a place the batch that was seen there last, unless that is of a later leader epoch."""
+    """A follower has at a place the batch that was seen there last, where that was under the same leader.
+
+    Under another one it may differ: a past leader goes on writing until it hears of the next.
+    """
     copies = all_of(scalar("has_previous"), scalar("origin") == Origin.REPLICATION.value)
-    in_turn = any_of(scalar("leader_epoch") < 0, scalar("previous_leader_epoch") <= scalar("leader_epoch"))
-    return Check(rules.REPL_PREFIX_AGREEMENT, all_of(copies, in_turn), _same_batch(scalar))
+    one_leader = scalar("previous_leader_epoch") == scalar("leader_epoch")
+    return Check(rules.REPL_PREFIX_AGREEMENT, all_of(copies, one_leader), _same_batch(scalar))
 
 
 @evidences(rules.REPL_COMMITTED_SURVIVES, Layer.TRACE)

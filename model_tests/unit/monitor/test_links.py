@@ -172,13 +172,15 @@ def at_place(node: str = "broker-0", **columns: Any) -> Row:
 
 
 def test_what_is_copied_and_read_is_what_was_written() -> None:
-    """Of the same place; not where a copy is of an older leader epoch than what was written there last."""
+    """Of the same place, and under one leader: a past one may go on writing other batches there."""
     written = at_place(producer_id=1000, producer_epoch=2, base_sequence=7)
     taken = at_place("", producer_id=1000, producer_epoch=2, base_sequence=7, api="ClientFetched", appended=False)
-    copy = {**written, "node": "broker-1", "origin": 2, "leader_epoch": 3}
+    led = {**written, "leader_epoch": 3}
+    copy = {**led, "node": "broker-1", "origin": 2}
 
     assert [[], [], []] == guards(written, taken, at_place("", api="ClientFetched", appended=False, first_offset=5))
     assert ["repl.committed_survives read"] == guards(written, {**taken, "producer_epoch": 3})[1]
-    assert "repl.prefix_agreement copied" in guards(written, {**copy, "base_sequence": 8})[1]
-    assert "repl.prefix_agreement copied" not in guards(written, copy)[1]
-    assert "repl.prefix_agreement copied" not in guards({**written, "leader_epoch": 4}, {**copy, "control": True})[1]
+    assert "repl.prefix_agreement copied" in guards(led, {**copy, "base_sequence": 8})[1]
+    assert "repl.prefix_agreement copied" not in guards(led, copy)[1]
+    for other in (2, 4):
+        assert "repl.prefix_agreement copied" not in guards({**led, "leader_epoch": other}, {**copy, "control": True})[1]
