@@ -65,7 +65,7 @@ def test_the_part_brings_the_rules_of_all_machines(monkeypatch: pytest.MonkeyPat
         "stable offset falls",
         "unreplicated markers decide",
         "readers pass the last stable offset",
-        "committed noted as aborted",
+        "all aborted listed",
         "any coordinator writes",
     ],
 )
