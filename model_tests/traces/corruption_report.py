@@ -124,7 +124,9 @@ class CorruptionReport:
             console.print(line, style="red", markup=False, highlight=False)
 
     def _table(self) -> Table:
-        table = Table("corruption", *_NOTICED, KNOWN, "not told", UNSEEN, "harmless", "rate")
+        table = Table()
+        for heading in ("corruption", *_NOTICED, KNOWN, "not told", UNSEEN, "harmless", "rate"):
+            table.add_column(heading, width=max(5, *map(len, heading.split())))
         for kind in Kind:
             counts = [self.count(outcome, kind) for outcome in (*_NOTICED, KNOWN)]
             counts += [sum(self.count(outcome, kind) for outcome in _NOT_TOLD), self.count(UNSEEN, kind)]

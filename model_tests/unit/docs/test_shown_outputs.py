@@ -106,6 +106,23 @@ def test_a_changed_answer_disagrees_as_the_guide_says(tmp_path: Path, monkeypatc
         assert [] == not_printed(shown, printed("conform", "session.ndjson"))
 
 
+def test_steps_written_by_hand_are_judged_as_the_guide_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guide's own two steps, and what is told of them when the second one's error is taken away."""
+    text = (GUIDES / "own-traces.md").read_text(encoding="utf-8")
+    written = text.partition("```python\n")[2].partition("```")[0]
+    monkeypatch.chdir(tmp_path)
+    exec(written, {})  # the page's own code
+    steps = tmp_path / "steps.ndjson"
+    refused, _, broken = text.partition("Let the broker answer the second batch")
+
+    for part, error in ((refused, 45), (broken, 0)):
+        steps.write_text(steps.read_text().replace('"error":45', f'"error":{error}'))
+        (tmp_path / "part.md").write_text(part)
+        shown = output_of(tmp_path / "part.md", f"{EOS} replay steps.ndjson")
+        assert len(shown) == 2
+        assert [] == not_printed(shown, printed("replay", "steps.ndjson"))
+
+
 def test_the_proof_fails_as_the_guide_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the comparison of versions two brokers hand out the same id, in the steps that are shown."""
 

@@ -1,10 +1,12 @@
 """Corrupted traces: reported, shown to be harmless, or counted as unseen; in both readings the same."""
 
+import io
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 import pytest
+from rich.console import Console
 
 from model_tests.monitor.local import run as simulate_here
 from model_tests.reports import NOTHING_JUDGED, VIOLATED, BadInput
@@ -114,6 +116,18 @@ def test_traces_of_files_are_corrupted(tmp_path: Path) -> None:
     assert 15 <= sum(each.count for each in found.outcomes) <= 20
     with pytest.raises(BadInput, match="no such file"):
         run(str(tmp_path / "nothing"), 5)
+
+
+def test_headings_are_whole_in_a_narrow_terminal() -> None:
+    """At 80 columns no word of the table is shortened."""
+    console = Console(file=io.StringIO(), width=80)
+
+    CorruptionReport(60, 0, 1.0, (Outcome("duplicate", "", "Produce", REPORTED, 500, ""),), ()).print(console)
+
+    assert isinstance(console.file, io.StringIO)
+    told = console.file.getvalue()
+    assert all(word in told for word in ("corruption", "reported", "aside", "outside", "unseen", "harmless", "rate"))
+    assert "…" not in told
 
 
 def test_what_is_not_noticed_fails_by_name() -> None:
