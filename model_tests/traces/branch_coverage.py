@@ -64,7 +64,8 @@ def told(covered: Sequence[Coverage]) -> Iterator[str]:
     """The batch in a line, a line for each decision with its branches, and a line for each release."""
     if not covered:
         return
-    yield f"branches of the decisions, under {len(covered)} releases: {share_of(covered):.1%} of those to be reached"
+    releases = "one release" if len(covered) == 1 else f"{len(covered)} releases"
+    yield f"branches of the decisions, under {releases}: {share_of(covered):.1%} of those to be reached"
     met: dict[str, Counter[str]] = {}
     for each in covered:
         for decision, hits in each.hits.items():

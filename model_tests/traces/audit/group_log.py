@@ -202,7 +202,8 @@ def judge_offsets(log: GroupLog, batches: Batches) -> list[Finding]:
         identity = int(batches.producer_id[row]), int(batches.producer_epoch[row])
         findings.append(_finding(Severity.VIOLATION, int(batches.base_offset[row]), *identity, message))
     for why, offsets in _by_reason(log.unread).items():
-        message = f"{len(offsets)} records are skipped, this the first ({why}): which offsets they commit is not known"
+        count = f"records that are skipped: {len(offsets)}, this the first"
+        message = f"{count} ({why}): which offsets they commit is not known"
         findings.append(_finding(Severity.UNDECIDED, offsets[0], ABSENT, ABSENT, message))
     return findings
 

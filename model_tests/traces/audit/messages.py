@@ -38,7 +38,8 @@ def undecided(breaks: Iterable[Break], around: Surroundings) -> list[Finding]:
     for (_, doubt), alike in groupby(sorted(breaks, key=kind), key=kind):
         group = sorted(alike, key=lambda broken: broken.request.base_offset)
         producers = len({broken.request.producer_id for broken in group})
-        count = f"{len(group)} batches of {producers} producers, this the first" if len(group) > 1 else "the batch"
+        of = "one producer" if producers == 1 else f"{producers} producers"
+        count = f"{len(group)} batches of {of}, this the first" if len(group) > 1 else "the batch"
         findings.append(_finding(group[0], Severity.UNDECIDED, f"{count}: {_why(doubt, around)}; {_what(group[0])}"))
     return findings
 

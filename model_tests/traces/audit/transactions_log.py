@@ -67,7 +67,7 @@ def _unread(states: list[StateRecord], skipped: list[tuple[int, str]]) -> list[F
             alike[0][0],
             ABSENT,
             ABSENT,
-            f"{len(alike)} records are skipped, this the first ({alike[0][1]}): what they change is not known",
+            f"records that are skipped: {len(alike)}, this the first ({alike[0][1]}): what they change is not known",
         )
         for alike in found.values()
     ]
