@@ -51,7 +51,7 @@ class Obligation:
     kept: bool = False
 
     def __str__(self) -> str:
-        return f"{self.claim} under {self.action}"
+        return f"{self.claim} {FOR_ALL}" if self.action == FOR_ALL else f"{self.claim} under {self.action}"
 
 
 class Prover:
