@@ -56,10 +56,13 @@ NOBODY = Elected(NO_LEADER)
 
 
 def first_in_sync(candidates: Sequence[Candidate], unclean_allowed: bool) -> Elected:
-    """The first that is alive and in sync; else whoever led last; with unclean elections, the first that is alive."""
-    for candidate in candidates:
-        if candidate.is_clean:
-            return Elected(candidate.broker)
+    """The first that is alive and in sync; else the first that is eligible; else whoever led last.
+
+    With unclean elections, at last the first that is alive.
+    """
+    clean = [candidate for candidate in candidates if candidate.is_clean]
+    for candidate in (*(each for each in clean if each.insync), *clean):
+        return Elected(candidate.broker)
     alive = [candidate for candidate in candidates if candidate.alive]
     for candidate in alive:
         if candidate.last_known:

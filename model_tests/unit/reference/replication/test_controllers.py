@@ -7,6 +7,7 @@ import pytest
 from reference.errors import Refusal
 from reference.recorder import Row
 from reference.replication.controller import Controller, ControllerConfig
+from reference.replication.elections import Candidate, Elected, first_in_sync
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.messages import NO_LEADER, AlterPartition
 from reference.replication.metadata import Metadata
@@ -81,6 +82,15 @@ def proposal(made: Controller, insync: tuple[int, ...], /, **changes: object) ->
 def test_the_first_to_come_leads(profile: Profile) -> None:
     """Nobody led before."""
     assert (0, [0, 1, 2]) == seen(started(profile))[::2]
+
+
+def test_an_eligible_replica_leads_only_where_nobody_is_in_sync() -> None:
+    """Whatever the order of the assignment (PartitionChangeBuilder, KIP-966)."""
+    eligible, in_sync = Candidate(2, alive=True, insync=False, eligible=True), Candidate(0, alive=True, insync=True)
+
+    assert Elected(0) == first_in_sync((eligible, in_sync), unclean_allowed=False)
+    assert Elected(2) == first_in_sync((eligible, in_sync._replace(alive=False)), unclean_allowed=False)
+
 
 
 @BOTH
