@@ -20,7 +20,7 @@ from spec.protocol.judge import Check, Step, judge
 from spec.protocol.produce import ONLY_BEFORE_THE_LOG
 from spec.rules import RULES, Rule
 from spec.versions import Profile
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import ErrorCode, Origin
 
 BITS: Final[Mapping[Rule, int]] = {rule: 1 << position for position, rule in enumerate(RULES.values())}
 
@@ -80,11 +80,22 @@ def judged(step: Step, profile: Profile, refused: Term = False) -> tuple[Append,
         refused: whether the coordinator of its transaction did not agree to it.
     """
     expected, checks = judge(step, profile)
-    reached = negate(any_of(refused, *(step.reply.error == error.value for error in BEFORE_THE_LOG)))
+    before = (step.reply.error == error.value for error in BEFORE_THE_LOG)
+    reached = negate(any_of(refused, _is_misplaced_copy(step), *before))
     pure = rules.SEQ_REFUSAL_IS_PURE
     return expected, tuple(
         check if check.rule is pure else replace(check, at_stake=all_of(reached, check.at_stake)) for check in checks
     )
+
+
+def _is_misplaced_copy(step: Step) -> Term:
+    """A batch of the leader that begins elsewhere than the follower's log ends: refused for that alone.
+
+    Kafka's UnexpectedAppendOffsetException: where logs have parted unnoticed, the leader's batch may begin before.
+    """
+    elsewhere = negate(step.request.sent_base_offset == step.request.base_offset)
+    copies = step.request.origin == Origin.REPLICATION.value
+    return all_of(copies, elsewhere, step.reply.error == ErrorCode.OFFSET_OUT_OF_RANGE.value)
 
 
 def verdict_columns(branch: Term, checks: Iterable[Check], sheet: Sheet, kind: str) -> dict[str, Term]:

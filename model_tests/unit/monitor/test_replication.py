@@ -6,6 +6,7 @@ from functools import cache
 import pytest
 
 from model_tests.monitor.monitor import Disagreement, Monitor
+from model_tests.monitor.runs import run_of
 from model_tests.mutants.of_replicas import OF_REPLICAS
 from model_tests.traces.replication_verdicts import JUDGES, is_of_replication, judged
 from model_tests.traces.schema import Row, complete
@@ -111,6 +112,14 @@ def test_the_true_reference_is_not_stopped() -> None:
 
     judged_rules = {count.rule: count.judged for count in monitor.rule_counts()}
     assert all(judged_rules[rule.id] for rule in (rules.REPL_HW_BOUNDS, rules.REPL_PREFIX_AGREEMENT))
+
+
+@pytest.mark.parametrize("seed", [700267, 700439])
+def test_what_two_long_runs_have_shown_stays_mended(seed: int) -> None:
+    """A leader's batch that begins before the follower's end is refused; who is in sync leads before the eligible."""
+    run = run_of(seed, 700, "replicas")
+
+    simulate(run.seed, run.profile, run.steps, workload=run.workload, observer=Monitor())
 
 
 def test_offsets_that_are_appended_are_judged_as_an_append_alone() -> None:
