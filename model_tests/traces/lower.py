@@ -5,14 +5,13 @@ of times for the branch of an append. Called on `Formula`s it is a graph; `evalu
 more than once into columns of their own, in as few selects as their order allows.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-import pyspark.sql.functions as F
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 
-import model_tests.traces.reading_spark as reading
-from spec.algebra import Reading, Term, all_of, any_of, choose, negate, register
+from spec.algebra import Reading, Term, register
 from spec.vocabulary import ABSENT
 
 _MATERIALISED: Final = "_part_"
@@ -112,19 +111,11 @@ register(
     ),
 )
 
-_COLUMN_OF: Final[Mapping[str, Callable[..., Column]]] = {
-    "==": lambda left, right: left == right,
-    "<": lambda left, right: left < right,
-    "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    ">=": lambda left, right: left >= right,
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "and": all_of,
-    "or": any_of,
-    "not": negate,
-    "choose": choose,
+_FUNCTION: Final[Mapping[str, str]] = {
+    **{name: f"`{name}`" for name in ("==", "<", "<=", ">", ">=", "+", "-", "and", "or", "not")},
+    "choose": "if",
 }
+"""Spark's functions by operator. Their calls are quick to parse, nested parentheses are not."""
 
 
 def columns_read(*facts: Term) -> frozenset[str]:
@@ -132,21 +123,44 @@ def columns_read(*facts: Term) -> frozenset[str]:
     return frozenset(part.value for part in parts_of(facts) if part.operator == "column")
 
 
-def evaluate(table: DataFrame, kept: Iterable[str], results: Mapping[str, Term]) -> DataFrame:
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """Results as Spark's expressions, in its own language: what is told to it in one text costs one call of its JVM.
+
+    Attributes:
+        columns: names of those that are read.
+        levels: the shared parts, by the select in which each is evaluated.
+        outputs: the results.
+    """
+
+    columns: tuple[str, ...]
+    levels: tuple[tuple[str, ...], ...]
+    outputs: tuple[str, ...]
+
+
+def lowered(results: Mapping[str, Term]) -> Lowered:
+    """The value of each result under its name."""
+    formulas = [result for result in results.values() if isinstance(result, Formula)]
+    parts = parts_of(formulas)
+    levels = _levels(parts, _shared(parts, formulas))
+    known = {part: f"{_MATERIALISED}{number}" for number, part in enumerate(levels)}
+    return Lowered(
+        columns=tuple(str(part.value) for part in parts if part.operator == "column"),
+        levels=tuple(
+            tuple(f"{_call(part, known)} as {known[part]}" for part in levels if levels[part] == level)
+            for level in range(1, max(levels.values(), default=0) + 1)
+        ),
+        outputs=tuple(f"{_text(result, known)} as {_name(name)}" for name, result in results.items()),
+    )
+
+
+def evaluate(table: DataFrame, kept: Iterable[str], results: Lowered) -> DataFrame:
     """The table's `kept` columns, and the value of each result as a column of its name."""
-    formulas = {name: result for name, result in results.items() if isinstance(result, Formula)}
-    parts = parts_of(formulas.values())
-    levels = _levels(parts, _shared(parts, formulas.values()))
-    names = {part: f"{_MATERIALISED}{number}" for number, part in enumerate(levels)}
-    columns = sorted({*kept, *(part.value for part in parts if part.operator == "column")})
-    table = table.select(*(_present(table, name) for name in columns))
-    known: dict[Formula, Column] = {}
-    for level in range(1, max(levels.values(), default=0) + 1):
-        new = [part for part in levels if levels[part] == level]
-        table = table.select("*", *(_lower(part, known).alias(names[part]) for part in new))
-        known |= {part: F.col(names[part]) for part in new}
-    outputs = [_lower_result(result, known).alias(name) for name, result in results.items()]
-    return table.select(*kept, *outputs)
+    kept, kinds = tuple(kept), {field.name: field.dataType.simpleString() for field in table.schema.fields}
+    table = table.selectExpr(*(_present(name, kinds[name]) for name in sorted({*kept, *results.columns})))
+    for level in results.levels:
+        table = table.selectExpr("*", *level)
+    return table.selectExpr(*map(_name, kept), *results.outputs)
 
 
 def parts_of(facts: Iterable[Term]) -> list[Formula]:
@@ -189,32 +203,37 @@ def _levels(parts: list[Formula], shared: set[Formula]) -> dict[Formula, int]:
     return {part: depth[part] for part in parts if part in shared}
 
 
-def _present(table: DataFrame, name: str) -> Column:
+def _present(name: str, kind: str) -> str:
     """The column, known to hold no null, so that no code is made for nulls; rows with one were set aside before."""
-    kind = table.schema[name].dataType.simpleString()
-    if kind not in _ABSENT:
-        return F.col(name)
-    return F.coalesce(F.col(name), reading.literal(_ABSENT[kind])).alias(name)
+    return f"coalesce({_name(name)}, {_constant(_ABSENT[kind])}) as {_name(name)}" if kind in _ABSENT else _name(name)
 
 
-def _lower(part: Formula, known: dict[Formula, Column]) -> Column:
-    """The column of one part, made of the columns known already; what is made becomes known."""
-    if part not in known:
-        known[part] = _new_column(part, known)
-    return known[part]
+def _name(column: str) -> str:
+    return f"`{column}`"
 
 
-def _new_column(part: Formula, known: dict[Formula, Column]) -> Column:
+def _text(term: Term, known: Mapping[Formula, str]) -> str:
+    """The expression of one part, made of the columns known already."""
+    if not isinstance(term, Formula):
+        return _constant(term)
+    return known[term] if term in known else _call(term, known)
+
+
+def _call(part: Formula, known: Mapping[Formula, str]) -> str:
     if part.operator == "column":
-        return F.col(str(part.value))
+        return _name(str(part.value))
     if part.operator == "constant":
-        return reading.literal(part.value)
-    operands = [_lower(operand, known) for operand in part.operands]
+        return _constant(part.value)
+    operands = [_text(operand, known) for operand in part.operands]
     if part.operator == "among":
-        return operands[0].isin(*part.value)
-    column: Column = _COLUMN_OF[part.operator](*operands)
-    return column
+        return f"{operands[0]} in ({', '.join(map(_constant, part.value))})"
+    return f"{_FUNCTION[part.operator]}({', '.join(operands)})"
 
 
-def _lower_result(result: Term, known: dict[Formula, Column]) -> Column:
-    return _lower(result, known) if isinstance(result, Formula) else reading.literal(result)
+def _constant(value: Term) -> str:
+    """An integer has the 64 bits that every integer column has."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return f"{int(value)}L"
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -17,7 +17,7 @@ from model_tests.traces import (
 )
 from model_tests.traces.circumstances import Fault, fault_of
 from model_tests.traces.history_links import SESSION
-from model_tests.traces.lower import Sheet, evaluate
+from model_tests.traces.lower import Sheet, evaluate, lowered
 from model_tests.traces.trace_files import DUPLICATE, LATE, STEP_BITS, UNFIT
 from model_tests.traces.verdicts import KEPT
 from spec.algebra import Term
@@ -83,7 +83,7 @@ def judged_alone(steps: DataFrame) -> DataFrame:
 def _part(steps: DataFrame, results: Mapping[str, Term], also: Mapping[str, Term] = _NO_VERDICT) -> DataFrame:
     kept = (*KEPT, _FIT, *_BESIDE, _ROWS)
     named = {name: results[name] for name in _VERDICT} | {f"also_{name}": also[name] for name in _VERDICT}
-    judged = evaluate(steps, kept, named)
+    judged = evaluate(steps, kept, lowered(named))
     return judged.select(*_OF_STEP, _ROWS)
 
 
@@ -115,7 +115,7 @@ def linked(steps: DataFrame) -> DataFrame:
     results = chains.link_results(sheet, history_columns.history_results(sheet))
     results = {f"link_{name}": result for name, result in results.items()}
     columns = (*chains.link_columns(), *history_columns.columns())
-    judged = evaluate(rows.select(*kept, *columns), kept, results)
+    judged = evaluate(rows.select(*kept, *columns), kept, lowered(results))
     itself = F.col(chains.CHAIN) == chains.ITSELF
     also = F.col(chains.CHAIN) == chains.OF_REPLICATION
     counts = F.col("unfit").isin("", LATE)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from model_tests.traces.lower import Sheet, evaluate
+from model_tests.traces.lower import Sheet, evaluate, lowered
 from model_tests.traces.samples import random_steps, undecided
 from model_tests.traces.session import LOCAL, session
 from spec.algebra import Term
@@ -42,7 +42,7 @@ def column_verdicts(rows: int, directory: Path, master: str = LOCAL) -> ColumnTi
     """Time the branch and every next-state column of random steps against reading the same columns."""
     _write(rows, directory)
     steps = session(master).read.parquet(str(directory))
-    decided = evaluate(steps, (), _results())
+    decided = evaluate(steps, (), lowered(_results()))
     rounds = [(_seconds(steps), _seconds(decided)) for _ in range(ROUNDS + 1)][1:]
     return ColumnTiming(rows, min(scan for scan, _ in rounds), min(verdict for _, verdict in rounds))
 
