@@ -183,4 +183,6 @@ def test_what_is_copied_and_read_is_what_was_written() -> None:
     assert "repl.prefix_agreement copied" in guards(led, {**copy, "base_sequence": 8})[1]
     assert "repl.prefix_agreement copied" not in guards(led, copy)[1]
     for other in (2, 4):
-        assert "repl.prefix_agreement copied" not in guards({**led, "leader_epoch": other}, {**copy, "control": True})[1]
+        assert (
+            "repl.prefix_agreement copied" not in guards({**led, "leader_epoch": other}, {**copy, "control": True})[1]
+        )

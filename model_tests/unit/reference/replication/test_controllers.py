@@ -92,7 +92,6 @@ def test_an_eligible_replica_leads_only_where_nobody_is_in_sync() -> None:
     assert Elected(2) == first_in_sync((eligible, in_sync._replace(alive=False)), unclean_allowed=False)
 
 
-
 @BOTH
 def test_the_first_in_sync_of_the_assignment_leads_next(profile: Profile) -> None:
     """The leader falls silent and is out of sync; its successor has an epoch of its own."""
