@@ -22,6 +22,9 @@ SITE: Final = Path(os.environ.get("EOS_SITE", ROOT / "build" / "docs"))
 SCREENS: Final = ROOT / "build" / "screens"
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDE, NARROW = 1280, 390
+UNFOLD: Final = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
+PART: Final = 8000
+"""Pixels of height to a picture: a browser draws none that is much higher than twice that."""
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -68,7 +71,10 @@ def pages() -> list[str]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_every_page_loads(browser: Any, width: int, scheme: str) -> None:
-    """Nothing is said on the console, nothing is fetched from elsewhere, and nothing but tables scrolls sideways."""
+    """Nothing is said on the console, nothing is fetched from elsewhere, and nothing but tables scrolls sideways.
+
+    What is folded is opened before, and each page is kept as it then looks from top to bottom.
+    """
     wrong: list[str] = []
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     screens = SCREENS / f"{width}-{scheme}"
@@ -79,13 +85,23 @@ def test_every_page_loads(browser: Any, width: int, scheme: str) -> None:
         shown.on("pageerror", lambda error, of=name: wrong.append(f"{of}: {error}"))
         shown.on("request", lambda asked, of=name: wrong.extend(elsewhere(of, asked.url)))
         shown.goto(address(name))
+        shown.evaluate(UNFOLD)
         if (beyond := shown.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
             wrong.append(f"{name}: is wider than {width} pixels by {beyond}")
-        shown.screenshot(path=screens / f"{name.removesuffix('.html').replace('/', '-')}.png")
+        keep_whole(shown, screens, name.removesuffix(".html").replace("/", "-"))
         shown.close()
     context.close()
 
     assert wrong == []
+
+
+def keep_whole(shown: Any, screens: Path, name: str) -> None:
+    """Pictures of a page, in parts where it is high."""
+    width, height = shown.evaluate("[innerWidth, document.documentElement.scrollHeight]")
+    for number, top in enumerate(range(0, height, PART)):
+        clip = {"x": 0, "y": top, "width": width, "height": min(PART, height - top)}
+        part = f"-{number}" if number else ""
+        shown.screenshot(path=screens / f"{name}{part}.png", full_page=True, clip=clip)
 
 
 def elsewhere(name: str, asked: str) -> list[str]:
@@ -116,7 +132,7 @@ def test_the_matrix_has_every_rule(page: Any) -> None:
 def test_drawings_are_drawn(page: Any, name: str, drawn: str) -> None:
     """Each kind has a size, is told to who cannot see it, and changes its ground with the page's colours."""
     page.goto(address(name))
-    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    page.evaluate(UNFOLD)
     drawing = page.locator(drawn).first
 
     box = drawing.bounding_box()
