@@ -20,6 +20,7 @@ from model_tests.scenarios import (
     replication,
     rights,
     sending,
+    storage,
     timeouts,
 )
 from model_tests.scenarios.scenario import REGISTERED, Scenario
@@ -38,6 +39,7 @@ CHAPTERS: Final = (
     timeouts,
     coordinators,
     readers,
+    storage,
     comparison,
 )
 

@@ -48,6 +48,37 @@ def before_prepare(stage: TransactionStage) -> Facts:
 
 
 @scenario(
+    "coordinator-moves",
+    "The coordinator is another, and is still reading its log",
+    items=(15, 11, 16),
+    story="""A coordinator that was replaced answers NOT_COORDINATOR, and the producer asks any broker who it is now.
+    The new one knows nothing until it has read its partition of __transaction_state, and says so:
+    COORDINATOR_LOAD_IN_PROGRESS. Both are retriable. The application hears of neither, and nothing is decided
+    meanwhile.""",
+    setting=SETTING,
+    expected={
+        "answers to EndTxn": ["NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "NONE"],
+        "state of the producer meanwhile": "COMMITTING_TRANSACTION",
+        "visible": ["a", "b"],
+        "told as committed": True,
+        "markers": ["COMMIT", "COMMIT"],
+    },
+)
+def coordinator_moves(stage: TransactionStage) -> Facts:
+    """The commit is asked of the one that was, then of the one that is not ready, then of one that is."""
+    producer = opened(stage)
+    stage.coordinator_fails_over(0, 1, loads=False)
+    stage.coordinator_resigns(0, 0)
+    stage.ask_to_end(producer)
+    stage.settle(3)
+    state = producer.producer.manager.machine.state.name
+    stage.coordinator_loads(0)
+    stage.settle()
+    answers = [ErrorCode(int(row["error"])).name for row in stage.recorder.rows if row["api"] == "EndTxn"]
+    return {"answers to EndTxn": answers, "state of the producer meanwhile": state, **outcome(stage, producer)}
+
+
+@scenario(
     "coordinator-after-prepare",
     "The coordinator fails when the commit is decided and one partition has its marker",
     items=(16, 11, 12),

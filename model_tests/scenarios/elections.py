@@ -298,3 +298,43 @@ def last_in_sync(stage: ReplicasStage) -> Facts:
     last = stage.insync
     stage.goes_on(2)
     return {"told as written": stage.promised, "in sync at last": last, "leads": stage.leader, "log": stage.log}
+
+
+@scenario(
+    "eligible-waits",
+    "Since 4.1: who is eligible waits while another is in sync",
+    items=(23, 22, 25),
+    story="""Broker 2 alone is in sync, the others are eligible, and broker 0, which the assignment prefers, is back.
+    The preferred election is refused: an in-sync set that has a member is not passed over, although broker 0 has all
+    that was acknowledged. When broker 2 shuts down the set is empty, and broker 0 leads at once, in sync alone.""",
+    setting=OfReplicas(profile=NEWEST, shape=replace(TRIO, min_insync=3)),
+    expected={
+        "eligible": ["broker 0", "broker 1"],
+        "leads after the preferred election": "broker 2",
+        "leads when broker 2 shuts down": "broker 0",
+        "in sync then": ["broker 0"],
+        "log": ["a"],
+    },
+)
+def eligible_waits(stage: ReplicasStage) -> Facts:
+    """Broker 0 is heard of, and has not fetched yet."""
+    stage.acknowledged("a")
+    stage.stands_still(0)
+    stage.stands_still(1)
+    eligible = [broker(node) for node in sorted(stage.metadata.partitions[0].eligible)]
+    stage.story.remark(broker(0), "goes on")
+    stage.broker_resumes(0)
+    stage.broker_heartbeats(0)
+    stage.talk()
+    stage.story.remark(CONTROLLER, "is asked for the preferred leader")
+    stage.preferred_leader_is_elected(0)
+    waiting = stage.leader
+    stage.broker_begins_shutdown(2)
+    stage.talk()
+    return {
+        "eligible": eligible,
+        "leads after the preferred election": waiting,
+        "leads when broker 2 shuts down": stage.leader,
+        "in sync then": stage.insync,
+        "log": stage.log,
+    }

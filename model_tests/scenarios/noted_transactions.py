@@ -101,8 +101,15 @@ class NotedTransactions(TransactionWorld):
         super().reply_is_lost(message)
 
     def coordinator_fails_over(self, partition: int, node: int, *, loads: bool = True) -> None:
-        """A node is elected, and reads its log."""
+        """A node is elected, and reads its log, or will."""
+        if not loads:
+            self.story.remark(coordinator(node), "is elected, and has not read its log yet")
         super().coordinator_fails_over(partition, node, loads=loads)
+
+    def coordinator_loads(self, partition: int) -> None:
+        """A node that is elected has read its log."""
+        super().coordinator_loads(partition)
+        node = self.brokers.log_leaders[partition]
         for transactional_id, known in sorted(memory_of(self.brokers.nodes[node].transactions).items()):
             self.story.remark(coordinator(node), f"reads the log: {transactional_id} {known.metadata.state.name}")
 

@@ -5,7 +5,9 @@ from typing import Final
 from model_tests.scenarios.log_stage import LOG, LogStage, OfLog
 from model_tests.scenarios.scenario import Facts, scenario
 from model_tests.scenarios.transaction_stage import T0, T1, OfTransactions, TransactionStage
-from reference.broker.partition import READ_UNCOMMITTED
+from model_tests.scenarios.transaction_words import partition_name
+from reference.broker.partition import READ_COMMITTED, READ_UNCOMMITTED
+from reference.broker.txn_index import AbortedTxn
 from reference.client.consumer import Consumer
 from reference.log.config import LogConfig
 from spec.vocabulary import Timestamp
@@ -45,6 +47,54 @@ def read_uncommitted(stage: TransactionStage) -> Facts:
         "aborted, read_uncommitted": stage.shows(T0, READ_UNCOMMITTED),
         "aborted, read_committed": stage.shows(T0, reader="another reader"),
     }
+
+
+@scenario(
+    "last-stable-offset",
+    "An open transaction holds readers back, and an aborted one is in a list",
+    items=(12, 24),
+    story="""Two transactions are interleaved on one partition. The later one is committed, and nobody sees it: the
+    last stable offset stays where the earlier one began. When that is aborted everything is decided. Its record is
+    still in the log; the broker tells a read_committed reader, with the batches, from which offset on which producer id
+    is aborted, and the reader passes it over up to the ABORT marker.""",
+    setting=SETTING,
+    expected={
+        "both are open: last stable offset": 0,
+        "the later one is committed: last stable offset": 0,
+        "visible meanwhile": [],
+        "the earlier one is aborted: last stable offset": 4,
+        "log": ["a", "b", "COMMIT", "ABORT"],
+        "aborted": ["producer id 0: offsets 0 to 3"],
+        "visible": ["b"],
+    },
+)
+def last_stable_offset(stage: TransactionStage) -> Facts:
+    """One record each, and the ends in the other order."""
+    with stage.story.offstage():
+        earlier, later = stage.start(ID), stage.start("refunds")
+    stage.begin(earlier, t0="a")
+    stage.begin(later, t0="b")
+    leader = stage.brokers.partitions[T0].leader
+    both_open = stage.stable(T0)
+    stage.end(later)
+    one_open, meanwhile = stage.stable(T0), stage.shows(T0)
+    stage.end(earlier, commit=False)
+    listed = leader.fetch(0, READ_COMMITTED).aborted or ()
+    stage.story.remark(partition_name(T0), f"aborted: {', '.join(map(in_the_index, listed))}")
+    return {
+        "both are open: last stable offset": both_open,
+        "the later one is committed: last stable offset": one_open,
+        "visible meanwhile": meanwhile,
+        "the earlier one is aborted: last stable offset": stage.stable(T0),
+        "log": stage.written(T0),
+        "aborted": [in_the_index(each) for each in listed],
+        "visible": stage.shows(T0, reader="another reader"),
+    }
+
+
+def in_the_index(aborted: AbortedTxn) -> str:
+    """An entry of the index of aborted transactions."""
+    return f"producer id {aborted.producer_id}: offsets {aborted.first_offset} to {aborted.last_offset}"
 
 
 @scenario(

@@ -191,10 +191,11 @@ class ReplicasStage(ReplicasWorld):
         self.story.remark(broker(node), "stands still")
         self.notices()
 
-    def returns(self, node: int) -> None:
-        """A broker is back from disk, registers, and copies what it lacks."""
-        self.story.remark(broker(node), "is back, with what it has on disk")
-        self.broker_starts(node)
+    def returns(self, node: int, lost_batches: int = 0) -> None:
+        """A broker is back from disk, without what never got there; it registers, and copies what it lacks."""
+        lost = f": {lost_batches} batch never got there" if lost_batches else ""
+        self.story.remark(broker(node), f"is back, with what it has on disk{lost}")
+        self.broker_starts(node, lost_batches)
         self.catches_up(node)
 
     def goes_on(self, node: int) -> None:

@@ -22,6 +22,7 @@ from reference.world.messages import Asked, Request, Verify, WriteMarker
 from reference.world.settling import PAUSE_MS, busy, living, send_all
 from reference.world.transaction_shape import TransactionShape
 from spec.versions import NEWEST, Profile
+from spec.vocabulary import ControlType
 
 T0: Final = TopicPartition(TOPIC, 0)
 T1: Final = TopicPartition(TOPIC, 1)
@@ -174,6 +175,21 @@ class TransactionStage(NotedTransactions):
     def fetch(self, consumer: Consumer, partition: TopicPartition) -> list[str]:
         """What a consumer receives next."""
         return [called(each.record, self.names) for each in self.readers.consumer_fetches(consumer, partition)]
+
+    def stable(self, partition: TopicPartition) -> int:
+        """The last stable offset; it is part of the story."""
+        offset = int(self.brokers.partitions[partition].leader.last_stable)
+        self.story.remark(partition_name(partition), f"last stable offset {offset}")
+        return offset
+
+    def written(self, partition: TopicPartition) -> list[str]:
+        """What the log has: records by name, and markers by their outcome."""
+        names: list[str] = []
+        for batch in self.brokers.partitions[partition].leader.log:
+            marker = batch.marker() if batch.is_control else None
+            marked = None if marker is None else ControlType(marker.control_type).name
+            names += [marked] if marked else [called(record, self.names) for record in batch.records()]
+        return names
 
     def known(self, transactional_id: str) -> TransactionMetadata:
         """The transactional id as its coordinator has it."""
