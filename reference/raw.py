@@ -249,7 +249,16 @@ class RawWorld:
         marker_version: int,
         columns: dict[str, Value],
     ) -> None:
-        """Append at the leader and record the step."""
+        """Append at the leader and record the step.
+
+        Args:
+            api: the step's name.
+            leader: that appends.
+            batch: as it was sent.
+            origin: who sends it.
+            marker_version: transaction version of a marker.
+            columns: of the step, beside those of batch and answer.
+        """
         guard = self.guard(leader, batch) if origin == Origin.COORDINATOR and not batch.is_control else NO_GUARD
         before = observe(leader, batch.producer_id)
         result: AppendResult | None = None
@@ -265,7 +274,15 @@ class RawWorld:
     def record_produce(
         self, batch: RecordBatch, request: ProduceRequest, guard: int, before: Observed, answer: PartitionAnswer
     ) -> None:
-        """Record a Produce."""
+        """Record a Produce.
+
+        Args:
+            batch: the first of the request.
+            request: the whole of it.
+            guard: that the append carried.
+            before: of the leader, as it was observed.
+            answer: to the request.
+        """
         columns: dict[str, Value] = {
             "origin": int(Origin.CLIENT),
             "client": "client",
@@ -286,7 +303,16 @@ class RawWorld:
         before: Observed,
         columns: dict[str, Value],
     ) -> None:
-        """Record a step at the leader."""
+        """Record a step at the leader.
+
+        Args:
+            api: the step's name.
+            leader: as it is now.
+            batch: as it was sent.
+            guard: that the append carried.
+            before: of the leader, as it was observed.
+            columns: of the step, beside those of the batch.
+        """
         described: dict[str, Value] = {"batch_count": 1, "message": self._sent, **batch_columns(batch)}
         described |= verification_columns(before.verification, guard) | columns
         self._sent += 1

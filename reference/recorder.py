@@ -142,7 +142,14 @@ def verification_columns(verification: VerificationEntry | None, guard: int) -> 
 
 
 def reply_columns(error: ErrorCode, first: int = ABSENT, last: int = ABSENT, duplicate: bool = False) -> Row:
-    """The columns of REPLY of an append."""
+    """The columns of REPLY of an append.
+
+    Args:
+        error: the answer.
+        first: offset that it tells, -1 none.
+        last: offset of the last record, -1 none.
+        duplicate: whether the batch was there already.
+    """
     return {
         "error": int(error),
         "first_offset": first,

@@ -48,7 +48,16 @@ def follow(
     node: int,
     topic: str = TOPIC,
 ) -> None:
-    """A follower copies the next batch of its leader: one row, none if it had everything."""
+    """A follower copies the next batch of its leader: one row, none if it had everything.
+
+    Args:
+        recorder: that the row is added to.
+        now: milliseconds, by the follower's clock.
+        replicated: the partition with all its replicas.
+        partition: its number.
+        node: of the follower.
+        topic: of the partition.
+    """
     follower, batch = replicated.replicas[node], replicated.next_for(node)
     before = observe(follower, ABSENT if batch is None else batch.producer_id)
     error = ErrorCode.NONE

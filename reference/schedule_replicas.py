@@ -328,7 +328,14 @@ QUICK: Final = ReplicasShape(
 
 
 def drawn_replicas(profile: Profile, tape: Tape, faults: Faults, trace: int) -> ReplicasWorld:
-    """A world whose size, writers and network the tape chooses."""
+    """A world whose size, writers and network the tape chooses.
+
+    Args:
+        profile: release that the world runs.
+        tape: all chance.
+        faults: what may go wrong.
+        trace: its number.
+    """
     shape = replace(
         QUICK,
         partitions=1 + tape.below(2),

@@ -275,7 +275,14 @@ class TransactionScheduler(Scheduler):
 
 
 def drawn_world(profile: Profile, tape: Tape, faults: Faults, trace: int) -> TransactionWorld:
-    """A world whose size and network the tape chooses; its times are short, so that they pass within a trace."""
+    """A world whose size and network the tape chooses; its times are short, so that they pass within a trace.
+
+    Args:
+        profile: release that the world runs.
+        tape: all chance.
+        faults: what may go wrong.
+        trace: its number.
+    """
     nodes = 2 + tape.below(2)
     shape = TransactionShape(
         nodes=nodes,

@@ -7,6 +7,8 @@ from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
+from shared_arguments import with_arguments
+
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 
 
@@ -45,30 +47,33 @@ def described(module: str) -> Described:
         raise ValueError(f"there is no module {module!r}")
     path = Path(found.origin)
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return Described(path, ast.get_docstring(tree) or "", tuple(_names(tree)))
+    return Described(path, ast.get_docstring(tree) or "", tuple(_names(tree, module)))
 
 
-def _names(tree: ast.Module) -> Iterator[Public]:
+def _names(tree: ast.Module, module: str) -> Iterator[Public]:
     for node, after in pairwise([*tree.body, ast.Pass()]):
         if isinstance(node, DEFINITIONS) and not node.name.startswith("_"):
-            yield _definition(node, "class" if isinstance(node, ast.ClassDef) else "function", "")
+            yield _definition(node, "class" if isinstance(node, ast.ClassDef) else "function", "", module)
             if isinstance(node, ast.ClassDef):
-                yield from _methods(node)
+                yield from _methods(node, module)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             yield from _constant(node, after)
 
 
-def _methods(owner: ast.ClassDef) -> Iterator[Public]:
+def _methods(owner: ast.ClassDef, module: str) -> Iterator[Public]:
     for node in owner.body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             marks = {ast.unparse(mark) for mark in node.decorator_list}
             kind = "property" if marks & {"property", "cached_property"} else "method"
             if not any(mark.endswith(".setter") for mark in marks):
-                yield _definition(node, kind, f"{owner.name}.")
+                yield _definition(node, kind, f"{owner.name}.", module)
 
 
-def _definition(node: ast.FunctionDef | ast.ClassDef, kind: str, within: str) -> Public:
-    return Public(kind, within + node.name, _signature(node, kind), ast.get_docstring(node) or "", node.lineno)
+def _definition(node: ast.FunctionDef | ast.ClassDef, kind: str, within: str, module: str) -> Public:
+    text = ast.get_docstring(node) or ""
+    if isinstance(node, ast.FunctionDef):
+        text = with_arguments(module, node, text)
+    return Public(kind, within + node.name, _signature(node, kind), text, node.lineno)
 
 
 def _signature(node: ast.FunctionDef | ast.ClassDef, kind: str) -> str:

@@ -140,6 +140,12 @@ class Partition:
     ) -> AppendResult:
         """Append all batches as the leader, or none; the first duplicate of a client answers for all.
 
+        Args:
+            batches: as their sender numbered them.
+            origin: who sends them.
+            guard: what their verification handed out, `NO_GUARD` if there was none (KIP-890).
+            marker_version: transaction version of a marker, `UNKNOWN_VERSION` for anything else.
+
         Raises:
             Refusal: a rule or the form of a batch says no; none is in the log then.
         """
@@ -217,6 +223,12 @@ class Partition:
         self, batch: RecordBatch, origin: Origin, marker_version: int, parts: dict[ProducerId, ProducerAppend]
     ) -> None:
         """Put the batch to its producer's part of the append.
+
+        Args:
+            batch: with the offset that it would have.
+            origin: who sends it.
+            marker_version: transaction version of a marker, `UNKNOWN_VERSION` for anything else.
+            parts: what this append has come to so far, by producer; the batch is added.
 
         Raises:
             Refusal: an epoch, a sequence or a transaction is not as it must be.

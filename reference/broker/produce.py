@@ -99,7 +99,15 @@ def handle_produce(
 def produce_to(
     partition: Partition | None, number: int, request: ProduceRequest, verify: Verify | None, enough_insync: bool
 ) -> PartitionAnswer:
-    """One partition's part of a Produce."""
+    """One partition's part of a Produce.
+
+    Args:
+        partition: its replica here, None if there is none.
+        number: which of the request's partitions it is.
+        request: the whole of it.
+        verify: asks the coordinator for a guard; None if the request brings its guards.
+        enough_insync: whether as many are in sync as `min.insync.replicas` says.
+    """
     batches = request.batches[number]
     try:
         if partition is None:

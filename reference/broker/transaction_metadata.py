@@ -104,6 +104,12 @@ def increment_epoch(
 ) -> TransactionMetadata:
     """InitProducerId: the next epoch, or the same one again for a retry.
 
+    Args:
+        metadata: of the id, at rest.
+        timeout_ms: `transaction.timeout.ms` of the client.
+        expected: epoch that the client takes itself to have, None if it names none.
+        now: milliseconds, by the coordinator's clock.
+
     Raises:
         UnknownServerError: the epochs are used up (the broker's own check fails).
         ProducerFenced: the expected epoch is neither the current nor the last one.
@@ -140,7 +146,15 @@ def _incremented(metadata: TransactionMetadata, expected: Epoch | None) -> tuple
 def rotate_producer_id(
     metadata: TransactionMetadata, producer_id: ProducerId, timeout_ms: int, recall: bool, now: Timestamp
 ) -> TransactionMetadata:
-    """InitProducerId after the last epoch: a new producer id; `recall` keeps the last epoch for a retry."""
+    """InitProducerId after the last epoch: a new producer id; `recall` keeps the last epoch for a retry.
+
+    Args:
+        metadata: of the id, at its last epoch.
+        producer_id: the new one.
+        timeout_ms: `transaction.timeout.ms` of the client.
+        recall: whether the last epoch is kept, for a client that asks again.
+        now: milliseconds, by the coordinator's clock.
+    """
     return metadata._replace(
         producer_id=producer_id,
         previous_producer_id=metadata.producer_id,
@@ -158,7 +172,14 @@ def rotate_producer_id(
 def add_partitions(
     metadata: TransactionMetadata, added: frozenset[TopicPartition], client_version: int, now: Timestamp
 ) -> TransactionMetadata:
-    """More partitions in the transaction; the first ones begin it."""
+    """More partitions in the transaction; the first ones begin it.
+
+    Args:
+        metadata: of the id.
+        added: partitions, of which some may be in the transaction already.
+        client_version: transaction version of the client.
+        now: milliseconds, by the coordinator's clock.
+    """
     ongoing = metadata.state == TransactionState.ONGOING
     return metadata._replace(
         state=TransactionState.ONGOING,
@@ -190,7 +211,15 @@ def fence_epoch(metadata: TransactionMetadata, bump: bool, profile: Profile) -> 
 def prepare_end(
     metadata: TransactionMetadata, commit: bool, client_version: int, next_producer_id: ProducerId, now: Timestamp
 ) -> TransactionMetadata:
-    """The decision about a transaction; under version 2 with the epoch that follows it."""
+    """The decision about a transaction; under version 2 with the epoch that follows it.
+
+    Args:
+        metadata: of the id, with an open transaction, or without one to be aborted under version 2.
+        commit: the outcome.
+        client_version: transaction version of the client.
+        next_producer_id: where the epochs are used up, else -1.
+        now: milliseconds, by the coordinator's clock.
+    """
     state = TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT
     began_now = metadata.state != TransactionState.ONGOING
     decided = metadata._replace(

@@ -84,7 +84,14 @@ class Broker:
         return made
 
     def altered(self, partition: int, asked: AlterPartition, answer: Altered, now: Timestamp) -> None:
-        """The controller has answered a proposal; the answer to an earlier one is dropped."""
+        """The controller has answered a proposal; the answer to an earlier one is dropped.
+
+        Args:
+            partition: its number.
+            asked: the proposal that is answered.
+            answer: of the controller.
+            now: milliseconds, by the broker's clock.
+        """
         present = self.proposals.get(partition)
         if present is None or asked != present._replace(broker_epoch=asked.broker_epoch):
             return

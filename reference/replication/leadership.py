@@ -275,7 +275,14 @@ class Leadership:
         return answer
 
     def count(self, follower: int, offset: Offset, broker_epoch: int, now: Timestamp) -> None:
-        """A follower has everything below the offset that it asks for."""
+        """A follower has everything below the offset that it asks for.
+
+        Args:
+            follower: its broker id.
+            offset: that it asks for.
+            broker_epoch: of its registration, as it says.
+            now: milliseconds, by the leader's clock.
+        """
         progress = self.followers[follower]
         self.followers[follower] = progress.fetched(offset, self.replica.log.log_end, now, broker_epoch)
 
@@ -287,7 +294,14 @@ class Leadership:
         return proposal
 
     def tell_fetch(self, before: Observed, asked: Fetch, answer: Fetched, progress: FollowerProgress) -> None:
-        """Tell of a fetch: what was asked, what was known of the follower before, and what is now."""
+        """Tell of a fetch: what was asked, what was known of the follower before, and what is now.
+
+        Args:
+            before: the leader, as it was observed.
+            asked: the follower's request.
+            answer: to it.
+            progress: what was known of the follower before.
+        """
         broker, known = asked.follower, self.replica.epoch_end(asked.last_epoch)
         columns = fetch_columns(asked, answer, known) | progress_columns(broker, progress)
         columns |= {"leads": True, "leader_epoch": self.leader_epoch, "insync": broker in self.insync}

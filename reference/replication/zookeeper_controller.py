@@ -40,6 +40,12 @@ class ZooKeeperController(Controller):
     def heartbeat(self, broker: int, epoch: int, shuts_down: bool, now: Timestamp) -> None:
         """A broker keeps its session, or asks to be relieved of what it leads (ControlledShutdown).
 
+        Args:
+            broker: its id.
+            epoch: of its session.
+            shuts_down: whether it asks to be relieved of what it leads.
+            now: milliseconds, by the controller's clock.
+
         Raises:
             StaleBrokerEpoch: its session has expired, and it must register again.
         """

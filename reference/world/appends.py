@@ -52,7 +52,14 @@ class Appends:
         return self.brokers.partitions[partition].replicas[node]
 
     def append(self, request: Request, asked: Produce, guard: int, refusal: Refusal | None) -> None:
-        """Append a batch with the guard of its verification, or tell its refusal."""
+        """Append a batch with the guard of its verification, or tell its refusal.
+
+        Args:
+            request: with its sender and node.
+            asked: its Produce.
+            guard: what the verification handed out.
+            refusal: of the transaction's coordinator, None if it agrees.
+        """
         replicated = self.brokers.partitions[asked.partition]
         replica = replicated.replicas[request.node]
         before = observe(replica, asked.attempt.records.producer_id)

@@ -120,7 +120,14 @@ class Applications:
     def application_sends_offsets(
         self, instance: Instance, group: str, offsets: Offsets, claim: Claim = NOBODY
     ) -> PendingResult:
-        """An application commits what it has read as part of the transaction."""
+        """An application commits what it has read as part of the transaction.
+
+        Args:
+            instance: of the application, in a transaction.
+            group: whose offsets they are.
+            offsets: by partition: that of the next record to read.
+            claim: as which member of which generation (KIP-447), `NOBODY` before.
+        """
         note = note_of(instance.client, instance.ordinal)
         offsets = {partition: committed._replace(metadata=note) for partition, committed in offsets.items()}
         result = instance.producer.send_offsets_to_transaction(group, offsets, claim)

@@ -65,15 +65,36 @@ class Authorizer:
         self.topics = tuple(topics)
 
     def deny(self, principal: str, operation: Operation, resource: Resource, name: str) -> None:
-        """Take a right away."""
+        """Take a right away.
+
+        Args:
+            principal: whose it is.
+            operation: what the right lets it do.
+            resource: what kind of thing it is about.
+            name: of the thing.
+        """
         self.denied.setdefault(principal, set()).add(Permission(operation, resource, name))
 
     def allow(self, principal: str, operation: Operation, resource: Resource, name: str) -> None:
-        """Give a right back."""
+        """Give a right back.
+
+        Args:
+            principal: whose it is.
+            operation: what the right lets it do.
+            resource: what kind of thing it is about.
+            name: of the thing.
+        """
         self.denied.get(principal, set()).discard(Permission(operation, resource, name))
 
     def may(self, principal: str, operation: Operation, resource: Resource, name: str) -> bool:
-        """Whether a principal has a right."""
+        """Whether a principal has a right.
+
+        Args:
+            principal: whose it is.
+            operation: what the right lets it do.
+            resource: what kind of thing it is about.
+            name: of the thing.
+        """
         if principal not in self.denied:
             return True
         return Permission(operation, resource, name) not in self.denied[principal]

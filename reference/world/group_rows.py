@@ -50,7 +50,14 @@ def state_columns(before: Row, after: Row) -> Row:
 
 
 def fetch_columns(group: str, partition: TopicPartition, stable: bool, answer: FetchedOffset) -> Row:
-    """OffsetFetch: whether a stable offset was asked for, and what was answered of one partition."""
+    """OffsetFetch: whether a stable offset was asked for, and what was answered of one partition.
+
+    Args:
+        group: whose offset it is.
+        partition: that was asked for.
+        stable: whether the request wants no offset that may still change (KIP-447).
+        answer: for the partition.
+    """
     told: Row = {"isolation": int(stable), "offset": answer.offset, "error": int(answer.error)}
     return of_group(group, partition) | told
 

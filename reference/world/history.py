@@ -110,14 +110,30 @@ class History:
         self._recorder.add(api, self._clock.now, {"client": client, **columns})
 
     def hands_over(self, client: str, untold: Untold, sent: SentBatch, columns: Row) -> None:
-        """A batch is handed over; `columns` say of which producer it is."""
+        """A batch is handed over; `columns` say of which producer it is.
+
+        Args:
+            client: its name in the history.
+            untold: what it waits to be told.
+            sent: the batch, with its partition.
+            columns: that say of which producer it is.
+        """
         untold.batches.append(sent)
         self.note("ClientSend", client, columns | sent_columns(client, sent))
 
     def calls(
         self, client: str, untold: Untold, api: str, result: PendingResult, columns: Row, parts: Sequence[Row] = ()
     ) -> None:
-        """A call begins, with a row for each of its parts; one that joins a call under way is that call."""
+        """A call begins, with a row for each of its parts; one that joins a call under way is that call.
+
+        Args:
+            client: its name in the history.
+            untold: what it waits to be told.
+            api: what is called.
+            result: what it will come to.
+            columns: of every row of the call.
+            parts: further columns, a row for each part; one row if there are none.
+        """
         if all(call.result is not result for call in untold.calls):
             for part in parts or ({},):
                 self.note(api, client, columns | part)
@@ -158,7 +174,14 @@ def sent_columns(client: str, sent: SentBatch) -> Row:
 
 
 def values_of(client: str, transaction: int, first: int, count: int) -> tuple[bytes, ...]:
-    """Values that no other record has: the client's number, that of its transaction, and one of their own."""
+    """Values that no other record has: the client's number, that of its transaction, and one of their own.
+
+    Args:
+        client: its name in the history.
+        transaction: its number among the client's, from 0.
+        first: number of the first record, among the client's.
+        count: of records.
+    """
     origin = client.removeprefix(INSTANCE).replace(PRODUCER, PRODUCER_MARK)
     return tuple(f"{origin}/{transaction}/{number}".encode() for number in range(first, first + count))
 

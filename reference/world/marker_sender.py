@@ -33,7 +33,14 @@ class MarkerSender:
         return ErrorCode.NETWORK_EXCEPTION
 
     def take(self, partition: TopicPartition, marker: TxnMarker, number: int, error: ErrorCode) -> None:
-        """An answer has come, or its request was lost; the coordinator asks for it next."""
+        """An answer has come, or its request was lost; the coordinator asks for it next.
+
+        Args:
+            partition: that the marker was for.
+            marker: as it was sent.
+            number: of the attempt.
+            error: the answer, or what stands for a lost one.
+        """
         destination = (partition, marker)
         if self._in_flight.get(destination) == number:
             del self._in_flight[destination]

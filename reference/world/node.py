@@ -73,6 +73,12 @@ class AnsweredVerification(OffsetsVerification):
     def guard_for(self, transactional_id: str, number: int, producer: ProducerIdentity, base_sequence: Sequence) -> int:
         """The guard that the verification began with.
 
+        Args:
+            transactional_id: that the request names.
+            number: of the partition in the request.
+            producer: id and epoch of the batch.
+            base_sequence: of the batch.
+
         Raises:
             Refusal: the coordinator said no.
         """
@@ -87,7 +93,14 @@ def ask_transactions(
     existing: Collection[TopicPartition],
     offsets_partitions: int,
 ) -> CoordinatorAnswer:
-    """Put a client's request to a transaction coordinator."""
+    """Put a client's request to a transaction coordinator.
+
+    Args:
+        coordinator: that is asked.
+        asked: the request.
+        existing: partitions that there are.
+        offsets_partitions: of `__consumer_offsets`.
+    """
     match asked:
         case InitProducerId(version, transactional_id, timeout_ms, expected):
             error, identity = handle_init_producer_id(

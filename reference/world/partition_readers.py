@@ -80,7 +80,16 @@ class PartitionReaders:
             self._history.note("ClientFetched", reader_name(reader), columns | told)
 
     def is_refused(self, reader: int, partition: int, node: int, now: Timestamp, error: ErrorCode, named: Row) -> None:
-        """A reader asks a node that does not answer it; `named` is what its request says beside the rest."""
+        """A reader asks a node that does not answer it; `named` is what its request says beside the rest.
+
+        Args:
+            reader: its number.
+            partition: its number.
+            node: that is asked.
+            now: milliseconds, by the node's clock.
+            error: the answer.
+            named: what the request says beside the rest.
+        """
         consumer, key = self.consumers[reader], self._keys[partition]
         asked = asked_columns(key, consumer.positions.get(key, Offset(0)), consumer.isolation)
         asked = {"client": reader_name(reader), **asked, **named}

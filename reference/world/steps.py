@@ -87,7 +87,17 @@ class Steps:
         answer: PartitionAnswer,
         refused: bool,
     ) -> None:
-        """A batch of a client was answered: with a guard, or `refused` by its transaction's coordinator."""
+        """A batch of a client was answered: with a guard, or `refused` by its transaction's coordinator.
+
+        Args:
+            request: with its sender and node.
+            asked: its Produce.
+            guard: that the append carried.
+            replica: that answered, as it is now.
+            before: as it was observed.
+            answer: to the request.
+            refused: whether the transaction's coordinator said no.
+        """
         batch = asked.attempt.records
         columns: Row = {
             "topic": asked.partition.topic,
@@ -109,7 +119,16 @@ class Steps:
     def marked(
         self, request: Request, asked: WriteMarker, replica: Partition, before: Observed, error: ErrorCode, last: int
     ) -> None:
-        """A marker was answered by a replica."""
+        """A marker was answered by a replica.
+
+        Args:
+            request: with its sender and node.
+            asked: its marker.
+            replica: that answered, as it is now.
+            before: as it was observed.
+            error: the answer.
+            last: offset of the marker, -1 if it is not in the log.
+        """
         columns: Row = {
             "topic": asked.partition.topic,
             "partition": asked.partition.partition,
@@ -125,7 +144,15 @@ class Steps:
         )
 
     def fetched(self, node: int, leader: Partition, asked: Row, error: ErrorCode, result: FetchResult | None) -> None:
-        """A reader's fetch was answered by a leader."""
+        """A reader's fetch was answered by a leader.
+
+        Args:
+            node: of the leader.
+            leader: as it is now.
+            asked: columns of the request.
+            error: the answer.
+            result: what was given, None with an error.
+        """
         record_fetch(self.recorder, self._clocks[node].now, node, asked, observe(leader), error, result)
 
     def described(self, node: int, partition: TopicPartition, leader: Partition) -> None:
@@ -149,7 +176,14 @@ class Steps:
     # --- groups -----------------------------------------------------------------------------------------------
 
     def of_group(self, api: str, node: int, client: str, columns: Row) -> None:
-        """A group's coordinator has answered about one offset."""
+        """A group's coordinator has answered about one offset.
+
+        Args:
+            api: the step's name.
+            node: of the group's coordinator.
+            client: who asked.
+            columns: of request and answer.
+        """
         self._record(api, node, columns | {"client": client})
 
     # --- coordinators -----------------------------------------------------------------------------------------
@@ -174,7 +208,15 @@ class Steps:
         coordinator: TransactionCoordinator,
         answer: CoordinatorAnswer,
     ) -> None:
-        """A client's request was answered by a coordinator."""
+        """A client's request was answered by a coordinator.
+
+        Args:
+            request: with its sender and node.
+            asked: what the client wants.
+            before: the id, as the coordinator knew it, None if it did not.
+            coordinator: as it is now.
+            answer: to the request.
+        """
         key, touched = asked.transactional_id, touched_by(asked, self._offsets_partitions)
         columns = request_columns(asked, touched) | answer_columns(answer) | transaction_of(request.body)
         columns |= known_columns("before_", before, touched)
@@ -189,7 +231,15 @@ class Steps:
         coordinator: TransactionCoordinator,
         error: ErrorCode,
     ) -> None:
-        """A broker's question was answered by a coordinator."""
+        """A broker's question was answered by a coordinator.
+
+        Args:
+            request: with its sender and node.
+            asked: of which transaction and partitions.
+            before: the id, as the coordinator knew it, None if it did not.
+            coordinator: as it is now.
+            error: the answer.
+        """
         key = asked.transactional_id
         columns = verify_columns(asked) | {"error": int(error), "transaction": asked.transaction}
         columns |= known_columns("before_", before, (asked.partition,))
@@ -198,7 +248,14 @@ class Steps:
         self._record(api, request.node, who(request) | columns)
 
     def changed(self, api: str, node: int, before: Memory, coordinator: TransactionCoordinator) -> None:
-        """A coordinator did something by itself: one row for each id that is not what it was."""
+        """A coordinator did something by itself: one row for each id that is not what it was.
+
+        Args:
+            api: the step's name.
+            node: of the coordinator.
+            before: all ids, as it knew them.
+            coordinator: as it is now.
+        """
         after = memory_of(coordinator)
         for key in changed(before, after):
             columns: Row = {"client": node_name(node), "transactional_id": key, "error": 0}

@@ -93,7 +93,14 @@ def claim(record: BlockRecord, read: BlockRecord, size: int, largest: int = LARG
 
 
 def guards(record: BlockRecord, read: BlockRecord, size: int, largest: int) -> tuple[Guard, ...]:
-    """A raced claim is tried again; one past the last block has no id to give."""
+    """A raced claim is tried again; one past the last block has no id to give.
+
+    Args:
+        record: the shared record, as it is when the claim is written.
+        read: as it was when the claim was made.
+        size: of a block: 1000 ids.
+        largest: producer id that there is: 2^63-1.
+    """
     return (
         Guard(
             "exhausted",

@@ -269,7 +269,14 @@ def handed_out(transition: Transition) -> Identity:
 
 
 def unless_failed(step: CoordinatorStep, outcome: Outcome, appends: Term, rolled_back: TransactionEntry) -> Outcome:
-    """The outcome, unless the log did not take its record, or the node does not coordinate the id."""
+    """The outcome, unless the log did not take its record, or the node does not coordinate the id.
+
+    Args:
+        step: with the error that it was answered.
+        outcome: if all goes well.
+        appends: whether a record has to be written for it.
+        rolled_back: what memory is where the log does not take the record.
+    """
     failed = all_of(appends, is_one_of(step.error, NOT_LOGGED))
     elsewhere = all_of(negate(any_of(step.before.known, step.after.known)), is_one_of(step.error, ELSEWHERE))
     untold = any_of(failed, elsewhere)

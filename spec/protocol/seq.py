@@ -69,7 +69,14 @@ def is_malformed(request: AppendRequest) -> dict[str, Term]:
 def starts_unverified(
     entry: ProducerEntry, request: AppendRequest, verification: Verification, profile: Profile
 ) -> Term:
-    """Under version 2, the first batch of a producer that waits for verification has not sequence 0."""
+    """Under version 2, the first batch of a producer that waits for verification has not sequence 0.
+
+    Args:
+        entry: what the partition knows of the producer.
+        request: the batch.
+        verification: what it has heard of the coordinator's answer.
+        profile: the release.
+    """
     return all_of(
         profile.first_after_bump_is_zero,
         verification.verification_pending,

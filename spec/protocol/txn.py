@@ -15,7 +15,14 @@ def is_ongoing(entry: ProducerEntry, request: AppendRequest, profile: Profile) -
 def joins_unverified(
     entry: ProducerEntry, request: AppendRequest, verification: Verification, profile: Profile
 ) -> Term:
-    """Transactional data would open a transaction that the coordinator has not confirmed."""
+    """Transactional data would open a transaction that the coordinator has not confirmed.
+
+    Args:
+        entry: what the partition knows of the producer.
+        request: the batch.
+        verification: what it has heard of the coordinator's answer.
+        profile: the release.
+    """
     return all_of(
         profile.partition_verification,
         request.transactional,
