@@ -1,12 +1,13 @@
 """Defects of brokers that replicate and of their controllers, each with the rule that it breaks; and who hunts them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from model_tests.mutants.hunting import SEEDS, hunted, without_defect
 from model_tests.mutants.planted import Patch, Planted, defect
 from model_tests.stateful.replica_events import run_replicas
 from model_tests.verify.results import Mutant
+from reference.replication import elections
 from reference.replication.controller import Controller
 from reference.replication.elections import Candidate
 from reference.replication.follower_progress import FollowerProgress
@@ -46,9 +47,9 @@ def read_without_history(leadership: Leadership, asked: Fetch, known: EpochEnd) 
     return Fetched(ErrorCode.NONE, tuple(log.log.walk(start, log.log_end)), *leadership.bounds())
 
 
-def anyone_clean(candidate: Candidate) -> bool:
+def anyone_alive(candidates: Sequence[Candidate]) -> list[int]:
     """Who is alive may lead, in sync or not."""
-    return candidate.alive
+    return [candidate.broker for candidate in candidates if candidate.alive]
 
 
 def accept_every_proposal(_: Controller, __: PartitionState, ___: AlterPartition) -> None:
@@ -102,7 +103,7 @@ OF_REPLICAS: Final = (
     defect("a high watermark beyond the log", rules.REPL_HW_BOUNDS, ReplicaLog, "restart", trust_the_checkpoint),
     defect("what is sent counts as fetched", rules.REPL_HW_BOUNDS, FollowerProgress, "fetched", count_unfetched),
     defect("a follower returns with its first fetch", rules.REPL_HW_BOUNDS, Leadership, "has_enough", return_at_once),
-    defect("anybody alive may lead", rules.REPL_COMMITTED_SURVIVES, Candidate, "is_clean", property(anyone_clean)),
+    defect("anybody alive may lead", rules.REPL_COMMITTED_SURVIVES, elections, "valid_leaders", anyone_alive),
     Planted(
         "every proposal is accepted",
         rules.REPL_COMMITTED_SURVIVES,

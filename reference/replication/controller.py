@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from reference.errors import Refusal
 from reference.recorder import Row, Value
-from reference.replication.elections import Candidate, Elected, Election, candidate_columns
+from reference.replication.elections import Candidate, Elected, Election, candidate_columns, valid_leaders
 from reference.replication.messages import Altered, AlterPartition, LeaderAndIsr, PartitionState
 from reference.replication.metadata import Metadata
 from reference.replication.refusals import (
@@ -224,7 +224,7 @@ class Controller(ABC):
         """
         if state.leader == state.assignment[0]:
             raise ElectionNotNeeded(leader=state.leader)
-        if not candidates[0].is_clean:
+        if state.assignment[0] not in valid_leaders(candidates):
             raise PreferredLeaderNotAvailable(broker=state.assignment[0])
 
     # --- proposals of leaders ---------------------------------------------------------------------------------

@@ -39,11 +39,6 @@ class Candidate(NamedTuple):
     eligible: bool = False
     last_known: bool = False
 
-    @property
-    def is_clean(self) -> bool:
-        """Whether it has everything that is committed, and can lead."""
-        return self.alive and (self.insync or self.eligible)
-
 
 class Elected(NamedTuple):
     """Who leads, -1 nobody, and whether that may lose what was committed."""
@@ -55,14 +50,23 @@ class Elected(NamedTuple):
 NOBODY = Elected(NO_LEADER)
 
 
+def valid_leaders(candidates: Sequence[Candidate]) -> list[int]:
+    """Who may lead and has all that is committed: those in sync; the eligible, where the in-sync set has no member.
+
+    A member that is dead is one. It has everything, and is waited for (PartitionChangeBuilder.isValidNewLeader).
+    """
+    members = [candidate for candidate in candidates if candidate.insync]
+    those = members or [candidate for candidate in candidates if candidate.eligible]
+    return [candidate.broker for candidate in those if candidate.alive]
+
+
 def first_in_sync(candidates: Sequence[Candidate], unclean_allowed: bool) -> Elected:
-    """The first that is alive and in sync; else the first that is eligible; else whoever led last.
+    """The first that is valid; else whoever led last, if it is alive (KAFKA-19522).
 
     With unclean elections, at last the first that is alive.
     """
-    clean = [candidate for candidate in candidates if candidate.is_clean]
-    for candidate in (*(each for each in clean if each.insync), *clean):
-        return Elected(candidate.broker)
+    for broker in valid_leaders(candidates):
+        return Elected(broker)
     alive = [candidate for candidate in candidates if candidate.alive]
     for candidate in alive:
         if candidate.last_known:
@@ -71,18 +75,15 @@ def first_in_sync(candidates: Sequence[Candidate], unclean_allowed: bool) -> Ele
 
 
 def present_or_first(candidates: Sequence[Candidate], leader: int, unclean_allowed: bool) -> Elected:
-    """The present leader while it is fit to lead; else the first that is."""
-    if any(candidate.broker == leader and candidate.is_clean for candidate in candidates):
-        return Elected(leader)
-    clean = first_in_sync(candidates, unclean_allowed=False)
-    return clean if clean.broker != NO_LEADER else first_in_sync(candidates, unclean_allowed)
+    """The present leader while it is valid; else the first that is."""
+    return Elected(leader) if leader in valid_leaders(candidates) else first_in_sync(candidates, unclean_allowed)
 
 
 def preferred(candidates: Sequence[Candidate], leader: int) -> Elected:
-    """The first of the assignment if it is fit to lead, else the present leader, else whoever is."""
-    if candidates[0].is_clean:
-        return Elected(candidates[0].broker)
-    return present_or_first(candidates, leader, unclean_allowed=False)
+    """The first of the assignment if it is valid, else the present leader, else whoever is."""
+    first = candidates[0].broker
+    wanted = first if first in valid_leaders(candidates) else leader
+    return present_or_first(candidates, wanted, unclean_allowed=False)
 
 
 def candidate_columns(candidates: Sequence[Candidate]) -> Row:

@@ -135,8 +135,13 @@ class KRaftController(Controller):
         last_known: int,
         elected: Elected,
     ) -> PartitionState:
-        """The state after an election: an in-sync set is never empty, except where eligible leaders are kept."""
-        if elected.uncleanly or elected.broker in eligible:
+        """The state after an election: an in-sync set is never empty, except where eligible leaders are kept.
+
+        After an unclean election nobody is eligible: what others had may be written over.
+        """
+        if elected.uncleanly:
+            insync, eligible = frozenset({elected.broker}), NONE_OF_THEM
+        elif elected.broker in eligible:
             insync, eligible = frozenset({elected.broker}), eligible - {elected.broker}
         kept = insync if insync or self.profile.eligible_leader_replicas else former.insync
         if not kept and former.insync:

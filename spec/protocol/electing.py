@@ -174,9 +174,9 @@ class Candidate:
     Attributes:
         broker: its broker.
         alive: the broker is registered, neither fenced nor shutting down.
-        in_sync: it is in the in-sync set.
+        in_sync: it is in the in-sync set, from which the controller has taken those that are to leave it.
         eligible: it is an eligible leader replica (KIP-966).
-        last_known: it led last, and since then nobody is in sync or eligible (KIP-966).
+        last_known: it led last, and nobody has led since (KIP-966).
     """
 
     broker: Term
@@ -201,52 +201,86 @@ class Election:
     unclean: Term
 
 
-def elected(candidates: Sequence[Candidate], unclean_allowed: Term, profile: Profile = NEWEST) -> Election:
-    """The first live replica of the assignment that is in sync leads; else the first eligible, else the last leader.
+def is_empty(candidates: Sequence[Candidate]) -> Term:
+    """Nobody is in sync: a member that is dead is a member."""
+    return negate(any_of(*(each.in_sync for each in candidates)))
 
-    The last leader may lack what is committed, and is elected all the same; anyone else only where that is allowed.
+
+def is_fit(candidate: Candidate, nobody_in_sync: Term, profile: Profile = NEWEST) -> Term:
+    """It leads cleanly: its broker is there, and it is in sync, or eligible where the in-sync set is empty.
+
+    Args:
+        candidate: the replica.
+        nobody_in_sync: the in-sync set is empty; eligible replicas count only then.
+        profile: the release.
+    """
+    eligible = all_of(profile.eligible_leader_replicas, nobody_in_sync, candidate.eligible)
+    return all_of(candidate.alive, any_of(candidate.in_sync, eligible))
+
+
+def elected(candidates: Sequence[Candidate], unclean_allowed: Term, profile: Profile = NEWEST) -> Election:
+    """The first replica of the assignment that is fit to lead does; else the last leader, where nobody may yet be fit.
+
+    The last leader may lack what is committed, and is elected all the same, but not while its broker is away
+    (KAFKA-19522); anyone else only where that is allowed.
 
     Args:
         candidates: the replicas in the order of the assignment.
         unclean_allowed: unclean.leader.election.enable.
         profile: the release.
     """
-    in_sync = _first([(each.broker, all_of(each.alive, each.in_sync)) for each in candidates])
-    eligible = _first([(each.broker, _is_eligible(each, profile)) for each in candidates])
-    last = _first([(each.broker, _is_last_known(each, profile)) for each in candidates])
+    empty = is_empty(candidates)
+    nobody_eligible = negate(any_of(*(each.eligible for each in candidates)))
+    clean = _first([(each.broker, is_fit(each, empty, profile)) for each in candidates])
+    last = _first([(each.broker, _leads_again(each, empty, nobody_eligible, profile)) for each in candidates])
     anyone = _first([(each.broker, all_of(unclean_allowed, each.alive)) for each in candidates])
-    clean = choose(negate(in_sync == ABSENT), in_sync, eligible)
     other = choose(negate(last == ABSENT), last, anyone)
     unclean = all_of(clean == ABSENT, negate(other == ABSENT))
     leader = choose(unclean, other, clean)
-    return Election(leader, any_of(leader == ABSENT, leader == in_sync), unclean)
+    stays = any_of(leader == ABSENT, all_of(negate(unclean), negate(empty)))
+    return Election(leader, stays, unclean)
 
 
 def chosen(
     candidates: Sequence[Candidate], leader: Term, prefers: Term, unclean_allowed: Term, profile: Profile = NEWEST
 ) -> Election:
-    """The present leader stays while it is fit to lead; else one is elected.
+    """The first of the assignment leads where it is preferred and fit; else the present leader stays while it is fit.
+
+    Else one is elected. Where the leader stays, so does the in-sync set.
 
     Args:
         candidates: the replicas in the order of the assignment.
         leader: the present one; -1 none.
-        prefers: the first of the assignment is to lead if it is fit to.
-        unclean_allowed: unclean.leader.election.enable; a preferred election is never unclean.
+        prefers: the first of the assignment is to lead if it is fit to; then nobody but the last leader is unclean.
+        unclean_allowed: unclean.leader.election.enable.
         profile: the release.
     """
-    stays = any_of(*(all_of(each.broker == leader, _is_fit(each, profile)) for each in candidates))
-    first = candidates[0]
-    anew = elected(candidates, unclean_allowed, profile)
-    kept = choose(stays, leader, anew.leader)
-    to_first = all_of(prefers, _is_fit(first, profile))
-    unclean = all_of(negate(stays), negate(to_first), anew.unclean)
-    return Election(choose(to_first, first.broker, kept), any_of(stays, to_first, anew.stays_in_sync), unclean)
+    empty, first = is_empty(candidates), candidates[0]
+    to_first = all_of(prefers, is_fit(first, empty, profile))
+    stays = any_of(*(all_of(each.broker == leader, is_fit(each, empty, profile)) for each in candidates))
+    anew = elected(candidates, all_of(unclean_allowed, negate(prefers)), profile)
+    leads = choose(to_first, first.broker, choose(stays, leader, anew.leader))
+    return Election(leads, any_of(leads == leader, anew.stays_in_sync), anew.unclean)
 
 
-def is_electable(candidate: Candidate, unclean_allowed: Term, profile: Profile = NEWEST) -> Term:
-    """The replica is elected in some election in which no other is before it."""
-    last = _is_last_known(candidate, profile)
-    return all_of(candidate.alive, any_of(candidate.in_sync, _is_eligible(candidate, profile), last, unclean_allowed))
+def is_electable(
+    candidate: Candidate,
+    nobody_in_sync: Term,
+    nobody_eligible: Term,
+    unclean_allowed: Term,
+    profile: Profile = NEWEST,
+) -> Term:
+    """The replica is elected in some election in which no other is before it.
+
+    Args:
+        candidate: the replica.
+        nobody_in_sync: the in-sync set is empty.
+        nobody_eligible: so are the eligible leader replicas.
+        unclean_allowed: unclean.leader.election.enable.
+        profile: the release.
+    """
+    again = _leads_again(candidate, nobody_in_sync, nobody_eligible, profile)
+    return any_of(is_fit(candidate, nobody_in_sync, profile), again, all_of(candidate.alive, unclean_allowed))
 
 
 def stays_electable(in_sync_after: Term, min_in_sync: Term, profile: Profile = NEWEST) -> Term:
@@ -272,17 +306,10 @@ def leader_epoch_after(epoch: Term, *, elects: Term, shrinks: Term, profile: Pro
     return choose(begins, epoch + 1, epoch)
 
 
-def _is_fit(candidate: Candidate, profile: Profile) -> Term:
-    """It has all that is committed, and its broker is there."""
-    return any_of(all_of(candidate.alive, candidate.in_sync), _is_eligible(candidate, profile))
-
-
-def _is_eligible(candidate: Candidate, profile: Profile) -> Term:
-    return all_of(profile.eligible_leader_replicas, candidate.alive, candidate.eligible)
-
-
-def _is_last_known(candidate: Candidate, profile: Profile) -> Term:
-    return all_of(profile.eligible_leader_replicas, candidate.alive, candidate.last_known)
+def _leads_again(candidate: Candidate, nobody_in_sync: Term, nobody_eligible: Term, profile: Profile) -> Term:
+    """It led last, and neither the in-sync set nor that of eligible replicas has a member, dead or alive."""
+    remembered = all_of(profile.eligible_leader_replicas, candidate.last_known)
+    return all_of(remembered, nobody_in_sync, nobody_eligible, candidate.alive)
 
 
 def _first(brokers: Sequence[tuple[Term, Term]]) -> Term:

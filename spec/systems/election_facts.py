@@ -36,36 +36,71 @@ class Asked:
 
 
 def leader_has_what_is_committed(profile: Profile, one: Replica, two: Replica, three: Replica, asked: Asked) -> Term:
-    """Who leads is alive, and in sync or eligible; anybody else, called unclean, only where nobody is that."""
+    """Who leads is alive, and in sync or eligible; anybody else, called unclean, only where nobody is fit to lead."""
     replicas = (one, two, three)
     election = _election(replicas, asked, profile)
-    safe = [_is_safe(each, profile) for each in replicas]
-    able = [_may_lead(each, asked, profile) for each in replicas]
+    fit = _fit(replicas, profile)
+    able = [
+        any_of(clean, _leads_uncleanly(replicas, each, asked, profile))
+        for clean, each in zip(fit, replicas, strict=True)
+    ]
     leads = [election.leader == broker for broker in range(len(replicas))]
     return all_of(
         any_of(election.leader == ABSENT, *leads),
         same(election.leader == ABSENT, negate(any_of(*able))),
         *(implies(there, may) for there, may in zip(leads, able, strict=True)),
-        *(implies(there, any_of(is_safe, election.unclean)) for there, is_safe in zip(leads, safe, strict=True)),
-        implies(election.unclean, negate(any_of(*safe))),
+        *(implies(there, same(negate(clean), election.unclean)) for there, clean in zip(leads, fit, strict=True)),
+        implies(election.unclean, negate(any_of(*fit))),
+        implies(election.leader == ABSENT, negate(election.unclean)),
+    )
+
+
+def eligible_lead_where_nobody_is_in_sync(one: Replica, two: Replica, three: Replica, asked: Asked) -> Term:
+    """Beside a member of the in-sync set, dead or alive, no eligible replica leads, but in an unclean election.
+
+    Not the preferred one, and not the one that leads: what an in-sync set has members for is decided by them.
+    """
+    replicas = (one, two, three)
+    election = _election(replicas, asked, NEWEST)
+    members = any_of(*(each.in_sync for each in replicas))
+    is_member = any_of(*(all_of(election.leader == broker, each.in_sync) for broker, each in enumerate(replicas)))
+    return implies(
+        members, any_of(election.leader == ABSENT, is_member, all_of(asked.unclean_allowed, election.unclean))
+    )
+
+
+def last_leader_is_before_anyone(one: Replica, two: Replica, three: Replica, asked: Asked) -> Term:
+    """Where both sets are empty, the last leader leads again if it is there, and no other does while it is."""
+    replicas = (one, two, three)
+    election = _election(replicas, asked, NEWEST)
+    nobody = negate(any_of(*(any_of(each.in_sync, each.eligible) for each in replicas)))
+    again = [all_of(each.alive, each.last_known) for each in replicas]
+    return implies(
+        nobody,
+        all_of(
+            *(
+                implies(all_of(each, negate(any_of(*again[:broker]))), election.leader == broker)
+                for broker, each in enumerate(again)
+            ),
+            implies(any_of(*again), election.unclean),
+        ),
     )
 
 
 def leader_stays_or_is_the_first(profile: Profile, one: Replica, two: Replica, three: Replica, asked: Asked) -> Term:
-    """A leader that is safe stays, unless the first of the assignment is preferred; a new one is the first in sync."""
+    """A leader that is fit stays, unless the first of the assignment is preferred; a new one is the first that is."""
     replicas = (one, two, three)
     leader = _election(replicas, asked, profile).leader
-    safe = [_is_safe(each, profile) for each in replicas]
-    in_sync = [all_of(each.alive, each.in_sync) for each in replicas]
-    to_first = all_of(asked.prefers, safe[0])
-    stays = [all_of(asked.leader == broker, safe[broker]) for broker in range(len(replicas))]
+    fit = _fit(replicas, profile)
+    to_first = all_of(asked.prefers, fit[0])
+    stays = [all_of(asked.leader == broker, fit[broker]) for broker in range(len(replicas))]
     anew = negate(any_of(to_first, *stays))
     return all_of(
         implies(to_first, leader == 0),
         *(implies(all_of(here, negate(to_first)), leader == broker) for broker, here in enumerate(stays)),
         *(
-            implies(all_of(anew, here, negate(any_of(*in_sync[:broker]))), leader == broker)
-            for broker, here in enumerate(in_sync)
+            implies(all_of(anew, here, negate(any_of(*fit[:broker]))), leader == broker)
+            for broker, here in enumerate(fit)
         ),
     )
 
@@ -75,8 +110,8 @@ def new_leader_is_in_sync(profile: Profile, one: Replica, two: Replica, three: R
     replicas = (one, two, three)
     election = _election(replicas, asked, profile)
     is_member = any_of(*(all_of(election.leader == broker, each.in_sync) for broker, each in enumerate(replicas)))
-    changes = negate(any_of(election.leader == ABSENT, election.leader == asked.leader, asked.prefers))
-    return implies(changes, same(election.stays_in_sync, is_member))
+    changes = negate(any_of(election.leader == ABSENT, election.leader == asked.leader))
+    return all_of(implies(changes, same(election.stays_in_sync, is_member)), any_of(changes, election.stays_in_sync))
 
 
 def _election(replicas: tuple[Replica, ...], asked: Asked, profile: Profile) -> Election:
@@ -87,14 +122,19 @@ def _election(replicas: tuple[Replica, ...], asked: Asked, profile: Profile) -> 
     return electing.chosen(candidates, asked.leader, asked.prefers, asked.unclean_allowed, profile)
 
 
-def _is_safe(replica: Replica, profile: Profile) -> Term:
-    eligible = all_of(profile.eligible_leader_replicas, replica.eligible)
-    return all_of(replica.alive, any_of(replica.in_sync, eligible))
+def _fit(replicas: tuple[Replica, ...], profile: Profile) -> list[Term]:
+    """Of each, that it is alive and in sync; or alive and eligible, where nobody at all is in sync."""
+    eligible_count = all_of(profile.eligible_leader_replicas, *(negate(each.in_sync) for each in replicas))
+    return [
+        any_of(all_of(each.alive, each.in_sync), all_of(each.alive, each.eligible, eligible_count)) for each in replicas
+    ]
 
 
-def _may_lead(replica: Replica, asked: Asked, profile: Profile) -> Term:
-    last = all_of(profile.eligible_leader_replicas, replica.last_known)
-    return any_of(_is_safe(replica, profile), all_of(replica.alive, any_of(last, asked.unclean_allowed)))
+def _leads_uncleanly(replicas: tuple[Replica, ...], who: Replica, asked: Asked, profile: Profile) -> Term:
+    """It is alive, and anyone may lead; or it led last, and there is nobody in either set."""
+    left = [any_of(each.in_sync, each.eligible) for each in replicas]
+    again = all_of(profile.eligible_leader_replicas, who.last_known, negate(any_of(*left)))
+    return all_of(who.alive, any_of(again, all_of(asked.unclean_allowed, negate(asked.prefers))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +246,8 @@ def election_facts() -> tuple[Fact, ...]:
     return (
         *of_releases,
         stated(new_leader_is_in_sync, _SURVIVES, _ELECTION, NEWEST),
+        stated(eligible_lead_where_nobody_is_in_sync, _SURVIVES, _ELECTION),
+        stated(last_leader_is_before_anyone, _SURVIVES, _ELECTION),
         stated(who_keeps_up_stays, _SURVIVES, (("of", Following),)),
         stated(who_returns_has_what_is_committed, _SURVIVES, (("who", Returning),), NEWEST),
     )

@@ -38,7 +38,6 @@ class _Partition:
     leader: int
     epoch: int
     eligible: tuple[int, ...] = ()
-    last_known: tuple[int, ...] = ()
     recovering: bool = False
     leaderships: list[Leadership] = field(default_factory=list)
     shrinks: int = 0
@@ -116,7 +115,6 @@ class Fold:
             held.leader,
             held.epoch,
             held.eligible,
-            held.last_known,
         )
         if judges:
             self.judged += 1
@@ -132,7 +130,6 @@ class Fold:
             change.leader,
             change.leader_epoch,
             change.eligible or (),
-            change.last_known or (),
             bool(change.recovering),
         )
         made.leaderships.append(Leadership(made.epoch, made.leader, record.offset, record.timestamp, made.in_sync))
@@ -156,7 +153,6 @@ class Fold:
         held.epoch, held.in_sync = int(epoch), in_sync
         held.replicas = held.replicas if change.replicas is None else change.replicas
         held.eligible = held.eligible if change.eligible is None else change.eligible
-        held.last_known = held.last_known if change.last_known is None else change.last_known
         held.recovering = held.recovering if change.recovering is None else change.recovering
         held.shrinks += bool(shrinks)
         held.expansions += bool(expands)

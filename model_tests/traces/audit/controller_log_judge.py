@@ -8,7 +8,16 @@ from model_tests.traces.logs.controller_log_values import NO_LEADER_CHANGE, Part
 from spec import rules
 from spec.algebra import Term
 from spec.evidence import Layer, evidences
-from spec.protocol.electing import Candidate, Proposal, altered, elected, is_electable, leader_epoch_after, may_leave
+from spec.protocol.electing import (
+    Candidate,
+    Proposal,
+    altered,
+    elected,
+    is_empty,
+    is_fit,
+    leader_epoch_after,
+    may_leave,
+)
 from spec.rules import Rule
 from spec.versions import Profile
 from spec.vocabulary import ABSENT
@@ -30,7 +39,6 @@ class Before:
     leader: int
     leader_epoch: int
     eligible: tuple[int, ...] = ()
-    last_known: tuple[int, ...] = ()
 
 
 def judge_change(
@@ -58,7 +66,7 @@ def judge_change(
 def _judge_election(
     before: Before, change: PartitionChange, alive: Alive, offset: int, profile: Profile
 ) -> Iterator[Finding]:
-    """Who leads is alive and in sync, or eligible; else the election is unclean, and recorded as such."""
+    """Who leads is fit to; else the election is unclean, and recorded as such."""
     leader = change.leader
     candidates = [_candidate(before, broker, alive, leader) for broker in before.replicas]
     own = next((one for one in candidates if one.broker == leader), None)
@@ -69,15 +77,18 @@ def _judge_election(
     elif not own.alive:
         message = f"broker {leader} {of}, though it is not registered, fenced, or shutting down"
         yield _finding(rules.REPL_COMMITTED_SURVIVES, Severity.VIOLATION, offset, message)
-    elif not is_electable(own, False, profile) or own.last_known:
+    elif not is_fit(own, is_empty(candidates), profile):
         yield _outside(before, change, elected(candidates, True, profile).unclean, offset, of)
 
 
 def _outside(before: Before, change: PartitionChange, nobody_else: bool, offset: int, of: str) -> Finding:
-    """A leader that may lack what is committed."""
+    """A leader that may lack what is committed, or is eligible before its time."""
     in_sync = _listed(before.in_sync)
     what = f"broker {change.leader} {of}"
-    if not change.recovering:
+    if change.leader in before.eligible and not nobody_else:
+        message = f"{what} as an eligible replica, though of those in sync ({in_sync}) one is alive"
+        severity = Severity.VIOLATION
+    elif not change.recovering:
         message = f"{what} without being in sync ({in_sync} were), and the record does not say that it must recover"
         severity = Severity.VIOLATION
     elif not nobody_else:
@@ -93,14 +104,12 @@ def _outside(before: Before, change: PartitionChange, nobody_else: bool, offset:
 
 
 def _candidate(before: Before, broker: int, alive: Alive, leader: int) -> Candidate:
-    """A replica; the one that was elected gets the benefit of the doubt, the others do not."""
-    return Candidate(
-        broker,
-        alive=broker in alive[1 if broker == leader else 0],
-        in_sync=broker in before.in_sync,
-        eligible=broker in before.eligible,
-        last_known=broker in before.last_known and not before.in_sync and not before.eligible,
-    )
+    """A replica; the one that was elected gets the benefit of the doubt, the others do not.
+
+    The record that elects also takes those that are not alive out of the in-sync set.
+    """
+    is_alive = broker in alive[1 if broker == leader else 0]
+    return Candidate(broker, is_alive, is_alive and broker in before.in_sync, broker in before.eligible)
 
 
 @evidences(rules.REPL_COMMITTED_SURVIVES, Layer.AUDIT)

@@ -146,12 +146,36 @@ def test_the_last_member_stays_before_kip_966() -> None:
     assert told(gone, profile=KAFKA_3_9)[1] == [("repl.committed_survives", Severity.VIOLATION, 10)]
 
 
-def test_an_eligible_replica_leads_without_being_in_sync() -> None:
-    """Under KIP-966 it has all that is committed; the last one that led may not, and its election is unclean."""
+def test_an_eligible_replica_leads_where_nobody_is_in_sync() -> None:
+    """Under KIP-966 it has all that is committed; one record fences the last in sync and elects it."""
     empty: list[Change] = [changed(leader=ABSENT, in_sync=(), eligible=(2,)), fenced(1), fenced(3)]
+    alone = changed(leader=1, in_sync=(1,), eligible=(2,))
     elected = changed(leader=2, in_sync=(2,), eligible=())
 
     assert told(empty, elected, profile=NEWEST)[1] == []
+    assert told(alone, [elected, fenced(1)], profile=NEWEST)[1] == []
+
+
+@pytest.mark.parametrize("recovering", [None, True])
+def test_an_eligible_replica_waits_while_another_is_in_sync(recovering: bool | None) -> None:
+    """It is not elected beside a live member, as the preferred leader or otherwise (KIP-966)."""
+    beside = changed(leader=3, in_sync=(3,), eligible=(1, 2))
+
+    history, found = told(beside, changed(leader=1, in_sync=(1,), eligible=(2, 3), recovering=recovering))
+
+    assert found == [("repl.committed_survives", Severity.VIOLATION, 20)]
+    assert "as an eligible replica, though of those in sync (3) one is alive" in history.findings[0].message
+
+
+def test_the_last_leader_leads_uncleanly_where_both_sets_are_empty() -> None:
+    """It may lack what is committed: the election is known as unclean."""
+    gone = changed(leader=ABSENT, in_sync=(), eligible=(), last_known=(1,))
+    again = changed(leader=1, in_sync=(1,), last_known=(), recovering=True)
+
+    history, found = told(gone, again, profile=NEWEST)
+
+    assert found == [("repl.committed_survives", Severity.KNOWN, 20)]
+    assert history.findings[0].message.startswith("unclean election")
 
 
 def test_a_leader_epoch_that_falls_is_found() -> None:

@@ -1,6 +1,7 @@
 """Every step of replication is held against the decisions while the reference makes it, and a false one is named."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -8,11 +9,16 @@ import pytest
 from model_tests.monitor.monitor import Disagreement, Monitor
 from model_tests.monitor.runs import run_of
 from model_tests.mutants.of_replicas import OF_REPLICAS
+from model_tests.scenarios.elections import eligible_waits
+from model_tests.scenarios.replicas_stage import ReplicasStage
+from model_tests.scenarios.replication import TRIO
 from model_tests.traces.replication_verdicts import JUDGES, is_of_replication, judged
 from model_tests.traces.schema import Row, complete
+from reference.replication import controller, elections
+from reference.replication.elections import Candidate
 from reference.simulate import simulate
 from spec import rules
-from spec.versions import PROFILES, Profile
+from spec.versions import NEWEST, PROFILES, Profile
 
 CHANGES = {
     "FetchFollower": ("error", "answered_end", "caught_up_ms"),
@@ -114,12 +120,37 @@ def test_the_true_reference_is_not_stopped() -> None:
     assert all(judged_rules[rule.id] for rule in (rules.REPL_HW_BOUNDS, rules.REPL_PREFIX_AGREEMENT))
 
 
-@pytest.mark.parametrize("seed", [700267, 700439])
-def test_what_two_long_runs_have_shown_stays_mended(seed: int) -> None:
-    """A leader's batch that begins before the follower's end is refused; who is in sync leads before the eligible."""
+@pytest.mark.parametrize("seed", [700267, 700439, 700977])
+def test_what_long_runs_have_shown_stays_mended(seed: int) -> None:
+    """A leader's batch that begins before the follower's end is refused; the eligible wait for an empty set."""
     run = run_of(seed, 700, "replicas")
 
     simulate(run.seed, run.profile, run.steps, workload=run.workload, observer=Monitor())
+
+
+def eligible_beside_the_in_sync(candidates: Sequence[Candidate]) -> list[int]:
+    """Who is alive and in sync or eligible, as if both were one set."""
+    return [each.broker for each in candidates if each.alive and (each.insync or each.eligible)]
+
+
+@pytest.mark.parametrize(
+    ("valid", "broken"),
+    [(elections.valid_leaders, []), (eligible_beside_the_in_sync, ["Preferred repl.committed_survives"])],
+    ids=["true", "broken"],
+)
+def test_an_eligible_leader_beside_one_in_sync_is_named(
+    valid: Callable[[Sequence[Candidate]], list[int]], broken: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The preferred leader has all that is committed, but another is in sync: the election is wrong (KIP-966)."""
+    for module in (elections, controller):
+        monkeypatch.setattr(module, "valid_leaders", valid)
+    stage = ReplicasStage(NEWEST, replace(TRIO, min_insync=3))
+
+    eligible_waits(stage)
+
+    told = [row for row in map(complete, stage.recorder.rows) if row["api"] == "LeaderElection"]
+    assert len(told) == 3
+    assert broken == [f"{row['election']} {rule}" for row in told for rule in broken_in(NEWEST, row)]
 
 
 def test_offsets_that_are_appended_are_judged_as_an_append_alone() -> None:

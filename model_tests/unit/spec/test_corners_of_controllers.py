@@ -18,6 +18,8 @@ DEAD = Candidate(0, alive=False, in_sync=False)
 FIRST, SECOND = (Candidate(broker, alive=True, in_sync=True) for broker in (0, 1))
 BEHIND = Candidate(0, alive=True, in_sync=False)
 ELIGIBLE = Candidate(1, alive=True, in_sync=False, eligible=True)
+ABSENT_MEMBER = Candidate(0, alive=False, in_sync=True)
+LAST = Candidate(0, alive=True, in_sync=False, last_known=True)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +60,14 @@ def test_before_2_7_a_leader_wrote_the_set_itself(known: int, error: ErrorCode) 
         ((DEAD, SECOND), 1, True, Election(1, stays_in_sync=True, unclean=False)),
         ((DEAD, ELIGIBLE), 1, False, Election(1, stays_in_sync=True, unclean=False)),
         ((DEAD, ELIGIBLE), -1, False, Election(1, stays_in_sync=False, unclean=False)),
-        ((ELIGIBLE,), -1, True, Election(1, stays_in_sync=True, unclean=False)),
+        ((ELIGIBLE,), -1, True, Election(1, stays_in_sync=False, unclean=False)),
+        ((ELIGIBLE, FIRST), 0, True, Election(0, stays_in_sync=True, unclean=False)),
+        ((ELIGIBLE, FIRST), 1, False, Election(0, stays_in_sync=True, unclean=False)),
+        ((ELIGIBLE, ABSENT_MEMBER), 1, True, Election(-1, stays_in_sync=True, unclean=False)),
+        ((LAST,), -1, True, Election(0, stays_in_sync=False, unclean=True)),
+        ((LAST, ABSENT_MEMBER), -1, False, Election(-1, stays_in_sync=True, unclean=False)),
+        ((LAST, replace(ELIGIBLE, alive=False)), -1, False, Election(-1, stays_in_sync=True, unclean=False)),
+        ((replace(LAST, alive=False),), -1, False, Election(-1, stays_in_sync=True, unclean=False)),
         ((FIRST, SECOND), -1, False, Election(0, stays_in_sync=True, unclean=False)),
         ((BEHIND, SECOND), 0, False, Election(1, stays_in_sync=True, unclean=False)),
         ((DEAD,), 0, False, Election(-1, stays_in_sync=True, unclean=False)),
@@ -70,6 +79,13 @@ def test_before_2_7_a_leader_wrote_the_set_itself(known: int, error: ErrorCode) 
         "eligible stays",
         "eligible",
         "preferred is eligible",
+        "preferred is eligible beside a member",
+        "leader is eligible beside a member",
+        "eligible beside a dead member",
+        "led last",
+        "led last, a dead member",
+        "led last, a dead eligible",
+        "led last and is away",
         "anew",
         "behind",
         "none",
@@ -78,6 +94,12 @@ def test_before_2_7_a_leader_wrote_the_set_itself(known: int, error: ErrorCode) 
 def test_who_leads(candidates: tuple[Candidate, ...], leader: int, prefers: bool, expected: Election) -> None:
     """The present leader while it is fit to lead, else the preferred one if it is fit, else one is elected."""
     assert chosen(candidates, leader, prefers, False) == expected
+
+
+@pytest.mark.parametrize(("prefers", "leader"), [(True, -1), (False, 0)])
+def test_a_preferred_election_is_not_unclean(prefers: bool, leader: int) -> None:
+    """Whatever is allowed."""
+    assert chosen((BEHIND, DEAD), 1, prefers, True).leader == leader
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from spec.protocol.electing import (
     altered,
     elected,
     is_electable,
+    is_empty,
     lags,
     leader_epoch_after,
     may_leave,
@@ -111,12 +112,15 @@ def test_nobody_leads_where_nobody_in_sync_is_alive() -> None:
     assert Election(2, stays_in_sync=False, unclean=True) == elected(replicas, unclean_allowed=True)
 
 
-def test_an_eligible_replica_leads_cleanly_where_nobody_in_sync_is_alive() -> None:
-    """Since KIP-966; it is in sync alone."""
-    replicas = (candidate(1), candidate(2, alive=False, in_sync=True), candidate(3, eligible=True))
+def test_an_eligible_replica_leads_cleanly_where_nobody_is_in_sync() -> None:
+    """Since KIP-966; it is in sync alone. Who is in sync and dead is waited for."""
+    replicas = (candidate(1), candidate(2, alive=False), candidate(3, eligible=True))
+    waiting = (candidate(1), candidate(2, alive=False, in_sync=True), candidate(3, eligible=True))
 
     assert Election(3, stays_in_sync=False, unclean=False) == elected(replicas, unclean_allowed=True)
     assert Election(1, stays_in_sync=False, unclean=True) == elected(replicas, True, KAFKA_4_0)
+    assert Election(ABSENT, stays_in_sync=True, unclean=False) == elected(waiting, unclean_allowed=False)
+    assert Election(1, stays_in_sync=False, unclean=True) == elected(waiting, unclean_allowed=True)
 
 
 def test_the_last_leader_leads_where_nobody_is_left() -> None:
@@ -134,7 +138,18 @@ def test_who_is_electable_is_elected_alone(profile: Profile, unclean: bool) -> N
     every = [Candidate(7, a, i, e, k) for a in facts for i in facts for e in facts for k in facts]
 
     for each in every:
-        assert is_electable(each, unclean, profile) == (7 == elected((each,), unclean, profile).leader)
+        alone = (each,)
+        electable = is_electable(each, is_empty(alone), not each.eligible, unclean, profile)
+        assert electable == (7 == elected(alone, unclean, profile).leader)
+
+
+def test_beside_a_member_neither_the_eligible_nor_the_last_leader_is_electable() -> None:
+    """An eligible replica is in the way of the last leader, too."""
+    eligible, last = candidate(7, eligible=True), candidate(7, last_known=True)
+
+    assert [is_electable(each, True, True, False) for each in (eligible, last)] == [True, True]
+    assert [is_electable(each, False, True, False) for each in (eligible, last)] == [False, False]
+    assert [is_electable(each, True, False, False) for each in (eligible, last)] == [True, False]
 
 
 @pytest.mark.parametrize(("left", "stays"), [(2, False), (1, True)])

@@ -131,13 +131,31 @@ SEEN = (
         "txn.registered_before_data",
     ),
     ("offsets.asks_stable: required dropped of all_of", "stable_offset_is_decided", "offsets.stable_fetch"),
-    ("electing.chosen: negate(stays) becomes stays", "leader_has_what_is_committed", "repl.committed_survives"),
     (
-        "electing._is_fit: all_of(candidate.alive, candidate.in_sync) dropped of any_of",
+        "electing.chosen: is_fit(each, empty, profile) dropped of all_of",
+        "leader_has_what_is_committed",
+        "repl.committed_survives",
+    ),
+    (
+        "electing.is_fit: nobody_in_sync dropped of all_of",
+        "eligible_lead_where_nobody_is_in_sync",
+        "repl.committed_survives",
+    ),
+    (
+        "electing.elected: last is never chosen where negate(last == ABSENT)",
+        "last_leader_is_before_anyone",
+        "repl.committed_survives",
+    ),
+    (
+        "electing.is_fit: candidate.in_sync dropped of any_of",
         "leader_stays_or_is_the_first",
         "repl.committed_survives",
     ),
-    ("electing.elected: leader == in_sync dropped of any_of", "new_leader_is_in_sync", "repl.committed_survives"),
+    (
+        "electing.elected: all_of(negate(unclean), negate(empty)) dropped of any_of",
+        "new_leader_is_in_sync",
+        "repl.committed_survives",
+    ),
     (
         "electing.lags: negate(progress.end == leader_end) dropped of all_of",
         "who_keeps_up_stays",

@@ -86,15 +86,16 @@ class Decisions(Acting):
         yield self.of(state).is_electable(replica)
 
     def controller_elects(self, state: State, replica: Term) -> State:
-        """A leader epoch begins; who was not in sync leads alone."""
+        """A leader epoch begins; who was not in sync leads alone. After an unclean election nobody is eligible."""
         stays = state.in_sync(replica)
+        clean = any_of(not self.knobs.unclean, stays, state.eligible(replica))
         epoch = electing.leader_epoch_after(
             state.epoch(), elects=self.knobs.epoch_rises, shrinks=False, profile=self.knobs.profile
         )
         keeps = electing.stays_electable(1, self.knobs.min_in_sync, self.knobs.profile)
 
         def eligible(other: Term) -> Term:
-            left = all_of(keeps, any_of(state.in_sync(other), state.eligible(other)), negate(other == replica))
+            left = all_of(keeps, clean, any_of(state.in_sync(other), state.eligible(other)), negate(other == replica))
             return choose(stays, state.eligible(other), left)
 
         def in_sync(other: Term) -> Term:

@@ -254,11 +254,15 @@ class World:
         return all_of(known.heard, electing.may_return(known.end, high_watermark, start, self.knobs.profile))
 
     def is_electable(self, replica: Term) -> Term:
-        """It may lead; which of those who may does lead is left open, since assignments may be reordered."""
+        """It may lead; which of those who may does lead is left open, since assignments may be reordered.
+
+        Those in sync may be away: the controller takes them out of the set, and may then elect who is eligible.
+        """
         state = self.state
-        last = all_of(state.members() == 0, state.first_eligible() < 0, state.last_known() == replica)
+        nobody_eligible = all_of(state.members() == 0, state.first_eligible() < 0)
+        last = state.last_known() == replica
         candidate = Candidate(replica, True, state.in_sync(replica), state.eligible(replica), last)
-        return electing.is_electable(candidate, self.knobs.unclean, self.knobs.profile)
+        return electing.is_electable(candidate, True, nobody_eligible, self.knobs.unclean, self.knobs.profile)
 
 
 def derived(knobs: Knobs) -> tuple[Least, ...]:

@@ -7,7 +7,7 @@ import pytest
 from reference.errors import Refusal
 from reference.recorder import Row
 from reference.replication.controller import Controller, ControllerConfig
-from reference.replication.elections import Candidate, Elected, first_in_sync
+from reference.replication.elections import NOBODY, Candidate, Elected, first_in_sync, preferred, present_or_first
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.messages import NO_LEADER, AlterPartition
 from reference.replication.metadata import Metadata
@@ -85,11 +85,20 @@ def test_the_first_to_come_leads(profile: Profile) -> None:
 
 
 def test_an_eligible_replica_leads_only_where_nobody_is_in_sync() -> None:
-    """Whatever the order of the assignment (PartitionChangeBuilder, KIP-966)."""
+    """Whatever the order of the assignment, and whoever led: a member that is dead is waited for (KIP-966)."""
     eligible, in_sync = Candidate(2, alive=True, insync=False, eligible=True), Candidate(0, alive=True, insync=True)
+    dead, empty = in_sync._replace(alive=False), in_sync._replace(alive=False, insync=False)
 
-    assert Elected(0) == first_in_sync((eligible, in_sync), unclean_allowed=False)
-    assert Elected(2) == first_in_sync((eligible, in_sync._replace(alive=False)), unclean_allowed=False)
+    def leaders(*candidates: Candidate) -> set[Elected]:
+        return {
+            first_in_sync(candidates, unclean_allowed=False),
+            present_or_first(candidates, eligible.broker, unclean_allowed=False),
+            preferred(candidates, eligible.broker),
+        }
+
+    assert {Elected(0)} == leaders(eligible, in_sync)
+    assert {NOBODY} == leaders(eligible, dead)
+    assert {Elected(2)} == leaders(eligible, empty) == leaders(empty, eligible)
 
 
 @BOTH
@@ -208,6 +217,36 @@ def test_the_preferred_leader_gets_back_what_it_led(profile: Profile) -> None:
     with pytest.raises(Refusal) as refused:
         made.elect_preferred(0)
     assert ErrorCode.ELECTION_NOT_NEEDED is refused.value.code
+
+
+def test_who_is_eligible_is_no_preferred_leader_while_another_is_in_sync() -> None:
+    """It has all that is committed, and waits until it is in sync: broker 2 leads on (KIP-966)."""
+    made = started(NEWEST, min_insync=3)
+    now = goes(made, 1, goes(made, 0))
+    comes(made, 0, now=now)
+    state = made.metadata.partitions[0]
+
+    with pytest.raises(Refusal) as refused:
+        made.elect_preferred(0)
+
+    assert ((2, [2]), frozenset({0, 1})) == (seen(made)[::2], state.eligible)
+    assert ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE is refused.value.code
+    made.heartbeat(2, made.metadata.brokers[2].epoch, True, now)
+    assert (0, [0]) == seen(made)[::2]
+    assert frozenset({1, 2}) == made.metadata.partitions[0].eligible
+
+
+def test_after_an_unclean_election_nobody_is_eligible() -> None:
+    """What the eligible had may be written over: they follow whoever leads."""
+    made = started(NEWEST, unclean=True, min_insync=2)
+    now = goes(made, 2, goes(made, 1))
+    comes(made, 1, now=now)
+    before = made.metadata.partitions[0].eligible
+
+    goes(made, 0, now)
+
+    assert (1, [1]) == seen(made)[::2]
+    assert (frozenset({2}), frozenset()) == (before, made.metadata.partitions[0].eligible)
 
 
 @pytest.mark.parametrize(

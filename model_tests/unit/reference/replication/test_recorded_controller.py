@@ -24,7 +24,7 @@ from model_tests.traces.logs.kafka_log_folders import list_logs
 from reference.errors import Refusal
 from reference.replication import kraft_controller
 from reference.replication.controller import ControllerConfig
-from reference.replication.elections import Candidate, Elected, Election, present_or_first
+from reference.replication.elections import Candidate, Elected, Election, present_or_first, valid_leaders
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.messages import PartitionState
 from reference.replication.metadata import BrokerRegistration, Metadata
@@ -153,7 +153,7 @@ def test_the_reference_decides_as_the_recorded_controller(recorded: ControllerLo
 
 def the_last(candidates: Sequence[Candidate], *_: object) -> Elected:
     """The last of the assignment that may lead does."""
-    return Elected(next((each.broker for each in reversed(candidates) if each.is_clean), -1))
+    return Elected((-1, *valid_leaders(candidates))[-1])
 
 
 def never_unclean(candidates: Sequence[Candidate], leader: int, _: bool) -> Elected:
