@@ -77,7 +77,15 @@ class Recorder:
     def record(
         self, api: str, now: Timestamp, before: Observed = NOWHERE, after: Observed = NOWHERE, /, **columns: Value
     ) -> Row:
-        """Add a step; `columns` are the columns of WHERE, REQUEST and REPLY that apply."""
+        """Add a step with its columns of WHERE, REQUEST and REPLY.
+
+        Args:
+            api: what the step is of, as Kafka calls it.
+            now: the clock of the node, in milliseconds.
+            before: what the step touches, as it was.
+            after: the same, as it is then.
+            **columns: those that apply.
+        """
         return self.add(api, now, columns, before, after)
 
     def add(self, api: str, now: Timestamp, columns: Row, before: Observed = NOWHERE, after: Observed = NOWHERE) -> Row:

@@ -56,6 +56,14 @@ def scheduler_of(
 ) -> Scheduler:
     """The scheduler of a workload, with its world; the arguments are those of `simulate`.
 
+    Args:
+        workload: one of those of `simulate`.
+        seed: of the trace.
+        profile: release that the world runs.
+        tape: all chance.
+        faults: what may go wrong.
+        shape: size of the world, None to have it drawn.
+
     Raises:
         ValueError: there is no workload of this name.
     """

@@ -3,11 +3,12 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
-from shared_arguments import with_arguments
+from shared_arguments import MANY, arguments, with_arguments
 
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 
@@ -40,6 +41,7 @@ class Described:
     names: tuple[Public, ...]
 
 
+@cache
 def described(module: str) -> Described:
     """Read a module's source; it is not imported."""
     found = find_spec(module)
@@ -48,6 +50,16 @@ def described(module: str) -> Described:
     path = Path(found.origin)
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return Described(path, ast.get_docstring(tree) or "", tuple(_names(tree, module)))
+
+
+def unsaid(module: str) -> Iterator[tuple[str, str]]:
+    """Functions and methods with many arguments, and each argument that their text does not tell."""
+    found = described(module)
+    told = {public.line: public for public in found.names if public.kind in ("function", "method")}
+    for node in ast.walk(ast.parse(found.path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and node.lineno in told and len(arguments(node)) >= MANY:
+            public = told[node.lineno]
+            yield from ((public.name, each) for each in arguments(node) if f"    {each}: " not in public.text)
 
 
 def _names(tree: ast.Module, module: str) -> Iterator[Public]:

@@ -224,7 +224,16 @@ def value_batch(
     timestamp: int = 0,
     transactional: bool = False,
 ) -> RecordBatch:
-    """A client's batch of records without keys; the rest as of `data_batch`."""
+    """A client's batch of records without keys; the rest as of `data_batch`.
+
+    Args:
+        values: of the records, in order.
+        producer_id: -1 without idempotence; epoch and sequence are then -1, too.
+        epoch: of the producer.
+        base_sequence: of the first record.
+        timestamp: that deltas count from, in milliseconds.
+        transactional: it is of a transaction.
+    """
     return data_batch(
         (Record(delta, 0, None, value) for delta, value in enumerate(values)),
         producer_id=producer_id,
@@ -244,7 +253,16 @@ def blank_batch(
     timestamp: int = 0,
     transactional: bool = False,
 ) -> RecordBatch:
-    """A client's batch of so many records without key and value, cheap for workloads; the rest as of `data_batch`."""
+    """A client's batch of so many records without key and value, cheap for workloads; the rest as of `data_batch`.
+
+    Args:
+        record_count: how many records it says it has.
+        producer_id: -1 without idempotence; epoch and sequence are then -1, too.
+        epoch: of the producer.
+        base_sequence: of the first record.
+        timestamp: that deltas count from, in milliseconds.
+        transactional: it is of a transaction.
+    """
     return RecordBatch(
         Offset(0),
         LeaderEpoch(ABSENT),

@@ -120,7 +120,14 @@ def transactional_guards(group: GroupEntry, request: CommitRequest, profile: Pro
 def commit(
     group: GroupEntry, request: CommitRequest, profile: Profile, without: frozenset[str] = NONE_DROPPED
 ) -> Commit:
-    """Let offsets that belong to no transaction through to the log, or refuse them; `without` as above."""
+    """Let offsets that belong to no transaction through to the log, or refuse them.
+
+    Args:
+        group: what its coordinator knows of it.
+        request: the commit.
+        profile: the release.
+        without: names of guards to leave out.
+    """
     return _decided(plain_guards(group, request, profile), without)
 
 

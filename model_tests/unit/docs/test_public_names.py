@@ -100,3 +100,19 @@ def test_every_module_with_public_names_has_a_page() -> None:
 
     assert {"spec.protocol.append", "spec.engines.bmc", "reference.simulate", "model_tests.traces.check"} <= set(shown)
     assert not [name for name in shown if api.within(name, api.NOT_SHOWN) or ".test_" in name or ".unit" in name]
+
+
+COMMANDS = "model_tests.cli"
+"""Its commands say their arguments in their help."""
+
+
+def test_who_has_many_arguments_says_what_they_are() -> None:
+    """By itself, or by what its package says of the name."""
+    silent = [
+        f"{module}.{name}: {argument}"
+        for module in api.shown_modules()
+        if module != COMMANDS
+        for name, argument in public_names.unsaid(module)
+    ]
+
+    assert [] == silent
