@@ -191,6 +191,6 @@ class Reader:
     def _taken(self, size: int) -> bytes:
         taken = self._data[self._position : self._position + size]
         if len(taken) < size:
-            raise MalformedState(f"{size} bytes at {self._position} of {len(self._data)}")
+            raise MalformedState(f"a field of {size} bytes at {self._position}, and there are {len(self._data)}")
         self._position += size
         return taken

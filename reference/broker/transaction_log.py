@@ -133,14 +133,16 @@ def _records(batch: RecordBatch) -> Iterator[tuple[Offset, Record]]:
 
 
 def _load_record(offset: Offset, record: Record, loaded: Loaded) -> None:
+    whose = ""
     try:
         transactional_id = decode_key(record.key or b"")
+        whose = f"{transactional_id}: "
         if record.value is None:
             loaded.ids.pop(transactional_id, None)
         else:
             loaded.ids[transactional_id] = _metadata_in(record.value)
     except MalformedState as damage:
-        loaded.skipped.append(Skipped(offset, str(damage)))
+        loaded.skipped.append(Skipped(offset, f"{whose}{damage}"))
 
 
 @lru_cache(maxsize=4096)  # a log is read again at every election

@@ -52,6 +52,8 @@ def step_between(before: StateValue | None, after: StateValue | None, *, fenced:
 
     Where a fence gave the id its epoch, no client was told of it, and none can repeat the request for it.
     """
+    if after is not None and not _is_whole(after):
+        return ""
     if before is not None and after is not None and not _partitions_may_follow(before, after):
         return ""
     return _step(*_normal(entry_of(before), entry_of(after)), fenced)
@@ -72,6 +74,11 @@ def may_be_taken_back(before: StateValue | None, after: StateValue | None) -> bo
     if after.state == TransactionState.PREPARE_COMMIT.value and not before.partitions <= after.partitions:
         return False
     return outcome_stays(before, after) and after.producer_epoch >= before.producer_epoch
+
+
+def _is_whole(value: StateValue) -> bool:
+    """It has a producer id, and a timeout that InitProducerId takes: any above 0, as brokers differ in the largest."""
+    return value.producer_id >= 0 and value.timeout > 0
 
 
 def _partitions_may_follow(before: StateValue, after: StateValue) -> bool:

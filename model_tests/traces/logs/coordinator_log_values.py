@@ -61,7 +61,9 @@ def read_key(content: bytes | None) -> str:
         if length < 0 or len(content) != _KEY.size + length:
             raise Malformed(f"an id of {length} bytes in a key of {len(content)}")
         return content[_KEY.size :].decode()
-    except (struct.error, UnicodeDecodeError) as error:
+    except struct.error as error:
+        raise Malformed(f"{len(content)} bytes are no key") from error
+    except UnicodeDecodeError as error:
         raise Malformed(f"not a key: {error}") from error
 
 
@@ -74,7 +76,9 @@ def read_value(content: bytes) -> StateValue:
     """
     try:
         return _read_value(Fields(content))
-    except (struct.error, UnicodeDecodeError) as error:
+    except struct.error as error:
+        raise Malformed(f"{len(content)} bytes, into which a field does not fit") from error
+    except UnicodeDecodeError as error:
         raise Malformed(f"not a value: {error}") from error
 
 

@@ -66,6 +66,8 @@ def test_keys_are_read_by_version() -> None:
         read_key(b"\x00\x01" + key[2:])
     with pytest.raises(Malformed):
         read_key(key[:-1])
+    with pytest.raises(Malformed, match="3 bytes are no key"):
+        read_key(key[:3])
 
 
 def value(state: S, producer_id: int, epoch: int, client_version: int = 0) -> StateValue:
@@ -78,6 +80,9 @@ def value(state: S, producer_id: int, epoch: int, client_version: int = 0) -> St
 EDGES = [
     (None, value(S.EMPTY, 1, 0), "InitProducerId"),
     (None, value(S.EMPTY, 1, 3), ""),
+    (None, value(S.EMPTY, -1, 0), ""),
+    (None, replace(value(S.EMPTY, 1, 0), timeout=-5), ""),
+    (value(S.EMPTY, 1, 0), replace(value(S.ONGOING, 1, 0), timeout=0), ""),
     (None, value(S.ONGOING, 1, 0), ""),
     (value(S.EMPTY, 1, 0), value(S.EMPTY, 1, 1), "InitProducerId"),
     (value(S.EMPTY, 1, 0), value(S.EMPTY, 1, 2), ""),

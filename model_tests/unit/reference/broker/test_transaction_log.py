@@ -4,6 +4,7 @@ import pytest
 
 from reference.broker.transaction_log import AppendFault, Skipped, TransactionLog, java_hash, partition_for
 from reference.broker.transaction_metadata import new_transactional_id
+from reference.broker.transaction_record import value_of
 from reference.errors import NotEnoughReplicas
 from reference.log.batch import data_batch
 from reference.log.record import Record
@@ -82,8 +83,28 @@ def test_damaged_records_are_skipped() -> None:
     loaded = log.load(0)
 
     assert ["a"] == list(loaded.ids)
-    assert Skipped(Offset(1), "value version 9") == loaded.skipped[0]
+    assert Skipped(Offset(1), "b: value version 9") == loaded.skipped[0]
     assert [1, 2, 3] == [skipped.offset for skipped in loaded.skipped]
+
+
+@pytest.mark.parametrize(
+    ("at", "content", "reason"),
+    [
+        (16, b"\x09", "b: state 9"),
+        (16, b"\xff", "b: state -1"),
+        (20, b"", "b: a field of 16 bytes at 18, and there are 20"),
+        (35, b"x", "b: 1 bytes follow"),
+    ],
+)
+def test_what_was_wrong_is_said_with_the_id(at: int, content: bytes, reason: str) -> None:
+    """An unknown state, a value that ends early, one that goes on."""
+    log = TransactionLog(NEWEST, partitions=1)
+    whole = value_of(ONE, 1, True).encode()
+    rest = whole[at + 1 :] if content else b""
+
+    log.append("b", whole[:at] + content + rest, NOW)
+
+    assert [Skipped(Offset(0), reason)] == log.load(0).skipped
 
 
 @pytest.mark.parametrize("written", [False, True], ids=["lost", "written"])

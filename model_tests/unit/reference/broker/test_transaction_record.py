@@ -112,9 +112,9 @@ def test_a_name_that_is_not_ascii() -> None:
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"", "2 bytes at 0 of 0"),
+        (b"", "2 bytes at 0, and there are 0"),
         (b"\x00\x07", "value version 7"),
-        (bytes.fromhex(EMPTY_0)[:-1], "16 bytes at 21 of 36"),
+        (bytes.fromhex(EMPTY_0)[:-1], "16 bytes at 21, and there are 36"),
         (bytes.fromhex(EMPTY_0) + b"\x00", "1 bytes follow"),
         (bytes.fromhex(PREPARE_1)[:-1], "2 bytes at"),
         (bytes.fromhex(EMPTY_1)[:-1] + b"\xff\xff\xff\xff\xff\xff", "varint"),
