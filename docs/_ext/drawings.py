@@ -56,7 +56,8 @@ def drawn(env: BuildEnvironment, name: str, svg: str) -> list[nodes.Node]:
 
 
 def inline(svg: str, name: str) -> str:
-    """The drawing without its style, with ids that no other drawing of the page has."""
+    """The drawing without its style, with ids that no other drawing of the page has; it says how wide it is."""
+    svg = re.sub(r'(<svg[^>]*? width="(\d+)")', r'\1 style="--natural: \2px"', svg, count=1)
     bare = re.sub(r"<style>.*?</style>\n?", "", svg, flags=re.DOTALL)
     named = re.sub(r'id="(\w+)"', rf'id="{name}-\1"', bare)
     return re.sub(r'aria-labelledby="(\w+) (\w+)"', rf'aria-labelledby="{name}-\1 {name}-\2"', named)

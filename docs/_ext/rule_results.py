@@ -43,7 +43,11 @@ def figures(result: Mapping[str, Any], unit: str) -> list[str]:
     named = {name: value for name, value in result.items() if name not in NO_FIGURES}
     if unit not in named and result["count"] not in named.values():
         named = {"judged": result["count"], **named}
-    return [f"{name} {value}" for name, value in named.items()]
+    return [f"{name.replace('_', ' ')} {_counted(value)}" for name, value in named.items()]
+
+
+def _counted(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def checked_by(owed: Owed) -> nodes.inline:

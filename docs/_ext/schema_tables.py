@@ -1,12 +1,13 @@
 """The trace schema on the page: `trace-schema` renders a group of columns from the one definition."""
 
+import json
 from collections.abc import Sequence
 from typing import Final
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-from tables import table
+from tables import Cell, prose, table
 
 from reference.trace import AFTER, BEFORE, COLUMNS, HISTORY, REPLICATION, REPLY, REQUEST, STATE, WHERE, Column
 
@@ -36,8 +37,9 @@ class TraceSchema(SphinxDirective):
 
 def columns(group: Sequence[Column]) -> nodes.table:
     """A group of columns as a table."""
-    rows = [(column.name, str(column.kind), repr(column.absent), column.meaning) for column in group]
-    return table([("column", "type", "absent", "meaning"), *rows], widths=(26, 12, 10, 52), code=0, kind="fields")
+    head: tuple[Cell, ...] = ("column", "type", "absent", "meaning")
+    rows = [(column.name, str(column.kind), json.dumps(column.absent), prose(column.meaning)) for column in group]
+    return table([head, *rows], widths=(26, 12, 10, 52), code=0, kind="fields")
 
 
 def require_all_columns(app: Sphinx) -> None:

@@ -111,7 +111,8 @@ def _cell(profile: Profile, name: str) -> nodes.inline:
     value, old = getattr(profile, name), before(profile)
     changed = old is not None and getattr(old, name) != value
     kind = ["cell-off"] if value is False else []
-    return nodes.inline("", value_text(value), classes=[*kind, *(["cell-differs"] if changed else [])])
+    text = "no" if changed and value is False else value_text(value)
+    return nodes.inline("", text, classes=[*kind, *(["cell-differs"] if changed else [])])
 
 
 class Behaviours(SphinxDirective):
