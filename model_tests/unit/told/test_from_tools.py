@@ -7,7 +7,7 @@ import pytest
 
 from model_tests.traces.audit.findings import Severity
 from model_tests.traces.told.anomalies import Kind
-from model_tests.traces.told.from_tools import from_tools
+from model_tests.traces.told.from_tools import COPIER, from_tools
 from model_tests.traces.told.operations import Operations
 from model_tests.traces.told.report import report_on
 from model_tests.unit.told.test_anomalies import found
@@ -140,9 +140,14 @@ def test_a_line_that_cannot_be_read_is_counted(line: str) -> None:
 
 def test_what_is_no_json_and_what_names_no_record_is_passed_over() -> None:
     """A warning of the client, and the counts of TransactionalMessageCopier."""
-    lines = ["[2025-11-30] WARN something", '{"progress": "copier-0", "totalProcessed": 7, "consumed": 7}']
+    lines = [
+        "[2025-11-30] WARN something",
+        '{"progress": "copier-0", "totalProcessed": 7, "consumed": 7, "remaining": 3, "stage": "ProcessLoop"}',
+        '{"shutdown_complete": "copier-0", "totalProcessed": 9, "consumed": 9, "remaining": 1}',
+        '{"weather": "fine"}',
+    ]
 
     told = from_tools([("copier", lines)])
 
-    assert told.passed_over == {"line that is no JSON": 1, "event of another kind": 1}
+    assert told.passed_over == {"line that is no JSON": 1, COPIER: 2, "event of another kind": 1}
     assert (told.aside, told.partial) == ({}, ())
