@@ -1,4 +1,7 @@
-"""What is wrong with the bodies of a log's batches (`--deep`), as findings: one for each check and producer."""
+"""What is wrong with the bodies of a log's batches (`--deep`): one finding, or one damage, for each check and producer.
+
+A body that does not hold what its header counts breaks a rule; one that cannot be read is damaged.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,9 +11,10 @@ from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.logs.kafka_log_batches import Batches
 from model_tests.traces.logs.kafka_log_bodies import MOST_OF_A_BODY, judge_bodies
 from model_tests.traces.logs.kafka_log_checks import Check, Wrong
+from model_tests.traces.logs.kafka_log_segment import Damage, Segment
 from spec import rules
 
-STEP: Final = "Produce: the body of the batch is not what its header says, and was appended (LogValidator)"
+STEP: Final = "Produce: the body of the batch does not hold what its header counts, and was appended (LogValidator)"
 
 _UNREADABLE: Final = (
     "A consumer cannot read past this batch; after it, it goes on from offset {after} (seek). Look whether another "
@@ -18,15 +22,18 @@ _UNREADABLE: Final = (
 )
 _REMEDIES: Final[Mapping[Check, str]] = {
     Check.SIZE: f"Above {MOST_OF_A_BODY >> 20} MiB no body is looked at. Read offset {{offset}} with a consumer.",
-    Check.MAX_TIMESTAMP: "Searches by time and retention by time go by the header. Look at what wrote the batch.",
+    Check.MAX_TIMESTAMP: "Searches and retention by time go by the header, readers do not. Look at what wrote it.",
     Check.PADDED_VARINT: "Kafka reads it, and its own clients write no such thing. Look at the client.",
     Check.BASE_TIMESTAMP: "Kafka reads it, and its own clients write no such thing. Look at the client.",
 }
 _SEVERITIES: Final[Mapping[Check, Severity]] = {
+    Check.RECORD_COUNT: Severity.VIOLATION,
+    Check.OFFSET_DELTA: Severity.VIOLATION,
     Check.SIZE: Severity.UNDECIDED,
     Check.PADDED_VARINT: Severity.SUSPICIOUS,
     Check.BASE_TIMESTAMP: Severity.SUSPICIOUS,
 }
+"""What is held against the rule; what fails any other check is damage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,8 @@ class WrongBody:
     """The first of some batches of a producer of which the same is wrong, and how many more there are.
 
     Attributes:
+        segment: base offset of the segment that has the batch.
+        position: where the batch begins in the segment's file.
         base: offset of its first record.
         end: offset behind its last record.
         record: number of the record in the first batch that is wrong; -1 where it is the batch as a whole.
@@ -42,6 +51,8 @@ class WrongBody:
     check: Check
     producer_id: int
     producer_epoch: int
+    segment: int
+    position: int
     base: int
     end: int
     record: int
@@ -53,9 +64,24 @@ class WrongBody:
         """These and those of the same kind that come later."""
         return replace(self, more=self.more + 1 + later.more, last=max(later.base, later.last))
 
+    @property
+    def is_damage(self) -> bool:
+        """Whether no rule is asked: the bytes cannot be read, or the header says something else than they do."""
+        return self.check not in _SEVERITIES
+
+    def damage(self, path: str) -> Damage:
+        """The same as damage of a file."""
+        remedy = _REMEDIES.get(self.check, _UNREADABLE).format(offset=self.base, after=self.end)
+        return Damage(
+            path,
+            self.position,
+            f"the body of the batch at offset {self.base}, of producer {self.producer_id}, is not what its header says "
+            f"({self.check}): {self._where()}: {self.message}{self._and_more()}. {remedy}",
+        )
+
     def finding(self) -> Finding:
         """The same as a finding."""
-        severity = _SEVERITIES.get(self.check, Severity.VIOLATION)
+        severity = _SEVERITIES[self.check]
         return Finding(
             rules.SEQ_WELL_FORMED,
             severity,
@@ -92,17 +118,23 @@ class Bodies:
         return Bodies(self.judged + later.judged, _added(self.wrong, later.wrong))
 
     def findings(self) -> tuple[Finding, ...]:
-        """What is wrong, by offset."""
-        found = [one.finding() for one in self.wrong]
+        """What breaks a rule, or may, by offset."""
+        found = [one.finding() for one in self.wrong if not one.is_damage]
         return tuple(sorted(found, key=lambda finding: (finding.offset, finding.guard)))
+
+    def damage(self, segments: Iterable[Segment]) -> list[Damage]:
+        """What cannot be read; `segments` are the log's."""
+        paths = {segment.base: segment.path for segment in segments}
+        return [one.damage(paths[one.segment]) for one in self.wrong if one.is_damage]
 
 
 NONE_READ: Final = Bodies()
 
 
-def bodies_of(content: bytes, batches: Batches) -> Bodies:
-    """What is wrong with the bodies of a segment's batches; `content` is its file."""
-    wrong = (_wrong_body(batches, one) for one in judge_bodies(content, batches))
+def bodies_of(content: bytes, batches: Batches, start: int = 0) -> Bodies:
+    """What is wrong with the bodies of a segment's batches; `content` is its file from the position `start` on."""
+    there = replace(batches, position=batches.position - start)
+    wrong = (_wrong_body(batches, one) for one in judge_bodies(content, there))
     return Bodies(len(batches), _added((), tuple(wrong)))
 
 
@@ -112,6 +144,8 @@ def _wrong_body(batches: Batches, one: Wrong) -> WrongBody:
         one.check,
         int(batches.producer_id[row]),
         int(batches.producer_epoch[row]),
+        int(batches.segment[row]),
+        int(batches.position[row]),
         int(batches.base_offset[row]),
         int(batches.last_offset[row]) + 1,
         one.record,

@@ -78,7 +78,7 @@ def concluded(
     verdict = _with_bodies(verdict, part) if wanted.deep else verdict
     verdict = with_transactions(log, part.log.rows, wanted.around, verdict, damage)
     verdict = with_cluster(log, part.log, verdict, damage, derived.epochs, wanted.profile)
-    return verdict, damage
+    return verdict, [*damage, *part.bodies.damage(log.segments)]
 
 
 def _with_bodies(verdict: Verdict, part: Part) -> Verdict:

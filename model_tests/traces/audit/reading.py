@@ -1,7 +1,7 @@
 """Some segments of a log read one at a time, and what is left of them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from model_tests.traces.audit.condense import condense
@@ -118,7 +118,7 @@ def _read(segment: Segment, *, crc: bool, deep: bool) -> tuple[Batches, list[Dam
     except OSError:
         return *read_checked(segment, crc=crc), NONE_READ
     batches, damage = read_checked_bytes(content, segment, crc=crc)
-    return batches, damage, bodies_of(content, replace(batches, position=batches.position - segment.position))
+    return batches, damage, bodies_of(content, batches, segment.position)
 
 
 def _misled(batches: Batches, indexes: Derived, wanted: Wanted) -> Misled:

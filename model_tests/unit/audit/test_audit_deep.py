@@ -21,7 +21,7 @@ from model_tests.traces.logs.kafka_log_bodies import judge_bodies
 from model_tests.traces.logs.kafka_log_checks import Check
 from model_tests.traces.logs.kafka_log_folders import list_logs
 from model_tests.traces.logs.kafka_log_segment import Cut, Segment, read_bytes
-from model_tests.unit.audit.bodies import BROKEN, ODD, Broken, full, records_of_every_form
+from model_tests.unit.audit.bodies import BODIES, BROKEN, ODD, Broken, full, records_of_every_form
 from model_tests.unit.audit.dumping import dumped
 from model_tests.unit.audit.object_store import BUCKET, object_store
 from model_tests.unit.audit.test_audit_divided import Divided
@@ -80,7 +80,31 @@ def test_nothing_is_said_of_a_sound_body(name: str) -> None:
     assert read(full(), one, full()) == Bodies(3)
 
 
-@pytest.mark.parametrize("broken", [*BROKEN, *ODD], ids=lambda broken: broken.name)
+COUNTED: Final = (Check.RECORD_COUNT, Check.OFFSET_DELTA)
+"""What a header counts; the rest of what is wrong with a body is damage."""
+
+
+@pytest.mark.parametrize("broken", [one for one in BROKEN if one.check not in COUNTED], ids=lambda broken: broken.name)
+def test_a_body_that_is_not_what_its_header_says_is_damage(tmp_path: Path, broken: Broken) -> None:
+    """The check, the batch and the record, the fields, what to do; no rule is broken, and nothing is said otherwise."""
+    batch = broken.of(0)
+    width = batch.last_offset_delta + 1
+    path = write_segment(tmp_path / "t-0", [full(), batch, full(width), full(width + 8)])
+
+    report = run_here([tmp_path], deep=True)
+
+    (damage,) = report.damage
+    assert (damage.path, damage.position) == (str(path), full().size)
+    assert f"the body of the batch at offset {BODIES}, of producer 7, is not what its header says" in damage.message
+    assert f"({broken.check}): " in damage.message
+    assert broken.message.replace("offsets 0 to 7", f"offsets {BODIES} to {2 * BODIES - 1}") in damage.message
+    assert [one for _, one in report.findings if one.rule is rules.SEQ_WELL_FORMED] == []
+    assert (report.exit_code, run_here([tmp_path]).damage) == (VIOLATED, ())
+
+
+@pytest.mark.parametrize(
+    "broken", [one for one in (*BROKEN, *ODD) if one.check in COUNTED or one in ODD], ids=lambda broken: broken.name
+)
 def test_what_is_wrong_is_named(tmp_path: Path, broken: Broken) -> None:
     """The rule, the check, the batch and the record, the fields, the step, what to do; and nothing without `--deep`."""
     batch = broken.of(0)
