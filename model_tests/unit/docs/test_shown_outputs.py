@@ -43,6 +43,15 @@ def test_what_is_shown_of_a_bug_is_printed(page: Path, bug: str) -> None:
     assert [] == not_printed(shown, printed("bugs", bug))
 
 
+def test_what_is_shown_of_a_scenario_is_printed() -> None:
+    """What must come of it, and what came."""
+    name = "lost-acknowledgement-idempotent"
+    shown = output_of(README, f"{EOS} scenarios {name}")
+
+    assert shown
+    assert [] == not_printed(shown, printed("scenarios", name))
+
+
 def test_what_is_shown_of_sessions_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     """How many steps of a family agree."""
     monkeypatch.chdir(ROOT)
