@@ -1,29 +1,36 @@
 """States of a finite instance as numbers: a cell for each function at each of its points.
 
-What is worked out of a state is remembered by the cells that it reads, in the order in which it reads them: the next
-one follows from the values of those before, so that a state with the same values in these cells has the same answer.
+A state is told as a string of bytes, in which it is looked up, or as one whole number, the first cell in its lowest
+bits: many cells are then chosen by one conjunction of bits, and written by another one and a disjunction.
 """
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Final, TypeAlias
+from struct import Struct
+from typing import Any, Final, TypeAlias, TypeVar
 
 from spec.engines.finite import Finite, derived
 from spec.systems.language import Function, Rewritten, State, System, Updated, Variable
 
 Point: TypeAlias = tuple[int, ...]
-Cells: TypeAlias = tuple[int, ...] | bytes
-"""A state: for each function at each point the number of its value; bytes, where no function has many."""
+Cells: TypeAlias = bytes
+"""A state: for each function at each point the number of its value."""
 
-Written: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
-"""Places of cells, and each with the number of what is written there."""
+Bits: TypeAlias = int
+"""The same as a whole number."""
+
+Written: TypeAlias = tuple[tuple[int, ...], Bits, Bits]
+"""Places of cells that are written; the bits of all others; what is written."""
 
 MOST_VALUES: Final = 256
 """So many values of one function a byte tells apart."""
 
-UNKNOWN: Final = object()
-"""Nothing is remembered yet."""
+NARROW, WIDE = 1, 4
+"""Bytes of a cell."""
+
+Result = TypeVar("Result")
+
+NOTHING_READ: Final[Mapping[int, int]] = {}
 
 
 class TooManyValues(Exception):
@@ -35,11 +42,14 @@ class Values:
 
     Args:
         narrow: there are no more of them than a byte can number.
+
+    Attributes:
+        by_number: each value, the first one first.
     """
 
     def __init__(self, *, narrow: bool) -> None:
         self._numbers: dict[Any, int] = {}
-        self._values: list[Any] = []
+        self.by_number: list[Any] = []
         self._most = MOST_VALUES if narrow else None
 
     def number(self, value: Any) -> int:
@@ -50,40 +60,46 @@ class Values:
         """
         key = (type(value), value)
         if key not in self._numbers:
-            if len(self._values) == self._most:
+            if len(self.by_number) == self._most:
                 raise TooManyValues
-            self._numbers[key] = len(self._values)
-            self._values.append(value)
+            self._numbers[key] = len(self.by_number)
+            self.by_number.append(value)
         return self._numbers[key]
 
-    def __getitem__(self, number: int) -> Any:
-        return self._values[number]
+
+class Reading:
+    """The numbers of one state, and what was read of them; of another state next, where nobody keeps the first.
+
+    Attributes:
+        numbers: by place.
+        read: places, in the order in which they were read first, with their numbers.
+    """
+
+    __slots__ = ("numbers", "read")
+
+    def __init__(self) -> None:
+        self.numbers: Sequence[int] = ()
+        self.read: dict[int, int] = {}
 
 
 class Table:
-    """A function of a state, as some of its cells; outside the instance it has its initial value.
+    """A function of a state, as some of its cells; outside the instance it has its initial value."""
 
-    Which cells are read is written down, with their numbers.
-    """
+    __slots__ = ("_outside", "_reading", "_values", "places")
 
-    __slots__ = ("_cells", "_outside", "_read", "_values", "places")
-
-    def __init__(
-        self, places: dict[Point, int], values: Values, outside: Any, cells: Cells, read: dict[int, int]
-    ) -> None:
+    def __init__(self, places: dict[Point, int], values: Values, outside: Any, reading: Reading) -> None:
         self.places = places
-        self._values = values
+        self._values = values.by_number
         self._outside = outside
-        self._cells = cells
-        self._read = read
+        self._reading = reading
 
     def __call__(self, *at: int) -> Any:
         """The value at one point."""
         place = self.places.get(at)
         if place is None:
             return self._outside
-        number = self._cells[place]
-        self._read[place] = number
+        reading = self._reading
+        number = reading.read[place] = reading.numbers[place]
         return self._values[number]
 
 
@@ -93,10 +109,11 @@ class Layout:
     Args:
         system: whose states.
         finite: the instance.
-        narrow: states are bytes, which are quicker to look up; no function may have more than 256 values.
+        narrow: a cell is a byte; no function may have more than 256 values.
 
     Attributes:
         places: of each function, the place of its cell at each point.
+        length: of a state, in bytes.
         learned: rises whenever something turned out to read a cell that it was not known to read.
     """
 
@@ -107,174 +124,106 @@ class Layout:
         for variable in system.variables:
             self.places[variable.name] = {at: size + k for k, at in enumerate(finite.points(variable.over))}
             size += len(self.places[variable.name])
-        self._size = size
+        self._width = NARROW if narrow else WIDE
+        self._bits = 8 * self._width
+        self._cells = [(1 << self._bits) - 1 << self._bits * place for place in range(size)]
+        self._all = sum(self._cells)
+        self.length = size * self._width
         self.learned = 0
         self._values = {variable.name: Values(narrow=narrow) for variable in system.variables}
-        self._loose: Any = bytearray if narrow else list
-        self._fast: Any = bytes if narrow else tuple
+        self._unpack = Struct(f"<{size}I").unpack
         self._derived = derived(system, finite)
+        self._reading = Reading()
+        self._tables = self._made(self._reading)
 
     def initial(self, system: System) -> Cells:
         """The cells at the start."""
-        return self.applied(self._fast((0,) * self._size), self.written(system.initially()))
+        return self.applied(bytes(self.length), self.written(system.initially()))
 
-    def state(self, cells: Cells, read: dict[int, int] | None = None) -> State:
-        """The state that these cells are; what is read of them is written down in `read`."""
-        reading = {} if read is None else read
-        return State(
-            {
-                variable.name: Table(
-                    self.places[variable.name], self._values[variable.name], variable.initial, cells, reading
-                )
-                for variable in self._variables
-            },
-            self._derived,
-        )
+    def bits(self, cells: Cells) -> Bits:
+        """Cells as a whole number."""
+        return int.from_bytes(cells, "little")
 
-    def written(self, state: State) -> Written:
-        """What is in a state that follows from another one, where it may differ from that."""
+    def chosen(self, places: Iterable[int]) -> Bits:
+        """The bits of the cells in these places, all of them set."""
+        return sum(map(self._cells.__getitem__, places))
+
+    def state(self, cells: Cells) -> State:
+        """The state that these cells are."""
+        reading = Reading()
+        reading.numbers = self._numbers(cells)
+        return State(self._made(reading), self._derived)
+
+    def read(self, bits: Bits) -> tuple[State, Reading]:
+        """A state until the next one is asked for, and what is read of it."""
+        self._reading.numbers = self.numbers(bits)
+        self._reading.read = {}
+        return State(self._tables, self._derived), self._reading
+
+    def numbers(self, bits: Bits) -> Sequence[int]:
+        """What is in each place."""
+        return self._numbers(bits.to_bytes(self.length, "little"))
+
+    def written(self, state: State, read: Mapping[int, int] = NOTHING_READ) -> Written:
+        """What is in a state that follows from another one, where it may differ from that.
+
+        Args:
+            state: the one that follows.
+            read: places of the one before, with the numbers that are known to be in them.
+        """
         cells: dict[int, int] = {}
         functions = state.functions
         for variable in self._variables:
             function = functions[variable.name]
             if type(function) is not Table or function.places is not self.places[variable.name]:
-                cells.update(self._of(variable, function))
-        return tuple(cells), tuple(cells.items())
+                self._note(variable, function, cells)
+        return self.writing({place: number for place, number in cells.items() if read.get(place) != number})
+
+    def writing(self, numbers: Mapping[int, int]) -> Written:
+        """Such numbers in such places."""
+        put = sum([number << self._bits * place for place, number in numbers.items()])
+        return tuple(numbers), self._all - self.chosen(numbers), put
 
     def applied(self, cells: Cells, written: Written) -> Cells:
         """The cells after something is written."""
-        after = self._loose(cells)
-        for place, number in written[1]:
-            after[place] = number
-        return self._fast(after)  # type: ignore[no-any-return]
+        _, others, put = written
+        return (self.bits(cells) & others | put).to_bytes(self.length, "little")
 
     def rearranged(self, source: Sequence[int]) -> Callable[[Cells], Cells]:
         """What makes of cells those that have at each place what they have at another one."""
-        taken, fast = itemgetter(*source), self._fast
-        return lambda cells: fast(taken(cells))
+        taken = itemgetter(*(place * self._width + k for place in source for k in range(self._width)))
+        return lambda cells: bytes(taken(cells))
 
-    def _of(self, variable: Variable, function: Function) -> dict[int, int]:
-        places, values_of = self.places[variable.name], self._values[variable.name]
+    def _numbers(self, cells: Cells) -> Sequence[int]:
+        return cells if self._width == NARROW else self._unpack(cells)
+
+    def _made(self, reading: Reading) -> dict[str, Function]:
+        return {
+            variable.name: Table(self.places[variable.name], self._values[variable.name], variable.initial, reading)
+            for variable in self._variables
+        }
+
+    def _note(self, variable: Variable, function: Function, cells: dict[int, int]) -> None:
+        """Note the number of each value of a function that may have changed."""
+        places, number = self.places[variable.name], self._values[variable.name].number
         match function:
             case Table() if function.places is places:
-                return {}
+                return
             case Updated(before, at, value):
                 if at not in places:
                     raise IndexError(f"{variable.name}{at} is outside the instance")
-                return {**self._of(variable, before), places[at]: values_of.number(value)}
+                self._note(variable, before, cells)
+                cells[places[at]] = number(value)
             case Rewritten(before, where, values):
-                there = {place: values_of.number(values(*at)) for at, place in places.items() if where(*at)}
-                return {**self._of(variable, before), **there}
+                self._note(variable, before, cells)
+                cells.update({place: number(values(*at)) for at, place in places.items() if where(*at)})
             case _:
-                return {place: values_of.number(function(*at)) for at, place in places.items()}
+                cells.update({place: number(function(*at)) for at, place in places.items()})
 
 
-class Remembered:
-    """Something that is worked out of a state, once for all states that agree in the cells that it reads.
-
-    Args:
-        work: from a state to what is worked out of it, by what it says of its cells alone.
-    """
-
-    def __init__(self, layout: Layout, work: Callable[[State], Any]) -> None:
-        self._layout = layout
-        self._work = work
-        self.first: Any = UNKNOWN
-        self.reads: set[int] = set()
-
-    def __call__(self, cells: Cells) -> Any:
-        """What is worked out of the state that these cells are."""
-        node = self.first
-        try:
-            while type(node) is list:
-                place, following = node
-                node = following[cells[place]]
-        except KeyError:
-            return self.learned(cells)
-        return self.learned(cells) if node is UNKNOWN else node
-
-    def learned(self, cells: Cells) -> Any:
-        """The same of a state whose cells were not met yet."""
-        read: dict[int, int] = {}
-        answer = self._work(self._layout.state(cells, read))
-        if not self.reads.issuperset(read):
-            self.reads.update(read)
-            self._layout.learned += 1
-        path = list(read.items())
-        if not path:
-            self.first = answer
-            return answer
-        if self.first is UNKNOWN:
-            self.first = [path[0][0], {}]
-        node = self.first
-        for (place, number), (following, _) in pairwise(path):
-            self._demand(node, place)
-            node = node[1].setdefault(number, [following, {}])
-        self._demand(node, path[-1][0])
-        node[1][path[-1][1]] = answer
-        return answer
-
-    def _demand(self, node: Any, place: int) -> None:
-        if type(node) is not list or node[0] != place:
-            raise AssertionError("what is worked out of a state depends on more than the state")
-
-
-class Watch:
-    """Several things that are worked out of each state: of the next one, only those that read what was written.
-
-    The answers of a state are a list in the order of the things.
-    """
-
-    def __init__(self, layout: Layout, things: Sequence[Remembered]) -> None:
-        self._layout = layout
-        self._things = things
-        self._firsts: list[Any] = []
-        self._due: dict[tuple[int, ...], list[int]] = {}
-        self._known = 0
-
-    def all(self, cells: Cells) -> list[Any]:
-        """Everything, of a state of which nothing is known; the initial one comes first."""
-        answers = [thing(cells) for thing in self._things]
-        self._firsts = [thing.first for thing in self._things]
-        return answers
-
-    def after(self, answers: Sequence[Any], places: tuple[int, ...], cells: Cells) -> list[Any]:
-        """All of a state that differs from another one in these places alone."""
-        found = list(answers)
-        for number in self.due(places):
-            node = self._firsts[number]
-            try:  # as `Remembered` does it, without a call: nine tenths of a search are spent here
-                while type(node) is list:
-                    place, following = node
-                    node = following[cells[place]]
-            except KeyError:
-                node = self._things[number].learned(cells)
-            found[number] = node
-        return found
-
-    def first_false(self, due: Sequence[int], cells: Cells) -> int | None:
-        """The first of some of them that is false in a state."""
-        for number in due:
-            node = self._firsts[number]
-            try:
-                while type(node) is list:
-                    place, following = node
-                    node = following[cells[place]]
-            except KeyError:
-                node = self._things[number].learned(cells)
-            if node is False:
-                return number
-        return None
-
-    def all_due(self) -> Sequence[int]:
-        """The numbers of all."""
-        return range(len(self._things))
-
-    def due(self, places: tuple[int, ...]) -> Sequence[int]:
-        """The numbers of those that read what is in these places."""
-        if self._known != self._layout.learned:
-            self._due.clear()
-            self._known = self._layout.learned
-        if places not in self._due:
-            self._due[places] = [n for n, thing in enumerate(self._things) if not thing.reads.isdisjoint(places)]
-        return self._due[places]
+def narrowest(work: Callable[[bool], Result]) -> Result:
+    """What is done with narrow cells, or with wide ones, where a function has too many values."""
+    try:
+        return work(True)
+    except TooManyValues:
+        return work(False)

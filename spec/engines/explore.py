@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from spec.engines.cells import Cells, Layout, Point, Remembered, TooManyValues, Watch, Written
+from spec.engines.cells import Bits, Cells, Layout, Point, Reading, Written, narrowest
 from spec.engines.finite import Finite
+from spec.engines.remembered import Alarms, Remembered, Watch, Work
 from spec.engines.symmetry import Symmetry
 from spec.engines.verdict import Happening, Holds, Refuted, Trace, Unknown, Verdict
 from spec.systems.language import Action, Claim, Goal, State, System
@@ -56,10 +57,7 @@ def explore(
         symmetry: count only one of the states that differ in the names of opaque things alone.
     """
     asked = system.theorems if claims is None else tuple(claims)
-    try:
-        return _Search(system, finite, asked, symmetry, narrow=True).run(depth, most_states)
-    except TooManyValues:
-        return _Search(system, finite, asked, symmetry, narrow=False).run(depth, most_states)
+    return narrowest(lambda narrow: _Search(system, finite, asked, symmetry, narrow=narrow).run(depth, most_states))
 
 
 @dataclass(slots=True)
@@ -67,6 +65,7 @@ class _Seen:
     """A state that is still to be explored, and what may happen in it; every claim holds in those before it."""
 
     cells: Cells
+    bits: Bits
     moves: list[Any]
 
 
@@ -81,13 +80,16 @@ class Steps:
 
     def possible(self, cells: Cells) -> Iterator[tuple[Happening, Cells]]:
         """What may happen in a state, each with the state after it."""
+        bits = self._layout.bits(cells)
         for happening, step in zip(self.happenings, self.remembered, strict=True):
-            written = step(cells)
+            written = step(bits)
             if written is not None:
                 yield happening, self._layout.applied(cells, written)
 
-    def _step(self, action: Action, at: Point, state: State) -> Written | None:
-        return self._layout.written(action.effect(state, *at)) if _may(action, state, at) else None
+    def _step(self, action: Action, at: Point, state: State, reading: Reading) -> Written | None:
+        if not _may(action, state, at):
+            return None
+        return self._layout.written(action.effect(state, *at), reading.read)
 
 
 class _Search:
@@ -101,29 +103,23 @@ class _Search:
         self._moves = Watch(self._layout, self._steps.remembered)
         alike = Symmetry(system, finite, self._layout) if symmetry else ()
         self._symmetry = alike if isinstance(alike, Symmetry) and len(alike) > 1 else None
-        self._asked = [(claim, at) for claim in claims for at in finite.points(claim.over)]
-        self._claims = Watch(self._layout, [self._remembered(claim.holds, at) for claim, at in self._asked])
-        self._goals = {goal.name: self._reaching(goal, finite) for goal in system.goals}
+        asked: list[Claim | Goal] = [*system.goals, *claims]
+        self._asked = [(each, at) for each in asked for at in finite.points(each.over)]
+        self._alarms = Alarms(self._layout, [Remembered(self._layout, _expected(*each)) for each in self._asked])
         self._from: dict[Cells, tuple[Cells, Happening, int] | None] = {}
         self._found = Exploration()
 
-    def _remembered(self, holds: Any, at: Point) -> Remembered:
-        return Remembered(self._layout, lambda state: bool(holds(state, *at)))
-
-    def _reaching(self, goal: Goal, finite: Finite) -> list[Remembered]:
-        return [self._remembered(goal.reached, at) for at in finite.points(goal.over)]
-
     def run(self, depth: int | None, most_states: int) -> Exploration:
         first = self._layout.initial(self._system)
+        bits = self._layout.bits(first)
         self._from[first] = None
-        frontier = [_Seen(first, self._moves.all(first))]
-        self._claims.all(first)
-        violated = self._look(first, self._claims.all_due())
+        frontier = [_Seen(first, bits, self._moves.all(bits))]
+        violated = self._look(first, self._alarms.all(bits))
         while frontier and violated is None and self._found.depth != depth:
             level: list[_Seen] = []
-            for seen, due in self._new(frontier):
+            for seen, unexpected in self._new(frontier):
                 level.append(seen)
-                violated = self._look(seen.cells, due)
+                violated = self._look(seen.cells, unexpected) if unexpected else None
                 if violated is not None or len(self._from) > most_states:
                     break
             frontier = level
@@ -138,24 +134,27 @@ class _Search:
         return self._found
 
     def _new(self, frontier: list[_Seen]) -> Iterator[tuple[_Seen, Sequence[int]]]:
-        """The states after those of the frontier that were not seen before, and which claims are to be looked at."""
-        applied, symmetry, known = self._layout.applied, self._symmetry, self._from
+        """The states after those of the frontier that were not seen before, and what is not as expected in them."""
+        length, symmetry, known = self._layout.length, self._symmetry, self._from
+        happenings, moves_after, alarms_after = self._steps.happenings, self._moves.after, self._alarms.after
         for before in frontier:
             self._found.edges += len(before.moves) - before.moves.count(None)
-            for happening, written in zip(self._steps.happenings, before.moves):  # noqa: B905  # as many, and quicker
+            for happening, written in zip(happenings, before.moves):  # noqa: B905  # as many, and quicker
                 if written is None:
                     continue
-                after, renaming = applied(before.cells, written), 0
+                places, others, put = written
+                bits, renaming = before.bits & others | put, 0
+                after = bits.to_bytes(length, "little")  # as `Layout.applied` does it, without a call
                 if symmetry is not None:
                     after, renaming = symmetry.representative(after)
                 if after in known:
                     continue
                 known[after] = before.cells, happening, renaming
                 if renaming:
-                    yield _Seen(after, self._moves.all(after)), self._claims.all_due()
+                    bits = self._layout.bits(after)
+                    yield _Seen(after, bits, self._moves.all(bits)), self._alarms.all(bits)
                 else:
-                    moves = self._moves.after(before.moves, written[0], after)
-                    yield _Seen(after, moves), self._claims.due(written[0])
+                    yield _Seen(after, bits, moves_after(before.moves, places, bits)), alarms_after(places, bits)
             if self._asleep:
                 self._awake(before.moves)
 
@@ -166,12 +165,16 @@ class _Search:
             self._found.happened |= happened
             self._asleep = [(number, action) for number, action in self._asleep if action not in happened]
 
-    def _look(self, cells: Cells, due: Sequence[int]) -> Refuted | None:
-        for goal in [name for name, reaching in self._goals.items() if any(here(cells) for here in reaching)]:
-            self._found.reached[goal] = self._trace(cells)
-            del self._goals[goal]
-        broken = self._claims.first_false(due, cells)
-        return None if broken is None else Refuted(self._asked[broken][0].name, self._trace(cells))
+    def _look(self, cells: Cells, unexpected: Sequence[int]) -> Refuted | None:
+        """What becomes of goals that are reached, and claims that are broken, in a state."""
+        broken = None
+        for asked in [self._asked[number][0] for number in unexpected]:
+            if isinstance(asked, Claim):
+                broken = broken or Refuted(asked.name, self._trace(cells))
+            elif asked.name not in self._found.reached:
+                self._found.reached[asked.name] = self._trace(cells)
+                self._alarms.silence(number for number, (other, _) in enumerate(self._asked) if other is asked)
+        return broken
 
     def _trace(self, cells: Cells) -> Trace:
         steps: list[tuple[Happening, int]] = []
@@ -184,6 +187,13 @@ class _Search:
         if self._symmetry is None:
             return tuple(happening for happening, _ in steps)
         return self._symmetry.told(steps)
+
+
+def _expected(asked: Claim | Goal, at: Point) -> Work:
+    """That a claim holds, and a goal is not reached."""
+    if isinstance(asked, Claim):
+        return lambda state, _: bool(asked.holds(state, *at))
+    return lambda state, _: not asked.reached(state, *at)
 
 
 def _may(action: Action, state: State, at: Point) -> bool:

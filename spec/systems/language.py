@@ -166,6 +166,11 @@ def given(premise: Term, conclusion: Callable[[], Term]) -> Term:
     return True if premise is False else implies(premise, conclusion())
 
 
+def both(fact: Term, other: Callable[[], Term]) -> Term:
+    """Two facts hold, the second of which is looked at only where the first may hold."""
+    return False if fact is False else all_of(fact, other())
+
+
 Thing = TypeVar("Thing")
 
 Guard: TypeAlias = Callable[..., Iterator[Term]]

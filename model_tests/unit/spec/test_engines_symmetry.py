@@ -1,7 +1,8 @@
 """Explicit search where things are interchangeable, and what it remembers: fewer states, the same verdicts."""
 
 from dataclasses import replace
-from itertools import count
+from functools import partial
+from itertools import count, product
 
 import pytest
 
@@ -9,9 +10,10 @@ from model_tests.verify.looking import Instanced, look
 from model_tests.verify.transactions_searches import built
 from spec import rules
 from spec.engines import cells
-from spec.engines.cells import Layout, Remembered, TooManyValues
+from spec.engines.cells import Layout, Reading, TooManyValues
 from spec.engines.explore import Exploration, _Search, explore, replayed
 from spec.engines.finite import Finite, instance_of
+from spec.engines.remembered import Alarms, Remembered, Watch
 from spec.engines.symmetry import Symmetry
 from spec.engines.verdict import Holds, Refuted
 from spec.systems.idempotence.stream import Knobs as StreamKnobs
@@ -195,33 +197,75 @@ def test_a_trace_through_renamings_names_different_things(things: int, order: in
     assert 2 * things == replayed(system, finite, verdict.trace).next()
 
 
+def numbered(layout: Layout, system: System, numbers: dict[int, int]) -> int:
+    """The first state, but for these numbers in these places; colours below 3 are their own numbers."""
+    start = layout.initial(system)
+    layout.written(layout.state(start).but(colour=lambda thing: thing))
+    return layout.bits(layout.applied(start, layout.writing(numbers)))
+
+
 def test_what_is_remembered_is_worked_out_once_for_the_cells_that_it_reads() -> None:
     """Another value in a cell that is not read is the same question."""
     system, finite = coloured(ALWAYS)
-    layout, asked = Layout(system, finite), count()
+    layout, asked = Layout(system, finite, narrow=True), count()
 
-    def reads_one(state: State) -> int:
+    def reads_one(state: State, _: Reading) -> int:
         next(asked)
         return 7 if state.colour(0) == 0 else int(state.colour(1))
 
     remembered = Remembered(layout, reads_one)
-    start = layout.initial(system)
-    states = [layout.applied(start, ((place,), ((place, number),))) for place in (1, 2) for number in (0, 1)]
+    states = [numbered(layout, system, {place: number}) for place in (1, 2) for number in (0, 1)]
 
     assert [7] * 4 == [remembered(state) for state in states]
     assert "1" == str(next(asked))
 
 
+PAINTED = {at: {place: number for place, number in enumerate(at) if number} for at in product((0, 1, 2), repeat=3)}
+"""States of three things, by their colours: the numbers in the places that differ from the first state."""
+
+
+def test_what_turns_out_to_read_more_is_not_answered_by_what_it_read_before() -> None:
+    """The first thing decides which other one is looked at: states that agree in what was read so far may differ."""
+    system, finite = coloured(ALWAYS)
+    layout = Layout(system, finite, narrow=True)
+    remembered = Remembered(layout, lambda state, _: state.colour(state.colour(0)))
+
+    for _ in range(2):
+        for at, numbers in PAINTED.items():
+            assert at[at[0]] == remembered(numbered(layout, system, numbers))
+
+
+def looks_further(thing: int, state: State, _: Reading) -> bool:
+    return bool(state.colour(state.colour(thing)) < 2)
+
+
+def test_of_the_next_state_only_what_reads_what_was_written_is_asked() -> None:
+    """Its answers are those of a state of which nothing is known, whatever was read on the way to the one before."""
+    system, finite = coloured(ALWAYS)
+    layout = Layout(system, finite, narrow=True)
+    things = [Remembered(layout, partial(looks_further, thing)) for thing in range(3)]
+    watch, alarms = Watch(layout, things), Alarms(layout, things)
+
+    for start in ((0, 0, 0), (1, 0, 1)):
+        before = watch.all(numbered(layout, system, PAINTED[start]))
+        assert all(before)
+        for at, numbers in PAINTED.items():
+            places = tuple(place for place, (old, new) in enumerate(zip(start, at, strict=True)) if old != new)
+            bits = numbered(layout, system, numbers)
+            low = [at[colour] < 2 for colour in at]
+            assert low == watch.after(before, places, bits)
+            assert [number for number, quiet in enumerate(low) if not quiet] == alarms.after(places, bits)
+
+
 def test_what_depends_on_more_than_the_state_is_an_error() -> None:
     """It would be remembered wrongly."""
     system, finite = coloured(ALWAYS)
-    layout, turn = Layout(system, finite), count()
-    remembered = Remembered(layout, lambda state: state.colour(next(turn)))
-    start = layout.initial(system)
-    remembered(start)
+    layout, turn = Layout(system, finite, narrow=True), count()
+    remembered = Remembered(layout, lambda state, _: state.colour(next(turn)))
+    remembered(numbered(layout, system, {}))
 
     with pytest.raises(AssertionError, match="depends on more than the state"):
-        remembered(layout.applied(start, ((0,), ((0, 99),))))
+        remembered(numbered(layout, system, {0: 99}))
 
 
 def test_rewriting_a_function_writes_where_it_says() -> None:

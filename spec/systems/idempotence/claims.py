@@ -13,7 +13,7 @@ from spec.protocol.records import WINDOW, CachedBatch
 from spec.rules import Rule
 from spec.systems.deciding import Decide
 from spec.systems.idempotence.stream import BATCH, POSITION, REQUEST, STREAM, Knobs, Stream
-from spec.systems.language import Claim, Sort, State
+from spec.systems.language import Claim, Sort, State, given
 from spec.vocabulary import ABSENT
 
 Sentence: TypeAlias = Callable[..., Term]
@@ -24,17 +24,12 @@ def _before(low: Term, *numbers: Term) -> Term:
     return all_of(numbers[0] >= low, *(left < right for left, right in pairwise(numbers)))
 
 
-def _given(premise: Term, conclusion: Callable[[], Term]) -> Term:
-    """The premise implies the conclusion, which is looked at only where the premise may hold."""
-    return True if premise is False else implies(premise, conclusion())
-
-
 # --- theorems -------------------------------------------------------------------------------------------------
 
 
 def logged_at_most_once(stream: Stream, i: Term, j: Term) -> Term:
     """No two positions of the log hold the same batch."""
-    return _given(
+    return given(
         _before(0, i, j, stream.length()),
         lambda: negate(stream.batch(stream.written(i)) == stream.batch(stream.written(j))),
     )
@@ -49,7 +44,7 @@ def acknowledged_is_logged(stream: Stream, batch: Term) -> Term:
 
 def log_order_is_send_order(stream: Stream, i: Term, j: Term) -> Term:
     """Of two batches in the log the earlier one was sent first."""
-    return _given(
+    return given(
         _before(0, i, j, stream.length()),
         lambda: stream.batch(stream.written(i)) <= stream.batch(stream.written(j)),
     )
@@ -57,7 +52,7 @@ def log_order_is_send_order(stream: Stream, i: Term, j: Term) -> Term:
 
 def epochs_never_fall(stream: Stream, i: Term, j: Term) -> Term:
     """No batch of a lower epoch is in the log after one of a higher epoch."""
-    return _given(
+    return given(
         _before(0, i, j, stream.length()),
         lambda: stream.epoch(stream.written(i)) <= stream.epoch(stream.written(j)),
     )
@@ -67,7 +62,7 @@ def resend_is_recognised(stream: Stream, batch: Term) -> Term:
     """A resend of a batch in flight that is in the log is a duplicate to the leader."""
     current, place = stream.current(batch), stream.place(batch)
     logged = all_of(stream.in_flight(batch), place >= 0, stream.written(place) == current)
-    return _given(logged, lambda: stream.decided(current).reply.duplicate)
+    return given(logged, lambda: stream.decided(current).reply.duplicate)
 
 
 def lower_epoch_is_refused(stream: Stream, request: Term) -> Term:
@@ -79,14 +74,14 @@ def lower_epoch_is_refused(stream: Stream, request: Term) -> Term:
         reply = stream.decided(request).reply
         return all_of(negate(reply.appended), negate(reply.duplicate))
 
-    return _given(stale, refused)
+    return given(stale, refused)
 
 
 def next_in_order_is_appended(stream: Stream, batch: Term) -> Term:
     """A batch in flight that is the first of its epoch, or follows the log's last, is appended when it arrives."""
     current = stream.current(batch)
     due = all_of(stream.in_flight(batch), stream.place(batch) == ABSENT, _is_next(stream, current))
-    return _given(due, lambda: stream.decided(current).reply.appended)
+    return given(due, lambda: stream.decided(current).reply.appended)
 
 
 def _is_next(stream: Stream, request: Term) -> Term:

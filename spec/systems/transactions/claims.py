@@ -8,7 +8,7 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol.coordinator import is_fencing, is_in, is_preparing
 from spec.rules import Rule
-from spec.systems.language import Claim, Sort, State
+from spec.systems.language import Claim, Sort, State, given
 from spec.systems.transactions.group_claims import OF_GROUPS
 from spec.systems.transactions.reader_claims import OF_READERS
 from spec.systems.transactions.taking import Decisions
@@ -33,11 +33,6 @@ Sentence: TypeAlias = Callable[..., Term]
 
 _COMMITS = (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT)
 _ABORTS = (TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT)
-
-
-def _given(premise: Term, conclusion: Callable[[], Term]) -> Term:
-    """The premise implies the conclusion, which is looked at only where the premise may hold."""
-    return True if premise is False else implies(premise, conclusion())
 
 
 # --- txn: one transaction and the next ------------------------------------------------------------------------
@@ -73,7 +68,7 @@ def same_outcome_everywhere(view: View, txn: Term, p: Term, b: Term, q: Term, c:
     """Whatever of a transaction is decided is decided alike, on every partition."""
     one, other = view.data(txn, p, b), view.data(txn, q, c)
     both = all_of(one >= DECIDED, other >= DECIDED)
-    return _given(both, lambda: view.outcome(one - DECIDED) == view.outcome(other - DECIDED))
+    return given(both, lambda: view.outcome(one - DECIDED) == view.outcome(other - DECIDED))
 
 
 def outcome_is_kept(view: View, decision: Term) -> Term:
@@ -86,7 +81,7 @@ def outcome_is_kept(view: View, decision: Term) -> Term:
         opposite = all_of(is_in(memory, *_ABORTS), is_in(record, *_ABORTS))
         return choose(view.commits(decision), same, opposite)
 
-    return _given(carried, kept)
+    return given(carried, kept)
 
 
 def marker_has_effect_once(view: View, decision: Term, partition: Term) -> Term:
@@ -105,7 +100,7 @@ def open_data_will_be_decided(view: View, txn: Term, partition: Term, batch: Ter
         on_the_way = all_of(is_preparing(memory), decision >= 0, view.to_mark(decision, partition), due)
         return all_of(any_of(ongoing, on_the_way), memory.producer_id == view.who(txn).producer_id)
 
-    return _given(is_open, to_come)
+    return given(is_open, to_come)
 
 
 def client_was_told_the_truth(view: View, txn: Term, partition: Term, batch: Term) -> Term:
@@ -117,7 +112,7 @@ def client_was_told_the_truth(view: View, txn: Term, partition: Term, batch: Ter
         commits = implies(view.acknowledged(txn, partition, batch), view.commits(where - DECIDED))
         return choose(view.end_sent(txn) == COMMIT, commits, view.aborts(where - DECIDED))
 
-    return _given(told, true)
+    return given(told, true)
 
 
 def no_batch_is_skipped(view: View, txn: Term, partition: Term, batch: Term) -> Term:
@@ -138,7 +133,7 @@ def zombie_does_not_commit(view: View, txn: Term, partition: Term, batch: Term, 
         decision = where - DECIDED
         return implies(view.commits(decision), decision < view.decided_before(instance))
 
-    return _given(all_of(earlier, where >= DECIDED), before)
+    return given(all_of(earlier, where >= DECIDED), before)
 
 
 def log_knows_the_decision(view: View) -> Term:
@@ -183,7 +178,7 @@ def markers_are_let_in(view: View, partition: Term, decision: Term, coordinator:
         view.coordinator_epoch() == coordinator,
         view.to_mark(decision, partition),
     )
-    return _given(waits, lambda: view.marker_accepted(decision, coordinator, partition))
+    return given(waits, lambda: view.marker_accepted(decision, coordinator, partition))
 
 
 def complete_is_awaited(view: View) -> Term:
@@ -202,7 +197,7 @@ def open_can_be_ended(view: View) -> Term:
         by_client = all_of(mine, view.may_abort(owner))
         return any_of(view.own_abort(view.fenced(memory)).appends, by_client)
 
-    return _given(is_open, ended)
+    return given(is_open, ended)
 
 
 def last_epoch_is_the_coordinators(view: View, txn: Term) -> Term:
@@ -214,7 +209,7 @@ def one_fence_takes_one_epoch(view: View) -> Term:
     """While a transaction is open its epoch is at most one above that of its client."""
     memory, owner = view.remembers(), view.opened()
     is_open = all_of(is_in(memory, TransactionState.ONGOING), owner >= 0)
-    return _given(is_open, lambda: memory.producer_epoch <= view.who(owner).producer_epoch + 1)
+    return given(is_open, lambda: memory.producer_epoch <= view.who(owner).producer_epoch + 1)
 
 
 class Claims:

@@ -9,7 +9,7 @@ from spec.protocol.ending import Identity
 from spec.protocol.offsets import NO_OFFSET
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.verification import NOTHING_ASKED
-from spec.systems.language import Action, State, pick, rewrite, update
+from spec.systems.language import Action, State, both, pick, rewrite, update
 from spec.systems.transactions.acting import Acting, Guard
 from spec.systems.transactions.view import View
 from spec.systems.transactions.world import (
@@ -135,12 +135,14 @@ class Leaders(Acting):
         effects, latest = state.effects(decision, partition), state.latest_coordinator(marker.producer_id, partition)
 
         def ended(txn: Term, p: Term, batch: Term) -> Term:
-            mine = all_of(p == partition, view.who(txn).producer_id == marker.producer_id)
-            return all_of(mine, state.data(txn, p, batch) == OPEN)
+            is_open = both(p == partition, lambda: state.data(txn, p, batch) == OPEN)
+            return both(is_open, lambda: view.who(txn).producer_id == marker.producer_id)
 
         def taken(txn: Term, p: Term, batch: Term) -> Term:
-            lost = all_of(state.guarded(txn, p, batch), negate(settled.guarded(txn, p, batch)))
-            return all_of(before.in_transaction, lost, negate(txn == state.opened_by(decision)))
+            there = all_of(p == partition, before.in_transaction)
+            lost = both(there, lambda: state.guarded(txn, p, batch))
+            lost = both(lost, lambda: negate(settled.guarded(txn, p, batch)))
+            return both(lost, lambda: negate(txn == state.opened_by(decision)))
 
         return self._offsets_ended(settled, marker.producer_id, partition, view.commits(decision)).but(
             entry=update(state.entry, marker.producer_id, partition, to=decided.entry),
@@ -218,7 +220,7 @@ class Leaders(Acting):
         gone = all_of(before.pending, negate(after.pending))
 
         def stale(txn: Term, p: Term, _: Term) -> Term:
-            return all_of(gone, p == partition, view.who(txn).producer_id == producer)
+            return both(all_of(gone, p == partition), lambda: view.who(txn).producer_id == producer)
 
         return state.but(
             asked=update(state.asked, producer, partition, to=after),
