@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from model_tests.monitor.judges import identity_judge
+from model_tests.monitor.judges import identity_judge, new_id_judge
 from model_tests.traces import follower_links, links, log_links, place_links
-from model_tests.traces.coordinator_links import AT_NODE, IDENTITY
+from model_tests.traces.coordinator_links import ASKED_FOR, AT_NODE, IDENTITY, NEW_ID, NEW_ID_LINK
 from model_tests.traces.follower_links import FOLLOWER_LINK
 from model_tests.traces.log_links import LOG_LINK
 from model_tests.traces.place_links import PLACE_LINK
@@ -23,6 +23,7 @@ _follower_of: Final = itemgetter(*follower_links.KEY)
 _place_of: Final = itemgetter(*place_links.KEY)
 _id_of: Final = itemgetter(*AT_NODE)
 _identity_of: Final = itemgetter(*IDENTITY)
+_new_id_of: Final = itemgetter(*NEW_ID)
 
 
 class Linked(NamedTuple):
@@ -110,3 +111,10 @@ class Chains:
         if identity_judge()(row)[0]:
             self._handed_out.add(identity)
         return Linked(row, previous or NOTHING, NOTHING, told)
+
+    def of_new_id(self, row: Row) -> Linked | None:
+        """A step that hands out a new producer id with the one before it that handed out the same; none of others."""
+        if row["api"] != ASKED_FOR or not new_id_judge()(row)[0]:
+            return None
+        step = self._after_previous(row, NEW_ID_LINK, _new_id_of(row))
+        return step._replace(chain={"handed_out_before": step.chain["has_previous"]})

@@ -1,20 +1,21 @@
 """Traces in files of this process: one trace read for replay, many written as they are made."""
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from model_tests.reports import BadInput
 from model_tests.traces.coordinator_verdicts import NEEDED as NEEDED_OF_COORDINATORS
+from model_tests.traces.files_at import NDJSON, PARQUET, trace_files
 from model_tests.traces.history_links import TELLINGS
 from model_tests.traces.schema import Row, arrow_schema, complete, ndjson_line, read_ndjson, record_batch, text_of
-from model_tests.traces.trace_files import NDJSON, NEEDED, PARQUET
-from reference.trace import SCHEMA_VERSION
+from model_tests.traces.trace_files import INTEGERS, NEEDED, TOO_WIDE, UNJUDGEABLE, WIDEST
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.protocol.judge_history import Telling
 from spec.versions import PROFILES
@@ -27,33 +28,45 @@ _NAMED: Final = 5
 
 
 def read_trace(path: Path, trace: int | None = None) -> tuple[Row, ...]:
-    """The steps of one trace in a file of Parquet or NDJSON, in their order.
+    """The steps of one trace in a file of Parquet or NDJSON, or a directory of them, in their order.
 
     Args:
-        path: the file.
-        trace: which trace, if the file has several.
+        path: the file or directory.
+        trace: which trace, if there are several.
 
     Raises:
         BadInput: there is no such file or trace, it is none of ours, or steps of the trace are missing.
     """
-    wanted, others = list[Row](), dict[int, None]()
-    for row in rows_of(path):
-        others.setdefault(row["trace"])
-        if row["trace"] == (next(iter(others)) if trace is None else trace):
-            wanted.append(row)
-    if not others:
-        raise BadInput(f"{path}: no step in it")
-    if trace is None and len(others) > 1:
-        raise BadInput(f"{path}: {len(others)} traces ({_some(others)}); choose one with --trace")
+    files = trace_files(path) if path.is_dir() else [path]
+    if trace is None:
+        trace = _only(path, _traces_of(files))
+    wanted = [row for file in files for row in rows_of(file, trace)]
     if not wanted:
-        raise BadInput(f"{path}: no trace {trace}; there are {_some(others)}")
+        raise BadInput(f"{path}: no trace {trace}; there are {_some(_traces_of(files))}")
     wanted.sort(key=lambda row: row["step"])
     _require_whole(wanted, path)
     return tuple(wanted)
 
 
-def rows_of(path: Path) -> Iterator[Row]:
+def _traces_of(files: Iterable[Path]) -> dict[int, None]:
+    """Their numbers, as they come."""
+    return dict.fromkeys(row["trace"] for file in files for row in rows_of(file))
+
+
+def _only(path: Path, traces: Mapping[int, None]) -> int:
+    if not traces:
+        raise BadInput(f"{path}: no step in it")
+    if len(traces) > 1:
+        raise BadInput(f"{path}: {len(traces)} traces ({_some(traces)}); choose one with --trace")
+    return next(iter(traces))
+
+
+def rows_of(path: Path, trace: int | None = None) -> Iterator[Row]:
     """Every step of a file of Parquet or NDJSON, as they stand there; a column that is not needed may be missing.
+
+    Args:
+        path: the file.
+        trace: only the steps of this one; those of others may then be such that they cannot be judged.
 
     Raises:
         BadInput: there is no such file, or a step in it cannot be judged.
@@ -63,28 +76,38 @@ def rows_of(path: Path) -> Iterator[Row]:
     if not path.name.endswith((*NDJSON, *PARQUET)):
         raise BadInput(f"{path}: not a trace file, which ends in {', '.join((*PARQUET, *NDJSON))}")
     try:
-        for row in read_ndjson(path, NEEDED) if path.name.endswith(NDJSON) else _read_parquet(path):
-            _require_known(row, path)
-            yield _completed(row, path)
+        for row in read_ndjson(path, NEEDED) if path.name.endswith(NDJSON) else _read_parquet(path, trace):
+            if trace is None or row["trace"] == trace:
+                _require_known(row, path)
+                yield _completed(row, path)
     except UnicodeDecodeError:
         raise BadInput(f"{path}: not text, and so no JSON") from None
     except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
         raise BadInput(f"{path}: cannot be read: {str(error).partition('.')[0]}") from None
 
 
-def _read_parquet(path: Path) -> Iterator[dict[str, Any]]:
+def _read_parquet(path: Path, trace: int | None) -> Iterator[dict[str, Any]]:
+    """The steps of a file, or of one trace in it; of row groups without that trace nothing is read."""
     schema = arrow_schema()
     with pq.ParquetFile(path) as file:
         here = [name for name in schema.names if name in file.schema_arrow.names]
         missing = [name for name in schema.names if name in NEEDED and name not in here]
         if missing:
             raise BadInput(f"{path}: without {_some(missing)}, which no step can be judged without")
-        for batch in file.iter_batches(columns=here):
+        groups = [group for group in range(file.num_row_groups) if _may_hold(file.metadata.row_group(group), trace)]
+        for batch in file.iter_batches(columns=here, row_groups=groups):
             table = pa.Table.from_batches([batch]).select(here).cast(pa.schema([schema.field(name) for name in here]))
             empty = [name for name in here if name in NEEDED and table[name].null_count]
             if empty:
                 raise BadInput(f"{path}: {_some(empty)} null; what does not apply is said as absent")
-            yield from table.to_pylist()
+            yield from (table if trace is None else table.filter(pc.field("trace") == trace)).to_pylist()
+
+
+def _may_hold(group: pq.RowGroupMetaData, trace: int | None) -> bool:
+    """Whether the group may have steps of the trace, as far as its statistics say."""
+    columns = (group.column(place) for place in range(group.num_columns))
+    said = next(column.statistics for column in columns if column.path_in_schema == "trace")
+    return trace is None or said is None or not said.has_min_max or said.min <= trace <= said.max
 
 
 def _completed(row: Row, path: Path) -> Row:
@@ -105,10 +128,13 @@ def _completed(row: Row, path: Path) -> Row:
 
 def _require_known(row: Row, path: Path) -> None:
     where = f"{path}, trace {row['trace']}, step {row['step']}"
-    if not 1 <= row["schema"] <= SCHEMA_VERSION:
-        raise BadInput(f"{where}: schema {row['schema']}; this version reads up to {SCHEMA_VERSION}")
     if row["profile"] not in PROFILES:
         raise BadInput(f"{where}: unknown profile {row['profile']!r}; there are {', '.join(PROFILES)}")
+    if any(abs(row.get(name) or 0) > WIDEST for name in INTEGERS):
+        raise BadInput(f"{where}: {TOO_WIDE}")
+    reason = next((reason for reason, is_so in UNJUDGEABLE.items() if is_so(row.__getitem__)), None)
+    if reason is not None:
+        raise BadInput(f"{where}: {reason}")
 
 
 def _require_whole(rows: list[Row], path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 
 from model_tests.monitor.compiled import Compiled, Place, compiled
 from model_tests.traces.chains import check_of, of_kind
-from model_tests.traces.coordinator_links import hands_out
+from model_tests.traces.coordinator_links import hands_out, hands_out_new_id
 from model_tests.traces.coordinator_verdicts import as_recorded
 from model_tests.traces.history_links import HISTORY_CHAINS, check_of_history
 from model_tests.traces.lower import Sheet
@@ -84,6 +84,12 @@ def _place_in_history(column: str) -> Place:
 def identity_judge() -> Compiled:
     """Whether a step hands out an identity; it takes a row."""
     return compiled({"hands_out": hands_out(Sheet().column)})
+
+
+@cache
+def new_id_judge() -> Compiled:
+    """Whether a step hands out a producer id that is new; it takes a row."""
+    return compiled({"hands_out": hands_out_new_id(Sheet().column)})
 
 
 def place_in_link(column: str) -> Place:

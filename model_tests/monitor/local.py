@@ -16,9 +16,9 @@ from model_tests.monitor.monitor import Finding, rule_counts
 from model_tests.monitor.runs import Played, run_of
 from model_tests.reports import HOLDS, VIOLATED, BadInput
 from model_tests.traces.check_report import RuleCount, Violation
+from model_tests.traces.files_at import NDJSON, PARQUET
 from model_tests.traces.schema import Row
 from model_tests.traces.simulate import STEPS, seeds_of
-from model_tests.traces.trace_files import NDJSON, PARQUET
 
 FILE: Final = "traces.parquet"
 """The file in a directory that is asked for."""

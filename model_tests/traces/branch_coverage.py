@@ -14,6 +14,9 @@ from spec.protocol.append import names
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.versions import PROFILES
 
+SHOWN: Final = 8
+"""Branches of a release that were not met and are printed; a batch that is small, or tells of little, lacks many."""
+
 
 class Met(NamedTuple):
     """How often a branch decided: kind of verdict, release, number of the branch."""
@@ -49,7 +52,9 @@ class Coverage:
     def __str__(self) -> str:
         """The release in a line."""
         reached = self.reachable - len(self.unreached)
-        missing = f"; not {', '.join(self.unreached)}" if self.unreached else ""
+        others = len(self.unreached) - SHOWN
+        listed = [*self.unreached[:SHOWN], *([f"{others} more (--json FILE has all)"] if others > 0 else [])]
+        missing = f"; not {', '.join(listed)}" if listed else ""
         return f"branches of {self.profile}: {reached} of {self.reachable} ({self.share:.1%}){missing}"
 
 

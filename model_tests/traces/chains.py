@@ -13,7 +13,7 @@ import pyspark.sql.functions as F
 from pyspark.sql import Column
 
 from model_tests.traces import coordinator_links, follower_links, links, log_links, place_links
-from model_tests.traces.coordinator_links import ID_LINK, ID_LINKS
+from model_tests.traces.coordinator_links import ID_LINK, ID_LINKS, NEW_ID_LINK, NEW_ID_LINKS
 from model_tests.traces.follower_links import FOLLOWER_LINK, FOLLOWER_LINKS
 from model_tests.traces.links import LINKS, Link, linked
 from model_tests.traces.log_links import LOG_LINK, LOG_LINKS
@@ -102,7 +102,7 @@ def _is_batch_or_fault() -> Column:
     return F.expr(f"({links.ON_KEY}) and ((appended and not control) or origin < 0)")
 
 
-_STATE, _BATCHES, _LOG, _ID, _IDENTITY, _FOLLOWER, _PLACE = range(1, 8)
+_STATE, _BATCHES, _LOG, _ID, _IDENTITY, _FOLLOWER, _PLACE, _NEW_ID = range(1, 9)
 
 CHAINS: Final[Mapping[int, Chain]] = {
     _STATE: Chain(LINK, LINKS[1:], lambda: F.expr(links.ON_KEY), ("node", "topic"), ("partition", "producer_id")),
@@ -132,6 +132,13 @@ CHAINS: Final[Mapping[int, Chain]] = {
     ),
     _PLACE: Chain(
         PLACE_LINK, PLACE_LINKS, lambda: F.expr(place_links.ON_PLACE), ("topic",), ("partition", "first_offset")
+    ),
+    _NEW_ID: Chain(
+        NEW_ID_LINK,
+        NEW_ID_LINKS,
+        lambda: F.coalesce(coordinator_links.hands_out_new_id(F.col), F.lit(False)),
+        (),
+        ("reply_producer_id",),
     ),
 }
 """Every chain by its number."""

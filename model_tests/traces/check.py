@@ -10,6 +10,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any, Final, TypeAlias
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from model_tests.reports import BadInput
@@ -21,14 +22,20 @@ from model_tests.traces.explain import explain
 from model_tests.traces.explain_history import explain_history
 from model_tests.traces.explain_replication import explain_replication
 from model_tests.traces.fault_reach import violations_counted
+from model_tests.traces.files_at import Quarantined
 from model_tests.traces.history_links import HISTORY
+from model_tests.traces.passed_over import counted_in
 from model_tests.traces.put_again import to_the_reference, to_the_solver
+from model_tests.traces.seen_again import with_commands
 from model_tests.traces.session import LOCAL, session
-from model_tests.traces.trace_files import DUPLICATE, LATE, Found, Quarantined
+from model_tests.traces.trace_files import DUPLICATE, LATE, Found
 from spec.protocol.append import names
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.rules import RULES, Rule
 from spec.versions import NEWEST, PROFILES
+
+_UNREADABLE: Final = "FAILED_READ_FILE"
+"""How Spark's conditions begin where the content of a file is not as the file says."""
 
 NOTHING_APART: Final = 2**62
 """More than the number of any trace."""
@@ -55,8 +62,7 @@ def run(path: str, master: str = LOCAL, z3_sample: int = 0, reference_sample: in
     Raises:
         BadInput: there is nothing to judge.
     """
-    found = trace_files.read(session(master), str(path))
-    report = _judged(found, NOTHING_APART, path)[0]
+    found, (report, _) = _read_and_judged(str(path), NOTHING_APART, master)
     samples = [to_the_solver(found.steps, z3_sample)] if z3_sample else []
     samples += [to_the_reference(found.steps, reference_sample)] if reference_sample else []
     return replace(report, samples=tuple(samples))
@@ -68,7 +74,22 @@ def run_apart(path: str, apart: int, master: str = LOCAL) -> tuple[CheckReport, 
     Raises:
         BadInput: there is nothing to judge.
     """
-    return _judged(trace_files.read(session(master), str(path)), apart, path)
+    return _read_and_judged(str(path), apart, master)[1]
+
+
+def _read_and_judged(path: str, apart: int, master: str) -> tuple[Found, tuple[CheckReport, CheckReport]]:
+    """The steps and what is said of them; a file that turns out to be damaged is set aside as a whole."""
+    spark = session(master)
+    found = trace_files.read(spark, path)
+    try:
+        return found, _judged(found, apart, path)
+    except PySparkException as error:
+        if not str(error.getCondition()).startswith(_UNREADABLE):
+            raise
+        found = trace_files.read(spark, path, thoroughly=True)
+        if not found.files:
+            raise BadInput(f"{path}: Spark cannot read it: {str(error).splitlines()[0]}") from error
+        return found, _judged(found, apart, path)
 
 
 def _judged(found: Found, apart: int, path: str) -> tuple[CheckReport, CheckReport]:
@@ -79,7 +100,7 @@ def _judged(found: Found, apart: int, path: str) -> tuple[CheckReport, CheckRepo
     counts = _as_far_as_faults_reach(found.steps, _without_links_over_gaps(counts))
     together, beside = (_report(found.steps, [row for row in counts if row["apart"] is side]) for side in (False, True))
     whole = replace(together, seconds=perf_counter() - started, quarantined=(*found.files, *together.quarantined))
-    return whole, beside
+    return replace(whole, violations=with_commands(whole.violations, path)), beside
 
 
 def _without_links_over_gaps(counts: Sequence[Counted]) -> list[Counted]:
@@ -114,6 +135,7 @@ def _report(steps: DataFrame, counts: Sequence[Counted]) -> CheckReport:
         violations=tuple(_explained(steps, counts)),
         quarantined=tuple(_set_aside(steps, seen)),
         known=tuple(_known_counts(counts)),
+        passed_over=counted_in((row["kind"], row["count"]) for row in seen),
         coverage=coverage(Met(row["kind"], row["profile"], row["branch"], row["count"]) for row in counts),
     )
 

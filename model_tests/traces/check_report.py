@@ -1,15 +1,16 @@
 """What the trace check hands back: steps judged per rule, violations with their values, what was set aside."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.traces import passed_over
 from model_tests.traces.branch_coverage import Coverage, told
-from model_tests.traces.trace_files import Quarantined
+from model_tests.traces.files_at import Quarantined
 
 SHOWN: Final = 5
 """Violations that are printed; the JSON has all that were kept."""
@@ -98,7 +99,11 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The outcome of one trace check."""
+    """The outcome of one trace check.
+
+    Attributes:
+        passed_over: steps that nothing judges, by api.
+    """
 
     traces: int
     steps: int
@@ -110,6 +115,7 @@ class CheckReport:
     known: tuple[KnownCount, ...] = ()
     samples: tuple[Sample, ...] = ()
     coverage: tuple[Coverage, ...] = ()
+    passed_over: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
@@ -136,6 +142,8 @@ class CheckReport:
             outside = f"known: {known.count} x {known.rule}, outside of its domain ({known.assumption})"
             console.print(outside, markup=False, highlight=False)
         for line in told(self.coverage):
+            console.print(line, markup=False, highlight=False)
+        for line in passed_over.told(self.passed_over):
             console.print(line, markup=False, highlight=False)
         for sample in self.samples:
             console.print(str(sample), style="red" if sample.differing else "", markup=False, highlight=False)

@@ -8,7 +8,7 @@ from typing import Final
 from model_tests.traces import coordinator_links, follower_links, links, log_links, place_links
 from model_tests.traces.chains import of_kind
 from model_tests.traces.circumstances import fault_of
-from model_tests.traces.coordinator_links import ID_LINK, hands_out
+from model_tests.traces.coordinator_links import ID_LINK, NEW_ID, NEW_ID_LINK, hands_out, hands_out_new_id
 from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
 from model_tests.traces.follower_links import FOLLOWER_LINK
 from model_tests.traces.history_links import (
@@ -68,6 +68,8 @@ def _read(row: Row) -> Iterator[frozenset[str]]:
         yield _of_links(PLACE_LINK) | frozenset(place_links.KEY)
     if row["transactional_id"] and row["node"] and row["origin"] < 0:
         yield _of_links(ID_LINK) | frozenset((*coordinator_links.AT_NODE, *coordinator_links.IDENTITY))
+    if hands_out_new_id(row.__getitem__):
+        yield _of_links(NEW_ID_LINK) | columns_read(hands_out_new_id(Sheet().column)) | frozenset(NEW_ID)
     telling = TELLINGS.get(row["api"])
     if telling is not None:
         yield _of_telling(telling)

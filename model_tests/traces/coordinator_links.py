@@ -1,7 +1,8 @@
 """Link rules of transactional ids on Spark: a step of a coordinator and what came before it in the trace.
 
 At one node an id is before a step what the step before left: elections, resignations and restarts leave steps too.
-An identity that was handed out once is not handed out again, by whichever node.
+An identity that was handed out once is not handed out again, by whichever node. Nor is a producer id: to no other id,
+and to no producer without one.
 """
 
 from typing import Any, Final
@@ -22,7 +23,12 @@ IDENTITY: Final = ("trace", "transactional_id", "reply_producer_id", "reply_epoc
 ON_ID: Final = "transactional_id != '' and node != '' and origin < 0"
 """Steps of a transactional id at a node; what an application was told of it is at none."""
 
+NEW_ID_LINK: Final = "new_id_link"
+
+NEW_ID: Final = ("trace", "reply_producer_id")
+
 _REPEATED: Final = "handed_out_before"
+ASKED_FOR: Final = "InitProducerId"
 
 
 @evidences(rules.TXN_LEGAL_TRANSITION, Layer.TRACE)
@@ -41,6 +47,19 @@ def new_identity(scalar: Scalar) -> Check:
     return Check(rules.IDS_IDENTITY_NEVER_REPEATS, hands_out(scalar), negate(scalar(_REPEATED)))
 
 
+@evidences(rules.IDS_UNIQUE, Layer.TRACE)
+def new_producer_id(scalar: Scalar) -> Check:
+    """A producer id that a step hands out was never handed out before."""
+    return Check(rules.IDS_UNIQUE, scalar("reply_producer_id") >= 0, negate(scalar(_REPEATED)))
+
+
+def hands_out_new_id(scalar: Scalar) -> Any:
+    """A node answers InitProducerId with a producer id that the transactional id, if there is one, did not have."""
+    same = scalar("reply_producer_id") == scalar("before_txn_producer_id")
+    asked = all_of(scalar("api") == ASKED_FOR, negate(scalar("node") == ""))
+    return all_of(asked, scalar("error") == 0, scalar("reply_producer_id") >= 0, negate(same))
+
+
 def hands_out(scalar: Scalar) -> Any:
     """A step answers with an identity that its id did not have."""
     changed = any_of(
@@ -53,4 +72,8 @@ def hands_out(scalar: Scalar) -> Any:
 ID_LINKS: Final = (
     StepLink("previous_id_state", rules.TXN_LEGAL_TRANSITION, same_state, "the state that the step before left"),
     StepLink("identity", rules.IDS_IDENTITY_NEVER_REPEATS, new_identity, "an identity that was never handed out"),
+)
+
+NEW_ID_LINKS: Final = (
+    StepLink("producer_id", rules.IDS_UNIQUE, new_producer_id, "a producer id that was never handed out"),
 )

@@ -6,9 +6,9 @@ from random import Random
 
 from model_tests.monitor.files import rows_of
 from model_tests.reports import BadInput
+from model_tests.traces.files_at import trace_files
 from model_tests.traces.schema import Row
 from model_tests.traces.simulate import WORKLOADS
-from model_tests.traces.trace_files import trace_files
 
 
 def chosen_traces(path: Path, most: int, seed: int) -> list[tuple[str, Sequence[Row]]]:

@@ -143,6 +143,14 @@ class Histories:
         return told
 
 
+def is_on_chain(row: Row) -> bool:
+    """Whether a step tells something that is held against other tellings."""
+    telling = TELLINGS.get(row["api"])
+    if telling is None or (telling is Telling.TAKEN and row["delivered"] is None):
+        return False
+    return any(_place_of(number, telling)(row)[0] for number, _ in _CHAINS_OF[telling])
+
+
 def _with_telling(row: Row, telling: Telling) -> Of:
     return lambda name: telling.value if name == "telling" else row[name]
 

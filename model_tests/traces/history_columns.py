@@ -77,6 +77,10 @@ def anew() -> Column:
     return F.when(F.coalesce(begins_anew(F.col), F.lit(False)), F.lit(1)).otherwise(F.lit(0))
 
 
+MOST_ROWS: Final = 2 + len(chains.CHAINS) + len(HISTORY_CHAINS)
+"""More rows than any step becomes: itself, its verdict as a step of replication, and every chain."""
+
+
 def rows_of_step(fit: Column) -> Column:
     """The step itself and a row for each chain that it is on: an array, null for the other chains.
 

@@ -1,7 +1,7 @@
 """One trace made again from its seed, or read from a file: judged step by step, shrunk if it fails, and drawn."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -17,9 +17,11 @@ from model_tests.monitor.monitor import Monitor, rule_counts
 from model_tests.monitor.runs import Played, Run, run_of
 from model_tests.monitor.shrink import SECONDS
 from model_tests.monitor.tapes import read_tape, told
-from model_tests.reports import HOLDS, VIOLATED, BadInput
+from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
+from model_tests.traces import passed_over
 from model_tests.traces.check_report import RuleCount, Violation
 from model_tests.traces.schema import Row
+from model_tests.traces.seen_again import in_file
 from model_tests.traces.simulate import STEPS
 from reference.tape import Tape
 
@@ -39,6 +41,7 @@ class ReplayReport:
         rules: how often each was at stake.
         run: what made the trace that is shown; none if it was read.
         tape: the choices that make it.
+        passed_over: steps that nothing judges, by api.
     """
 
     name: str
@@ -49,11 +52,14 @@ class ReplayReport:
     violations: tuple[Violation, ...]
     run: Run | None = None
     tape: tuple[int, ...] = ()
+    passed_over: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
-        """Whether every step is as the decision says."""
-        return VIOLATED if self.violations else HOLDS
+        """Whether every step is as the decision says, and any was at stake."""
+        if self.violations:
+            return VIOLATED
+        return HOLDS if self.rules else NOTHING_JUDGED
 
     def to_json(self) -> dict[str, object]:
         """Origin, counts, violations, the run with its tape, and the rows that are shown."""
@@ -63,6 +69,7 @@ class ReplayReport:
             "rules": {count.rule: count.judged for count in self.rules},
             "known": {count.rule: count.known for count in self.rules if count.known},
             "violations": [str(violation) for violation in self.violations],
+            "passed_over": dict(self.passed_over),
             "run": None if self.run is None else told(self.run, self.tape),
             "rows": [dict(row) for row in self.shown],
         }
@@ -84,11 +91,13 @@ class ReplayReport:
     def print(self, console: Console) -> None:
         """The diagram, what was judged, and what is broken."""
         console.print(text_of(self.diagram), markup=False, highlight=False, soft_wrap=True)
-        judged, known = len(self.rules), sum(count.known for count in self.rules)
+        judged, known = self.steps - sum(self.passed_over.values()), sum(count.known for count in self.rules)
         counted = (
-            f"{self.steps} steps judged, {judged} rules at stake, {len(self.violations)} violations, {known} known"
+            f"{judged} steps judged, {len(self.rules)} rules at stake, {len(self.violations)} violations, {known} known"
         )
         console.print(counted, highlight=False)
+        for line in passed_over.told(self.passed_over):
+            console.print(line, markup=False, highlight=False)
         if len(self.rows) < self.steps:
             console.print(f"shrunk from {self.steps} steps to {len(self.rows)}", highlight=False)
         for violation in self.violations:
@@ -112,7 +121,7 @@ def run(
     """Judge and draw one trace, of a file or of a seed; a seed's trace that breaks a rule is shrunk first.
 
     Args:
-        file: of Parquet or NDJSON.
+        file: of Parquet or NDJSON, or a directory of such.
         seed: the trace's number, if it is to be made.
         tape: a report of this command, whose run is to be made again by its tape.
         trace: which trace of the file, if it has several.
@@ -164,15 +173,17 @@ def _shown(run: Run, played: Played, shown: Played, step: int | None) -> ReplayR
         violations=shown.violations,
         run=replace(run, steps=len(shown.rows)),
         tape=shown.choices,
+        passed_over=passed_over.counted(played.rows),
     )
 
 
 def _read(file: Path, trace: int | None, step: int | None) -> ReplayReport:
     rows, monitor = read_trace(file, trace), Monitor()
     name = f"trace {rows[0]['trace']} of {file}"
-    violations = (*(violation for row in rows for violation in monitor.judge(row)), *monitor.finish())
+    broken = (*(violation for row in rows for violation in monitor.judge(row)), *monitor.finish())
+    violations = tuple(replace(each, replay=in_file(str(file), each.trace, each.step)) for each in broken)
     shown, counts = _existing(step, rows, name), tuple(monitor.rule_counts())
-    return ReplayReport(name, len(rows), rows, shown, counts, violations)
+    return ReplayReport(name, len(rows), rows, shown, counts, violations, passed_over=passed_over.counted(rows))
 
 
 def _existing(step: int | None, rows: Sequence[Row], name: str) -> int | None:

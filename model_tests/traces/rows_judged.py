@@ -11,6 +11,7 @@ from model_tests.traces import (
     chains,
     coordinator_verdicts,
     history_columns,
+    passed_over,
     replication_verdicts,
     trace_files,
     verdicts,
@@ -32,6 +33,7 @@ _ALSO: Final = tuple(f"also_{name}" for name in _VERDICT)
 """The verdict on a step of replication, beside what it is besides."""
 _FIT: Final = "fit"
 _ROWS: Final = "rows"
+_OF_NOBODY: Final = "of_nobody"
 _BESIDE: Final = ("fault", "anew", "world_ms", history_columns.TOLD)
 """What a step shows beside its verdict: a fault, that a reader begins anew, and what it tells."""
 _OF_TRACE: Final = ("unfit", "unclean", "faults", "complete")
@@ -69,15 +71,24 @@ def judged_alone(steps: DataFrame) -> DataFrame:
     given = steps.select("*", fit.alias(_FIT), fault.alias("fault"), history_columns.telling())
     told, anew, rows = history_columns.told(), history_columns.anew(), history_columns.rows_of_step(F.col(_FIT))
     given = given.withColumns({history_columns.TOLD: told, "anew": anew, _ROWS: rows})
+    given = given.withColumn(_OF_NOBODY, _of_nobody())
     is_append = f"{_FIT} and {verdicts.APPEND}"
     is_coordinators = f"{_FIT} and not ({verdicts.APPEND}) and {coordinator_verdicts.IS_COORDINATORS}"
     sheet = Sheet()
     of_produce = replication_verdicts.replication_results(sheet, replication_verdicts.PRODUCE, PROFILES)
     parts = [_part(given.where(is_append), verdicts.append_results(sheet, PROFILES), of_produce)]
     parts.append(_part(given.where(is_coordinators), coordinator_verdicts.all_coordinator_results(Sheet(), PROFILES)))
-    of_replicas = replication_verdicts.all_replication_results(Sheet(), PROFILES)
-    parts.append(_part(given.where(f"not ({is_append} or {is_coordinators})"), _NO_VERDICT, of_replicas))
+    sheet = Sheet()
+    of_replicas = replication_verdicts.all_replication_results(sheet, PROFILES)
+    others = {**_NO_VERDICT, "kind": sheet.column(_OF_NOBODY)}
+    parts.append(_part(given.where(f"not ({is_append} or {is_coordinators})"), others, of_replicas))
     return reduce(DataFrame.union, parts)
+
+
+def _of_nobody() -> Column:
+    """What the verdict on a step is called that is on no chain, should no decision be about it either; else empty."""
+    on_none = reduce(Column.__and__, (F.get(_ROWS, F.lit(at)).isNull() for at in range(1, history_columns.MOST_ROWS)))
+    return F.when(on_none, F.concat(F.lit(passed_over.KIND), F.col("api"))).otherwise("")
 
 
 def _part(steps: DataFrame, results: Mapping[str, Term], also: Mapping[str, Term] = _NO_VERDICT) -> DataFrame:

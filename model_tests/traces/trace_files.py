@@ -1,16 +1,15 @@
 """Traces as they lie on disk: which files hold them, what of them can be judged, and why the rest cannot."""
 
-import gzip
-import zlib
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pyspark.sql.functions as F
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, GroupedData, SparkSession, Window
@@ -18,13 +17,12 @@ from pyspark.sql import types as T
 
 from model_tests.reports import BadInput
 from model_tests.traces import coordinator_verdicts, links, verdicts
+from model_tests.traces.files_at import NDJSON, PARQUET, Quarantined, damaged_among, is_elsewhere, trace_files
+from model_tests.traces.replication_verdicts import PRODUCE
 from model_tests.traces.schema import BY_NAME, spark_schema
 from reference.trace import SCHEMA_VERSION, Kind
+from spec.algebra import Term, all_of, any_of
 from spec.versions import PROFILES
-
-_LINES: Final = (".ndjson", ".jsonl", ".json")
-NDJSON: Final = (*_LINES, *(f"{ending}.gz" for ending in _LINES))
-PARQUET: Final = (".parquet",)
 
 REASON: Final = "reason"
 FILE: Final = "_file"
@@ -42,22 +40,37 @@ _CORRUPT: Final = "_corrupt_record"
 NEEDED: Final = tuple(dict.fromkeys(("trace", "step", "schema", "api", *verdicts.NEEDED, *links.NEEDED)))
 """Columns without which no step can be judged."""
 _NEEDED_OF_COORDINATORS: Final = tuple(name for name in coordinator_verdicts.NEEDED if name not in NEEDED)
-_WIDEST: Final = 2**62
+INTEGERS: Final = tuple(n for n in (*NEEDED, *_NEEDED_OF_COORDINATORS) if BY_NAME[n].kind is Kind.INTEGER)
+"""Columns of integers by which steps are judged."""
+WIDEST: Final = 2**62
 """Beyond this an integer could overflow where a decision adds to it; no offset of a log is that large."""
-_BLOCK: Final = 1 << 20
-"""Bytes of a compressed file that are read at once."""
+TOO_WIDE: Final = "an integer beyond 2^62, which no log has"
 STEP_BITS: Final = 22
 """Bits of a step's number in its trace: it and the trace's number fit into one integer."""
-_NUMBERED: Final = f"trace between 0 and {2 ** (62 - STEP_BITS) - 1} and step between 0 and {2**STEP_BITS - 1}"
+_LAST_TRACE, _LAST_STEP = 2 ** (62 - STEP_BITS) - 1, 2**STEP_BITS - 1
+
+Of: TypeAlias = Callable[[str], Term]
+"""The value of a column of a step, by its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quarantined:
-    """Input set aside: a file, or steps of which the first is named."""
+def _is_not_numbered(of: Of) -> Term:
+    trace, step = of("trace"), of("step")
+    return any_of(trace < 0, trace > _LAST_TRACE, step < 0, step > _LAST_STEP)
 
-    reason: str
-    count: int
-    where: str
+
+def _is_append_of_nobody(of: Of) -> Term:
+    return all_of(of("origin") < 0, any_of(of("appended"), of("api") == PRODUCE))
+
+
+UNJUDGEABLE: Final[Mapping[str, Callable[[Of], Term]]] = MappingProxyType(
+    {
+        f"a newer schema than {SCHEMA_VERSION}, which this version reads": lambda of: of("schema") > SCHEMA_VERSION,
+        "no version of the schema, which count from 1": lambda of: of("schema") < 1,
+        f"not numbered as steps are: trace from 0 to {_LAST_TRACE}, step from 0 to {_LAST_STEP}": _is_not_numbered,
+        "an append, and its origin does not say who asked for it (0 for a client)": _is_append_of_nobody,
+    }
+)
+"""Why a step that lacks nothing is not judged all the same: on columns of a table, and on the values of one row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +81,21 @@ class Found:
     files: tuple[Quarantined, ...]
 
 
-def read(spark: SparkSession, path: str) -> Found:
+def read(spark: SparkSession, path: str, *, thoroughly: bool = False) -> Found:
     """Every step of the trace files at a path.
+
+    Args:
+        spark: the session.
+        path: a file or a directory, or a URL.
+        thoroughly: every page of every file is looked at beforehand, not only what a file says of itself.
 
     Raises:
         BadInput: there is no trace file, or none that can be read.
     """
-    if "://" in path and not path.startswith("file://"):
+    if is_elsewhere(path):
         return Found(_remote(spark, path), ())
     files = trace_files(Path(path.removeprefix("file://")))
-    damaged = tuple(_damaged(files))
+    damaged = tuple(damaged_among(files, thoroughly=thoroughly))
     whole = [file for file in files if str(file) not in {bad.where for bad in damaged}]
     if not whole:
         raise BadInput(f"{path}: no trace file can be read ({damaged[0].where}: {damaged[0].reason})")
@@ -93,7 +111,8 @@ def unfit(steps: DataFrame) -> Iterator[Quarantined]:
 def duplicates(steps: DataFrame) -> Iterator[Quarantined]:
     """Steps of one number in one trace: none of them is judged, since nobody can say which is true."""
     twice = F.count("*").over(Window.partitionBy("trace", "step")) > 1
-    yield from _set_aside(steps.withColumn("twice", twice).where("twice").groupBy(F.lit(DUPLICATE).alias(REASON)))
+    found = steps.where("trace is not null and step is not null").withColumn("twice", twice).where("twice")
+    yield from _set_aside(found.groupBy(F.lit(DUPLICATE).alias(REASON)))
 
 
 def late(steps: DataFrame) -> Iterator[Quarantined]:
@@ -149,8 +168,9 @@ def rows_of(
 def is_judgeable() -> Column:
     """Whether a step can be judged: never null."""
     present = F.expr(" and ".join(f"{name} is not null" for name in NEEDED))
-    known = (F.col("schema") <= SCHEMA_VERSION) & F.col("profile").isin(*PROFILES)
-    return F.coalesce(present & ~_lacks_of_coordinators() & known & ~_is_too_wide() & F.expr(_NUMBERED), F.lit(False))
+    fit = reduce(Column.__and__, (~is_so(F.col) for is_so in UNJUDGEABLE.values()))
+    known = F.col("profile").isin(*PROFILES)
+    return F.coalesce(present & ~_lacks_of_coordinators() & known & fit & ~_is_too_wide(), F.lit(False))
 
 
 def _reasons() -> Iterator[Column]:
@@ -159,12 +179,11 @@ def _reasons() -> Iterator[Column]:
         yield F.when(F.col(name).isNull(), f"{name} is null")
     for name in _NEEDED_OF_COORDINATORS:
         yield F.when(F.expr(coordinator_verdicts.IS_COORDINATORS) & F.col(name).isNull(), f"{name} is null")
-    newer = F.col("schema") > SCHEMA_VERSION
-    yield F.when(newer, f"a newer schema than {SCHEMA_VERSION}, which this version reads")
     unknown = ~F.col("profile").isin(*PROFILES)
     yield F.when(unknown, F.concat(F.lit("unknown profile "), F.col("profile")))
-    yield F.when(_is_too_wide(), "an integer beyond 2^62, which no log has")
-    yield F.when(~F.expr(_NUMBERED), f"not numbered as steps are: {_NUMBERED}")
+    yield F.when(_is_too_wide(), TOO_WIDE)
+    for reason, is_so in UNJUDGEABLE.items():
+        yield F.when(is_so(F.col), reason)
 
 
 def _lacks_of_coordinators() -> Column:
@@ -173,62 +192,22 @@ def _lacks_of_coordinators() -> Column:
 
 
 def _is_too_wide() -> Column:
-    integers = [name for name in (*NEEDED, *_NEEDED_OF_COORDINATORS) if BY_NAME[name].kind is Kind.INTEGER]
-    all_of_them = F.array(*integers)
-    return (F.array_max(all_of_them) > _WIDEST) | (F.array_min(all_of_them) < -_WIDEST)
+    all_of_them = F.array(*INTEGERS)
+    return (F.array_max(all_of_them) > WIDEST) | (F.array_min(all_of_them) < -WIDEST)
 
 
-def trace_files(path: Path) -> list[Path]:
-    """The trace files at a path, in order.
-
-    Raises:
-        BadInput: there is none.
-    """
-    if not path.exists():
-        raise BadInput(f"{path}: there is no such file or directory; `eos simulate --out DIR` makes traces")
-    found = [path] if path.is_file() else sorted(file for file in path.rglob("*") if _is_data(file, path))
-    traces = [file for file in found if file.name.endswith((*NDJSON, *PARQUET))]
-    if not traces:
-        raise BadInput(f"{path}: no traces here, which are files that end in {', '.join((*PARQUET, *NDJSON))}")
-    return traces
+_PATTERN: Final = re.compile(r"[{}\[\]*?\\]")
+"""What Spark takes for a pattern in a path."""
 
 
-def _is_data(file: Path, root: Path) -> bool:
-    return file.is_file() and not any(part.startswith(("_", ".")) for part in file.relative_to(root).parts)
-
-
-def _damaged(files: list[Path]) -> Iterator[Quarantined]:
-    for file in files:
-        try:
-            if file.stat().st_size == 0:
-                yield Quarantined("the file is empty", 1, str(file))
-            elif file.suffix in PARQUET:
-                wrong = _of_another_type(pq.read_schema(file))
-                if wrong:
-                    yield Quarantined(f"columns of another type than a trace's: {', '.join(wrong)}", 1, str(file))
-            elif file.suffix == ".gz":
-                _read_through(file)
-        except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
-            yield Quarantined(f"cannot be read: {str(error).partition('.')[0]}", 1, str(file))
-
-
-def _read_through(file: Path) -> None:
-    """Spark would give up all files for one that is not whole."""
-    with gzip.open(file) as packed:
-        while packed.read(_BLOCK):
-            pass
-
-
-def _of_another_type(schema: pa.Schema) -> list[str]:
-    is_kind = {Kind.INTEGER: pa.types.is_integer, Kind.BOOLEAN: pa.types.is_boolean, Kind.TEXT: pa.types.is_string}
-    return [
-        field.name for field in schema if field.name in BY_NAME and not is_kind[BY_NAME[field.name].kind](field.type)
-    ]
+def _as_named(file: Path) -> str:
+    """The path of this one file, whatever brackets and stars its name has."""
+    return _PATTERN.sub(lambda found: f"\\{found[0]}", str(file))
 
 
 def _local(spark: SparkSession, files: list[Path]) -> DataFrame:
-    parquet = [str(file) for file in files if file.suffix in PARQUET]
-    lines = [str(file) for file in files if file.name.endswith(NDJSON)]
+    parquet = [_as_named(file) for file in files if file.name.endswith(PARQUET)]
+    lines = [_as_named(file) for file in files if file.name.endswith(NDJSON)]
     tables = [_parquet(spark, *parquet)] if parquet else []
     if lines:
         schema = T.StructType([*spark_schema().fields, T.StructField(_CORRUPT, T.StringType())])
