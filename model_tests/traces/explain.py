@@ -7,7 +7,15 @@ from typing import Any, Final
 from model_tests.traces import follower_links, links, log_links, place_links, verdicts
 from model_tests.traces.chains import AnyLink, check_of, of_kind
 from model_tests.traces.check_report import Violation
-from model_tests.traces.coordinator_links import AT_NODE, ID_LINK, IDENTITY, hands_out
+from model_tests.traces.coordinator_links import (
+    AT_NODE,
+    ID_LINK,
+    IDENTITY,
+    NEW_ID,
+    NEW_ID_LINK,
+    hands_out,
+    hands_out_new_id,
+)
 from model_tests.traces.coordinator_verdicts import as_recorded
 from model_tests.traces.follower_links import FOLLOWER_LINK
 from model_tests.traces.log_links import LOG_LINK
@@ -45,14 +53,14 @@ def _is_broken(link: AnyLink, linked: Mapping[str, Any]) -> bool:
 
 def _with_earlier(row: Row, rows: Sequence[Row], kind: str) -> dict[str, Any]:
     """The step with the one before it on its key, and with the last accepted batch there."""
-    key = itemgetter(*_KEYS[kind])
-    before = [other for other in rows if other["step"] < row["step"] and _is_on(kind, other) and key(other) == key(row)]
+    before = [other for other in rows if other["step"] < row["step"] and is_same_key(kind, row, other)]
     at_batches = [at for at, other in enumerate(before) if other["appended"] and not other["control"]]
     faults = [other["origin"] < 0 for other in before]
     accepted = before[at_batches[-1]] if at_batches else _NOTHING
     unbroken = bool(at_batches) and not any(faults[at_batches[-1] :])
     identity = itemgetter(*IDENTITY)
     handed = any(hands_out(other.__getitem__) and identity(other) == identity(row) for other in rows[: row["step"]])
+    handed = bool(before) if kind == NEW_ID_LINK else handed
     return {
         **row,
         **{f"previous_{name}": value for name, value in (before[-1] if before else _NOTHING).items()},
@@ -65,10 +73,17 @@ def _with_earlier(row: Row, rows: Sequence[Row], kind: str) -> dict[str, Any]:
     }
 
 
-def _is_on(kind: str, row: Row) -> bool:
+def is_same_key(kind: str, row: Row, other: Row) -> bool:
+    """Whether another step is on the key of its own values that a step is on."""
+    return is_on(kind, other) and itemgetter(*KEYS[kind])(other) == itemgetter(*KEYS[kind])(row)
+
+
+def is_on(kind: str, row: Row) -> bool:
     """Whether a step is on a key of its own values."""
     if kind == ID_LINK:
         return bool(row["transactional_id"] and row["node"]) and row["origin"] < 0
+    if kind == NEW_ID_LINK:
+        return bool(hands_out_new_id(row.__getitem__))
     if kind == FOLLOWER_LINK:
         return follower_links.is_on_follower(row)
     if kind == PLACE_LINK:
@@ -77,12 +92,13 @@ def _is_on(kind: str, row: Row) -> bool:
 
 
 _NOTHING: Final = complete({})
-_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     verdicts.LINK: links.KEY,
     LOG_LINK: log_links.KEY,
     FOLLOWER_LINK: follower_links.KEY,
     PLACE_LINK: place_links.KEY,
     ID_LINK: AT_NODE,
+    NEW_ID_LINK: NEW_ID,
 }
 
 

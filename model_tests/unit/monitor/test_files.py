@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -93,7 +94,14 @@ def test_what_is_written_is_read_again(name: str, tmp_path: Path) -> None:
             with_line(lambda row: {**row, "error": "none"}),
             "line 5: error is 'none', not of type integer",
         ),
-        ("newer.ndjson", with_line(lambda row: {**row, "schema": 99}), "step 4: schema 99; this version reads up to"),
+        ("newer.ndjson", with_line(lambda row: {**row, "schema": 99}), "step 4: a newer schema than 1"),
+        ("minus.ndjson", with_line(lambda row: {**row, "trace": -1}), "trace -1, step 4: not numbered as steps are"),
+        ("wide.ndjson", with_line(lambda row: {**row, "before_log_end": 2**63}), r"step 4: an integer beyond 2\^62"),
+        (
+            "origin.ndjson",
+            with_line(lambda row: {**row, "appended": True, "origin": -1}),
+            "step 4: an append, and its origin does not say",
+        ),
         ("profile.ndjson", with_line(lambda row: {**row, "profile": "9.9"}), "step 4: unknown profile '9.9'"),
         ("gap.ndjson", without_step, "of trace 2 step 4 is missing"),
         ("twice.ndjson", with_step_twice, "of trace 2 step 3 comes twice"),
@@ -119,6 +127,37 @@ def test_a_damaged_or_foreign_file_is_one_clear_line(
         read_trace(tmp_path / name)
 
     assert name in str(bad.value)
+
+
+@pytest.mark.parametrize("name", ["several.ndjson", "several.parquet"])
+def test_a_trace_is_read_from_whichever_files_of_a_directory(name: str, tmp_path: Path) -> None:
+    """Its steps may stand in several; what is wrong in another trace is no matter."""
+    with trace_writer(tmp_path / name) as write:
+        write([*ROWS[:5], *({**row, "profile": "9.9"} for row in OTHERS)])
+    with trace_writer(tmp_path / f"rest-{name}") as write:
+        write(ROWS[5:])
+
+    assert ROWS == list(read_trace(tmp_path, trace=2))
+    with pytest.raises(BadInput, match=r"trace 5, step 0: unknown profile '9\.9'"):
+        read_trace(tmp_path, trace=5)
+
+
+def test_of_groups_without_the_trace_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their statistics say so."""
+    with trace_writer(tmp_path / "traces.parquet") as write:
+        for number in (2, 5, 7):
+            write([{**row, "trace": number} for row in ROWS])
+    asked: list[list[int]] = []
+    iterated = pq.ParquetFile.iter_batches
+
+    def noted(file: pq.ParquetFile, **given: Any) -> Any:
+        asked.append(given["row_groups"])
+        return iterated(file, **given)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", noted)
+
+    assert len(ROWS) == len(read_trace(tmp_path / "traces.parquet", trace=5))
+    assert [[1]] == asked
 
 
 def test_a_trace_that_the_file_has_not_is_named(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
-from model_tests.traces import check, rows_judged, trace_files
+from model_tests.traces import check, passed_over, replay, rows_judged, simulate, trace_files
 from model_tests.traces.schema import Row, arrow_schema, write_ndjson
 from model_tests.traces.session import session
-from model_tests.unit.traces.conftest import written
+from model_tests.unit.traces.conftest import NEWEST_PRODUCERS, written
 from reference.trace import HISTORY, REPLICATION, SCHEMA_VERSION
 from spec.vocabulary import Origin
 
@@ -54,7 +54,8 @@ def test_a_false_answer_is_named_with_its_values(true_rows: Rows, tmp_path: Path
     assert "appended" == violation.guard
     assert {"base_sequence", "before_cached_0_last_sequence"} <= violation.values.keys()
     assert {"first_offset": false["first_offset"] - 1} == violation.allowed
-    assert f"--seed {false['trace']}" in violation.replay
+    assert f"eos replay {tmp_path / 'false'} --trace {false['trace']} --step {false['step']}" == violation.replay
+    assert replay.run(tmp_path / "false", trace=false["trace"], step=false["step"]).violations == report.violations
 
 
 def test_lines_are_judged_and_one_that_is_no_json_is_set_aside(true_rows: Rows, tmp_path: Path) -> None:
@@ -103,6 +104,36 @@ def test_what_cannot_be_judged_is_set_aside_and_the_rest_judged(true_rows: Rows,
     assert report.of("seq.successor").judged > 0
 
 
+def test_what_no_rule_judges_is_counted_by_name(tmp_path: Path) -> None:
+    """An append that nobody asked for is set aside; a step that no decision is about is no silent success."""
+    true = [dict(row) for seed in range(100, 100 + 2 * len(simulate.WORKLOADS)) for row in simulate.trace_of(seed)]
+    nobody = dict(next(row for row in true if row["appended"]), trace=1, step=0, origin=-1)
+    nameless = dict(next(row for row in true if row["api"] == "EndTxn"), trace=2, step=0, transactional_id="")
+    others = [{**nameless, "trace": 2, "step": 1, "api": "EndTransaction"}]
+    counted = passed_over.counted([*true, nameless, *others])
+
+    report = check.run(str(written([*true, nobody, nameless, *others], tmp_path)))
+
+    assert {"EndTxn", "EndTransaction", "ClientStart", "BrokerRegistration"} <= counted.keys()
+    assert counted == report.passed_over
+    (aside,) = report.quarantined
+    assert (1, True) == (aside.count, "does not say who asked" in aside.reason)
+    assert () == report.violations
+
+
+def test_a_producer_id_that_two_producers_have_is_seen(tmp_path: Path) -> None:
+    """Neither has a transactional id; and none that has may get it either."""
+    rows = [dict(row) for row in simulate.trace_of(NEWEST_PRODUCERS)]
+    first, second = [row for row in rows if row["api"] == "InitProducerId" and row["error"] == 0][:2]
+    second["reply_producer_id"] = first["reply_producer_id"]
+
+    report = check.run(str(written(rows, tmp_path)))
+
+    (violation,) = [violation for violation in report.violations if violation.guard == "producer_id"]
+    assert (second["step"], "ids.unique") == (violation.step, violation.rule)
+    assert violation in replay.run(tmp_path).violations
+
+
 def without_history(rows: Rows, file: Path) -> None:
     """The rows in a file that has none of the columns of clients and replicas, as one of an older writer."""
     later = {column.name for column in (*HISTORY, *REPLICATION)}
@@ -131,6 +162,22 @@ def test_bad_files_and_keys_are_set_aside_with_file_and_reason_and_the_rest_is_j
     assert 5 == len(report.quarantined)
     assert () == report.violations
     assert report.of("seq.successor").judged > report.of("ids.unique").judged > 0
+
+
+def test_a_damaged_page_is_no_end_of_the_check(true_rows: Rows, tmp_path: Path) -> None:
+    """Spark stops at it in the middle of its work; the file is then set aside, whatever the others are called."""
+    written(true_rows, tmp_path)
+    (tmp_path / "steps.parquet").rename(tmp_path / "a{b}[1]*.parquet")
+    damaged = written([{**row, "trace": 1} for row in true_rows], tmp_path) / "steps.parquet"
+    content = bytearray(damaged.read_bytes())
+    content[200 : len(content) // 2 : 40] = bytes(len(range(200, len(content) // 2, 40)))
+    damaged.write_bytes(content)
+    (tmp_path / "gone.ndjson").symlink_to(tmp_path / "nowhere")
+
+    report = check.run(str(tmp_path))
+
+    assert {str(damaged), str(tmp_path / "gone.ndjson")} == {aside.where for aside in report.quarantined}
+    assert (1, len(true_rows), ()) == (report.traces, report.steps, report.violations)
 
 
 def test_the_report_as_json_has_what_is_documented(true_rows: Rows, tmp_path: Path) -> None:

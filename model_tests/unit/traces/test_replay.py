@@ -11,8 +11,9 @@ from rich.console import Console
 from model_tests.monitor.files import trace_writer
 from model_tests.monitor.runs import run_of
 from model_tests.mutants.reference import PLANTED
-from model_tests.reports import HOLDS, VIOLATED, BadInput
+from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.traces.replay import ReplayReport, run
+from model_tests.traces.schema import complete
 from model_tests.traces.simulate import WORKLOADS, trace_of
 
 GAP = next(planted for planted in PLANTED if planted.name == "gap of one accepted")
@@ -67,6 +68,23 @@ def test_a_file_is_judged_as_it_is(tmp_path: Path) -> None:
     assert VIOLATED == report.exit_code
     assert {3, 5} == {violation.step for violation in report.violations}
     assert "999" in printed(report)
+    file = tmp_path / "traces.ndjson"
+    assert {f"eos replay {file} --trace 0 --step {step}" for step in (3, 5)} == {v.replay for v in report.violations}
+    assert report.violations == run(file, trace=0, step=3).violations
+
+
+def test_a_trace_of_which_nothing_is_at_stake_is_no_success(tmp_path: Path) -> None:
+    """What nobody judges is told by name, and where there is nothing else, nothing was judged."""
+    names = ("schema", "trace", "step", "profile", "transaction_version")
+    rows = [{**{name: row[name] for name in names}, "api": "EndTxnRequest"} for row in trace_of(0, steps=3)]
+    with trace_writer(tmp_path / "traces.ndjson") as write:
+        write(map(complete, rows))
+
+    report = run(tmp_path / "traces.ndjson")
+
+    assert (NOTHING_JUDGED, {"EndTxnRequest": 3}) == (report.exit_code, report.to_json()["passed_over"])
+    assert "steps that no rule judges: 3 x EndTxnRequest" in printed(report)
+    assert "0 steps judged, 0 rules at stake" in printed(report)
 
 
 def test_a_trace_is_drawn_into_a_file_too(tmp_path: Path) -> None:
