@@ -23,8 +23,10 @@ SCREENS: Final = ROOT / "build" / "screens"
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDE, NARROW = 1280, 390
 UNFOLD: Final = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
-PART: Final = 8000
-"""Pixels of height to a picture: a browser draws none that is much higher than twice that."""
+PART: Final = 4000
+"""Pixels of height to a picture, at most."""
+SLOW_MS: Final = 120_000
+"""Time for one picture, on a machine with much else to do."""
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -73,7 +75,7 @@ def pages() -> list[str]:
 def test_every_page_loads(browser: Any, width: int, scheme: str) -> None:
     """Nothing is said on the console, nothing is fetched from elsewhere, and nothing but tables scrolls sideways.
 
-    What is folded is opened before, and each page is kept as it then looks from top to bottom.
+    What is folded is opened before, and each page is kept as it then looks.
     """
     wrong: list[str] = []
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -96,12 +98,14 @@ def test_every_page_loads(browser: Any, width: int, scheme: str) -> None:
 
 
 def keep_whole(shown: Any, screens: Path, name: str) -> None:
-    """Pictures of a page, in parts where it is high."""
+    """Pictures of a page, from one scroll to the next where it is high; of lists of functions their beginning."""
     width, height = shown.evaluate("[innerWidth, document.documentElement.scrollHeight]")
-    for number, top in enumerate(range(0, height, PART)):
-        clip = {"x": 0, "y": top, "width": width, "height": min(PART, height - top)}
+    shown.set_viewport_size({"width": width, "height": min(PART, height)})
+    tops = range(0, height, PART)
+    for number, top in enumerate(tops[:2] if name.startswith("api-") else tops):
+        shown.evaluate(f"scrollTo({{top: {top}, behavior: 'instant'}})")
         part = f"-{number}" if number else ""
-        shown.screenshot(path=screens / f"{name}{part}.png", full_page=True, clip=clip)
+        shown.screenshot(path=screens / f"{name}{part}.png", timeout=SLOW_MS)
 
 
 def elsewhere(name: str, asked: str) -> list[str]:
