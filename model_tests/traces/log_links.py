@@ -9,7 +9,7 @@ from typing import Final
 
 from model_tests.traces.step_link import Scalar, StepLink
 from spec import rules
-from spec.algebra import Term, all_of, choose, negate
+from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.evidence import Layer, evidences
 from spec.protocol import lso
 from spec.protocol.judge import Check
@@ -51,10 +51,12 @@ def watermarks_between(scalar: Scalar) -> Check:
 
 @evidences(rules.REPL_PREFIX_AGREEMENT, Layer.TRACE)
 def same_leader_epoch(scalar: Scalar) -> Check:
-    """A replica knows the leader epoch that the step before left."""
+    """A replica knows the leader epoch that the step before left; one that hears of an epoch, too, still knows it."""
     heard = scalar("previous_leader_epoch_after")
     known = choose(heard >= 0, heard, scalar("previous_leader_epoch"))
-    return Check(rules.REPL_PREFIX_AGREEMENT, _both_of_replicas(scalar), known == scalar("leader_epoch"))
+    says = any_of(scalar("leader_epoch") >= 0, scalar("leader_epoch_after") >= 0)
+    at_stake = all_of(scalar("has_previous"), known >= 0, says)
+    return Check(rules.REPL_PREFIX_AGREEMENT, at_stake, known == scalar("leader_epoch"))
 
 
 def _both_of_replicas(scalar: Scalar) -> Term:

@@ -186,3 +186,17 @@ def test_what_is_copied_and_read_is_what_was_written() -> None:
         assert (
             "repl.prefix_agreement copied" not in guards({**led, "leader_epoch": other}, {**copy, "control": True})[1]
         )
+
+
+def heard(found: int, left: int) -> Row:
+    """A replica hears of a leader epoch, knowing one."""
+    return at_log(9, 9, leader_epoch=found, leader_epoch_after=left)
+
+
+def test_a_replica_that_hears_of_a_leader_knows_the_epoch_that_the_step_before_left() -> None:
+    """Also the first that it heard of; one that it has forgotten is missed."""
+    forgotten = "repl.prefix_agreement leader_epoch"
+
+    broken = guards(heard(-1, 3), heard(3, 4), heard(-1, 5), at_log(9, 9, leader_epoch=4))
+
+    assert [[], [], [forgotten], [forgotten]] == broken
