@@ -105,6 +105,20 @@ def leader_stays_or_is_the_first(profile: Profile, one: Replica, two: Replica, t
     )
 
 
+def who_leads_is_electable(one: Replica, two: Replica, three: Replica, asked: Asked) -> Term:
+    """Somebody leads exactly where somebody is electable, and it is one of those: systems elect any of them."""
+    replicas = (one, two, three)
+    leader = _election(replicas, asked, NEWEST).leader
+    candidates = _candidates(replicas)
+    nobody_eligible = negate(any_of(*(each.eligible for each in replicas)))
+    unclean = all_of(asked.unclean_allowed, negate(asked.prefers))
+    able = [electing.is_electable(each, electing.is_empty(candidates), nobody_eligible, unclean) for each in candidates]
+    return all_of(
+        same(leader == ABSENT, negate(any_of(*able))),
+        *(implies(leader == broker, may) for broker, may in enumerate(able)),
+    )
+
+
 def new_leader_is_in_sync(profile: Profile, one: Replica, two: Replica, three: Replica, asked: Asked) -> Term:
     """The in-sync set stays as it is exactly where a new leader is in it; else that leader is all of it."""
     replicas = (one, two, three)
@@ -114,12 +128,15 @@ def new_leader_is_in_sync(profile: Profile, one: Replica, two: Replica, three: R
     return all_of(implies(changes, same(election.stays_in_sync, is_member)), any_of(changes, election.stays_in_sync))
 
 
-def _election(replicas: tuple[Replica, ...], asked: Asked, profile: Profile) -> Election:
-    candidates = [
+def _candidates(replicas: tuple[Replica, ...]) -> list[Candidate]:
+    return [
         Candidate(broker, each.alive, each.in_sync, each.eligible, each.last_known)
         for broker, each in enumerate(replicas)
     ]
-    return electing.chosen(candidates, asked.leader, asked.prefers, asked.unclean_allowed, profile)
+
+
+def _election(replicas: tuple[Replica, ...], asked: Asked, profile: Profile) -> Election:
+    return electing.chosen(_candidates(replicas), asked.leader, asked.prefers, asked.unclean_allowed, profile)
 
 
 def _fit(replicas: tuple[Replica, ...], profile: Profile) -> list[Term]:
@@ -248,6 +265,7 @@ def election_facts() -> tuple[Fact, ...]:
         stated(new_leader_is_in_sync, _SURVIVES, _ELECTION, NEWEST),
         stated(eligible_lead_where_nobody_is_in_sync, _SURVIVES, _ELECTION),
         stated(last_leader_is_before_anyone, _SURVIVES, _ELECTION),
+        stated(who_leads_is_electable, _SURVIVES, _ELECTION),
         stated(who_keeps_up_stays, _SURVIVES, (("of", Following),)),
         stated(who_returns_has_what_is_committed, _SURVIVES, (("who", Returning),), NEWEST),
     )

@@ -146,6 +146,7 @@ SEEN = (
         "last_leader_is_before_anyone",
         "repl.committed_survives",
     ),
+    ("electing.is_electable: again dropped of any_of", "who_leads_is_electable", "repl.committed_survives"),
     (
         "electing.is_fit: candidate.in_sync dropped of any_of",
         "leader_stays_or_is_the_first",
