@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from model_tests.traces.audit.coordinator_log_changes import COMPLETED, ONGOING, PREPARED, Link, judge_changes
 from model_tests.traces.audit.findings import Finding
@@ -10,6 +11,9 @@ from model_tests.traces.logs.coordinator_log import StateRecord
 from model_tests.traces.logs.coordinator_log_edges import COMPLETION
 from model_tests.traces.logs.coordinator_log_values import Partition, StateValue
 from spec.vocabulary import ABSENT, TransactionState
+
+ALWAYS: Final = 2**63 - 1
+"""Later than any time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ class Identity:
     producer_id: int
     transactional_id: str
     later_unread: bool
+    known_until_ms: int = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,7 @@ class CoordinatorHistory:
 
     Attributes:
         whole: every record that was ever appended is there.
+        known_until_ms: time of the newest record, after which it may have been copied; `ALWAYS` where it ends there.
         judged: changes of state that were looked at.
     """
 
@@ -84,6 +90,7 @@ class CoordinatorHistory:
     identities: tuple[Identity, ...]
     transactions: tuple[CoordinatorTransaction, ...]
     judged: int = 0
+    known_until_ms: int = ALWAYS
 
 
 def history(

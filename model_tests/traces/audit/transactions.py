@@ -19,7 +19,7 @@ from model_tests.traces.audit.transactions_judge import (
     judge_transaction,
     placed_once,
 )
-from model_tests.traces.audit.transactions_loose import judge_loose, judge_unknown
+from model_tests.traces.audit.transactions_loose import LATER, is_later, judge_loose, judge_unknown
 from model_tests.traces.audit.transactions_summary import Run
 from model_tests.traces.logs.coordinator_log import TOPIC
 from spec import rules
@@ -128,6 +128,7 @@ def _judge(
 ) -> tuple[TransactionsReport, list[Located]]:
     identities = {identity.producer_id: identity for history in known for identity in history.identities}
     whole = all_coordinators(known)
+    until = max((history.known_until_ms for history in known), default=ABSENT)
     judged: list[Judged] = []
     found: list[Located] = []
     missing: Counter[str] = Counter()
@@ -135,11 +136,13 @@ def _judge(
     for producer in producers:
         identity = identities.get(producer.producer_id)
         if identity is None:
-            found += judge_unknown(producer, whole)
+            found += judge_unknown(producer, whole, until)
             continue
-        own, located = _known(producer, identity, given)
+        own, located = _known(producer, identity, given, until)
         judged += own
         found += located
+        if is_later(producer, identity, until):
+            missing[LATER] += 1
     for one in judged:
         missing.update(_kind(why) for why in one.missing)
     opened = [OpenData(place, run) for producer in unknown for place, run, _ in producer.loose_runs]
@@ -158,9 +161,11 @@ def _judge(
     return report, found
 
 
-def _known(producer: Producer, identity: Identity, given: set[tuple[str, int]]) -> tuple[list[Judged], list[Located]]:
+def _known(
+    producer: Producer, identity: Identity, given: set[tuple[str, int]], known_until_ms: int
+) -> tuple[list[Judged], list[Located]]:
     judged = [_with_absent(judge_transaction(one), given) for one in producer.transactions]
-    loose = list(judge_loose(producer, identity))
+    loose = list(judge_loose(producer, identity, known_until_ms))
     return judged, [located for one in judged for located in one.findings] + loose
 
 

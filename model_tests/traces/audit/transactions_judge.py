@@ -64,7 +64,7 @@ def judge_transaction(one: Joined) -> Judged:
         return Judged(one, Status.UNDECIDED, (), ("its coordinator's log is broken or incomplete",))
     found = [
         *_wrong_outcomes(one),
-        *_repeated(one),
+        *_repeated(one, missing),
         *(finding for ended in one.ended for finding in _wrong_marker(one.known, ended)),
         *(finding for ended in one.ended if not ended.again for finding in _wrong_data(one, ended)),
         *_without_marker(one, missing),
@@ -123,10 +123,13 @@ def _rule_of_outcomes(wrong: list[Ended], right: list[Ended]) -> Rule:
     return rules.OFFSETS_ATOMIC if offsets in (({True}, {False}), ({False}, {True})) else rules.TXN_ATOMIC
 
 
-def _repeated(one: Joined) -> Iterator[Located]:
+def _repeated(one: Joined, missing: list[str]) -> Iterator[Located]:
     """A further marker of the same transaction that says something else, or that ends further data."""
     for ended in one.ended:
         if not ended.again:
+            continue
+        if not one.known.completed and (ended.runs or ended.marker.outcome != one.known.outcome):
+            missing.append(f"{ended.place.name}: what its coordinator's log says after the Prepare record")
             continue
         offset, place = ended.marker.offset, ended.place
         if ended.runs:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from model_tests.traces.audit.coordinator_log_history import history
+from model_tests.traces.audit.coordinator_log_history import ALWAYS, history
 from model_tests.traces.audit.findings import Finding, Severity, Verdict
 from model_tests.traces.audit.holes import Holes, Surroundings, holes
 from model_tests.traces.audit.transactions_summary import Told, with_damage
@@ -36,8 +36,10 @@ def with_transactions(
     missing = _without_segments(holes(batches, around), batches)
     known, findings = history(log.partition, states, missing, whole=around.first_base == 0)
     whole = known.whole and not here.tail_lost and not skipped and not bad and _has_no_hole(missing)
-    lost = here.tail_lost
-    identities = tuple(replace(one, later_unread=one.later_unread or lost) for one in known.identities)
+    lost, until = here.tail_lost, _known_until(batches, around, here.end)
+    identities = tuple(
+        replace(one, later_unread=one.later_unread or lost, known_until_ms=until) for one in known.identities
+    )
     damage += bad
     findings += _unread(states, skipped)
     judged = {**verdict.judged, rules.TXN_LEGAL_TRANSITION.id: known.judged}
@@ -45,8 +47,16 @@ def with_transactions(
         verdict,
         findings=tuple(sorted((*verdict.findings, *findings), key=lambda one: (one.offset, one.rule.id))),
         judged=judged,
-        told=Told(here, replace(known, whole=whole, identities=identities)),
+        told=Told(here, replace(known, whole=whole, identities=identities, known_until_ms=until)),
     )
+
+
+def _known_until(batches: Batches, around: Surroundings, end: int) -> int:
+    """Up to when the coordinator's log tells everything: a running broker's may have been copied before the others.
+
+    One that is flushed up to its end was closed.
+    """
+    return ALWAYS if around.recovery_point == end else int(batches.max_timestamp.max())
 
 
 def _has_no_hole(missing: Holes) -> bool:

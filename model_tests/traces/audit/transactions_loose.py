@@ -1,6 +1,7 @@
 """Markers and data that belong to no transaction that a coordinator's log tells of."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction, Identity
 from model_tests.traces.audit.findings import Finding, Severity
@@ -19,16 +20,30 @@ from model_tests.traces.audit.transactions_summary import Marker, Run
 from spec import rules
 from spec.vocabulary import ControlType, TransactionState
 
+LATER: Final = "the newest records of a coordinator's log, which seems to have been copied before the partitions"
 
-def judge_loose(producer: Producer, identity: Identity) -> Iterator[Located]:
-    """Markers and data of a known producer id that belong to none of its transactions."""
+
+def is_later(producer: Producer, identity: Identity, known_until_ms: int) -> bool:
+    """Whether markers or data of the producer came after what the copy of its coordinator's log tells."""
+    ended = any(one.marker.timestamp > identity.known_until_ms for one in producer.loose)
+    return ended or any(run.first_ms > known_until_ms for _, run, _ in producer.loose_runs)
+
+
+def judge_loose(producer: Producer, identity: Identity, known_until_ms: int) -> Iterator[Located]:
+    """Markers and data of a known producer id that belong to none of its transactions.
+
+    Args:
+        producer: with what the partitions have of it.
+        identity: whose producer id it is.
+        known_until_ms: up to when any coordinator's log here tells anything.
+    """
     newest = producer.transactions[-1].known if producer.transactions else None
     if any(one.known.after_hole for one in producer.transactions):
         yield from judge_alone(producer)
     for ended in producer.loose:
         yield from _loose_marker(producer, ended, identity)
     for place, run, before in producer.loose_runs:
-        if identity.later_unread or place.summary.tail_lost or place.behind:
+        if identity.later_unread or place.summary.tail_lost or place.behind or run.first_ms > known_until_ms:
             continue
         if newest is not None and newest.doubtful and not newest.completed:
             continue
@@ -42,7 +57,8 @@ def _loose_marker(producer: Producer, ended: Ended, identity: Identity) -> Itera
     if hidden(ended.place, ended.runs[0].first_offset if ended.runs else marker.offset, marker.offset):
         return
     during = next((one for one in known if is_during(marker, one) and is_of(marker, one)), None)
-    incomplete = identity.later_unread or not known or any(one.after_hole or one.doubtful for one in known)
+    later = identity.later_unread or marker.timestamp > identity.known_until_ms
+    incomplete = later or not known or any(one.after_hole or one.doubtful for one in known)
     if during is None and incomplete:
         return
     owner = _owner(ended, known) if during is None else None
@@ -162,13 +178,35 @@ def _state_name(known: CoordinatorTransaction) -> str:
     return TransactionState(known.state).name.title().replace("_", "")
 
 
-def judge_unknown(producer: Producer, all_coordinators: bool) -> Iterator[Located]:
+def judge_unknown(producer: Producer, all_coordinators: bool, known_until_ms: int) -> Iterator[Located]:
     """A producer id of which no coordinator's log here tells: what its partitions alone decide."""
     yield from judge_alone(producer)
     if all_coordinators:
         for place, run, before in producer.loose_runs:
-            if not (place.summary.tail_lost or place.behind):
+            if not (place.summary.tail_lost or place.behind or run.first_ms > known_until_ms):
                 yield _hanging(place, run, before, None)
+        for ended in producer.loose:
+            if ended.marker.timestamp <= known_until_ms and not hidden(ended.place, 0, ended.marker.offset):
+                yield _marker_of_nobody(ended)
+
+
+def _marker_of_nobody(ended: Ended) -> Located:
+    """A marker of a producer id that no coordinator gave away, with the data that it ends."""
+    marker, outcome = ended.marker, outcome_word(ended.marker.outcome)
+    by_hand = marker.outcome == ControlType.ABORT.value
+    what = "and ends data of it" if ended.runs else "and ends no data"
+    message = f"a {outcome} marker of a producer id that no transactional id ever had, {what}"
+    rule = rules.TXN_REGISTERED_BEFORE_DATA if ended.runs else rules.TXN_MARKER_ONCE
+    finding = Finding(
+        rule=rule,
+        severity=Severity.SUSPICIOUS if by_hand else Severity.VIOLATION,
+        offset=ended.runs[0].first_offset if ended.runs else marker.offset,
+        producer_id=marker.producer_id,
+        producer_epoch=marker.producer_epoch,
+        message=message + (BY_HAND if by_hand else ""),
+        step="AddPartitionsToTxn" if ended.runs else "WriteTxnMarkers",
+    )
+    return ended.place, finding
 
 
 def judge_alone(producer: Producer) -> Iterator[Located]:

@@ -60,6 +60,7 @@ def _plain_history(known: CoordinatorHistory) -> dict[str, object]:
         "identities": [asdict(one) for one in known.identities],
         "transactions": transactions,
         "judged": known.judged,
+        "known_until_ms": known.known_until_ms,
     }
 
 
@@ -72,5 +73,11 @@ def _history(plain: dict[str, Any]) -> CoordinatorHistory:
     ]
     identities = tuple(Identity(**one) for one in plain["identities"])
     return CoordinatorHistory(
-        plain["partition"], plain["whole"], tuple(plain["ids"]), identities, tuple(transactions), plain["judged"]
+        plain["partition"],
+        plain["whole"],
+        tuple(plain["ids"]),
+        identities,
+        tuple(transactions),
+        plain["judged"],
+        plain["known_until_ms"],
     )

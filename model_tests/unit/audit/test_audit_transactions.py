@@ -175,6 +175,7 @@ def against_the_log(cluster: Cluster) -> None:
 def stray(cluster: Cluster) -> None:
     cluster.now += 1000
     cluster.mark("tx", B, outcome=COMMIT)
+    cluster.init("later", 9)
 
 
 def wrong_regime(cluster: Cluster) -> None:
@@ -454,6 +455,7 @@ def test_an_abort_by_hand_is_suspicious(tmp_path: Path, with_data: bool) -> None
     if with_data:
         cluster.send("tx", B)
     cluster.mark("tx", B, outcome=ABORT)
+    cluster.init("later", 9)
 
     report = run_here([cluster.write(tmp_path)])
 

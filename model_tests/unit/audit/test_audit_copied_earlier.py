@@ -1,0 +1,93 @@
+from pathlib import Path
+
+import pytest
+
+from model_tests.reports import HOLDS
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.report import AuditReport
+from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.transactions_loose import LATER
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
+from reference.log.batch import marker_batch
+from reference.log.checkpoint_file import PartitionOffset, encode_offsets
+from spec.vocabulary import ControlType, Offset
+
+A, B = ("a", 0), ("b", 0)
+NOBODY = 99
+
+
+def busy(version: int) -> Cluster:
+    """Two ids that commit, abort and are fenced in turns."""
+    cluster = Cluster(version)
+    cluster.init("tx", 7)
+    cluster.init("other", 8)
+    for outcome in (COMMIT, ABORT, COMMIT):
+        cluster.transaction("tx", [A, B], outcome)
+        cluster.transaction("other", [A], outcome)
+    cluster.add("tx", A)
+    cluster.send("tx", A)
+    cluster.prepare("tx", ABORT, fenced=True)
+    cluster.mark("tx", A)
+    cluster.complete("tx")
+    return cluster
+
+
+def blamed(report: AuditReport) -> list[Finding]:
+    """What is more than a doubt."""
+    return [one for _, one in report.findings if one.severity in (Severity.VIOLATION, Severity.SUSPICIOUS)]
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_a_coordinators_log_that_was_copied_before_the_others_blames_nobody(tmp_path: Path, version: int) -> None:
+    """A live broker's partitions go on: of markers and data that came later the copy has no record yet."""
+    records = len(busy(version).coordinator)
+    for kept in range(1, records + 1):
+        cluster = busy(version)
+        del cluster.coordinator[kept:]
+
+        report = run_here([cluster.write(tmp_path / str(kept))])
+
+        assert blamed(report) == [], kept
+        assert report.exit_code == HOLDS
+
+
+def test_a_log_that_was_closed_tells_everything(tmp_path: Path) -> None:
+    """Flushed up to its end, the coordinator's log has no later record: the marker is nobody's."""
+    cluster = Cluster()
+    cluster.init("tx", 7)
+    cluster.transaction("tx", [A])
+    end = len(cluster.coordinator)
+    cluster.now += 1000
+    cluster.mark("tx", A, outcome=COMMIT, epoch=0)
+    cluster.send("tx", A)
+    cluster.mark("tx", A, outcome=COMMIT)
+    cluster.write(tmp_path)
+    doubted = run_here([tmp_path])
+    assert (blamed(doubted), list(doubted.transactions.missing)) == ([], [LATER])
+    flushed = encode_offsets([PartitionOffset("__transaction_state", 0, Offset(end))])
+    (tmp_path / "recovery-point-offset-checkpoint").write_bytes(flushed)
+
+    (finding,) = blamed(run_here([tmp_path]))
+
+    assert (finding.rule.id, finding.severity) == ("txn.registered_before_data", Severity.VIOLATION)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "severity"), [(COMMIT, Severity.VIOLATION), (ABORT, Severity.SUSPICIOUS)], ids=["commit", "abort"]
+)
+def test_a_marker_of_a_producer_id_that_nobody_had_is_named(
+    tmp_path: Path, outcome: ControlType, severity: Severity
+) -> None:
+    """Every coordinator's log is there and none gave the id away; an abort may be an operator's."""
+    cluster = Cluster()
+    for number in range(30):  # so that their hashes leave no other number of partitions of the coordinator's log
+        cluster.init(f"id-{number}", number)
+    cluster.init("tx", 70)
+    cluster.transaction("tx", [A])
+    cluster.logs[A].append(marker_batch(NOBODY, 0, outcome, 0, cluster.now))
+    cluster.transaction("tx", [A])
+
+    (finding,) = blamed(run_here([cluster.write(tmp_path)]))
+
+    assert (finding.rule.id, finding.severity, finding.offset) == ("txn.marker_once", severity, 2)
+    assert finding.producer_id == NOBODY
