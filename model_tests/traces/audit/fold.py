@@ -208,10 +208,15 @@ class Fold:
             return bool(fence.is_stale(broken.before, broken.request))
         if fence.is_stale(broken.before, broken.request) or broken.rule is rules.SEQ_EXACTLY_ONCE:
             return True
-        if not goes_back(broken.before, broken.request) or broken.number + 1 >= end:
+        if broken.number + 1 >= end or not (goes_back(broken.before, broken.request) or self._rises_alone(broken, end)):
             return False
         following = scalar_request(self._links, broken.number + 1)
         return bool(append(broken.before, following, self._profile, CONFIRMED, self._without).branch == PASSED)
+
+    def _rises_alone(self, broken: Break, end: int) -> bool:
+        """The batch raises the epoch, and no later one of the producer has come so far."""
+        later = self._links.batches.producer_epoch[broken.number + 1 : end]
+        return bool(broken.before.epoch < broken.request.producer_epoch and later.max() < broken.request.producer_epoch)
 
     def _begun_anew(self, broken: Break) -> ProducerEntry:
         """The state as if the producer began with this batch, besides its transaction and its coordinator."""

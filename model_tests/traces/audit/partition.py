@@ -78,7 +78,7 @@ def conclude(log: Condensed, wanted: Wanted, derived: Derived | None = None) -> 
     findings = [
         *_sequence_findings(breaks, around),
         *_first_findings(links, decisions, missing, around),
-        *_bounds_findings(offsets, around),
+        *_bounds_findings(offsets, around, unread=not log.totals.batches),
         *beside,
     ]
     verdict = Verdict(
@@ -143,8 +143,11 @@ def _first_findings(links: Links, decisions: Decisions, missing: Holes, around: 
 
 
 @evidences(rules.LSO_BOUNDS, Layer.AUDIT)
-def _bounds_findings(offsets: Offsets, around: Surroundings) -> list[Finding]:
-    """The order of the offsets that bound the log; one that lost its tail may be below what was flushed of it."""
+def _bounds_findings(offsets: Offsets, around: Surroundings, *, unread: bool) -> list[Finding]:
+    """The order of the offsets that bound the log; one that lost its tail may be below what was flushed of it.
+
+    Of one of which nothing could be read, the end is not known: a start above it is no more than a doubt.
+    """
     severity = Severity.VIOLATION
     if lso.bounds(_log_offsets(offsets), offsets.last_stable):
         if around.recovery_point <= offsets.log_end:
@@ -159,6 +162,9 @@ def _bounds_findings(offsets: Offsets, around: Surroundings) -> list[Finding]:
             f"log start {offsets.log_start}, last stable offset {offsets.last_stable}, high watermark "
             f"{offsets.high_watermark}, log end {offsets.log_end}: expected none to be above the next"
         )
+        if unread or around.recovery_point > offsets.log_end:
+            severity = Severity.UNDECIDED
+            message += "; the end of the log is missing"
     return [Finding(rules.LSO_BOUNDS, severity, offsets.last_stable, ABSENT, ABSENT, message)]
 
 

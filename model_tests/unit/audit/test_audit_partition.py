@@ -168,3 +168,18 @@ def test_no_batches_are_a_verdict_too() -> None:
     verdict = audit_batches(log_of(), Surroundings(first_base=5, active_base=5))
 
     assert (verdict.batches, verdict.offsets.log_start, verdict.offsets.last_stable) == (0, 5, 5)
+
+
+def test_one_batch_of_a_raised_epoch_is_one_finding() -> None:
+    """The producer goes on in its own epoch: what follows is not stale, the one batch is wrong."""
+    batches = data(0), data(1), data(2, epoch=1), data(2), data(3), data(4)
+
+    assert found(*batches) == [("seq.epoch_reset", "violation", 2)]
+
+
+@pytest.mark.parametrize(("recovery_point", "severity"), [(9, "undecided"), (2, "violation")])
+def test_a_log_start_above_the_end_is_a_doubt_where_the_tail_is_missing(recovery_point: int, severity: str) -> None:
+    """Records below 8 were deleted, and the tail after it was lost: a broker begins anew at the log start."""
+    around = Surroundings(log_start=8, recovery_point=recovery_point)
+
+    assert ("lso.bounds", severity, 2) in found(data(0), data(1), around=around)
