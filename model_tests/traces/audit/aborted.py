@@ -260,7 +260,7 @@ class _Judge:
         """Whether unreadable bytes, or the cleaner, explain that the log says something else."""
         missing, last_row = self.log.missing, len(self.log.batches) - 1
         if last_row < 0:
-            return False
+            return True  # nothing could be read; the damage says why
         since, until = max(min(since, last_row) - 1, ABSENT), min(until, last_row)
         if missing.unreadable_between(since, until):
             return True

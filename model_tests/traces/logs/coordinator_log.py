@@ -12,7 +12,7 @@ from model_tests.traces.logs.kafka_log_control import Unreadable, varint
 from model_tests.traces.logs.kafka_log_fields import Malformed, Unknown
 from model_tests.traces.logs.kafka_log_folders import LogFolder
 from model_tests.traces.logs.kafka_log_segment import Damage
-from model_tests.traces.logs.locations import located
+from model_tests.traces.logs.locations import located, reason
 
 TOPIC: Final = "__transaction_state"
 
@@ -81,7 +81,12 @@ def raw_records(
         rows = np.flatnonzero((batches.segment == segment.base) & ~batches.control)
         if not len(rows):
             continue
-        content = located(segment.path).read_bytes()
+        try:
+            content = located(segment.path).read_bytes()
+        except OSError as error:  # it was there when its headers were read
+            damage.append(damage_at(log, batches, int(rows[0]), f"cannot be read any more: {reason(error)}"))
+            skipped.append((int(batches.base_offset[rows[0]]), "a segment that cannot be read any more"))
+            continue
         for row in rows.tolist():
             start = int(batches.position[row])
             batch = content[start : start + int(batches.size[row])]

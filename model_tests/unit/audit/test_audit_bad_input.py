@@ -188,3 +188,46 @@ def test_missing_segments_of_a_coordinators_log_are_no_change_of_state(tmp_path:
 
         judged = [one for log, one in found if log.topic == "__transaction_state"]
         assert [one for one in judged if one.severity is Severity.VIOLATION] == []
+
+
+@pytest.mark.parametrize("log", ["__transaction_state", "__consumer_offsets"])
+def test_a_segment_that_is_gone_before_its_records_are_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str
+) -> None:
+    """A live broker's cleaner replaces segments while they are read: what was in one is not known."""
+    (broker,) = write_world(run_world(5, NEWEST, 300, NO_FAULTS), tmp_path)[:1]
+    read: set[Path] = set()
+    true_open = Path.open
+
+    def opened(path: Path, *given: object, **more: object) -> object:
+        if path.suffix == ".log" and path.parent.name.startswith(log):
+            if path in read:
+                raise FileNotFoundError(2, "No such file or directory")
+            read.add(path)
+        return true_open(path, *given, **more)  # type: ignore[call-overload]  # as it was called
+
+    monkeypatch.setattr(Path, "open", opened)
+
+    report = run_here([broker])
+
+    assert blamed(report) == []
+    assert {bad.message for bad in report.damage} == {"cannot be read any more: No such file or directory"}
+
+
+def test_indexes_of_a_log_of_which_nothing_can_be_read_are_not_blamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log is named as damage; what its index of aborted transactions lists is held against nothing."""
+    broker = write_world(run_world(5, NEWEST, 300, NO_FAULTS), tmp_path)[0]
+    indexed = {path.parent.name for path in broker.rglob("*.txnindex") if path.stat().st_size}
+    assert indexed
+    true_open = Path.open
+
+    def opened(path: Path, *given: object, **more: object) -> object:
+        if path.suffix == ".log" and path.parent.name in indexed:
+            raise PermissionError(13, "Permission denied")
+        return true_open(path, *given, **more)  # type: ignore[call-overload]  # as it was called
+
+    monkeypatch.setattr(Path, "open", opened)
+
+    assert blamed(run_here([broker])) == []
