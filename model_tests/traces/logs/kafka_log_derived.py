@@ -6,13 +6,14 @@ A file that does not have the form of one is damage, named with path and positio
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from crc32c import crc32c
 
-from model_tests.traces.logs.kafka_log_folders import CLEAN_SHUTDOWN, LogFolder
+from model_tests.traces.logs.kafka_log_folders import CLEAN_SHUTDOWN, OFFSET_IN_NAME, LogFolder
 from model_tests.traces.logs.kafka_log_segment import Damage, Segment
 from model_tests.traces.logs.locations import Location, located, names_in, reason, size_and_time
 from spec.vocabulary import ABSENT
@@ -45,7 +46,7 @@ TIME_ENTRY: Final = np.dtype([("timestamp", ">i8"), ("relative", ">i4")])
 
 EPOCHS: Final = "leader-epoch-checkpoint"
 
-_SNAPSHOT: Final = re.compile(r"(\d{20})\.snapshot")
+_SNAPSHOT: Final = re.compile(rf"{OFFSET_IN_NAME}\.snapshot")
 _SNAPSHOT_HEAD: Final = np.dtype([("version", ">i2"), ("crc", ">u4"), ("count", ">i4")])
 _CRC_COVERS_FROM: Final = 6
 _SNAPSHOT_VERSION: Final = 1
@@ -174,6 +175,9 @@ def _is_made_anew(log: LogFolder, segment: Segment) -> bool:
 
 def _read(path: Location, damage: list[Damage]) -> tuple[bytes, int] | None:
     """The bytes of a file, and when it was written in milliseconds."""
+    if isinstance(path, Path) and path.exists() and not (path.is_file() or path.is_dir()):
+        damage.append(Damage(str(path), 0, "not a file that can be read to its end"))
+        return None
     try:
         return path.read_bytes(), size_and_time(path)[1]
     except OSError as error:

@@ -4,13 +4,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Final
 
 from model_tests.traces.logs.kafka_log_segment import Damage, Segment
 from model_tests.traces.logs.locations import Location, Unsupported, located, names_in, reason, size_and_time
 from spec.vocabulary import ABSENT
 
-_SEGMENT: Final = re.compile(r"(\d{20})\.log")
+OFFSET_IN_NAME: Final = r"(0(?:[0-8]\d{18}|9[01]\d{17}|92[01]\d{16}))"
+"""An offset as files are named after it: 20 digits, and no more than 63 bits."""
+
+_SEGMENT: Final = re.compile(rf"{OFFSET_IN_NAME}\.log")
 _PARTITION: Final = re.compile(r"(?P<topic>[\w.-]+)-(?P<number>\d+)", re.ASCII)
 _RENAMED: Final = re.compile(r"[\w.-]+-\d+\.[0-9a-f]+-(?P<why>delete|future|stray)", re.ASCII)
 _OF_KAFKA: Final = re.compile(
@@ -18,7 +22,7 @@ _OF_KAFKA: Final = re.compile(
     r"|partition\.metadata|quorum-state|meta\.properties|\.lock|\.kafka_cleanshutdown)"
 )
 
-_DERIVED: Final = re.compile(r"(\d{20})\.(index|timeindex|txnindex|snapshot)")
+_DERIVED: Final = re.compile(rf"{OFFSET_IN_NAME}\.(index|timeindex|txnindex|snapshot)")
 
 _INTERNAL: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 
@@ -27,6 +31,9 @@ HIGH_WATERMARK: Final = "replication-offset-checkpoint"
 
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 """What a broker that is stopped leaves in its directory."""
+
+LAST: Final = 2**63 - 1
+"""The largest offset there is."""
 
 CLEANED: Final = "cleaner-offset-checkpoint"
 FLUSHED: Final = "recovery-point-offset-checkpoint"
@@ -179,6 +186,9 @@ def _add_log(folder: Location, own: list[str], names: list[str], listing: Listin
     segments: list[Segment] = []
     for name in own:
         path = folder / name
+        if isinstance(path, Path) and path.exists() and not path.is_file():
+            _bad(listing, str(path), "not a file that can be read to its end: not a segment")
+            continue
         if not _SEGMENT.fullmatch(name):
             if len(own) > 1 or any(_SEGMENT.fullmatch(other) for other in names):
                 _bad(listing, str(path), "not named after a base offset of 20 digits: not a segment")
@@ -260,7 +270,7 @@ def _read_checkpoint(path: Location, listing: Listing) -> Mapping[tuple[str, int
         version, count, *lines = text.splitlines() if text else ("0", "0")  # the broker makes it empty
         entries = [line.split() for line in lines]
         offsets = {(topic, int(partition)): int(offset) for topic, partition, offset in entries}
-        if int(version) != 0 or int(count) != len(lines):
+        if int(version) != 0 or int(count) != len(lines) or any(abs(one) > LAST for one in offsets.values()):
             raise ValueError
     except FileNotFoundError:
         return None

@@ -1,8 +1,10 @@
+import os
 from pathlib import Path
 
 import pytest
 
-from model_tests.traces.logs.kafka_log_folders import list_logs
+from model_tests.traces.audit.run import run_here
+from model_tests.traces.logs.kafka_log_folders import HIGH_WATERMARK, LOG_START, list_logs
 from model_tests.traces.logs.kafka_log_read import read_checked
 from model_tests.unit.audit.written import data, write_segment
 
@@ -95,3 +97,48 @@ def test_a_segment_that_vanishes_is_damage(tmp_path: Path) -> None:
 
     assert len(batches) == 0
     assert damage[0].message.startswith("cannot be read")
+
+
+TOO_LARGE = 2**63
+
+
+@pytest.mark.parametrize("name", [f"{TOO_LARGE:020}.log", f"{10**20 - 1}.log"])
+def test_a_name_that_is_no_offset_is_no_segment(tmp_path: Path, name: str) -> None:
+    """An offset has 63 bits; what says more is named, and the log beside it judged."""
+    path = write_segment(tmp_path / "t-0", [data(0), data(1)])
+    (path.parent / name).write_bytes(path.read_bytes())
+    (path.parent / f"{TOO_LARGE:020}.snapshot").write_bytes(b"\0" * 10)
+
+    report = run_here([tmp_path])
+
+    assert [(Path(bad.path).name, bad.message) for bad in report.damage] == [
+        (name, "not named after a base offset of 20 digits: not a segment")
+    ]
+    assert report.batches == 2
+
+
+@pytest.mark.parametrize("name", [LOG_START, HIGH_WATERMARK, "recovery-point-offset-checkpoint"])
+def test_a_checkpoint_beyond_all_offsets_is_no_checkpoint(tmp_path: Path, name: str) -> None:
+    """It is named and not believed."""
+    write_segment(tmp_path / "t-0", [data(0), data(1)])
+    (tmp_path / name).write_text(f"0\n1\nt 0 {TOO_LARGE}\n")
+
+    report = run_here([tmp_path])
+
+    (bad,) = report.damage
+    assert bad.message == "cannot be read: not a checkpoint of offsets in version 0"
+    assert (report.batches, report.findings) == (2, ())
+
+
+def test_what_never_ends_is_not_read(tmp_path: Path) -> None:
+    """A pipe in place of a segment or an index: nobody would ever write to it."""
+    path = write_segment(tmp_path / "t-0", [data(0), data(1)])
+    pipes = [path.with_name(f"{2:020}.log"), path.with_suffix(".txnindex")]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+
+    report = run_here([tmp_path])
+
+    assert sorted(bad.path for bad in report.damage) == sorted(map(str, pipes))
+    assert all("not a file that can be read to its end" in bad.message for bad in report.damage)
+    assert report.batches == 2
