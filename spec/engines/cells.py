@@ -186,8 +186,12 @@ class Layout:
 
     def applied(self, cells: Cells, written: Written) -> Cells:
         """The cells after something is written."""
+        return self.cells(self.bits(cells), written)
+
+    def cells(self, bits: Bits, written: Written) -> Cells:
+        """The same of cells as a whole number."""
         _, others, put = written
-        return (self.bits(cells) & others | put).to_bytes(self.length, "little")
+        return (bits & others | put).to_bytes(self.length, "little")
 
     def rearranged(self, source: Sequence[int]) -> Callable[[Cells], Cells]:
         """What makes of cells those that have at each place what they have at another one."""

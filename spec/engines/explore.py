@@ -84,7 +84,7 @@ class Steps:
         for happening, step in zip(self.happenings, self.remembered, strict=True):
             written = step(bits)
             if written is not None:
-                yield happening, self._layout.applied(cells, written)
+                yield happening, self._layout.cells(bits, written)
 
     def _step(self, action: Action, at: Point, state: State, reading: Reading) -> Written | None:
         if not _may(action, state, at):

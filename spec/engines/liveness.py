@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from spec.engines.cells import Cells, Layout
+from spec.engines.cells import Cells, Layout, narrowest
 from spec.engines.explore import Steps
 from spec.engines.finite import Finite
 from spec.engines.verdict import Happening, Holds, Trace
@@ -81,7 +81,11 @@ def graph_of(system: System, finite: Finite, most_states: int = 200_000) -> Grap
     Raises:
         OverflowError: there are more states than that.
     """
-    graph = Graph(Layout(system, finite))
+    return narrowest(lambda narrow: _graph(system, finite, most_states, narrow=narrow))
+
+
+def _graph(system: System, finite: Finite, most_states: int, *, narrow: bool) -> Graph:
+    graph = Graph(Layout(system, finite, narrow=narrow))
     steps = Steps(system, finite, graph.layout)
     graph.states.append(graph.layout.initial(system))
     numbers = {graph.states[0]: 0}
