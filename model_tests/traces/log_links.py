@@ -52,16 +52,18 @@ def watermarks_between(scalar: Scalar) -> Check:
 @evidences(rules.REPL_PREFIX_AGREEMENT, Layer.TRACE)
 def same_leader_epoch(scalar: Scalar) -> Check:
     """A replica knows the leader epoch that the step before left; one that hears of an epoch, too, still knows it."""
-    heard = scalar("previous_leader_epoch_after")
-    known = choose(heard >= 0, heard, scalar("previous_leader_epoch"))
-    says = any_of(scalar("leader_epoch") >= 0, scalar("leader_epoch_after") >= 0)
-    at_stake = all_of(scalar("has_previous"), known >= 0, says)
-    return Check(rules.REPL_PREFIX_AGREEMENT, at_stake, known == scalar("leader_epoch"))
+    return Check(rules.REPL_PREFIX_AGREEMENT, _both_of_replicas(scalar), _left_known(scalar) == scalar("leader_epoch"))
 
 
 def _both_of_replicas(scalar: Scalar) -> Term:
-    """The step and the one before it say which leader epoch their node knew."""
-    return all_of(scalar("has_previous"), scalar("previous_leader_epoch") >= 0, scalar("leader_epoch") >= 0)
+    """The step before says which leader epoch its node then knew, and the step says what it knows or hears of."""
+    says = any_of(scalar("leader_epoch") >= 0, scalar("leader_epoch_after") >= 0)
+    return all_of(scalar("has_previous"), _left_known(scalar) >= 0, says)
+
+
+def _left_known(scalar: Scalar) -> Term:
+    heard = scalar("previous_leader_epoch_after")
+    return choose(heard >= 0, heard, scalar("previous_leader_epoch"))
 
 
 def stable_within(scalar: Scalar) -> Check:

@@ -5,14 +5,17 @@ answers the same, the corruption is harmless. Where it is not, and no rule is br
 is not told; which, is said by a criterion of its own. What fits none of them is a hole in the rules.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum, unique
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from model_tests.traces.chains import CHAINS
+from model_tests.traces.chains import CHAINS, of_kind
+from model_tests.traces.explain import KEYS, is_on, is_same_key
 from model_tests.traces.harmless import Reason, leaves_as_found, shows_no_change
-from model_tests.traces.history_links import ANSWERED, begins_anew
+from model_tests.traces.histories import NOTHING_TOLD, Histories
+from model_tests.traces.history_links import ANSWERED, HISTORY_CHAINS, begins_anew
 from model_tests.traces.judged_facts import Facts, facts_of
 from model_tests.traces.random_corruption import Corrupted, Kind
 from model_tests.traces.schema import Row
@@ -29,7 +32,7 @@ class Missing(StrEnum):
     TURN = "what a reader did before it began anew, or after its last row: nothing follows from there"
     LAST_SENT = "what an application handed over last: no number follows, and nobody tells anything of it"
     WATERMARK = "by which step a watermark moved: it may move between steps that tell of no leader epochs"
-    NEIGHBOUR = "which step came directly before: of another one the same links hold"
+    NEIGHBOUR = "which step came directly before: beside another, each rule is put to as many steps, and holds"
 
 
 ANSWERS: Final = frozenset(
@@ -50,11 +53,14 @@ class Difference(NamedTuple):
         own: the step that was changed, or its copy, is judged by other values, or elsewhere.
         gained: checks that other steps are put to now, by name; of other values than before, or not at all before.
         lost: checks that other steps were put to.
+        fewer: checks that fewer steps are put to now, or a step that was told of somebody else for another reason than
+            that it is the first on its key now; of a step that is left out, its own aside.
     """
 
     own: bool
     gained: frozenset[str]
     lost: frozenset[str]
+    fewer: frozenset[str]
 
 
 def difference(true: Sequence[Row], found: Corrupted) -> Difference:
@@ -63,14 +69,33 @@ def difference(true: Sequence[Row], found: Corrupted) -> Difference:
     after = facts_of([row for _, row in told])
     changed = {found.place} if found.kind in (Kind.RETIME, Kind.RELABEL) else set()
     gained, lost, own = set[str](), set[str](), False
+    put = Counter[str]()
     for place, row in told:
         was, now = before.get(2 * place, frozenset()), after[row["step"]]
+        names, names_now = {name for name, _ in was}, {name for name, _ in now}
+        put.update(names)
+        put.subtract(names_now)
         if place in changed or place == _COPY:
             own = own or was != now
             continue
         gained |= {name for name, _ in now - was}
         lost |= {name for name, _ in was - now}
-    return Difference(own, frozenset(gained), frozenset(lost))
+    fewer = {name for name, count in put.items() if count > 0} - (_as_first(found) if changed else set())
+    return Difference(own, frozenset(gained), frozenset(lost), frozenset(fewer))
+
+
+def _as_first(found: Corrupted) -> set[str]:
+    """The links that the changed step is not put to since none is before it on its key."""
+    row, before = found.rows[found.place], found.rows[: found.place]
+    first = (kind for kind in KEYS if is_on(kind, row) and not any(is_same_key(kind, row, other) for other in before))
+    names = {link.name for kind in first for link in of_kind(kind)}
+    histories = Histories()
+    for each in found.rows:
+        histories.add(each)
+    for judged in histories.judged():
+        if judged.row["step"] == found.place and judged.previous is NOTHING_TOLD:
+            names |= {link.name for link in HISTORY_CHAINS[judged.number].links}
+    return names
 
 
 def why_unseen(true: Sequence[Row], found: Corrupted) -> Reason | Missing | None:
@@ -99,7 +124,7 @@ def why_unseen(true: Sequence[Row], found: Corrupted) -> Reason | Missing | None
         return Missing.WATERMARK
     if found.kind in (Kind.DROP, Kind.DUPLICATE) and not left_as_found:
         return Missing.UNSHOWN if unchanged or not _shown_by(differs.gained, row) else None
-    return Missing.NEIGHBOUR
+    return None if differs.fewer else Missing.NEIGHBOUR
 
 
 def _moved(row: Row) -> set[str]:

@@ -108,7 +108,8 @@ def test_what_no_rule_judges_is_counted_by_name(tmp_path: Path) -> None:
     """An append that nobody asked for is set aside; a step that no decision is about is no silent success."""
     true = [dict(row) for seed in range(100, 100 + 2 * len(simulate.WORKLOADS)) for row in simulate.trace_of(seed)]
     nobody = dict(next(row for row in true if row["appended"]), trace=1, step=0, origin=-1)
-    nameless = dict(next(row for row in true if row["api"] == "EndTxn"), trace=2, step=0, transactional_id="")
+    ended = next(row for row in true if row["api"] == "EndTxn")
+    nameless = dict(ended, trace=2, step=0, transactional_id="", transaction=-1)
     others = [{**nameless, "trace": 2, "step": 1, "api": "EndTransaction"}]
     counted = passed_over.counted([*true, nameless, *others])
 

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
+from model_tests.traces import undetectable
 from model_tests.traces.corruption_report import judged
 from model_tests.traces.harmless import Reason
 from model_tests.traces.random_corruption import Corrupted, Kind
 from model_tests.traces.schema import Row
 from model_tests.traces.simulate import WORKLOADS, trace_of
-from model_tests.traces.undetectable import Missing, difference, why_unseen
+from model_tests.traces.undetectable import Difference, Missing, difference, why_unseen
 from spec.versions import PROFILES
 
 SEEDS = range(12_000, 12_000 + 2 * len(WORKLOADS) * len(PROFILES))
@@ -105,7 +106,7 @@ def test_another_time_that_decides_the_same_is_shown_by_deciding_again(traces: S
     harmless, harmful = (changed(rows, row["step"], "time_ms", row["time_ms"] + 7) for rows, row in (ended, fetched))
 
     assert why_unseen(ended[0], harmless) is Reason.AGAIN
-    assert difference(ended[0], harmless) == (True, frozenset(), frozenset())
+    assert difference(ended[0], harmless) == (True, frozenset(), frozenset(), frozenset())
     assert judged(harmful.rows)[0]
     assert "previous_progress" in difference(fetched[0], harmful).gained
 
@@ -117,3 +118,23 @@ def fetches_again(rows: Sequence[Row], row: Row) -> bool:
         all(later[name] == row[name] for name in names) and later["follower_fetch_ms"] == row["time_ms"]
         for later in rows[row["step"] + 1 :]
     )
+
+
+def test_a_trace_of_which_less_is_asked_is_no_neighbour(
+    traces: Sequence[Sequence[Row]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside another step a rule may hold; one that is put to fewer steps than before has looked away."""
+    rows, place = next(
+        (rows, row["step"])
+        for rows in traces
+        for row in rows
+        if row["api"] == "OffsetsForLeaderEpoch" and row["topic"] and goes_on(rows, row)
+    )
+    found = changed(rows, place, "node", "elsewhere")
+    seen = Difference(own=True, gained=frozenset({"previous_log"}), lost=frozenset(), fewer=frozenset())
+
+    monkeypatch.setattr(undetectable, "difference", lambda *_: seen)
+    assert why_unseen(rows, found) is Missing.NEIGHBOUR
+
+    monkeypatch.setattr(undetectable, "difference", lambda *_: seen._replace(fewer=frozenset({"watermarks"})))
+    assert why_unseen(rows, found) is None
