@@ -23,6 +23,8 @@ UNNAMED: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
         ("registering.client_version", SESSIONS): "no answer shows the version, and the end of the transaction says it",
         ("seq.continues_forgotten", SESSIONS): "no recorded broker is of 2.0 to 2.4, which alone decide so",
         ("seq.unknown_error", SESSIONS): "every recorded broker takes any first sequence, and tells nobody",
+        ("electing.is_empty", AUDIT): "nobody is eligible in the recorded cluster, which is of 3.9",
+        ("electing._leads_again", AUDIT): "an audit asks whether anybody is fit to lead, which whoever led last is not",
         ("coordinator", AUDIT): "some request leads from one record to the next under these mutants too",
         ("ending", AUDIT): "some request leads from one record to the next under these mutants too",
         ("ids", AUDIT): "some request leads from one record to the next under these mutants too",
