@@ -187,6 +187,11 @@ class Fold:
         self._record(broken, known, found)
         if broken.kept:
             return broken.before
+        if broken.number + 1 < end and self._rises_alone(broken, end):
+            own = replace(broken.request, producer_epoch=broken.before.epoch)
+            meant = append(broken.before, own, self._profile, CONFIRMED, self._without)
+            if meant.branch == PASSED and self._follows(broken, meant.entry):
+                return meant.entry
         if not goes_back(broken.before, broken.request) and broken.guard == "successor":
             expected = seq.next_sequence(broken.before.cached[0].last_sequence, 1)
             last = seq.previous_sequence(broken.request.base_sequence, 1)
@@ -210,8 +215,12 @@ class Fold:
             return True
         if broken.number + 1 >= end or not (goes_back(broken.before, broken.request) or self._rises_alone(broken, end)):
             return False
+        return self._follows(broken, broken.before)
+
+    def _follows(self, broken: Break, state: ProducerEntry) -> bool:
+        """The next batch of the producer is right in this state."""
         following = scalar_request(self._links, broken.number + 1)
-        return bool(append(broken.before, following, self._profile, CONFIRMED, self._without).branch == PASSED)
+        return bool(append(state, following, self._profile, CONFIRMED, self._without).branch == PASSED)
 
     def _rises_alone(self, broken: Break, end: int) -> bool:
         """The batch raises the epoch, and no later one of the producer has come so far."""

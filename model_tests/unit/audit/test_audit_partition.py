@@ -170,9 +170,10 @@ def test_no_batches_are_a_verdict_too() -> None:
     assert (verdict.batches, verdict.offsets.log_start, verdict.offsets.last_stable) == (0, 5, 5)
 
 
-def test_one_batch_of_a_raised_epoch_is_one_finding() -> None:
+@pytest.mark.parametrize("goes_on", [2, 3], ids=["without it", "after it"])
+def test_one_batch_of_a_raised_epoch_is_one_finding(goes_on: int) -> None:
     """The producer goes on in its own epoch: what follows is not stale, the one batch is wrong."""
-    batches = data(0), data(1), data(2, epoch=1), data(2), data(3), data(4)
+    batches = data(0), data(1), data(2, epoch=1), *(data(goes_on + more) for more in range(3))
 
     assert found(*batches) == [("seq.epoch_reset", "violation", 2)]
 
