@@ -31,6 +31,9 @@ TOLD: Final = "told"
 PREVIOUS: Final = "previous_told"
 LATEST: Final = "latest"
 
+NULLABLE: Final = frozenset(("delivered",))
+"""Columns of which it matters whether they say anything."""
+
 _FIELDS: Final = (TELLING, *COLUMN_OF)
 _OF_NODES: Final = frozenset((Telling.ANSWERED, Telling.LISTED))
 _ASKED: Final = frozenset((Telling.ASKED,))

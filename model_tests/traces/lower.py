@@ -5,7 +5,7 @@ of times for the branch of an append. Called on `Formula`s it is a graph; `evalu
 more than once into columns of their own, in as few selects as their order allows.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -156,11 +156,22 @@ def lowered(results: Mapping[str, Term]) -> Lowered:
 
 def evaluate(table: DataFrame, kept: Iterable[str], results: Lowered) -> DataFrame:
     """The table's `kept` columns, and the value of each result as a column of its name."""
-    kept, kinds = tuple(kept), {field.name: field.dataType.simpleString() for field in table.schema.fields}
-    table = table.selectExpr(*(_present(name, kinds[name]) for name in sorted({*kept, *results.columns})))
+    kept = tuple(kept)
+    table = present(table.select(*sorted({*kept, *results.columns})))
     for level in results.levels:
         table = table.selectExpr("*", *level)
     return table.selectExpr(*map(_name, kept), *results.outputs)
+
+
+def present(table: DataFrame, nullable: Container[str] = ()) -> DataFrame:
+    """The table with what is absent in place of nulls, so that no code is made for them.
+
+    Args:
+        table: integers, facts and text; what is of another kind stays as it is.
+        nullable: names of columns that stay as they are.
+    """
+    kinds = {field.name: field.dataType.simpleString() for field in table.schema.fields}
+    return table.selectExpr(*(_name(name) if name in nullable else _present(name, kinds[name]) for name in kinds))
 
 
 def parts_of(facts: Iterable[Term]) -> list[Formula]:
@@ -204,7 +215,7 @@ def _levels(parts: list[Formula], shared: set[Formula]) -> dict[Formula, int]:
 
 
 def _present(name: str, kind: str) -> str:
-    """The column, known to hold no null, so that no code is made for nulls; rows with one were set aside before."""
+    """The column, known to hold no null."""
     return f"coalesce({_name(name)}, {_constant(_ABSENT[kind])}) as {_name(name)}" if kind in _ABSENT else _name(name)
 
 

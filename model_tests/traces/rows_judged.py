@@ -18,7 +18,7 @@ from model_tests.traces import (
 )
 from model_tests.traces.circumstances import Fault, fault_of
 from model_tests.traces.history_links import SESSION
-from model_tests.traces.lower import Sheet, evaluate, lowered
+from model_tests.traces.lower import Sheet, evaluate, lowered, present
 from model_tests.traces.trace_files import DUPLICATE, LATE, STEP_BITS, UNFIT
 from model_tests.traces.verdicts import KEPT
 from spec.algebra import Term
@@ -66,18 +66,14 @@ def counted(steps: DataFrame, apart: int) -> DataFrame:
 
 def judged_alone(steps: DataFrame) -> DataFrame:
     """Each step with its verdict, where it has one, and the rows of the chains that it is on."""
-    fit = trace_files.is_judgeable()
-    fault = F.coalesce(fault_of(F.col), F.lit(0).cast("bigint"))
-    given = steps.select("*", fit.alias(_FIT), fault.alias("fault"), history_columns.telling())
-    told, anew, rows = history_columns.told(), history_columns.anew(), history_columns.rows_of_step(F.col(_FIT))
-    given = given.withColumns({history_columns.TOLD: told, "anew": anew, _ROWS: rows})
-    given = given.withColumn(_OF_NOBODY, _of_nobody())
+    given = present(steps.withColumn(_FIT, trace_files.is_judgeable()), nullable=history_columns.NULLABLE)
     is_append = f"{_FIT} and {verdicts.APPEND}"
     is_coordinators = f"{_FIT} and not ({verdicts.APPEND}) and {coordinator_verdicts.IS_COORDINATORS}"
+    appends, requests = (given.where(fact).withColumn(_FIT, F.lit(True)) for fact in (is_append, is_coordinators))
     sheet = Sheet()
     of_produce = replication_verdicts.replication_results(sheet, replication_verdicts.PRODUCE, PROFILES)
-    parts = [_part(given.where(is_append), verdicts.append_results(sheet, PROFILES), of_produce)]
-    parts.append(_part(given.where(is_coordinators), coordinator_verdicts.all_coordinator_results(Sheet(), PROFILES)))
+    parts = [_part(appends, verdicts.append_results(sheet, PROFILES), of_produce)]
+    parts.append(_part(requests, coordinator_verdicts.all_coordinator_results(Sheet(), PROFILES)))
     sheet = Sheet()
     of_replicas = replication_verdicts.all_replication_results(sheet, PROFILES)
     others = {**_NO_VERDICT, "kind": sheet.column(_OF_NOBODY)}
@@ -94,8 +90,16 @@ def _of_nobody() -> Column:
 def _part(steps: DataFrame, results: Mapping[str, Term], also: Mapping[str, Term] = _NO_VERDICT) -> DataFrame:
     kept = (*KEPT, _FIT, *_BESIDE, _ROWS)
     named = {name: results[name] for name in _VERDICT} | {f"also_{name}": also[name] for name in _VERDICT}
-    judged = evaluate(steps, kept, lowered(named))
+    judged = evaluate(_with_rows(steps), kept, lowered(named))
     return judged.select(*_OF_STEP, _ROWS)
+
+
+def _with_rows(steps: DataFrame) -> DataFrame:
+    """The steps with what each shows beside its verdict, and the rows of the chains that it is on."""
+    given = steps.select("*", fault_of(F.col).alias("fault"), history_columns.telling())
+    told, anew, rows = history_columns.told(), history_columns.anew(), history_columns.rows_of_step(F.col(_FIT))
+    given = given.withColumns({history_columns.TOLD: told, "anew": anew, _ROWS: rows})
+    return given.withColumn(_OF_NOBODY, _of_nobody())
 
 
 def laid_out(judged: DataFrame) -> DataFrame:
