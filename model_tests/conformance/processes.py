@@ -4,16 +4,16 @@ A process that dies takes nothing with it: what it had begun is done again, line
 a process dies alone is given up, by name.
 """
 
-import multiprocessing
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
 from typing import Final, TypeAlias, TypeVar
 
 from model_tests.conformance.files import Line
+from model_tests.processes import started_anew
 
 Made = TypeVar("Made")
 """What is made of a line."""
@@ -76,7 +76,7 @@ class _Workers:
     def __init__(self, jobs: int) -> None:
         """So many processes, as soon as there is work."""
         self._jobs = jobs
-        self._pool = _pool(jobs)
+        self._pool = started_anew(jobs)
 
     def can_start(self) -> bool:
         """Whether a process comes to work at all: not where the program cannot be imported, as from standard input."""
@@ -91,16 +91,12 @@ class _Workers:
             return self._pool.submit(_made, work, lines)
         except BrokenProcessPool:
             self.close()
-            self._pool = _pool(self._jobs)
+            self._pool = started_anew(self._jobs)
             return self._pool.submit(_made, work, lines)
 
     def close(self) -> None:
         """Nothing more is to do."""
         self._pool.shutdown(cancel_futures=True)
-
-
-def _pool(jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
 
 
 def _made(work: Work[Made], lines: list[Line]) -> list[Made]:

@@ -3,11 +3,10 @@
 import json
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from contextlib import contextmanager
 from dataclasses import replace
 from io import StringIO
-from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 from typing import Final, NamedTuple
@@ -15,6 +14,7 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from model_tests.processes import started_anew
 from model_tests.reports import BadInput
 from model_tests.verify import sources
 from model_tests.verify.parts import BY_NAME, PARTS, PartOfRun, run_function
@@ -87,7 +87,7 @@ def _side_by_side(jobs: int) -> Run:
 
     def run(parts: tuple[PartOfRun, ...], effort: Effort, directory: Path) -> Iterator[tuple[PartOfRun, Timed]]:
         longest_first = sorted(parts, key=lambda part: -part.shares.get(effort, 0))
-        with ProcessPoolExecutor(jobs, get_context("spawn"), max_tasks_per_child=1) as pool:
+        with started_anew(jobs, tasks_of_each=1) as pool:
             under_way = {pool.submit(_run, part.name, part.function, effort, directory): part for part in longest_first}
             for future in as_completed(under_way):
                 yield under_way[future], _outcome_of(future, under_way[future])

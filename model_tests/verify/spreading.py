@@ -1,12 +1,11 @@
 """Tasks of proofs spread over processes of this machine; what comes of them is in the order of the tasks."""
 
-import multiprocessing
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 from typing import Final, TypeAlias
 
+from model_tests.processes import started_anew
 from model_tests.verify.proving import Done, Task, Worker
 from spec.engines.kept import Entries
 from spec.engines.solving import Settings
@@ -15,7 +14,7 @@ Spread: TypeAlias = Callable[[Sequence[Task], Settings, Entries | None], list[Do
 """Does tasks under some settings, with answers of earlier runs or without."""
 
 SHARES: Final = 4
-"""Into how many shares tasks are dealt: the same everywhere, as what the solver needs depends on what it did before."""
+"""Into how many shares tasks are dealt: the same everywhere."""
 
 FEW: Final = 16
 """Fewer tasks are not worth the start of another process."""
@@ -32,8 +31,7 @@ def on_cores(tasks: Sequence[Task], settings: Settings, entries: Entries | None)
     cores = os.cpu_count() or 1
     if cores == 1 or len(tasks) < FEW:
         return here(tasks, settings, entries)
-    spawning = multiprocessing.get_context("spawn")
     shares = [tasks[number::SHARES] for number in range(SHARES)]
-    with ProcessPoolExecutor(min(cores, SHARES), mp_context=spawning, max_tasks_per_child=1) as pool:
+    with started_anew(min(cores, SHARES), tasks_of_each=1) as pool:
         done = list(pool.map(here, shares, repeat(settings), repeat(entries)))
     return [done[number % SHARES][number // SHARES] for number, _ in enumerate(tasks)]

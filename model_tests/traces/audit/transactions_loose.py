@@ -43,11 +43,11 @@ def judge_loose(producer: Producer, identity: Identity, known_until_ms: int) -> 
     for ended in producer.loose:
         yield from _loose_marker(producer, ended, identity)
     for place, run, before in producer.loose_runs:
-        if identity.later_unread or place.summary.tail_lost or place.behind or run.first_ms > known_until_ms:
+        if identity.later_unread or place.summary.tail_lost or place.behind:
             continue
         if newest is not None and newest.doubtful and not newest.completed:
             continue
-        yield _hanging(place, run, before, newest)
+        yield _hanging(place, run, before, newest, known_until_ms)
 
 
 def _loose_marker(producer: Producer, ended: Ended, identity: Identity) -> Iterator[Located]:
@@ -147,8 +147,10 @@ def _foreign_marker(ended: Ended, owner: CoordinatorTransaction, copied: Coordin
     return located(ended.place, rule, marker.offset, owner, message, "WriteTxnMarkers", remedy, epoch, severity)
 
 
-def _hanging(place: Place, run: Run, before: Ended | None, newest: CoordinatorTransaction | None) -> Located:
-    """Data without a marker that no transaction will end."""
+def _hanging(
+    place: Place, run: Run, before: Ended | None, newest: CoordinatorTransaction | None, known_until_ms: int
+) -> Located:
+    """Data without a marker that no transaction will end; a doubt, where it is later than the coordinators' logs."""
     after = f"after the marker at offset {before.marker.offset}, " if before else ""
     known = (
         f"the newest transaction of {newest.transactional_id} is {_state_name(newest)} and does not have it"
@@ -159,17 +161,21 @@ def _hanging(place: Place, run: Run, before: Ended | None, newest: CoordinatorTr
         f"transactional data {after}on a partition that its coordinator's log does not register for it ({known}): "
         "it hangs and holds the last stable offset"
     )
+    is_later, remedy = run.first_ms > known_until_ms, abort_command(place, run)
+    if is_later:
+        message += ", unless it was registered after the coordinators' logs were copied: their newest record is older"
+        remedy = f"copy the coordinators' logs again; if they do not register it then, {remedy}"
     rule = rules.OFFSETS_ATOMIC if place.topic == OFFSETS_TOPIC else rules.TXN_REGISTERED_BEFORE_DATA
     finding = Finding(
         rule=rule,
-        severity=Severity.VIOLATION,
+        severity=Severity.UNDECIDED if is_later else Severity.VIOLATION,
         offset=run.first_offset,
         producer_id=run.producer_id,
         producer_epoch=run.producer_epoch,
         message=message,
         transactional_id=newest.transactional_id if newest else "",
         step="Produce without AddPartitionsToTxn, or after EndTxn",
-        remedy=abort_command(place, run),
+        remedy=remedy,
     )
     return place, finding
 
@@ -183,8 +189,8 @@ def judge_unknown(producer: Producer, all_coordinators: bool, known_until_ms: in
     yield from judge_alone(producer)
     if all_coordinators:
         for place, run, before in producer.loose_runs:
-            if not (place.summary.tail_lost or place.behind or run.first_ms > known_until_ms):
-                yield _hanging(place, run, before, None)
+            if not (place.summary.tail_lost or place.behind):
+                yield _hanging(place, run, before, None, known_until_ms)
         for ended in producer.loose:
             if ended.marker.timestamp <= known_until_ms and not hidden(ended.place, 0, ended.marker.offset):
                 yield _marker_of_nobody(ended)

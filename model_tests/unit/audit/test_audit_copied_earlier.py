@@ -51,6 +51,21 @@ def test_a_coordinators_log_that_was_copied_before_the_others_blames_nobody(tmp_
         assert report.exit_code == HOLDS
 
 
+def test_data_that_may_hang_is_shown_as_a_doubt(tmp_path: Path) -> None:
+    """The newest record of all: whether it hangs, a later copy of the coordinator's log tells."""
+    cluster = Cluster()
+    cluster.init("tx", 7)
+    cluster.transaction("tx", [A])
+    cluster.now += 1000
+    cluster.send("tx", A)
+
+    ((_, doubt),) = run_here([cluster.write(tmp_path)]).findings
+
+    assert (doubt.rule.id, doubt.severity) == ("txn.registered_before_data", Severity.UNDECIDED)
+    assert "copy the coordinators' logs again" in doubt.remedy
+    assert f"--topic a --partition 0 --start-offset {doubt.offset}" in doubt.remedy
+
+
 def test_a_log_that_was_closed_tells_everything(tmp_path: Path) -> None:
     """Flushed up to its end, the coordinator's log has no later record: the marker is nobody's."""
     cluster = Cluster()

@@ -1,0 +1,41 @@
+"""Processes beside this one: none outlives it."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+_STARTS_ONE = """
+import os, pathlib, sys, time
+from model_tests.processes import started_anew
+if __name__ == "__main__":
+    with started_anew(1) as pool:
+        pathlib.Path(sys.argv[1]).write_text(str(pool.submit(os.getpid).result()))
+        pool.submit(time.sleep, 600).result()
+"""
+PATIENCE = 60
+"""Seconds."""
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes under /proc")
+def test_a_process_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
+    """Killed, it can say nothing to those that work for it."""
+    script, told = tmp_path / "starts_one.py", tmp_path / "pid"
+    script.write_text(_STARTS_ONE)
+    parent = subprocess.Popen([sys.executable, script, told], env=os.environ | {"PYTHONPATH": str(Path.cwd())})
+    until = monotonic() + PATIENCE
+    while not (told.exists() and told.read_text()) and monotonic() < until:
+        sleep(0.05)
+    worker = Path("/proc", told.read_text())
+    assert worker.exists()
+
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    while worker.exists() and monotonic() < until:
+        sleep(0.05)
+
+    assert not worker.exists()
