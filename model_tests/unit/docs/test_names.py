@@ -80,7 +80,7 @@ def test_a_rule_is_stated_with_all_that_is_known_of_it(build: Any, no_results: P
     page = (site / "index.html").read_text()
     assert told == ""
     known = (
-        "examples 12345",
+        "examples 12,345",
         "a gap is let through",
         "violated, as it must be",
         "any sequence",

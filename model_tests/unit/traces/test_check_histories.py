@@ -80,4 +80,4 @@ def test_a_batch_that_is_kept_from_a_reader_is_named_with_what_was_told(report: 
     assert {"txn.atomic", "txn.client_verdict"} <= found.keys()
     assert "all_or_nothing" == found["txn.atomic"].guard
     assert {"delivered", "previous_delivered"} <= found["txn.atomic"].values.keys()
-    assert f"--seed {HIDDEN}" in found["txn.atomic"].replay
+    assert f"--trace {HIDDEN} " in found["txn.atomic"].replay

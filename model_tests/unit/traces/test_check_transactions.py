@@ -92,7 +92,7 @@ def test_a_false_step_is_named(number: int, report: CheckReport, traces: list[li
     assert found
     assert found[0].guard
     assert found[0].values
-    assert f"--seed {false.trace} --step {false.step}" in found[0].replay
+    assert f"--trace {false.trace} --step {false.step}" in found[0].replay
 
 
 def test_a_lost_step_breaks_the_chain_of_its_id(report: CheckReport, traces: list[list[Row]]) -> None:
