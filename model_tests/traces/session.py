@@ -13,18 +13,21 @@ from pyspark.sql import SparkSession
 from model_tests.java import require_java
 from model_tests.traces.shipping import ship
 
-_LOGGING: Final = """
+_LONG_METHODS: Final = "org.apache.spark.sql.catalyst.expressions.codegen"
+"""The logger that tells of a method that grew too long to be compiled, which Spark then evaluates in parts."""
+
+_LOGGING: Final = f"""
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = console
 appender.console.type = Console
 appender.console.name = console
 appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %p %c{1}: %m%n
-logger.codegen.name = org.apache.spark.sql.catalyst.expressions.codegen
+appender.console.layout.pattern = %p %c{{1}}: %m%n
+logger.codegen.name = {_LONG_METHODS}
 logger.codegen.level = off
 """
-"""Errors only; and nothing of a method that grew too long to be compiled, which Spark then evaluates in parts."""
+"""Errors only, and nothing of long methods."""
 
 LOCAL: Final = "local[*]"
 
@@ -90,10 +93,17 @@ def _new_session(master: str) -> SparkSession:
             builder = builder.config(name, value)
     created = builder.getOrCreate()
     created.sparkContext.setLogLevel("ERROR")
+    _say_nothing_of_long_methods(created.sparkContext)
     if not f"{created.sparkContext.master}\n".startswith(_HERE):
         atexit.register(created.stop)  # so that the cluster hears of it before it misses us
         ship(created.sparkContext)
     return created
+
+
+def _say_nothing_of_long_methods(context: SparkContext) -> None:
+    """As the file for logging does, which comes too late for the JVM of `spark-submit`."""
+    log4j = context._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
+    log4j.core.config.Configurator.setLevel(_LONG_METHODS, log4j.Level.OFF)
 
 
 def _submitted() -> SparkConf | None:
