@@ -58,9 +58,6 @@ def _with_earlier(row: Row, rows: Sequence[Row], kind: str) -> dict[str, Any]:
     faults = [other["origin"] < 0 for other in before]
     accepted = before[at_batches[-1]] if at_batches else _NOTHING
     unbroken = bool(at_batches) and not any(faults[at_batches[-1] :])
-    identity = itemgetter(*IDENTITY)
-    handed = any(hands_out(other.__getitem__) and identity(other) == identity(row) for other in rows[: row["step"]])
-    handed = bool(before) if kind == NEW_ID_LINK else handed
     return {
         **row,
         **{f"previous_{name}": value for name, value in (before[-1] if before else _NOTHING).items()},
@@ -69,8 +66,14 @@ def _with_earlier(row: Row, rows: Sequence[Row], kind: str) -> dict[str, Any]:
         "previous_faults": 0 if before else ABSENT,
         "accepted_faults": 0 if unbroken else ABSENT,
         "faults": 0,
-        "handed_out_before": handed,
+        "handed_out_before": bool(before) if kind == NEW_ID_LINK else _was_handed_out(row, rows),
     }
+
+
+def _was_handed_out(row: Row, rows: Sequence[Row]) -> bool:
+    """Whether the identity of a step was handed out by an earlier one, at whichever node."""
+    identity = itemgetter(*IDENTITY)
+    return any(hands_out(other.__getitem__) and identity(other) == identity(row) for other in rows[: row["step"]])
 
 
 def is_same_key(kind: str, row: Row, other: Row) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from model_tests.traces.check_report import Violation
+from model_tests.traces.files_at import is_elsewhere
 from model_tests.traces.simulate import STEPS, reference
 from model_tests.traces.trace_directory import BEGUN
 
@@ -27,7 +28,7 @@ def with_commands(violations: Iterable[Violation], path: str) -> tuple[Violation
 
 def command_of(path: str) -> Command:
     """The command for the traces at a path: what they were made of is made again only where nothing has changed."""
-    if "://" in path and not path.startswith("file://"):
+    if is_elsewhere(path):
         return lambda trace, step: f"eos replay FILE --trace {trace} --step {step}, of a copy of the file from {path}"
     place = Path(path.removeprefix("file://"))
     begun = _begun(place)

@@ -8,11 +8,6 @@ import pytest
 from model_tests.bench import memory
 from model_tests.bench.memory import computed_seconds, peak_mebibytes
 
-pytestmark = pytest.mark.skipif(
-    not memory.PROCESSES.exists(),
-    reason="memory and time of other processes are read from /proc, which this system does not have",
-)
-
 BUSY = """
 import sys, time
 while time.process_time() < 0.3:
@@ -23,6 +18,10 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.skipif(
+    not memory.PROCESSES.exists(),
+    reason="memory and time of other processes are read from /proc, which this system does not have",
+)
 def test_time_and_memory_of_what_was_started_count() -> None:
     """What a process of ours computes and holds is ours; and what was computed before is not counted again."""
     before, peak = computed_seconds(), peak_mebibytes()

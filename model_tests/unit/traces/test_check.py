@@ -10,6 +10,7 @@ from rich.console import Console
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.traces import check, passed_over, replay, rows_judged, simulate, trace_files
+from model_tests.traces.check_report import CheckReport
 from model_tests.traces.schema import Row, arrow_schema, write_ndjson
 from model_tests.traces.session import session
 from model_tests.unit.traces.conftest import NEWEST_PRODUCERS, written
@@ -41,12 +42,19 @@ def is_appended_to_known_producer(row: Row) -> bool:
     return bool(row["appended"] and follows and row["origin"] == Origin.CLIENT and not row["control"])
 
 
-def test_a_false_answer_is_named_with_its_values(true_rows: Rows, tmp_path: Path) -> None:
-    """A violation says trace, step, rule, guard, the values that decided, what was allowed and how to see it again."""
-    false = next(row for row in true_rows if is_appended_to_known_producer(row))
+@pytest.fixture(scope="module")
+def false_answer(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Row, CheckReport]:
+    """Where a trace with one false answer stands, its step, and what is said of it."""
+    rows = [dict(row) for row in simulate.trace_of(NEWEST_PRODUCERS, steps=120)]
+    false = next(row for row in rows if is_appended_to_known_producer(row))
     false["first_offset"] += 1
+    path = written(rows, tmp_path_factory.mktemp("false"))
+    return path, false, check.run(str(path))
 
-    report = check.run(str(written(true_rows, tmp_path / "false")))
+
+def test_a_false_answer_is_named_with_its_values(false_answer: tuple[Path, Row, CheckReport]) -> None:
+    """A violation says trace, step, rule, guard, the values that decided, what was allowed and how to see it again."""
+    path, false, report = false_answer
 
     (violation,) = report.violations
     assert VIOLATED == report.exit_code
@@ -54,8 +62,19 @@ def test_a_false_answer_is_named_with_its_values(true_rows: Rows, tmp_path: Path
     assert "appended" == violation.guard
     assert {"base_sequence", "before_cached_0_last_sequence"} <= violation.values.keys()
     assert {"first_offset": false["first_offset"] - 1} == violation.allowed
-    assert f"eos replay {tmp_path / 'false'} --trace {false['trace']} --step {false['step']}" == violation.replay
-    assert replay.run(tmp_path / "false", trace=false["trace"], step=false["step"]).violations == report.violations
+    assert f"eos replay {path} --trace {false['trace']} --step {false['step']}" == violation.replay
+    assert replay.run(path, trace=false["trace"], step=false["step"]).violations == report.violations
+
+
+def test_the_report_as_json_has_what_is_documented(false_answer: tuple[Path, Row, CheckReport]) -> None:
+    """Names of the report, of a rule's count, of a branch, and of a violation with all that it says."""
+    told = json.loads(json.dumps(false_answer[2].to_json()))
+
+    assert {"traces", "steps", "seconds", "rules", "violations", "branches", "quarantined"} <= told.keys()
+    assert {"rule", "judged", "violations", "known"} == told["rules"][0].keys()
+    assert {"decision", "branch", "hits"} <= told["branches"][0].keys()
+    violation = {"trace", "step", "rule", "guard", "values", "got", "allowed", "replay"}
+    assert violation == told["violations"][0].keys()
 
 
 def test_lines_are_judged_and_one_that_is_no_json_is_set_aside(true_rows: Rows, tmp_path: Path) -> None:
@@ -78,30 +97,6 @@ def numbered(rows: Rows, trace: int, **changed: object) -> Rows:
     copied = [{**row, "trace": trace} for row in rows]
     copied[-1].update(changed)
     return copied
-
-
-def test_what_cannot_be_judged_is_set_aside_and_the_rest_judged(true_rows: Rows, tmp_path: Path) -> None:
-    """A null is no default; an unknown release has no behaviours; no log has such an end; of two steps none is true."""
-    twice = [*numbered(true_rows, 4), {**true_rows[-1], "trace": 4, "error": 0}]
-    unfit = (
-        numbered(true_rows, 1, producer_epoch=None),
-        numbered(true_rows, 2, profile="9.9"),
-        numbered(true_rows, 3, before_log_end=2**63 - 1),
-        twice,
-    )
-    directory = written([*true_rows, *(row for rows in unfit for row in rows)], tmp_path)
-    (tmp_path / "damaged.parquet").write_bytes(b"PAR1 and no more")
-
-    report = check.run(str(directory))
-
-    found = {aside.reason: aside for aside in report.quarantined}
-    assert {"producer_epoch is null", "unknown profile 9.9", trace_files.DUPLICATE} <= found.keys()
-    assert 2 == found[trace_files.DUPLICATE].count
-    assert "steps.parquet" in found[trace_files.DUPLICATE].where
-    assert any(aside.where == str(tmp_path / "damaged.parquet") for aside in report.quarantined)
-    assert 5 == len(report.quarantined)
-    assert () == report.violations
-    assert report.of("seq.successor").judged > 0
 
 
 def test_what_no_rule_judges_is_counted_by_name(tmp_path: Path) -> None:
@@ -142,16 +137,27 @@ def without_history(rows: Rows, file: Path) -> None:
     pq.write_table(table.select([name for name in table.column_names if name not in later]), file)
 
 
-def test_bad_files_and_keys_are_set_aside_with_file_and_reason_and_the_rest_is_judged(
+def test_what_cannot_be_judged_is_set_aside_with_file_and_reason_and_the_rest_is_judged(
     true_rows: Rows, tmp_path: Path
 ) -> None:
-    """Another schema version, null keys, a trace that is cut, an empty file, and files without optional columns."""
+    """Damaged and empty files, and files of an older writer; other schemas and releases; nulls, which are no defaults.
+
+    A trace that is cut; an end that no log has; and of two steps with one number none is true.
+    """
     newer = [{**row, "trace": 1, "schema": SCHEMA_VERSION + 1} for row in true_rows[:7]]
     keyless = [{**row, "trace": None} for row in true_rows[:3]] + [{**true_rows[5], "trace": 6, "step": None}]
     cut = [{**row, "trace": 2} for row in true_rows if row["step"] >= 40]
-    directory = written([*true_rows, *newer, *keyless, *cut], tmp_path / "traces")
+    unfit = (
+        numbered(true_rows, 11, producer_epoch=None),
+        numbered(true_rows, 12, profile="9.9"),
+        numbered(true_rows, 13, before_log_end=2**63 - 1),
+        [*numbered(true_rows, 14), {**true_rows[-1], "trace": 14, "error": 0}],
+    )
+    whole = [*true_rows, *newer, *keyless, *cut, *(row for rows in unfit for row in rows)]
+    directory = written(whole, tmp_path / "traces")
     without_history([{**row, "trace": 3} for row in true_rows], directory / "older.parquet")
     (directory / "empty.ndjson").write_bytes(b"")
+    (directory / "damaged.parquet").write_bytes(b"PAR1 and no more")
 
     report = check.run(str(directory))
 
@@ -159,8 +165,11 @@ def test_bad_files_and_keys_are_set_aside_with_file_and_reason_and_the_rest_is_j
     assert 7 == next(aside.count for reason, aside in found.items() if "newer schema" in reason)
     assert (3, 1) == (found["trace is null"].count, found["step is null"].count)
     assert (1, True) == (found[trace_files.CUT].count, "trace 2" in found[trace_files.CUT].where)
+    assert {"producer_epoch is null", "unknown profile 9.9", trace_files.TOO_WIDE} <= found.keys()
+    assert (2, True) == (found[trace_files.DUPLICATE].count, "steps.parquet" in found[trace_files.DUPLICATE].where)
     assert str(directory / "empty.ndjson") == found["the file is empty"].where
-    assert 5 == len(report.quarantined)
+    assert any(aside.where == str(directory / "damaged.parquet") for aside in report.quarantined)
+    assert 10 == len(report.quarantined)
     assert () == report.violations
     assert report.of("seq.successor").judged > report.of("ids.unique").judged > 0
 
@@ -179,19 +188,6 @@ def test_a_damaged_page_is_no_end_of_the_check(true_rows: Rows, tmp_path: Path) 
 
     assert {str(damaged), str(tmp_path / "gone.ndjson")} == {aside.where for aside in report.quarantined}
     assert (1, len(true_rows), ()) == (report.traces, report.steps, report.violations)
-
-
-def test_the_report_as_json_has_what_is_documented(true_rows: Rows, tmp_path: Path) -> None:
-    """Names of the report, of a rule's count, of a branch, and of a violation with all that it says."""
-    next(row for row in true_rows if row["appended"])["first_offset"] += 5
-
-    told = json.loads(json.dumps(check.run(str(written(true_rows, tmp_path))).to_json()))
-
-    assert {"traces", "steps", "seconds", "rules", "violations", "branches", "quarantined"} <= told.keys()
-    assert {"rule", "judged", "violations", "known"} == told["rules"][0].keys()
-    assert {"decision", "branch", "hits"} <= told["branches"][0].keys()
-    violation = {"trace", "step", "rule", "guard", "values", "got", "allowed", "replay"}
-    assert violation == told["violations"][0].keys()
 
 
 def test_of_an_unknown_release_nothing_is_judged(true_rows: Rows, tmp_path: Path) -> None:
