@@ -84,6 +84,23 @@ def test_an_identity_is_handed_out_once_by_whichever_node() -> None:
     assert [[], [], [], [repeated]] == broken
 
 
+def given(producer_id: int, **columns: Any) -> Row:
+    """A broker answers InitProducerId with a producer id, to a producer without a name if none is said."""
+    return a_step(**{"api": "InitProducerId", "reply_producer_id": producer_id, "reply_epoch": 0, **columns})
+
+
+def test_a_producer_id_is_handed_out_once_with_a_name_or_without() -> None:
+    """By whichever node; an id that goes on with its own, a refusal, and what an application is told are no new id."""
+    named = {"transactional_id": "payments"}
+    first = [given(4000), given(4001, node="broker-1"), given(4002, **named)]
+    again = [given(4000, node="broker-1"), given(4001, **named), given(4002)]
+    others = [given(4002, before_txn_producer_id=4002, **named), given(4000, error=51), given(4001, node="")]
+
+    broken = ["ids.unique producer_id" in found for found in guards(*first, *others, *again)]
+
+    assert [*[False] * 6, *[True] * 3] == broken
+
+
 def test_a_partition_knows_of_a_producer_what_the_step_before_left() -> None:
     """A change that no step tells of is seen at the next one on the same replica."""
     first = of_producer(found=0, left=1)
