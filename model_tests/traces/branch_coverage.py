@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple
 
+from model_tests.reports import BadInput
 from model_tests.traces import verdicts
 from model_tests.traces.branch_names import APPEND, Branches, names_in, replicated_name, table
 from model_tests.traces.coordinator_verdicts import branch_names
@@ -84,7 +85,7 @@ def coverage(met: Iterable[Met]) -> tuple[Coverage, ...]:
     """What was exercised of each release that was met, in the order of the releases.
 
     Raises:
-        LookupError: what a release can reach was not derived.
+        BadInput: what a release can reach was not derived.
     """
     by_profile: dict[str, Counter[tuple[str, str]]] = {}
     for kind, profile, branch, count in met:
@@ -93,7 +94,7 @@ def coverage(met: Iterable[Met]) -> tuple[Coverage, ...]:
             by_profile.setdefault(profile, Counter())[found] += count
     derived = table()
     for name in by_profile.keys() - derived.keys():
-        raise LookupError(f"nothing was derived of what {name} can reach: run python -m model_tests.traces.reachable")
+        raise BadInput(f"nothing was derived of what {name} can reach: run python -m model_tests.traces.reachable")
     return tuple(_of(name, by_profile[name], derived[name]) for name in PROFILES if name in by_profile)
 
 

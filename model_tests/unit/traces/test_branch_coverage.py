@@ -10,6 +10,7 @@ import pytest
 
 from model_tests.monitor.monitor import Finding
 from model_tests.monitor.runs import run_of
+from model_tests.reports import BadInput
 from model_tests.traces import branch_coverage
 from model_tests.traces.branch_coverage import SHOWN, Coverage, Met, coverage, share_of, told
 from model_tests.traces.branch_names import table
@@ -62,7 +63,7 @@ def test_a_release_that_nothing_was_derived_of_is_named(monkeypatch: pytest.Monk
     """With the command that derives it."""
     monkeypatch.setattr(branch_coverage, "table", dict)
 
-    with pytest.raises(LookupError, match=r"of what 4\.3 can reach: run python -m model_tests\.traces\.reachable"):
+    with pytest.raises(BadInput, match=r"of what 4\.3 can reach: run python -m model_tests\.traces\.reachable"):
         coverage([Met("row", "4.3", 0, 7)])
 
 
