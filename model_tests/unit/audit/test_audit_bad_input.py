@@ -214,13 +214,15 @@ def test_a_segment_that_is_gone_before_its_records_are_read_is_named(
     assert {bad.message for bad in report.damage} == {"cannot be read any more: No such file or directory"}
 
 
+@pytest.mark.parametrize(("seed", "last"), [(5, True), (10, False)], ids=["last segment", "segment before"])
 def test_indexes_of_a_log_of_which_nothing_can_be_read_are_not_blamed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, last: bool
 ) -> None:
     """The log is named as damage; what its index of aborted transactions lists is held against nothing."""
-    broker = write_world(run_world(5, NEWEST, 300, NO_FAULTS), tmp_path)[0]
-    indexed = {path.parent.name for path in broker.rglob("*.txnindex") if path.stat().st_size}
-    assert indexed
+    broker = write_world(run_world(seed, NEWEST, 300, NO_FAULTS), tmp_path)[0]
+    listed = [path for path in broker.rglob("*.txnindex") if path.stat().st_size]
+    assert last in {path.stem == max(log.stem for log in path.parent.glob("*.log")) for path in listed}
+    indexed = {path.parent.name for path in listed}
     true_open = Path.open
 
     def opened(path: Path, *given: object, **more: object) -> object:
