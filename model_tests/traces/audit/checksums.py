@@ -10,6 +10,7 @@ from pyspark.sql.types import StructType
 
 from model_tests.traces.audit.kafka_log import KafkaLog
 from model_tests.traces.audit.kafka_log_verdicts import Row, SomeSegments, VerdictReader, WholeLogs
+from model_tests.traces.audit.workers import begin_task
 from model_tests.traces.logs.kafka_log_batches import BEFORE_LENGTH_COUNTS
 from model_tests.traces.logs.kafka_log_segment import Segment
 
@@ -38,6 +39,7 @@ class ChecksumReader(VerdictReader):
 
     def read(self, partition: InputPartition) -> Iterator[Row]:
         """The count as a row."""
+        begin_task()
         if isinstance(partition, SomeSegments):
             yield partition.number, None, sum(map(_sound, partition.log.segments)), None
         elif isinstance(partition, WholeLogs):

@@ -19,6 +19,7 @@ from pyspark.sql.types import StructType
 
 from model_tests.reports import BadInput
 from model_tests.traces.audit.kafka_log_verdicts import VERDICT_SCHEMA, VerdictReader
+from model_tests.traces.audit.workers import begin_task
 from model_tests.traces.logs.kafka_log_arrow import SPARK_SCHEMA, rows_of
 from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs, size_of
 from model_tests.traces.logs.kafka_log_read import Segment, read_checked
@@ -80,6 +81,7 @@ class KafkaLogReader(DataSourceReader):
         Raises:
             TypeError: the partition is none that this reader made.
         """
+        begin_task()
         remember(self.paths)
         if not isinstance(partition, Task):
             raise TypeError(partition)

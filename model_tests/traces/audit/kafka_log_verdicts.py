@@ -25,6 +25,7 @@ from model_tests.traces.audit.kept import Kept
 from model_tests.traces.audit.log import DAY_MS, audit_log, is_divisible, surroundings, wanted_of
 from model_tests.traces.audit.reading import read_part
 from model_tests.traces.audit.wire import asked_of, encode, packed_part
+from model_tests.traces.audit.workers import begin_task
 from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs, size_of
 from model_tests.traces.logs.kafka_log_ranges import ranges_of
 from model_tests.traces.logs.kafka_log_segment import Segment
@@ -117,6 +118,7 @@ class VerdictReader(DataSourceReader):
         Raises:
             TypeError: the partition is none that this reader made.
         """
+        begin_task()
         remember(self.paths)
         if isinstance(partition, SomeSegments):
             found = self.kept.found(partition.log, f"part {partition.part}", partial(self._left, partition))

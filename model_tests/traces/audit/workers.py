@@ -1,23 +1,22 @@
-"""What one of Spark's Python workers does once, before its first task."""
+"""What one of Spark's Python workers does before its first tasks."""
 
 import gc
-from functools import lru_cache
+from itertools import count
+from typing import Final
 
 from pyspark import TaskContext
 
+_UNTIL_LOADED: Final = 2
+"""Tasks before which something has been loaded: Arrow imports what it needs when the first one hands over its rows."""
+
+_begun: Final = count()
+
 
 def begin_task() -> None:
-    """Prepare the worker that this task runs in; outside a task, nothing."""
-    if TaskContext.get() is not None:
-        _keep_what_is_loaded()
-
-
-@lru_cache(maxsize=1)
-def _keep_what_is_loaded() -> None:
-    """Leave all that has been imported out of collections.
+    """Leave out of collections what the worker has loaded; outside a task, nothing.
 
     A worker collects garbage after each task, and would look at everything that Spark, Arrow and NumPy have made:
-    that takes about as long as to judge some tens of thousands of batches.
+    that takes as long as to judge some tens of thousands of batches.
     """
-    gc.collect()
-    gc.freeze()
+    if TaskContext.get() is not None and next(_begun) < _UNTIL_LOADED:
+        gc.freeze()
