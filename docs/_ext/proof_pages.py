@@ -74,12 +74,16 @@ def _counted(each: Facts) -> tuple[Cell, ...]:
 
 def numbers(of: Facts) -> str:
     """The numbers of the assumptions, in their order."""
-    names = (line.partition(" ")[0] for line in of["assumptions"])
-    return ", ".join(sorted(names, key=lambda name: int(name.removeprefix("A"))))
+    return ", ".join(line.partition(" ")[0] for line in in_order(of))
+
+
+def in_order(of: Facts) -> list[str]:
+    """The assumptions, by their numbers."""
+    return sorted(of["assumptions"], key=lambda line: int(line.partition(" ")[0].removeprefix("A")))
 
 
 def _assumed(rule: str, of: Facts) -> list[nodes.Node]:
-    lines = (nodes.list_item("", nodes.paragraph("", line)) for line in of["assumptions"])
+    lines = (nodes.list_item("", nodes.paragraph("", line)) for line in in_order(of))
     return folded(f"What the proof of {rule} assumes", nodes.bullet_list("", *lines))
 
 

@@ -124,6 +124,20 @@ def test_the_matrix_has_every_rule(page: Any) -> None:
     assert page.locator("#rule-ids-unique").is_visible()
 
 
+@pytest.mark.parametrize(("name", "row"), [("versions.html", 40), ("crossing.html", 150)])
+def test_the_head_of_a_long_table_stays_in_sight(page: Any, name: str, row: int) -> None:
+    """Who reads a row far down sees what its columns are; nothing hides beside the table."""
+    page.goto(address(name))
+
+    table = page.locator("article .table-wrapper > table:has(tbody > tr:nth-child(40))").first
+    table.locator("tbody > tr").nth(row - 1).evaluate(
+        "each => each.scrollIntoView({block: 'center', behavior: 'instant'})"
+    )
+    assert page.evaluate("scrollY") > 900
+    assert 0 == round(table.locator("thead th").first.bounding_box()["y"])
+    assert page.evaluate("document.documentElement.scrollWidth") <= WIDE
+
+
 @pytest.mark.parametrize(
     ("name", "drawn"),
     [

@@ -44,6 +44,14 @@ def test_a_theorem_has_proof_witness_and_control(of_ids: ProvedSystem) -> None:
     assert pages.numbers(found).startswith("A1")
 
 
+def test_assumptions_are_told_by_their_numbers() -> None:
+    """However a system lists them: a reader looks for A5 between A4 and A7."""
+    of = {"assumptions": ["A1 clean elections", "A12 one group", "A7 no guard", "A5 numbers"]}
+
+    assert ["A1", "A5", "A7", "A12"] == [line.split()[0] for line in pages.in_order(of)]
+    assert "A1, A5, A7, A12" == pages.numbers(of)
+
+
 class Refusing:
     """A directive whose errors are raised as they are."""
 
