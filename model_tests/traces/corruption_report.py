@@ -1,6 +1,7 @@
 """`eos check PATH --corrupt N`: what the check would notice of traces that are not true, and what it would not."""
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -176,12 +177,12 @@ def corruption_report(traces: Sequence[tuple[str, Sequence[Row]]], corruptions: 
     return CorruptionReport(len(true), len(traces) - len(true), seconds, outcomes, tuple(contradictions))
 
 
-def judged(rows: Iterable[Row]) -> tuple[bool, int]:
-    """Whether a trace breaks a rule that is claimed there, and how often one that is not."""
+def judged(rows: Iterable[Row]) -> tuple[bool, Counter[str]]:
+    """Whether a trace breaks a rule that is claimed there, and how often each that is not."""
     monitor = Monitor()
     broken = [violation for row in rows for violation in monitor.judge(row)]
     broken += monitor.finish()
-    return bool(broken), sum(count.known for count in monitor.rule_counts())
+    return bool(broken), Counter({count.rule: count.known for count in monitor.rule_counts()})
 
 
 def _turns(true: Sequence[tuple[str, Sequence[Row]]], count: int) -> Iterator[tuple[str, Sequence[Row], Kind]]:
@@ -205,7 +206,7 @@ def _outcome(true: Sequence[Row], made: Corrupted) -> tuple[str, str]:
         return reason.value, ""
     if any(map(is_late, made.rows, made.rows[1:])):
         return SET_ASIDE, ""
-    if known > judged(true)[1]:
+    if known - judged(true)[1]:
         return KNOWN, ""
     why = why_unseen(true, made)
     return (UNSEEN if why is None else why.value), ""

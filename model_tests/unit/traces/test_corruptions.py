@@ -1,6 +1,7 @@
 """Corrupted traces: reported, shown to be harmless, or counted as unseen; in both readings the same."""
 
 import io
+from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -12,7 +13,16 @@ from model_tests.monitor.local import run as simulate_here
 from model_tests.reports import NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.traces import check, corruption_report, part
 from model_tests.traces.columns_judged import columns_judged
-from model_tests.traces.corruption_report import REPORTED, SET_ASIDE, UNSEEN, CorruptionReport, Outcome, judged, run
+from model_tests.traces.corruption_report import (
+    KNOWN,
+    REPORTED,
+    SET_ASIDE,
+    UNSEEN,
+    CorruptionReport,
+    Outcome,
+    judged,
+    run,
+)
 from model_tests.traces.harmless import Reason, harmless
 from model_tests.traces.random_corruption import Corrupted, Kind, corrupted
 from model_tests.traces.schema import Row
@@ -116,6 +126,21 @@ def test_traces_of_files_are_corrupted(tmp_path: Path) -> None:
     assert 15 <= sum(each.count for each in found.outcomes) <= 20
     with pytest.raises(BadInput, match="no such file"):
         run(str(tmp_path / "nothing"), 5)
+
+
+def test_another_rule_that_is_broken_outside_its_domain_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the step that is gone broke one itself, so that there are as many as before."""
+    true = trace_of(1)
+
+    def as_if(rows: object) -> tuple[bool, Counter[str]]:
+        return False, Counter(["txn.atomic" if rows is true else "lso.read_committed"])
+
+    monkeypatch.setattr(corruption_report, "judged", as_if)
+
+    report = corruption_report.corruption_report([("", true)], 20)
+
+    harmless_or_late = {reason.value for reason in Reason} | {SET_ASIDE}
+    assert {KNOWN} == {each.outcome for each in report.outcomes} - harmless_or_late
 
 
 def test_headings_are_whole_in_a_narrow_terminal() -> None:
