@@ -11,6 +11,7 @@ nodes = import_module("docutils.nodes")
 public_names = extension("public_names")
 docstrings = extension("docstrings")
 api = extension("api_pages")
+shared_arguments = extension("shared_arguments")
 
 SOURCE = '''"""A module."""
 
@@ -116,3 +117,18 @@ def test_who_has_many_arguments_says_what_they_are() -> None:
     ]
 
     assert [] == silent
+
+
+def test_what_is_said_of_shared_arguments_is_shown_somewhere() -> None:
+    """A meaning that no function has any more goes with the last of them."""
+    texts = {
+        module: "\n".join(each.text for each in public_names.described(module).names) for module in api.shown_modules()
+    }
+    unused = [
+        f"{package}: {name}"
+        for package, meanings in shared_arguments.SHARED.items()
+        for name, said in meanings.items()
+        if not any(f"    {name}: {said}" in text for module, text in texts.items() if api.within(module, (package,)))
+    ]
+
+    assert [] == unused
