@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
+from pyspark import TaskContext
 
 from model_tests.traces.audit import workers
 
@@ -25,7 +26,7 @@ def test_outside_a_task_collections_look_at_everything() -> None:
 
 def test_what_a_worker_has_loaded_is_left_out_before_its_first_two_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """From the third task on nothing more is left out: what a task leaves as garbage is collected for as long."""
-    monkeypatch.setattr(workers.TaskContext, "get", object)
+    monkeypatch.setattr(TaskContext, "get", object)
     loaded: list[list[int]] = []
     counts = []
     for _ in range(4):
