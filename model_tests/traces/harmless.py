@@ -159,7 +159,11 @@ def leaves_as_found(row: Row) -> bool:
 def shows_no_change(row: Row) -> bool:
     """Whether all that a node's step shows is after it as before, and it tells an application nothing."""
     of_client = row["api"].startswith(_CLIENT) or row["api"] == _PART_OF_ANSWER
-    epochs = any(0 <= row[f"{name}_after"] != row[name] for name in _EPOCHS)
     learns = is_on_follower(row) and progress_after(row.__getitem__) != progress(row.__getitem__)
     answers = row["api"] == ANSWERED and (row["batch_count"] > 0 or row["aborted_count"] > 0)
-    return not (_changes(row) or of_client or epochs or learns or answers)
+    return not (_changes(row) or of_client or changed_epochs(row) or learns or answers)
+
+
+def changed_epochs(row: Row) -> set[str]:
+    """The epochs of which a step leaves another than it found, by the names of the schema."""
+    return {name for name in _EPOCHS if 0 <= row[f"{name}_after"] != row[name]}

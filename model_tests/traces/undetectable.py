@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from model_tests.traces.chains import CHAINS, of_kind
 from model_tests.traces.explain import KEYS, is_on, is_same_key
-from model_tests.traces.harmless import Reason, leaves_as_found, shows_no_change
+from model_tests.traces.harmless import Reason, changed_epochs, leaves_as_found, shows_no_change
 from model_tests.traces.histories import NOTHING_TOLD, Histories
 from model_tests.traces.history_links import ANSWERED, HISTORY_CHAINS, begins_anew
 from model_tests.traces.judged_facts import Facts, facts_of
@@ -135,10 +135,12 @@ def _moved(row: Row) -> set[str]:
 def _shown_by(checks: frozenset[str], row: Row) -> bool:
     """Whether one of these checks reads something that the step has changed."""
     links = {link.name: link for chain in CHAINS.values() for link in chain.links}
-    if not _moved(row) or checks - links.keys():
+    columns = {f"{moment}_{name}" for name in _moved(row) for moment in ("before", "after")}
+    columns |= {column for name in changed_epochs(row) for column in (name, f"{name}_after")}
+    if not columns or checks - links.keys():
         return True
     read = {column.removeprefix("previous_") for name in checks for column in links[name].columns}
-    return any(f"{moment}_{name}" in read for name in _moved(row) for moment in ("before", "after"))
+    return not columns.isdisjoint(read)
 
 
 def _is_last_sent(true: Sequence[Row], row: Row) -> bool:

@@ -69,6 +69,16 @@ def test_a_step_that_can_be_left_out_unseen_says_why(
     assert first_unseen(traces, fits, wanted) is not None
 
 
+def test_what_a_leader_hears_and_no_later_step_shows_is_not_told(traces: Sequence[Sequence[Row]]) -> None:
+    """It leads on in its epoch, and no rule asks for the partition epoch: without the step the trace may be true."""
+
+    def leads_on(row: Row) -> bool:
+        return bool(row["api"] == "BecomeLeader" and row["leader_epoch_after"] == row["leader_epoch"] >= 0)
+
+    assert first_unseen(traces, leads_on, Missing.UNSHOWN) is not None
+    assert first_unseen(traces, leads_on, None) is None
+
+
 def test_what_a_chain_goes_on_from_is_missed(traces: Sequence[Sequence[Row]]) -> None:
     """A batch that is left out is reported; were no rule broken by it, no reason would be found either."""
     rows, place = next(
