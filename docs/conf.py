@@ -47,6 +47,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 3
 
 nitpicky = True
+smartquotes_action = "q"  # quotes alone: two hyphens begin an option of a command
 highlight_language = "text"  # a block without a language is a drawing or an output
 pygments_style = "friendly"
 pygments_dark_style = "native"

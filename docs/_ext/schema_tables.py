@@ -38,7 +38,7 @@ class TraceSchema(SphinxDirective):
 def columns(group: Sequence[Column]) -> nodes.table:
     """A group of columns as a table."""
     head: tuple[Cell, ...] = ("column", "type", "absent", "meaning")
-    rows = [(column.name, str(column.kind), json.dumps(column.absent), prose(column.meaning)) for column in group]
+    rows = [(one.name, str(one.kind), nodes.literal("", json.dumps(one.absent)), prose(one.meaning)) for one in group]
     return table([head, *rows], widths=(26, 12, 10, 52), code=0, kind="fields")
 
 

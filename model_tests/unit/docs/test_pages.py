@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ schemas = extension("report_schemas")
 facts = extension("bug_facts")
 drawings = extension("drawings")
 tables = extension("tables")
+schema_tables = extension("schema_tables")
+nodes = import_module("docutils.nodes")
 links = extension("internal_links")
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
@@ -173,6 +176,15 @@ def test_the_parts_of_a_run_are_on_their_page() -> None:
 
     names = [part.name for part in PARTS]
     assert names == [name for name in rows if name in names]
+
+
+def test_what_an_absent_column_holds_is_code() -> None:
+    """As text its straight quotes would be curled, and nobody could copy them."""
+    shown = schema_tables.columns(schema_tables.GROUPS["where"])
+
+    cells = [row[2] for row in shown.findall(nodes.row)][1:]
+    assert {"-1", '""'} == {cell.astext() for cell in cells}
+    assert all(isinstance(cell[0][0], nodes.literal) for cell in cells)
 
 
 @pytest.mark.parametrize(
