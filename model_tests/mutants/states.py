@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -128,7 +128,7 @@ def sample(found: Sequence[Counted], size: int, seed: int = 0) -> tuple[Counted,
 
 def page(found: Sequence[Counted]) -> str:
     """The table as a page of Markdown: how many mutants do what, and what each does."""
-    return "\n".join((*_summary(found), *_rows(found))) + "\n"
+    return "\n".join((*_summary(found), *_sections(found)))
 
 
 def _summary(found: Sequence[Counted]) -> Iterator[str]:
@@ -137,7 +137,9 @@ def _summary(found: Sequence[Counted]) -> Iterator[str]:
     yield f"{len(found):,} mutants of the decisions are met by a finite instance of the quick searches: the decision is"
     yield "asked there what it answers otherwise. Each was planted, and the instance searched as a whole, whatever it"
     yield "violates: told is the smallest instance in which the number of states differs, else the smallest that meets"
-    yield "it. As many states need not be the same ones. A mutant that breaks leaves nothing to be counted."
+    yield "it. As many states need not be the same ones. A mutant that breaks leaves nothing to be counted, and"
+    yield f"more than {MOST_STATES:,} states are not counted. The mutants stand by the file of their decision in"
+    yield "`spec/protocol`."
     yield ""
     yield "| what it does | mutants |"
     yield "| --- | ---: |"
@@ -146,7 +148,19 @@ def _summary(found: Sequence[Counted]) -> Iterator[str]:
     yield ""
 
 
-def _rows(found: Sequence[Counted]) -> Iterator[str]:
+def _sections(found: Sequence[Counted]) -> Iterator[str]:
+    for name, of in groupby(sorted(found, key=_file), _file):
+        yield f"## {name}"
+        yield ""
+        yield from _rows(of)
+        yield ""
+
+
+def _file(counted: Counted) -> str:
+    return counted.mutant.partition(".")[0]
+
+
+def _rows(found: Iterable[Counted]) -> Iterator[str]:
     yield "| mutant | instance | states | with the mutant | difference |"
     yield "| --- | --- | ---: | ---: | ---: |"
     for each in found:
