@@ -1,6 +1,7 @@
 """What a test of clusters runs in a process of its own: `python -m model_tests.unit.traces.on_cluster MASTER OUT`.
 
-It says in JSON where executors have the project from, loses one of them while it simulates, and what was made.
+It says in JSON where executors have the project and a library from, loses one of them while it simulates, and says
+what was made.
 """
 
 import json
@@ -17,9 +18,13 @@ from pyspark import SparkContext
 from model_tests.traces import simulate
 from model_tests.traces.session import session
 
+LIBRARY = "library_of_an_archive"
+"""A module that nobody has but those to whom it was sent."""
+
 
 def where(_: int) -> Iterator[tuple[int, str, str]]:
-    """On an executor: its process id, where the project is from, and the path that it was started with."""
+    """On an executor: its process id, where the project is from, and where what `--archives` brought."""
+    from importlib import import_module
     from pathlib import Path
 
     import spec
@@ -27,7 +32,7 @@ def where(_: int) -> Iterator[tuple[int, str, str]]:
     sleep(1)  # so that each executor gets one of the tasks
     status = Path(f"/proc/{os.getppid()}/stat").read_text()
     executor = int(status.rpartition(")")[2].split()[1])
-    yield executor, str(spec.__file__), os.environ.get("PYTHONPATH", "")
+    yield executor, str(spec.__file__), str(import_module(LIBRARY).__file__)
 
 
 def executors(context: SparkContext) -> list[tuple[int, str, str]]:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import tarfile
 from pathlib import Path
 
 import pyspark
@@ -14,6 +15,7 @@ from model_tests.traces.shipping import ARCHIVE, PACKAGES
 from model_tests.traces.simulate import trace_of
 from model_tests.traces.simulation_job import write_piece
 from model_tests.traces.trace_directory import Piece
+from model_tests.unit.traces.on_cluster import LIBRARY
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -34,9 +36,20 @@ def foreign(directory: Path) -> dict[str, str]:
         (home / installed.name).symlink_to(installed)
     libraries = sysconfig.get_paths()["purelib"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    arguments = f"--conf spark.executorEnv.PYTHONPATH={libraries} pyspark-shell"
+    path = f"--conf spark.executorEnv.PYTHONPATH=libraries:{libraries}"
+    arguments = f"--archives {archived(directory)}#libraries {path} pyspark-shell"
     spark = {"SPARK_HOME": str(home), "PYSPARK_PYTHON": str(python), "PYSPARK_SUBMIT_ARGS": arguments}
     return environment | spark
+
+
+def archived(directory: Path) -> Path:
+    """An archive of a library, made as the documentation says."""
+    module, archive = directory / f"{LIBRARY}.py", directory / "libraries.tar.gz"
+    module.write_text("")
+    with tarfile.open(archive, "w:gz") as content:
+        content.add(module, f"./{module.name}")
+    module.unlink()
+    return archive
 
 
 def test_the_environment_of_the_executors_is_without_the_project(tmp_path: Path) -> None:
@@ -57,7 +70,7 @@ def test_the_environment_of_the_executors_is_without_the_project(tmp_path: Path)
 
 
 def test_executors_get_the_code_and_one_that_is_lost_changes_nothing(tmp_path: Path) -> None:
-    """The code that they run is what was sent; while traces are made one of them is killed; the traces are the same."""
+    """The code that they run is what was sent, and so is a library; one of them is killed; the traces are the same."""
     out = tmp_path / "out"
 
     subprocess.run(
@@ -74,6 +87,7 @@ def test_executors_get_the_code_and_one_that_is_lost_changes_nothing(tmp_path: P
     assert min(before) not in after
     assert told["driver"] not in before | after
     assert all(ARCHIVE in source and source.endswith("/spec/__init__.py") for _, source, _ in told["executors"])
+    assert all(library.endswith(f"libraries/{LIBRARY}.py") for *_, library in told["executors"])
     assert 80 * 300 == told["report"]["steps"]
     files = sorted(out.glob("*/*.parquet"))
     assert 8 == len(files)
