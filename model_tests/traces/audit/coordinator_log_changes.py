@@ -16,6 +16,7 @@ from model_tests.traces.logs.coordinator_log_edges import (
 from model_tests.traces.logs.coordinator_log_values import StateValue
 from spec import rules
 from spec.evidence import Layer, evidences
+from spec.protocol.coordinator import BUMPING
 from spec.vocabulary import ABSENT, ControlType, TransactionState
 
 PREPARED: Final = {
@@ -33,13 +34,18 @@ _MOST_REFUSED: Final = 8
 
 @dataclass(slots=True)
 class Link:
-    """A record, whether records may be missing before it, the step that led to it, and that which raised its epoch."""
+    """A record, whether records may be missing before it, the step that led to it, and that which raised its epoch.
+
+    `blamed` where it is broken and nothing excuses it; `unsure` where the one before is, and may have said anything.
+    """
 
     record: StateRecord
     after_hole: bool
     step: str = ""
     raised_by: str = ""
     broken: bool = False
+    blamed: bool = False
+    unsure: bool = False
 
 
 @evidences(rules.TXN_LEGAL_TRANSITION, Layer.AUDIT)
@@ -50,16 +56,31 @@ def judge_changes(links: Sequence[Link]) -> tuple[list[Finding], int]:
     judged = 0
     for number, link in enumerate(links):
         if link.after_hole:
+            findings += _across_hole(links, number)
             continue
         judged += 1
         fenced = number > 0 and links[number - 1].raised_by == FENCING
         steps = (step_between(before, link.record.value, fenced=fenced) for before in _befores(links, number))
         link.step = next(filter(None, steps), "")
         link.raised_by = _raised_by(links, number)
-        if not link.step and not _follows_unknown(links, number):
-            link.broken = True
+        link.unsure = not link.step and number > 0 and links[number - 1].blamed
+        if not link.step and not link.unsure and not _follows_unknown(links, number):
             findings.append(_broken(links, number, after_refusal(links, number)))
+            link.broken, link.blamed = True, findings[-1].severity is Severity.VIOLATION
     return findings, judged
+
+
+def _across_hole(links: Sequence[Link], number: int) -> Iterator[Finding]:
+    """Two records with anything between them: under version 2 every end of a transaction has an epoch of its own."""
+    link, before = links[number], links[number - 1].record.value if number else None
+    after = link.record.value
+    if before is None or after is None or after.client_version < BUMPING or _identity(before) != _identity(after):
+        return
+    ends = PREPARED | COMPLETED
+    if before.state in COMPLETED and after.state in ends and ends[before.state] != ends[after.state]:
+        link.broken = link.blamed = True
+        why = "what is between them is missing, but under version 2 no two transactions end in one epoch"
+        yield _worded_finding(link.record, rules.TXN_ONE_OUTCOME, f"{_change(link.record, before)}: {why}")
 
 
 def after_refusal(links: Sequence[Link], number: int) -> str:
@@ -106,6 +127,8 @@ def _befores(links: Sequence[Link], number: int) -> Iterator[StateValue | None]:
         return
     earlier = links[number - 2].record.value
     broken = links[number - 1].broken
+    if links[number - 2].broken:  # it may have come too early
+        yield earlier
     if broken or may_be_taken_back(before, links[number].record.value):
         yield earlier
     for right in (earlier, links[number].record.value):
@@ -136,20 +159,35 @@ def _with_identity(value: StateValue, right: StateValue) -> StateValue:
 def _broken(links: Sequence[Link], number: int, excuse: str) -> Finding:
     record = links[number].record
     before = links[number - 1].record.value if number else None
-    after = record.value
-    rule, why = _rule_of(before, after)
-    identity = after or before
-    first = f"the first record of {record.transactional_id}" if number == 0 else f"{record.transactional_id}: "
-    change = f" is {_worded(after)}" if number == 0 else f"{_worded(before)} is followed by {_worded(after)}"
+    rule, why = _rule_of(before, record.value)
+    change = f"the first record of {record.transactional_id} is {_worded(record.value)}"
+    change = _change(record, before) if number else change
+    message = f"{change}: {why}" + (f"; unless {excuse}" if excuse else "")
+    severity = Severity.UNDECIDED if excuse else Severity.VIOLATION
+    return _worded_finding(record, rule, message, severity, record.value or before)
+
+
+def _change(record: StateRecord, before: StateValue | None) -> str:
+    return f"{record.transactional_id}: {_worded(before)} is followed by {_worded(record.value)}"
+
+
+def _worded_finding(
+    record: StateRecord,
+    rule: rules.Rule,
+    message: str,
+    severity: Severity = Severity.VIOLATION,
+    whose: StateValue | None = None,
+) -> Finding:
+    identity = whose or record.value
     return Finding(
         rule=rule,
-        severity=Severity.UNDECIDED if excuse else Severity.VIOLATION,
+        severity=severity,
         offset=record.offset,
         producer_id=identity.producer_id if identity else ABSENT,
         producer_epoch=identity.producer_epoch if identity else ABSENT,
-        message=f"{first}{change}: {why}" + (f"; unless {excuse}" if excuse else ""),
+        message=message,
         transactional_id=record.transactional_id,
-        step=_step_to(after),
+        step=_step_to(record.value),
     )
 
 

@@ -66,12 +66,18 @@ class CoordinatorTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A producer id that an id had; `later_unread` says that its newest records could not be read."""
+    """A producer id that an id had.
+
+    Attributes:
+        later_unread: the newest records of the id could not be read.
+        whole: every record of it that was ever appended is there.
+    """
 
     producer_id: int
     transactional_id: str
     later_unread: bool
     known_until_ms: int = ALWAYS
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +117,10 @@ def history(
         judged += count
         transactions += _transactions(links)
         unread = bool(own[-1].unread)
-        values = [record.value for record in own if record.value is not None]
-        identities |= {value.producer_id: Identity(value.producer_id, name, unread) for value in values}
+        for link in sorted(links, key=lambda link: link.broken):
+            value = link.record.value
+            if value is not None and not (link.broken and value.producer_id in identities):
+                identities[value.producer_id] = Identity(value.producer_id, name, unread)
     known = CoordinatorHistory(
         partition, whole, tuple(by_id), tuple(identities.values()), tuple(transactions), judged=judged
     )
@@ -163,9 +171,10 @@ def _completes_again(current: CoordinatorTransaction, link: Link, value: StateVa
 
 def _continued(current: CoordinatorTransaction | None, link: Link, value: StateValue) -> CoordinatorTransaction:
     record = link.record
-    if current is None:
-        current = _begun(link, value)
-    doubtful = current.doubtful or link.broken
+    if current is None or (current.doubtful and not link.broken and current.producer_id != value.producer_id):
+        doubted = current is not None
+        current = replace(_begun(link, value), doubtful=doubted)
+    doubtful = current.doubtful or link.broken or link.unsure
     current = replace(current, state=value.state, doubtful=doubtful)
     if value.state == ONGOING:
         return replace(current, partitions=current.partitions | value.partitions)
@@ -211,4 +220,5 @@ def _completed(current: CoordinatorTransaction, record: StateRecord, value: Stat
         prepared_ms=current.prepared_ms if known else value.update_time,
         completed_offset=record.offset,
         completed_ms=record.timestamp,
+        client_version=current.client_version if known else value.client_version,
     )

@@ -9,16 +9,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from model_tests.traces.audit.decision import CONFIRMED, Decisions, scalar_entry, scalar_request
+from model_tests.traces.audit.goes_on import LOOKED_AHEAD, Ahead, Gap, begun_anew, fills, goes_back, is_broken
 from model_tests.traces.audit.holes import Holes, Surroundings
 from model_tests.traces.audit.links import Links
 from spec import rules
-from spec.protocol import fence, seq
-from spec.protocol.append import append, names, rules_of
+from spec.protocol import fence
+from spec.protocol.append import Append, append, names, rules_of
 from spec.protocol.guards import PASSED
-from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry
+from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.rules import Rule
 from spec.versions import Profile
-from spec.vocabulary import ABSENT, MAX_SEQUENCE
+from spec.vocabulary import ABSENT
 
 _EXPLAINED_BY_MISSING = frozenset(
     {"successor", "epoch_reset", "first_sequence", "sequence_forgotten", "first_after_bump", "outside_transaction"}
@@ -43,6 +44,7 @@ class Break:
         late: offset at which the batches left out here do come, -1 where they do not.
         kept: the state after is the state before.
         more: batches directly after it that are broken in the same way.
+        returned: offset at which the producer goes on in the epoch that this one left, -1 where it does not.
     """
 
     number: int
@@ -55,13 +57,15 @@ class Break:
     late: int = ABSENT
     kept: bool = False
     more: int = 0
+    returned: int = ABSENT
 
 
 @dataclass(slots=True)
 class _Producer:
-    """What the fold remembers of one producer: sequences left out, and the break that said so."""
+    """What the fold remembers of one producer: sequences left out, a raised epoch, each with the break that said so."""
 
-    missing: list[tuple[int, int, int, Break]] = field(default_factory=list)  # epoch, first, last
+    missing: dict[Gap, Break] = field(default_factory=dict)
+    raised: Break | None = None
     latest: Break | None = None
 
 
@@ -104,19 +108,15 @@ class Fold:
         """The state before the first doubtful link: what the decision leaves of the one before, if that is sound."""
         if self._links.first[start] or self._links.unseen[start]:
             return scalar_entry(self._links, start)
-        previous = append(
-            scalar_entry(self._links, start - 1),
-            scalar_request(self._links, start - 1),
-            self._profile,
-            CONFIRMED,
-            self._without,
-        )
-        return previous.entry
+        return self._decide(scalar_entry(self._links, start - 1), scalar_request(self._links, start - 1)).entry
+
+    def _decide(self, state: ProducerEntry, request: AppendRequest) -> Append:
+        return append(state, request, self._profile, CONFIRMED, self._without)
 
     def _judge(self, number: int, state: ProducerEntry, end: int, found: list[Break]) -> ProducerEntry:
         request = scalar_request(self._links, number)
-        decided = append(state, request, self._profile, CONFIRMED, self._without)
-        if decided.branch == PASSED and decided.entry.epoch >= state.epoch:
+        decided = self._decide(state, request)
+        if not is_broken(decided, state):
             return decided.entry
         broken = self._broken(number, state, request, int(decided.branch))
         known = self._producers.setdefault(int(request.producer_id), _Producer())
@@ -179,24 +179,31 @@ class Fold:
 
     def _after(self, broken: Break, known: _Producer, end: int, found: list[Break]) -> ProducerEntry:
         """Record the break, and choose the state that the history goes on with."""
-        late = _fills(known, broken)
-        if late is not None:
-            late.late = max(late.late, int(broken.request.base_offset))
-            return broken.before
-        broken.kept = self._is_aside(broken, end)
+        state, request = broken.before, broken.request
+        filled = fills(tuple(known.missing), request) if broken.original == ABSENT else None
+        if filled is not None:
+            late = known.missing[filled]
+            late.late = max(late.late, int(request.base_offset))
+            return state
+        if broken.doubt:
+            broken.kept = bool(fence.is_stale(state, request))
+            self._record(broken, known, found)
+            return state if broken.kept else begun_anew(state, request, self._decide)
+        aside = bool(fence.is_stale(state, request)) or broken.rule is rules.SEQ_EXACTLY_ONCE
+        following = [scalar_request(self._links, n) for n in range(broken.number + 1, end)[:LOOKED_AHEAD]]
+        ahead = Ahead(self._decide, following, tuple(known.missing))
+        raised = known.raised
+        if raised is not None and _is_return(raised, broken) and ahead.goes_on_with(state, request):
+            raised.returned, known.raised = int(request.base_offset), None
+            return begun_anew(state, request, self._decide)
+        best = ahead.best(state, request, aside=aside)
+        broken.kept = best.kept
         self._record(broken, known, found)
-        if broken.kept:
-            return broken.before
-        if broken.number + 1 < end and self._rises_alone(broken, end):
-            own = replace(broken.request, producer_epoch=broken.before.epoch)
-            meant = append(broken.before, own, self._profile, CONFIRMED, self._without)
-            if meant.branch == PASSED and self._follows(broken, meant.entry):
-                return meant.entry
-        if not goes_back(broken.before, broken.request) and broken.guard == "successor":
-            expected = seq.next_sequence(broken.before.cached[0].last_sequence, 1)
-            last = seq.previous_sequence(broken.request.base_sequence, 1)
-            known.missing.append((int(broken.request.producer_epoch), int(expected), int(last), broken))
-        return self._begun_anew(broken)
+        if best.state.epoch == request.producer_epoch > state.epoch:
+            known.raised = broken
+        if best.gap is not None and broken.guard == "successor":
+            known.missing[best.gap] = broken
+        return best.state
 
     def _record(self, broken: Break, known: _Producer, found: list[Break]) -> None:
         before = known.latest
@@ -207,57 +214,11 @@ class Fold:
         else:
             found.append(broken)
 
-    def _is_aside(self, broken: Break, end: int) -> bool:
-        """The history goes on without this batch."""
-        if broken.doubt or broken.request.control:
-            return bool(fence.is_stale(broken.before, broken.request))
-        if fence.is_stale(broken.before, broken.request) or broken.rule is rules.SEQ_EXACTLY_ONCE:
-            return True
-        if broken.number + 1 >= end or not (goes_back(broken.before, broken.request) or self._rises_alone(broken, end)):
-            return False
-        return self._follows(broken, broken.before)
 
-    def _follows(self, broken: Break, state: ProducerEntry) -> bool:
-        """The next batch of the producer is right in this state."""
-        following = scalar_request(self._links, broken.number + 1)
-        return bool(append(state, following, self._profile, CONFIRMED, self._without).branch == PASSED)
-
-    def _rises_alone(self, broken: Break, end: int) -> bool:
-        """The batch raises the epoch, and no later one of the producer has come so far."""
-        later = self._links.batches.producer_epoch[broken.number + 1 : end]
-        return bool(broken.before.epoch < broken.request.producer_epoch and later.max() < broken.request.producer_epoch)
-
-    def _begun_anew(self, broken: Break) -> ProducerEntry:
-        """The state as if the producer began with this batch, besides its transaction and its coordinator."""
-        state, request = broken.before, broken.request
-        alone = append(ProducerEntry(), request, self._profile, CONFIRMED, self._without).entry
-        coordinator = max(state.coordinator_epoch, alone.coordinator_epoch)
-        if request.control:
-            kept = state.cached if state.epoch == request.producer_epoch else alone.cached
-            return replace(alone, epoch=request.producer_epoch, coordinator_epoch=coordinator, cached=kept)
-        alone = replace(alone, coordinator_epoch=coordinator)
-        return replace(alone, txn_first_offset=state.txn_first_offset) if state.in_transaction else alone
-
-
-def goes_back(state: ProducerEntry, request: AppendRequest) -> bool:
-    """The batch has the epoch of its producer, and sequences before the next one."""
-    newest: CachedBatch = state.cached[0]
-    if request.control or state.epoch != request.producer_epoch or not newest.present:
-        return False
-    expected = seq.next_sequence(newest.last_sequence, 1)
-    return bool((request.base_sequence - expected) & MAX_SEQUENCE > MAX_SEQUENCE // 2)
-
-
-def _fills(known: _Producer, broken: Break) -> Break | None:
-    """The earlier break that left out exactly the sequences that come now."""
-    request = broken.request
-    if request.control or broken.original != ABSENT:
-        return None
-    last = seq.last_sequence(request)
-    for epoch, first, until, since in known.missing:
-        if epoch == request.producer_epoch and first <= request.base_sequence <= last <= until:
-            return since
-    return None
+def _is_return(raised: Break, broken: Break) -> bool:
+    """A batch of the epoch that the producer had before a broken one raised it."""
+    still = broken.before.epoch == raised.request.producer_epoch
+    return bool(still and broken.request.producer_epoch == raised.before.epoch)
 
 
 def _continues(before: Break, broken: Break) -> bool:

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.fold import CLEANED, EXPIRED, Break, goes_back
+from model_tests.traces.audit.fold import CLEANED, EXPIRED, Break
+from model_tests.traces.audit.goes_on import goes_back
 from model_tests.traces.audit.holes import Surroundings
 from spec import rules
 from spec.protocol import fence, seq
@@ -149,4 +150,7 @@ def _expected(state: ProducerEntry) -> str:
 
 
 def _and_more(broken: Break) -> str:
-    return f"; and so the {broken.more} batches of the producer after it" if broken.more else ""
+    more = f"; and so the {broken.more} batches of the producer after it" if broken.more else ""
+    if broken.returned == ABSENT:
+        return more
+    return f"{more}; the producer goes on in epoch {broken.before.epoch} at offset {broken.returned}"

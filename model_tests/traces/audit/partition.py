@@ -77,7 +77,7 @@ def conclude(log: Condensed, wanted: Wanted, derived: Derived | None = None) -> 
     beside, judged_beside = judge_beside(logged, derived or Derived(), counted)
     findings = [
         *_sequence_findings(breaks, around),
-        *_first_findings(links, decisions, missing, around),
+        *_first_findings(links, _unusual(links, decisions, breaks), missing, around),
         *_bounds_findings(offsets, around, unread=not log.totals.batches),
         *beside,
     ]
@@ -128,18 +128,28 @@ def _sequence_findings(breaks: list[Break], around: Surroundings) -> list[Findin
 
 
 @evidences(rules.SEQ_FIRST, Layer.AUDIT)
-def _first_findings(links: Links, decisions: Decisions, missing: Holes, around: Surroundings) -> list[Finding]:
+def _first_findings(links: Links, unusual_links: list[int], missing: Holes, around: Surroundings) -> list[Finding]:
     """Producers that do not begin at sequence 0, on a log from offset 0."""
     if around.first_base != 0:
         return []
     unusual, cleaned = [], []
-    for number in np.flatnonzero(decisions.unusual).tolist():
+    for number in unusual_links:
         row = int(links.row[number])
         if missing.cleaned_between(ABSENT, row):
             cleaned.append(scalar_request(links, number))
         elif not missing.unreadable_between(ABSENT, row):
             unusual.append(unusual_first(scalar_request(links, number)))
     return unusual + firsts_after_cleaning(cleaned)
+
+
+def _unusual(links: Links, decisions: Decisions, breaks: list[Break]) -> list[int]:
+    """First batches that do not start at 0, but for those with which the next is at odds: that is one finding."""
+    of_sequences = (rules.SEQ_SUCCESSOR, rules.SEQ_EXACTLY_ONCE)
+    at_odds = {broken.number for broken in breaks if broken.rule in of_sequences and not broken.doubt}
+    data = np.flatnonzero(~links.batches.control)
+    numbers = np.flatnonzero(decisions.unusual)
+    following = np.append(data, ABSENT)[np.searchsorted(data, numbers, side="right")]
+    return [number for number, after in zip(numbers.tolist(), following.tolist(), strict=True) if after not in at_odds]
 
 
 @evidences(rules.LSO_BOUNDS, Layer.AUDIT)

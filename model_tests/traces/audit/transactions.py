@@ -9,7 +9,8 @@ from typing import Final
 from model_tests.traces.audit.controlled import Controlled
 from model_tests.traces.audit.coordinator_epochs import judge_coordinator_epochs
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory, Identity
-from model_tests.traces.audit.findings import Finding, Severity, Verdict
+from model_tests.traces.audit.findings import Finding, Verdict
+from model_tests.traces.audit.transactions_causes import with_joined
 from model_tests.traces.audit.transactions_clusters import all_coordinators, cluster_of, furthest, places_of
 from model_tests.traces.audit.transactions_join import Joined, Place, Producer, joined
 from model_tests.traces.audit.transactions_judge import (
@@ -20,6 +21,7 @@ from model_tests.traces.audit.transactions_judge import (
     placed_once,
 )
 from model_tests.traces.audit.transactions_loose import LATER, is_later, judge_loose, judge_unknown
+from model_tests.traces.audit.transactions_reach import Reach, reach_of
 from model_tests.traces.audit.transactions_summary import Run
 from model_tests.traces.logs.coordinator_log import TOPIC
 from spec import rules
@@ -32,9 +34,6 @@ JUDGED: Final = (
     rules.TXN_REGISTERED_BEFORE_DATA,
 )
 """Rules held against every transaction of which the coordinator's log tells."""
-
-_WHERE_SEEN: Final = (rules.FENCE_STALE_EPOCH, rules.FENCE_EPOCH_MONOTONE, rules.SEQ_EPOCH_RESET)
-"""What a partition alone says of a marker with an epoch that is not its transaction's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +128,7 @@ def _judge(
     identities = {identity.producer_id: identity for history in known for identity in history.identities}
     whole = all_coordinators(known)
     until = max((history.known_until_ms for history in known), default=ABSENT)
+    told = reach_of(producers, known)
     judged: list[Judged] = []
     found: list[Located] = []
     missing: Counter[str] = Counter()
@@ -138,7 +138,7 @@ def _judge(
         if identity is None:
             found += judge_unknown(producer, whole, until)
             continue
-        own, located = _known(producer, identity, given, until)
+        own, located = _known(producer, identity, given, until, told)
         judged += own
         found += located
         if is_later(producer, identity, until):
@@ -162,9 +162,9 @@ def _judge(
 
 
 def _known(
-    producer: Producer, identity: Identity, given: set[tuple[str, int]], known_until_ms: int
+    producer: Producer, identity: Identity, given: set[tuple[str, int]], known_until_ms: int, told: Reach
 ) -> tuple[list[Judged], list[Located]]:
-    judged = [_with_absent(judge_transaction(one), given) for one in producer.transactions]
+    judged = [_with_absent(judge_transaction(one, told), given) for one in producer.transactions]
     loose = list(judge_loose(producer, identity, known_until_ms))
     return judged, [located for one in judged for located in one.findings] + loose
 
@@ -213,34 +213,8 @@ def _merged(logs: Sequence[Log], found: Iterable[Located]) -> list[tuple[Finding
     """The findings of each log; what the partition alone showed of the same cause is one finding with the join's."""
     own = [list(log.verdict.findings) for log in logs]
     for place, finding in found:
-        held = own[place.log]
-        same = next((one for one in held if _same_cause(one, finding)), None)
-        if same is None:
-            held.append(finding)
-        elif same.offset == finding.offset:
-            held[held.index(same)] = replace(
-                same,
-                message=f"{same.message}; {finding.message}",
-                transactional_id=finding.transactional_id,
-                step=finding.step,
-                remedy=finding.remedy,
-            )
-        else:
-            more = f"; and so {same.rule.id} at offset {same.offset}"
-            held[held.index(same)] = replace(finding, message=finding.message + more)
+        own[place.log] = with_joined(own[place.log], finding)
     return [tuple(sorted(held, key=lambda one: (one.offset, one.rule.id))) for held in own]
-
-
-def _same_cause(one: Finding, finding: Finding) -> bool:
-    if one.producer_id != finding.producer_id or one.severity is not Severity.VIOLATION:
-        return False
-    if one.offset == finding.offset:
-        return True
-    if finding.rule is one.rule is rules.FENCE_COORDINATOR_EPOCH and one.guard and one.offset > finding.offset:
-        return True  # markers after one of an epoch that was too high seem stale
-    wrong_epoch = finding.rule is rules.TXN_MARKER_ONCE and finding.step == "WriteTxnMarkers"
-    follows = one.rule in _WHERE_SEEN and one.offset > finding.offset and one.producer_epoch < finding.producer_epoch
-    return wrong_epoch and follows and finding.producer_epoch != ABSENT
 
 
 def doubtful(report: TransactionsReport) -> list[Judged]:

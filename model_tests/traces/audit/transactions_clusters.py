@@ -33,6 +33,8 @@ def places_of(
 ) -> list[Place]:
     """Each log once: of the replicas of a partition the one that is furthest, and those that have something else.
 
+    Of replicas that have the same the one is taken that is not behind.
+
     Args:
         logs: number, topic, partition and summary of each.
         losses: by number what unclean elections may have taken from it, where the controller's log tells.
@@ -43,7 +45,7 @@ def places_of(
         by_name.setdefault((topic, partition), []).append((number, summary))
     places: list[Place] = []
     for (topic, partition), replicas in sorted(by_name.items()):
-        order = sorted(replicas, key=lambda one: _reach(one[1]), reverse=True)
+        order = sorted(replicas, key=lambda one: (_reach(one[1]), one[0] not in behind), reverse=True)
         kept: list[tuple[int, PartitionTransactions]] = []
         for number, summary in order:
             if all((summary.runs, summary.markers, summary.end) != (one.runs, one.markers, one.end) for _, one in kept):

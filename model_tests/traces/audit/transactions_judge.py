@@ -9,6 +9,7 @@ from model_tests.traces.audit.coordinator_log_history import CoordinatorTransact
 from model_tests.traces.audit.findings import Finding, Severity, lost_between
 from model_tests.traces.audit.transactions_join import Ended, Gap, Joined, Place
 from model_tests.traces.audit.transactions_match import is_of
+from model_tests.traces.audit.transactions_reach import UNREACHED, Reach
 from model_tests.traces.audit.transactions_summary import Run
 from spec import rules
 from spec.evidence import Layer, evidences
@@ -19,6 +20,9 @@ OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 Located = tuple[Place, Finding]
 """A finding, and the log it is in."""
+
+COPY_AGAIN: Final = "nothing in the log is later than the end of the transaction, copy it again"
+"""It may have been copied before its coordinator's log, and the marker have come in between."""
 
 BY_HAND: Final = "; an operator may have aborted it by hand"
 
@@ -57,8 +61,8 @@ def outcome_word(outcome: int) -> str:
     return "COMMIT" if outcome == ControlType.COMMIT.value else "ABORT"
 
 
-def judge_transaction(one: Joined) -> Judged:
-    """The verdict on a transaction that the coordinator's log tells of."""
+def judge_transaction(one: Joined, told: Reach = UNREACHED) -> Judged:
+    """The verdict on a transaction that the coordinator's log tells of; `told` says how far each log is known to go."""
     missing: list[str] = []
     if one.known.doubtful:
         return Judged(one, Status.UNDECIDED, (), ("its coordinator's log is broken or incomplete",))
@@ -67,7 +71,7 @@ def judge_transaction(one: Joined) -> Judged:
         *_repeated(one, missing),
         *(finding for ended in one.ended for finding in _wrong_marker(one.known, ended)),
         *(finding for ended in one.ended if not ended.again for finding in _wrong_data(one, ended)),
-        *_without_marker(one, missing),
+        *_without_marker(one, missing, told),
     ]
     return Judged(one, _status(one, found), tuple(found), tuple(dict.fromkeys(missing)))
 
@@ -149,6 +153,9 @@ def _repeated(one: Joined, missing: list[str]) -> Iterator[Located]:
 
 def _wrong_marker(known: CoordinatorTransaction, ended: Ended) -> Iterator[Located]:
     marker = ended.marker
+    epochs = {run.producer_epoch for run in ended.runs} - {known.producer_epoch}
+    if known.producer_epoch != ABSENT and not is_of(marker, known) and marker.producer_epoch in epochs:
+        return  # the data that it ends has the wrong epoch already
     if not is_of(marker, known):
         message = (
             f"the marker has epoch {marker.producer_epoch}, its transaction's Prepare record has {known.marker_epoch} "
@@ -201,12 +208,12 @@ def _wrong_data(one: Joined, ended: Ended) -> Iterator[Located]:
 
 
 @evidences(rules.TXN_MARKER_ONCE, Layer.AUDIT)
-def _without_marker(one: Joined, missing: list[str]) -> Iterator[Located]:
+def _without_marker(one: Joined, missing: list[str], told: Reach) -> Iterator[Located]:
     """Registered partitions of a completed transaction that have no marker."""
     if not one.known.completed:
         return
     for gap in one.gaps:
-        excuse = _excuse(gap)
+        excuse = _excuse(gap) or ("" if told.is_after(one.known, gap) else COPY_AGAIN)
         if excuse:
             missing.append(f"{gap.place.name}: {excuse}")
             continue

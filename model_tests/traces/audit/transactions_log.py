@@ -38,7 +38,8 @@ def with_transactions(
     whole = known.whole and not here.tail_lost and not skipped and not bad and _has_no_hole(missing)
     lost, until = here.tail_lost, _known_until(batches, around, here.end)
     identities = tuple(
-        replace(one, later_unread=one.later_unread or lost, known_until_ms=until) for one in known.identities
+        replace(one, later_unread=one.later_unread or lost, known_until_ms=until, whole=whole)
+        for one in known.identities
     )
     damage += bad
     findings += _unread(states, skipped)

@@ -18,6 +18,7 @@ from model_tests.traces.audit.transactions_judge import (
 from model_tests.traces.audit.transactions_match import is_during, is_of
 from model_tests.traces.audit.transactions_summary import Marker, Run
 from spec import rules
+from spec.protocol.coordinator import BUMPING
 from spec.vocabulary import ControlType, TransactionState
 
 LATER: Final = "the newest records of a coordinator's log, which seems to have been copied before the partitions"
@@ -38,10 +39,16 @@ def judge_loose(producer: Producer, identity: Identity, known_until_ms: int) -> 
         known_until_ms: up to when any coordinator's log here tells anything.
     """
     newest = producer.transactions[-1].known if producer.transactions else None
-    if any(one.known.after_hole for one in producer.transactions):
+    if not producer.transactions or any(one.known.after_hole for one in producer.transactions):
         yield from judge_alone(producer)
+    told: set[int] = set()
     for ended in producer.loose:
-        yield from _loose_marker(producer, ended, identity)
+        other = _ended_otherwise(producer, ended)
+        if other is None:
+            yield from _loose_marker(producer, ended, identity)
+        elif other.completed_offset not in told:
+            told.add(other.completed_offset)
+            yield _against_complete(ended, other)
     for place, run, before in producer.loose_runs:
         if identity.later_unread or place.summary.tail_lost or place.behind:
             continue
@@ -55,6 +62,9 @@ def _loose_marker(producer: Producer, ended: Ended, identity: Identity) -> Itera
     marker = ended.marker
     known = [one.known for one in producer.transactions]
     if hidden(ended.place, ended.runs[0].first_offset if ended.runs else marker.offset, marker.offset):
+        return
+    if not known and identity.whole and marker.timestamp <= identity.known_until_ms:
+        yield _marker_of_nobody(ended, identity.transactional_id)
         return
     during = next((one for one in known if is_during(marker, one) and is_of(marker, one)), None)
     later = identity.later_unread or marker.timestamp > identity.known_until_ms
@@ -89,6 +99,28 @@ def _loose_marker(producer: Producer, ended: Ended, identity: Identity) -> Itera
     message = f"a {outcome} marker {where}, and without data" + (BY_HAND if by_hand else "")
     rule, epoch = rules.TXN_MARKER_ONCE, marker.producer_epoch
     yield located(ended.place, rule, marker.offset, of, message, "WriteTxnMarkers", "", epoch, severity)
+
+
+def _ended_otherwise(producer: Producer, ended: Ended) -> CoordinatorTransaction | None:
+    """The transaction of the marker's epoch, where it has another outcome."""
+    alone = _by_complete_record(producer).get(ended.marker.producer_epoch)
+    hides = hidden(ended.place, ended.runs[0].first_offset if ended.runs else ended.marker.offset, ended.marker.offset)
+    return alone if alone is not None and alone.outcome != ended.marker.outcome and not hides else None
+
+
+def _by_complete_record(producer: Producer) -> dict[int, CoordinatorTransaction]:
+    """By epoch the transactions of which only the Complete record is left; version 2 raised it for each one alone."""
+    known = [one.known for one in producer.transactions]
+    alone = [one for one in known if one.after_hole and not one.listed and one.client_version >= BUMPING]
+    return {one.marker_epoch: one for one in alone if not one.doubtful}
+
+
+def _against_complete(ended: Ended, known: CoordinatorTransaction) -> Located:
+    message = (
+        f"the marker says {outcome_word(ended.marker.outcome)}, but the coordinator's Complete record (offset "
+        f"{known.completed_offset}) says {outcome_word(known.outcome)}: under version 2 the epoch is of one transaction"
+    )
+    return located(ended.place, rules.TXN_ONE_OUTCOME, ended.marker.offset, known, message, "WriteTxnMarkers", "")
 
 
 def _owner(ended: Ended, known: Sequence[CoordinatorTransaction]) -> CoordinatorTransaction | None:
@@ -196,12 +228,13 @@ def judge_unknown(producer: Producer, all_coordinators: bool, known_until_ms: in
                 yield _marker_of_nobody(ended)
 
 
-def _marker_of_nobody(ended: Ended) -> Located:
-    """A marker of a producer id that no coordinator gave away, with the data that it ends."""
+def _marker_of_nobody(ended: Ended, transactional_id: str = "") -> Located:
+    """A marker of a producer id that no coordinator gave away, or that never had a transaction, and what it ends."""
     marker, outcome = ended.marker, outcome_word(ended.marker.outcome)
     by_hand = marker.outcome == ControlType.ABORT.value
     what = "and ends data of it" if ended.runs else "and ends no data"
-    message = f"a {outcome} marker of a producer id that no transactional id ever had, {what}"
+    whose = f"with which {transactional_id} never" if transactional_id else "that no transactional id ever"
+    message = f"a {outcome} marker of a producer id {whose} had{' a transaction' if transactional_id else ''}, {what}"
     rule = rules.TXN_REGISTERED_BEFORE_DATA if ended.runs else rules.TXN_MARKER_ONCE
     finding = Finding(
         rule=rule,
@@ -210,6 +243,7 @@ def _marker_of_nobody(ended: Ended) -> Located:
         producer_id=marker.producer_id,
         producer_epoch=marker.producer_epoch,
         message=message + (BY_HAND if by_hand else ""),
+        transactional_id=transactional_id,
         step="AddPartitionsToTxn" if ended.runs else "WriteTxnMarkers",
     )
     return ended.place, finding
@@ -249,6 +283,8 @@ def _torn_by_epoch(producer: Producer) -> Iterator[Located]:
     for ended in producer.loose:
         raised.setdefault(ended.marker.producer_epoch, []).append(ended)
     for epoch, markers in raised.items():
+        if epoch in _by_complete_record(producer):
+            continue
         of_one = any(run.producer_epoch < epoch for ended in markers for run in ended.runs)
         counts = [
             sum(ended.marker.outcome == kind.value for ended in markers) for kind in ControlType if kind in (0, 1)

@@ -12,7 +12,8 @@ _ALONE, _EXCUSED = 1.0, 0.2
 _OTHER_OUTCOME, _OTHER_EPOCH, _OTHER_TIME = 1.2, 1.5, 0.3
 _AGAIN = 0.05
 _NEVER = float("inf")
-_FARTHEST_CLOCKS_MS: Final = 60_000
+FARTHEST_CLOCKS_MS: Final = 60_000
+"""By how much the clocks of brokers and clients differ at most."""
 
 
 def match(
@@ -64,9 +65,9 @@ def is_during(marker: Marker, transaction: CoordinatorTransaction) -> bool:
 
 def _is_near(marker: Marker, transaction: CoordinatorTransaction) -> bool:
     """The same by clocks that differ by no more than those of brokers do."""
-    if not transaction.decided or marker.timestamp < transaction.prepared_ms - _FARTHEST_CLOCKS_MS:
+    if not transaction.decided or marker.timestamp < transaction.prepared_ms - FARTHEST_CLOCKS_MS:
         return False
-    return not transaction.completed or marker.timestamp <= transaction.completed_ms + _FARTHEST_CLOCKS_MS
+    return not transaction.completed or marker.timestamp <= transaction.completed_ms + FARTHEST_CLOCKS_MS
 
 
 def is_of(marker: Marker, transaction: CoordinatorTransaction) -> bool:

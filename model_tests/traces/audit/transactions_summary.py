@@ -62,6 +62,8 @@ class PartitionTransactions:
         tail_lost: the end of the log is known to be missing.
         leader_changes: offsets of the first batch of each leader after the first one.
         last_leader_epoch: of the newest batch.
+        latest_ms: the latest timestamp of any batch, -1 where none says one.
+        closed: everything up to the end was flushed, so that the log was closed when it was copied.
     """
 
     runs: tuple[Run, ...] = ()
@@ -74,6 +76,8 @@ class PartitionTransactions:
     tail_lost: bool = False
     leader_changes: tuple[int, ...] = ()
     last_leader_epoch: int = ABSENT
+    latest_ms: int = ABSENT
+    closed: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.runs or self.markers)
@@ -106,6 +110,8 @@ def summarized(log: Condensed, missing: Holes, around: Surroundings, log_end: in
         tail_lost=around.recovery_point > log_end,
         leader_changes=_places(batches, np.flatnonzero(ranks) + 1),
         last_leader_epoch=int(batches.leader_epoch[-1]) if len(batches) else ABSENT,
+        latest_ms=max((int(at.max()) for at in (log.pieces.last_ms, batches.max_timestamp) if len(at)), default=ABSENT),
+        closed=around.recovery_point == log_end,
     )
 
 

@@ -82,9 +82,9 @@ def _is_whole(value: StateValue) -> bool:
 
 
 def _partitions_may_follow(before: StateValue, after: StateValue) -> bool:
-    """Partitions join an open transaction and none leaves it before its end."""
+    """Partitions join an open transaction and none leaves it before its end; what was not open ends without any."""
     if before.state != TransactionState.ONGOING.value:
-        return True
+        return after.state not in _PREPARED or not after.partitions
     if after.state == TransactionState.ONGOING.value:
         return before.partitions <= after.partitions
     return before.partitions == after.partitions or after.state not in _PREPARED

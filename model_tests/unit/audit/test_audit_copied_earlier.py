@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -6,14 +7,16 @@ from model_tests.reports import HOLDS
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.transactions_judge import COPY_AGAIN
 from model_tests.traces.audit.transactions_loose import LATER
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
-from reference.log.batch import marker_batch
+from reference.log.batch import blank_batch, marker_batch
 from reference.log.checkpoint_file import PartitionOffset, encode_offsets
 from spec.vocabulary import ControlType, Offset
 
 A, B = ("a", 0), ("b", 0)
 NOBODY = 99
+HOUR_MS = 3_600_000
 
 
 def busy(version: int) -> Cluster:
@@ -106,3 +109,55 @@ def test_a_marker_of_a_producer_id_that_nobody_had_is_named(
 
     assert (finding.rule.id, finding.severity, finding.offset) == ("txn.marker_once", severity, 2)
     assert finding.producer_id == NOBODY
+
+
+def completed_meanwhile() -> Cluster:
+    """The markers of the last transaction, and of one partition its data too, came after the copy."""
+    cluster = busy(2)
+    cluster.init("tx", 7, cluster.values["tx"].epoch + 1)
+    cluster.now += HOUR_MS
+    cluster.add("tx", A, B)
+    cluster.send("tx", A)
+    cluster.prepare("tx", COMMIT)
+    cluster.complete("tx")
+    return cluster
+
+
+def test_partitions_that_were_copied_before_the_coordinators_log_blame_nobody(tmp_path: Path) -> None:
+    """Wherever the copies of the partitions end, what is missing of a completed transaction may come yet."""
+    for kept in range(1, 8):
+        cluster = busy(2)
+        for partition in (A, B):
+            del cluster.logs[partition][-kept:]
+
+        report = run_here([cluster.write(tmp_path / str(kept), closed=False)])
+
+        assert blamed(report) == [], kept
+    report = run_here([completed_meanwhile().write(tmp_path / "meanwhile", closed=False)])
+    assert (blamed(report), report.exit_code) == ([], HOLDS)
+    assert report.transactions.missing == {COPY_AGAIN: 2}
+
+
+def later_marker(cluster: Cluster) -> None:
+    """Another transaction, which was decided after the end of this one by the coordinator's log."""
+    cluster.transaction("other", [A, B])
+
+
+def later_timestamp(cluster: Cluster) -> None:
+    """Data an hour later."""
+    cluster.now += HOUR_MS
+    for partition in (A, B):
+        cluster.logs[partition].append(blank_batch(1, timestamp=cluster.now))
+
+
+@pytest.mark.parametrize("later", [later_marker, later_timestamp])
+def test_a_log_that_goes_on_after_the_end_of_a_transaction_has_no_more_to_come(
+    tmp_path: Path, later: Callable[[Cluster], None]
+) -> None:
+    """It was copied later, by the offsets of the coordinator's log or by the time."""
+    cluster = completed_meanwhile()
+    later(cluster)
+
+    findings = blamed(run_here([cluster.write(tmp_path, closed=False)]))
+
+    assert [one.rule.id for one in findings] == ["txn.marker_once"] * 2

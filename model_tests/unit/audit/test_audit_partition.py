@@ -52,6 +52,16 @@ def test_a_legal_history_breaks_nothing(batches: list[RecordBatch]) -> None:
         ([data(0, 4), data(2, 4), data(6)], [("seq.successor", 4)]),
         ([data(0, epoch=1), marker(epoch=0), data(1, epoch=1)], [("fence.stale_epoch", 1)]),
         ([marker(coordinator=5), marker(coordinator=4), marker(coordinator=5)], [("fence.coordinator_epoch", 1)]),
+        (
+            [marker(), marker(coordinator=5), data(0), marker(), data(1), marker(), marker()],
+            [("fence.coordinator_epoch", 3)],
+        ),
+        ([data(0), data(2), data(2), data(3)], [("seq.successor", 1)]),
+        ([data(0), data(0), data(2), data(3)], [("seq.exactly_once", 1)]),
+        ([data(7), data(1), data(2), data(3)], [("seq.successor", 1)]),
+        ([data(0), data(7, epoch=1), data(1, epoch=1), data(2, epoch=1)], [("seq.epoch_reset", 1)]),
+        ([data(0, epoch=1), data(1), data(2, epoch=1), data(3, epoch=1)], [("fence.stale_epoch", 1)]),
+        ([data(0), data(1, epoch=1), marker(epoch=1), data(0, epoch=1)], [("seq.epoch_reset", 1)]),
     ],
 )
 def test_one_defect_is_one_finding(batches: list[RecordBatch], expected: list[tuple[str, int]]) -> None:
@@ -176,6 +186,25 @@ def test_one_batch_of_a_raised_epoch_is_one_finding(goes_on: int) -> None:
     batches = data(0), data(1), data(2, epoch=1), *(data(goes_on + more) for more in range(3))
 
     assert found(*batches) == [("seq.epoch_reset", "violation", 2)]
+
+
+@pytest.mark.parametrize("goes_on", [2, 3, 9], ids=["without it", "after it", "with a gap"])
+def test_a_transaction_of_a_raised_epoch_is_one_finding(goes_on: int) -> None:
+    """Its marker has the raised epoch, too, and then the producer goes on in its own."""
+    wrong = data(2, epoch=1, transactional=True), marker(epoch=1)
+    batches = data(0), data(1), *wrong, *(data(goes_on + more) for more in range(3))
+    verdict = audit_batches(log_of(*batches))
+
+    (finding,) = verdict.findings
+    assert (finding.rule.id, finding.offset) == ("seq.epoch_reset", 2)
+    assert "the producer goes on in epoch 0 at offset 4" in finding.message
+
+
+def test_a_zombie_behind_a_raised_epoch_is_a_finding_of_its_own() -> None:
+    """The producer stays in the raised epoch, and one batch of the old one comes in between."""
+    batches = data(0), data(1, epoch=1), data(2, epoch=1), data(1), data(3, epoch=1), data(4, epoch=1)
+
+    assert [(rule, offset) for rule, _, offset in found(*batches)] == [("seq.epoch_reset", 1), ("fence.stale_epoch", 3)]
 
 
 @pytest.mark.parametrize(("recovery_point", "severity"), [(9, "undecided"), (2, "violation")])

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
+from model_tests.traces.audit.transactions_clusters import places_of
 from model_tests.traces.audit.transactions_join import Gap, Joined, Place
 from model_tests.traces.audit.transactions_judge import judge_transaction
 from model_tests.traces.audit.transactions_summary import PartitionTransactions, Run
@@ -25,7 +26,7 @@ KNOWN = CoordinatorTransaction(
     completed_offset=3,
     completed_ms=30,
 )
-WHOLE = PartitionTransactions(end=20)
+WHOLE = PartitionTransactions(end=20, closed=True)
 RUN = Run(7, 0, 12, 13, 2, 15, 15, -1)
 
 
@@ -83,3 +84,12 @@ def test_a_replica_that_is_behind_is_not_asked_for_its_last_marker() -> None:
     judged = judge_transaction(without_marker(WHOLE, RUN, behind=True))
 
     assert judged.findings == ()
+
+
+def test_of_replicas_that_have_the_same_one_that_is_not_behind_speaks_for_all() -> None:
+    """Whichever was given first: what the newest leader had, too, is not going to be cut off."""
+    summary = replace(WHOLE, runs=(RUN,))
+
+    (place,) = places_of([(0, "a", 0, summary), (1, "a", 0, summary)], behind=frozenset({0}))
+
+    assert (place.log, place.behind) == (1, False)

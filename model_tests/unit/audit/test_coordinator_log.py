@@ -106,6 +106,8 @@ EDGES = [
     (value(S.ONGOING, 1, 0), None, ""),
     (value(S.PREPARE_COMMIT, 1, 0), value(S.ONGOING, 1, 0), ""),
     (value(S.COMPLETE_COMMIT, 1, 0), value(S.ONGOING, 1, 0), "AddPartitionsToTxn"),
+    (value(S.COMPLETE_COMMIT, 1, 0), replace(value(S.PREPARE_ABORT, 1, 1, 2), partitions=frozenset()), "EndTxn"),
+    (value(S.COMPLETE_COMMIT, 1, 0), value(S.PREPARE_ABORT, 1, 1, 2), ""),
 ]
 
 
@@ -162,3 +164,17 @@ def test_what_is_wrong_behind_missing_records_is_still_found() -> None:
         ("fence.epoch_monotone", 1),
         ("txn.legal_transition", 2),
     ]
+
+
+@pytest.mark.parametrize("after", [S.COMPLETE_ABORT, S.PREPARE_ABORT])
+def test_two_outcomes_of_one_epoch_are_named_across_missing_records(after: S) -> None:
+    """Under version 2 each end of a transaction raises the epoch; before it, one epoch has any number of them."""
+
+    def across_hole(version: int, epoch: int) -> list[str]:
+        values = value(S.COMPLETE_COMMIT, 1, 1, version), value(after, 1, epoch, version)
+        links = [Link(StateRecord(at, at, 10 * at, 0, "tx", one), True) for at, one in enumerate(values)]
+        return [one.rule.id for one in judge_changes(links)[0]]
+
+    assert across_hole(2, 1) == ["txn.one_outcome"]
+    assert across_hole(2, 2) == []
+    assert across_hole(0, 1) == []

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.transaction_record import TransactionValue, by_topic, encode_key
 from reference.log.batch import RecordBatch, blank_batch, data_batch, marker_batch
+from reference.log.checkpoint_file import PartitionOffset, encode_offsets
 from reference.log.record import Record
 from spec.vocabulary import ABSENT, ControlType, Epoch, LeaderEpoch, Offset, ProducerId, Timestamp, TransactionState
 
@@ -125,19 +126,31 @@ class Cluster:
     def _append(self, partition: Name, batch: RecordBatch) -> None:
         self.logs.setdefault(partition, []).append(batch)
 
-    def write(self, directory: Path, starts: Mapping[Name, int] = NOWHERE) -> Path:
-        """All logs, the coordinator's last; each in one segment, which begins where retention has left it."""
+    def write(self, directory: Path, starts: Mapping[Name, int] = NOWHERE, *, closed: bool = True) -> Path:
+        """All logs, the coordinator's last; each in one segment, which begins where retention has left it.
+
+        Args:
+            directory: of the broker.
+            starts: where retention has left the begin of a log.
+            closed: the logs of partitions were flushed up to their ends, so that they have nothing more to come.
+        """
+        ends: list[PartitionOffset] = []
         for (topic, number), batches in self.logs.items():
-            _write(directory / f"{topic}-{number}", batches, starts.get((topic, number), 0))
+            end = _write(directory / f"{topic}-{number}", batches, starts.get((topic, number), 0))
+            ends.append(PartitionOffset(topic, number, Offset(end)))
+        if closed:
+            (directory / "recovery-point-offset-checkpoint").write_bytes(encode_offsets(ends))
         if self.coordinator:
             _write(directory / "__transaction_state-0", self.coordinator)
         return directory
 
 
-def _write(folder: Path, batches: list[RecordBatch], start: int = 0) -> None:
+def _write(folder: Path, batches: list[RecordBatch], start: int = 0) -> int:
+    """One log; its end."""
     folder.mkdir(parents=True, exist_ok=True)
     offset, content = 0, b""
     for batch in batches:
         content += batch.at(Offset(offset), LeaderEpoch(0)).encode() if offset >= start else b""
         offset += batch.last_offset_delta + 1
     (folder / f"{start:020}.log").write_bytes(content)
+    return offset

@@ -1,0 +1,57 @@
+"""One cause, one finding: what a partition shows by itself of what the join with the coordinator's log explains."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from model_tests.traces.audit.findings import Finding, Severity
+from spec import rules
+from spec.vocabulary import ABSENT
+
+_OF_EPOCHS: Final = (rules.FENCE_STALE_EPOCH, rules.FENCE_EPOCH_MONOTONE, rules.SEQ_EPOCH_RESET)
+"""What a partition alone says after a batch with an epoch that is not its transaction's."""
+
+_OF_SEQUENCES: Final = (rules.SEQ_SUCCESSOR, rules.SEQ_EXACTLY_ONCE)
+
+
+def with_joined(held: Sequence[Finding], finding: Finding) -> list[Finding]:
+    """The findings of a log with one of the join's; those of the same cause become part of it."""
+    same = next((one for one in held if _same_cause(one, finding)), None)
+    if same is None:
+        return [*held, finding]
+    if same.offset == finding.offset:
+        merged = replace(
+            same,
+            message=f"{same.message}; {finding.message}",
+            transactional_id=finding.transactional_id,
+            step=finding.step,
+            remedy=finding.remedy,
+        )
+    else:
+        merged = replace(finding, message=f"{finding.message}; and so {same.rule.id} at offset {same.offset}")
+    return [merged if one is same else one for one in held]
+
+
+def _same_cause(one: Finding, finding: Finding) -> bool:
+    if one.producer_id != finding.producer_id or one.severity is not Severity.VIOLATION:
+        return False
+    if one.offset <= finding.offset:
+        return one.offset == finding.offset
+    if finding.rule is one.rule is rules.FENCE_COORDINATOR_EPOCH:
+        return bool(one.guard)  # markers after one of an epoch that was too high seem stale
+    if finding.step == "WriteTxnMarkers":
+        wrong_epoch = finding.rule is rules.TXN_MARKER_ONCE and finding.producer_epoch != ABSENT
+        return wrong_epoch and one.rule in _OF_EPOCHS and one.producer_epoch < finding.producer_epoch
+    return finding.step == "Produce" and _follows_data(one, finding)
+
+
+def _follows_data(one: Finding, finding: Finding) -> bool:
+    """Where data has an epoch that is too high, what comes in the right one seems stale, or the sequences twice.
+
+    Where the epoch is too low, its sequences seem to be left out of the right one.
+    """
+    if finding.rule is rules.TXN_REGISTERED_BEFORE_DATA:
+        stale = one.rule in _OF_EPOCHS and one.producer_epoch < finding.producer_epoch
+        return stale or (one.rule in _OF_SEQUENCES and one.producer_epoch == finding.producer_epoch)
+    too_low = finding.rule is rules.FENCE_STALE_EPOCH and one.producer_epoch > finding.producer_epoch
+    return too_low and one.rule in _OF_SEQUENCES

@@ -1,0 +1,52 @@
+"""Whether a log goes on after the end of a transaction: it may have been copied before the coordinator's log was."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory, CoordinatorTransaction
+from model_tests.traces.audit.transactions_join import Gap, Producer
+from model_tests.traces.audit.transactions_match import FARTHEST_CLOCKS_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far each log is known to go.
+
+    Attributes:
+        coordinators: the partition of `__transaction_state` of each transactional id.
+        decided: by a log's number and such a partition, the offset there of the newest Prepare record that has a
+            marker in the log.
+    """
+
+    coordinators: Mapping[str, int] = field(default_factory=dict)
+    decided: Mapping[tuple[int, int], int] = field(default_factory=dict)
+
+    def is_after(self, known: CoordinatorTransaction, gap: Gap) -> bool:
+        """Whether the log shows that it was copied after the transaction was complete.
+
+        It was closed; something follows the missing marker, of the same producer or where a hole is; another marker
+        was decided later, by the offsets of the coordinator's log; or a timestamp is later by more than clocks differ.
+        """
+        summary = gap.place.summary
+        if not gap.last or summary.closed or any(gap.after < place <= gap.before for place in summary.gone):
+            return True
+        coordinator = self.coordinators.get(known.transactional_id)
+        if coordinator is not None and self.decided.get((gap.place.log, coordinator), -1) > known.completed_offset:
+            return True
+        return summary.latest_ms > known.completed_ms + FARTHEST_CLOCKS_MS
+
+
+UNREACHED: Final = Reach()
+
+
+def reach_of(producers: Iterable[Producer], known: Iterable[CoordinatorHistory]) -> Reach:
+    """What the markers of all producers say of it."""
+    coordinators = {name: history.partition for history in known for name in history.ids}
+    decided: dict[tuple[int, int], int] = {}
+    for one in (one for producer in producers for one in producer.transactions if not one.known.doubtful):
+        coordinator = coordinators.get(one.known.transactional_id)
+        for ended in one.ended if coordinator is not None else ():
+            key = (ended.place.log, int(coordinator or 0))
+            decided[key] = max(decided.get(key, -1), one.known.prepared_offset)
+    return Reach(coordinators, decided)
