@@ -17,15 +17,16 @@ class Folding(np.ndarray[Any, Any]):
 
 def folding(column: npt.NDArray[Any]) -> Term:
     """A column as an operand that folds; one that is everywhere the same is its value."""
-    if column.size and (column == column[0]).all():
+    if column.size and column[0] == column[-1] and (column == column[0]).all():
         return column[0].item()
     return column.view(Folding)
 
 
 def _folded(fact: Term) -> Term:
-    if fact.all():
+    count = np.count_nonzero(fact)
+    if count == fact.size:
         return True
-    return fact if fact.any() else False
+    return fact if count else False
 
 
 def _choice(fact: Term, then: Term, otherwise: Term) -> Term:

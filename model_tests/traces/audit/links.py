@@ -146,22 +146,17 @@ def _windows(own: Batches, request: AppendRequest, at: Places, profile: Profile)
     data_before = count_before(data)
     in_run: Integers = data_before - data_before[at.run_start]
     last = last_sequence(request, profile.max_sequence)
+    seen = tuple(np.append(column[numbers], ABSENT) for column in (last, own.last_offset, own.last_offset_delta))
     return tuple(
-        _cached(numbers, data_before - 1 - age, (in_run > age) & np.bool_(age < profile.cached_batches), own, last)
+        _cached(data_before - 1 - age, (in_run > age) & np.bool_(age < profile.cached_batches), seen)
         for age in range(WINDOW)
     )
 
 
-def _cached(numbers: Integers, place: Integers, present: Facts, own: Batches, last: Integers) -> CachedBatch:
-    if not len(numbers):
-        absent = np.full(len(own), ABSENT, np.int64)
-        return CachedBatch(absent, absent, absent)
-    batch = numbers[np.maximum(place, 0)]
-    return CachedBatch(
-        np.where(present, last[batch], ABSENT),
-        np.where(present, own.last_offset[batch], ABSENT),
-        np.where(present, own.last_offset_delta[batch], ABSENT),
-    )
+def _cached(place: Integers, present: Facts, seen: tuple[Integers, ...]) -> CachedBatch:
+    """The data batches at these places, as far as they are present; after what was seen of them comes an absent one."""
+    place = np.where(present, place, ABSENT)
+    return CachedBatch(*(column[place] for column in seen))
 
 
 def _replace_epoch(entry: ProducerEntry, epoch: Integers) -> ProducerEntry:

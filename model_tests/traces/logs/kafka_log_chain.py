@@ -17,7 +17,7 @@ from spec.vocabulary import ABSENT
 
 LENGTH_AT: Final = 8
 _LENGTH: Final = struct.Struct(">i")
-_BYTES_OF_A_LANE: Final = 1 << 14
+_BYTES_OF_A_LANE: Final = 1 << 15
 _LOOKED_AT: Final = 1 << 11
 """Bytes of a lane in which the beginning of a batch is looked for."""
 

@@ -38,7 +38,7 @@ _OLD_MAGIC: Final = (0, 1)
 _SHORTEST_OLD: Final = 26
 _RAW_HEADER: Final = np.dtype((np.void, HEADER_SIZE))
 _SEARCHED_AT_ONCE: Final = 1 << 20
-_FEWEST_AT_ONCE, _MOST_AT_ONCE = 1 << 13, 1 << 23
+_FEWEST_AT_ONCE, _MOST_AT_ONCE = 1 << 13, 1 << 24
 """Bytes that are read together: few after damage, so that much of it does not cost much time."""
 
 
