@@ -6,7 +6,7 @@ What is used once is written where it is used, so that a choice computes only wh
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from model_tests.traces.lower import Formula, Sheet, parts_of
+from model_tests.traces.formulas import Formula, Sheet, parts_of, used_again
 from spec.algebra import Term
 
 Place: TypeAlias = tuple[str, str]
@@ -56,7 +56,7 @@ def source_of(
     sheet = Sheet()
     formulas = [sheet.constant(result) for result in results.values()]
     parts = parts_of(formulas)
-    shared = _used_again(parts, formulas)
+    shared = used_again(formulas)
     known: dict[Formula, _Written] = {}
     lines = [f"def judge({', '.join(arguments)}):"]
     for number, part in enumerate(parts):
@@ -67,14 +67,6 @@ def source_of(
         known[part] = written
     lines.append(f"    return ({''.join(f'{known[formula].source}, ' for formula in formulas)})")
     return "\n".join(lines) + "\n"
-
-
-def _used_again(parts: Sequence[Formula], results: Sequence[Formula]) -> set[Formula]:
-    once: set[Formula] = set()
-    again: set[Formula] = set()
-    for used in (*(operand for part in parts for operand in part.operands), *results):
-        (again if used in once else once).add(used)
-    return again
 
 
 def _written(part: Formula, known: Mapping[Formula, _Written], place_of: Callable[[str], Place]) -> _Written:

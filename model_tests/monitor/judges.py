@@ -7,8 +7,8 @@ from model_tests.monitor.compiled import Compiled, Place, compiled
 from model_tests.traces.chains import check_of, of_kind
 from model_tests.traces.coordinator_links import hands_out, hands_out_new_id
 from model_tests.traces.coordinator_verdicts import as_recorded
+from model_tests.traces.formulas import Sheet
 from model_tests.traces.history_links import HISTORY_CHAINS, check_of_history
-from model_tests.traces.lower import Sheet
 from model_tests.traces.replication_verdicts import judged as of_replication
 from model_tests.traces.schema import coordinator_step_of, step_of
 from model_tests.traces.verdicts import REFUSED, judged, verdict_columns

@@ -1,6 +1,6 @@
 """Guards broken in the specification, and the two readings of it that the crossing of decisions does not ask.
 
-They are the trace check on Spark, whose columns are lowered from the decisions, and the machine of idempotent
+They are the trace check on Spark, whose columns are compiled from the decisions, and the machine of idempotent
 producers, which puts its appends to them. Each must turn red and name the rule; one that stays green restates the guard
 instead of reading it. The reference is left as it is.
 """

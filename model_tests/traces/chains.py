@@ -15,9 +15,10 @@ from pyspark.sql import Column
 from model_tests.traces import coordinator_links, follower_links, links, log_links, place_links
 from model_tests.traces.coordinator_links import ID_LINK, ID_LINKS, NEW_ID_LINK, NEW_ID_LINKS
 from model_tests.traces.follower_links import FOLLOWER_LINK, FOLLOWER_LINKS
+from model_tests.traces.formulas import Sheet
+from model_tests.traces.judged_column import Element
 from model_tests.traces.links import LINKS, Link, linked
 from model_tests.traces.log_links import LOG_LINK, LOG_LINKS
-from model_tests.traces.lower import Formula, Sheet
 from model_tests.traces.place_links import PLACE_LINK, PLACE_LINKS
 from model_tests.traces.replication_verdicts import IS_OF_REPLICATION
 from model_tests.traces.schema import BY_NAME
@@ -45,8 +46,10 @@ MARK: Final = "mark"
 """The column that a row leaves to all that follow it on its chain."""
 
 _EARLIER: Final = ("previous_", "accepted_")
-_HAS_PREVIOUS: Final = "has_previous"
-_OF_CHAIN: Final = frozenset(("faults", "previous_faults", "accepted_faults", _HAS_PREVIOUS, "handed_out_before"))
+HAS_PREVIOUS: Final = "has_previous"
+"""The column that says whether a step came before on the chain."""
+
+_OF_CHAIN: Final = frozenset(("faults", "previous_faults", "accepted_faults", HAS_PREVIOUS, "handed_out_before"))
 """What a link reads that no single step has."""
 
 AnyLink = Link | StepLink
@@ -219,20 +222,24 @@ def _integers(columns: Iterable[str]) -> Column:
     return F.array(*(F.col(name).cast("bigint") for name in columns)).cast("array<bigint>")
 
 
-def link_results(sheet: Sheet, results: Mapping[str, Term]) -> dict[str, Formula]:
-    """What the links say of a row of a chain, as formulas over `link_columns`; of other rows, these results."""
-    number = sheet.column(CHAIN)
-    for of_chain, chain in CHAINS.items():
-        verdict = verdict_columns(ABSENT, chain.checks(_named(sheet, of_chain)), sheet, chain.kind)
-        results = {name: choose(number == of_chain, verdict[name], other) for name, other in results.items()}
-    return {name: sheet.constant(result) for name, result in results.items()}
+def link_results(sheet: Sheet) -> Iterator[tuple[Term, dict[str, Term]]]:
+    """For each chain, what says that a row is on it, and what the links say of the row."""
+    for number, chain in CHAINS.items():
+        verdict = verdict_columns(ABSENT, chain.checks(_named(sheet, number)), sheet, chain.kind)
+        yield sheet.column(CHAIN) == number, verdict
 
 
 def _named(sheet: Sheet, number: int) -> Scalar:
-    known = frozenset((*CHAINS[number].read, *_OF_CHAIN))
+    has_previous = sheet.column(HAS_PREVIOUS)
+    since = choose(has_previous, 0, ABSENT)
+    of_chain = dict.fromkeys((HAS_PREVIOUS, "handed_out_before"), has_previous)
+    of_chain |= {"faults": sheet.constant(0), "previous_faults": since, "accepted_faults": since}
+    read = frozenset(CHAINS[number].read)
 
     def scalar(name: str) -> Any:
-        return sheet.column(_column(number, name)) if name in known else sheet.constant(BY_NAME[_bare(name)].absent)
+        if name in read:
+            return sheet.column(_column(number, name))
+        return of_chain[name] if name in of_chain else sheet.constant(BY_NAME[_bare(name)].absent)
 
     return scalar
 
@@ -245,21 +252,13 @@ def _bare(name: str) -> str:
     return next((name.removeprefix(prefix) for prefix in _EARLIER if name.startswith(prefix)), name)
 
 
-def link_columns() -> Iterator[Column]:
-    """The columns that the links read, of rows of chains that hold `previous`: what the step before left, or null."""
-    has_previous = F.col("previous").isNotNull()
-    since = F.when(has_previous, F.lit(0)).otherwise(F.lit(ABSENT)).cast("bigint")
-    of_chain = dict.fromkeys((_HAS_PREVIOUS, "handed_out_before"), has_previous)
-    of_chain |= {"faults": F.lit(0).cast("bigint"), "previous_faults": since, "accepted_faults": since}
+def elements() -> Iterator[tuple[str, Element]]:
+    """Where what the links read stands in a row: in what the step finds, and in what the one before it left."""
     for number, chain in CHAINS.items():
-        yield from (column.alias(_column(number, name)) for name, column in of_chain.items())
         for array, names in (("found", chain.found), ("previous", chain.left)):
-            yield from (_element(array, at, name).alias(_column(number, name)) for at, name in enumerate(names))
-
-
-def _element(array: str, at: int, name: str) -> Column:
-    value = F.get(array, F.lit(at))
-    return value == 1 if BY_NAME[_bare(name)].kind is Kind.BOOLEAN else value
+            for at, name in enumerate(names):
+                column = BY_NAME[_bare(name)]
+                yield _column(number, name), Element(array, at, column.kind is Kind.BOOLEAN, ABSENT)
 
 
 def of_kind(kind: str) -> tuple[AnyLink, ...]:

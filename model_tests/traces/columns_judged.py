@@ -11,6 +11,7 @@ from model_tests.traces.circumstances import fault_of
 from model_tests.traces.coordinator_links import ID_LINK, NEW_ID, NEW_ID_LINK, hands_out, hands_out_new_id
 from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
 from model_tests.traces.follower_links import FOLLOWER_LINK
+from model_tests.traces.formulas import Sheet, columns_read
 from model_tests.traces.history_links import (
     COLUMN_OF,
     HISTORY_CHAINS,
@@ -19,7 +20,6 @@ from model_tests.traces.history_links import (
     check_of_history,
 )
 from model_tests.traces.log_links import LOG_LINK
-from model_tests.traces.lower import Sheet, columns_read
 from model_tests.traces.place_links import PLACE_LINK
 from model_tests.traces.replication_verdicts import is_of_replication
 from model_tests.traces.replication_verdicts import judged as of_replication

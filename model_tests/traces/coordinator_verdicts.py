@@ -5,12 +5,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
-from model_tests.traces.lower import Sheet
+from model_tests.traces.formulas import Sheet
 from model_tests.traces.merge import Merge
 from model_tests.traces.schema import OF_ID, Row, coordinator_step_of
 from model_tests.traces.verdicts import by_behaviour, verdict_columns
 from spec import rules
-from spec.algebra import Term, choose
+from spec.algebra import Term
 from spec.evidence import Layer, evidences
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.protocol.judge_coordinator import judge
@@ -60,14 +60,9 @@ def coordinator_results(sheet: Sheet, api: str, profiles: Mapping[str, Profile])
     return Merge(sheet, tuple(behaviours.values())).results(verdicts)
 
 
-def all_coordinator_results(sheet: Sheet, profiles: Mapping[str, Profile]) -> dict[str, Term]:
-    """The verdict on a step of whichever kind, as formulas."""
-    by_api = {api: coordinator_results(sheet, api, profiles) for api in DECISIONS}
-    results = by_api.pop(next(iter(by_api)))
-    for api, of_api in by_api.items():
-        here = sheet.column("api") == api
-        results = {name: choose(here, of_api[name], other) for name, other in results.items()}
-    return results
+def all_coordinator_results(sheet: Sheet, profiles: Mapping[str, Profile]) -> dict[str, dict[str, Term]]:
+    """The verdict on a step of each kind, as formulas."""
+    return {api: coordinator_results(sheet, api, profiles) for api in DECISIONS}
 
 
 def as_recorded(profile: Profile, transaction_version: Term) -> Profile:

@@ -18,8 +18,8 @@ from model_tests.traces.coordinator_links import (
 )
 from model_tests.traces.coordinator_verdicts import as_recorded
 from model_tests.traces.follower_links import FOLLOWER_LINK
+from model_tests.traces.formulas import Sheet, columns_read
 from model_tests.traces.log_links import LOG_LINK
-from model_tests.traces.lower import Sheet, columns_read
 from model_tests.traces.place_links import PLACE_LINK
 from model_tests.traces.schema import BY_NAME, OF_ID, Row, complete, coordinator_step_of, step_of
 from spec.algebra import Term

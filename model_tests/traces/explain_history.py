@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from model_tests.traces.check_report import Violation
 from model_tests.traces.explain import replay_command
+from model_tests.traces.formulas import Sheet, columns_read
 from model_tests.traces.histories import Histories, Judged
 from model_tests.traces.history_links import COLUMN_OF, HISTORY_CHAINS, NAMES, check_of_history
-from model_tests.traces.lower import Sheet, columns_read
 from model_tests.traces.schema import Row
 from spec.rules import Rule
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from model_tests.traces.check_report import Violation
 from model_tests.traces.explain import replay_command
-from model_tests.traces.lower import Sheet, columns_read
+from model_tests.traces.formulas import Sheet, columns_read
 from model_tests.traces.replication_verdicts import JUDGES, judged
 from spec.rules import Rule
 from spec.versions import PROFILES

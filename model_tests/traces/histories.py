@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from model_tests.monitor.compiled import Compiled, compiled
 from model_tests.traces.circumstances import FAULTS, RESTART, Fault, fault_of
+from model_tests.traces.formulas import Sheet
 from model_tests.traces.hidden_faults import Happened
 from model_tests.traces.history_links import (
     COLUMN_OF,
@@ -21,7 +22,6 @@ from model_tests.traces.history_links import (
     check_of_history,
     number_of,
 )
-from model_tests.traces.lower import Sheet
 from model_tests.traces.schema import Row
 from spec.algebra import Term
 from spec.protocol.judge import Check

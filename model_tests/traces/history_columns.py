@@ -1,12 +1,13 @@
 """Group rules of what clients tell, on Spark: rows of chains beside those of the link rules, in the same one plan."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import pyspark.sql.functions as F
 from pyspark.sql import Column
 
 from model_tests.traces import chains
+from model_tests.traces.formulas import Sheet
 from model_tests.traces.history_links import (
     COLUMN_OF,
     HISTORY,
@@ -17,12 +18,12 @@ from model_tests.traces.history_links import (
     begins_anew,
     check_of_history,
 )
-from model_tests.traces.lower import Formula, Sheet
+from model_tests.traces.judged_column import Element
 from model_tests.traces.reading_spark import literal
 from model_tests.traces.schema import BY_NAME
 from model_tests.traces.verdicts import verdict_columns
 from reference.trace import Kind
-from spec.algebra import Term, choose
+from spec.algebra import Term
 from spec.protocol.judge_history import NOBODY, Telling, Told
 from spec.vocabulary import ABSENT
 
@@ -127,33 +128,19 @@ def is_in_session() -> Column:
     return F.col(chains.CHAIN).isin(*(number for number, chain in HISTORY_CHAINS.items() if chain.in_session))
 
 
-def columns() -> Iterator[Column]:
-    """The columns that the rules read: of the telling, of the one before with `previous_`, and the latest mark."""
+def elements() -> Iterator[tuple[str, Element]]:
+    """Where what the rules read stands in a row: in the telling, and in the one before with `previous_`."""
     for prefix, array in (("", TOLD), ("previous_", PREVIOUS)):
         for at, name in enumerate(_FIELDS):
-            value = F.get(array, F.lit(at))
-            yield _typed(name, value).alias(_column(f"{prefix}{name}"))
-    yield F.col(LATEST).alias(_column(LATEST))
-
-
-def _typed(name: str, value: Column) -> Column:
-    return F.coalesce(value == 1, F.lit(False)) if name in _BOOLEANS else F.coalesce(value, literal(_absent(name)))
-
-
-def _absent(name: str) -> Any:
-    return getattr(Told(), name)
+            yield _column(f"{prefix}{name}"), Element(array, at, name in _BOOLEANS, getattr(Told(), name))
 
 
 def _column(name: str) -> str:
-    return f"of_history_{name}"
+    return LATEST if name == LATEST else f"of_history_{name}"
 
 
-def history_results(sheet: Sheet) -> dict[str, Formula]:
-    """What the rules say of a row of a chain, as formulas over `columns`; of other rows, nothing."""
-    number = sheet.column(chains.CHAIN)
-    results: dict[str, Term] = {"kind": "", "judged": 0, "violated": 0}
-    for of_chain, chain in HISTORY_CHAINS.items():
+def history_results(sheet: Sheet) -> Iterator[tuple[Term, dict[str, Term]]]:
+    """For each chain, what says that a row is on it, and what the rules say of the row."""
+    for number, chain in HISTORY_CHAINS.items():
         checks = [check_of_history(link, lambda name: sheet.column(_column(name))) for link in chain.links]
-        verdict = verdict_columns(ABSENT, checks, sheet, HISTORY)
-        results = {name: choose(number == of_chain, verdict[name], other) for name, other in results.items()}
-    return {name: sheet.constant(result) for name, result in results.items()}
+        yield sheet.column(chains.CHAIN) == number, verdict_columns(ABSENT, checks, sheet, HISTORY)

@@ -14,10 +14,10 @@ from model_tests.traces.chains import AnyLink, check_of, of_kind
 from model_tests.traces.columns_judged import columns_of_step
 from model_tests.traces.coordinator_links import ID_LINK, NEW_ID_LINK
 from model_tests.traces.follower_links import FOLLOWER_LINK
+from model_tests.traces.formulas import Sheet, columns_read
 from model_tests.traces.histories import Histories, Judged
 from model_tests.traces.history_links import HISTORY_CHAINS, NAMES, HistoryLink, check_of_history
 from model_tests.traces.log_links import LOG_LINK
-from model_tests.traces.lower import Sheet, columns_read
 from model_tests.traces.place_links import PLACE_LINK
 from model_tests.traces.schema import Row
 from model_tests.traces.verdicts import LINK

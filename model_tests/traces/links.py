@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from model_tests.traces.lower import Sheet, columns_read
+from model_tests.traces.formulas import Sheet, columns_read
 from model_tests.traces.schema import column_of, columns_of
 from model_tests.traces.verdicts import KEPT
 from spec import rules

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Final
 
-from model_tests.traces.lower import Formula, Sheet
+from model_tests.traces.formulas import Formula, Sheet
 from spec.algebra import Term, choose
 
 PROFILE: Final = "profile"

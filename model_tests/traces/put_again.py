@@ -10,7 +10,8 @@ from pyspark.sql import types as T
 
 from model_tests.traces import solver_verdicts, trace_files
 from model_tests.traces.check_report import Sample
-from model_tests.traces.lower import Sheet, evaluate, lowered
+from model_tests.traces.formulas import Sheet
+from model_tests.traces.judged_column import evaluate
 from model_tests.traces.reading_spark import literal
 from model_tests.traces.schema import BY_NAME, arrow_schema, ndjson_line
 from model_tests.traces.simulate import trace_of
@@ -51,7 +52,7 @@ def with_verdicts(appends: DataFrame) -> DataFrame:
     """Appends with the verdict that the columns give on each."""
     results = append_results(Sheet(), PROFILES)
     kept = tuple(dict.fromkeys(("trace", "step", *COLUMNS, *solver_verdicts.COLUMNS)))
-    return evaluate(appends, kept, lowered({name: results[name] for name in solver_verdicts.VERDICT}))
+    return evaluate(appends, kept, {name: results[name] for name in solver_verdicts.VERDICT})
 
 
 def to_the_reference(steps: DataFrame, count: int, seed: int = 0) -> Sample:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from model_tests.traces.lower import Sheet
+from model_tests.traces.formulas import Sheet
 from model_tests.traces.merge import Merge
 from model_tests.traces.schema import Row
 from model_tests.traces.verdicts import by_behaviour, verdict_columns
 from reference.trace import REPLICAS_SHOWN
 from spec import rules
-from spec.algebra import Term, choose
+from spec.algebra import Term
 from spec.evidence import Layer, evidences
 from spec.protocol import judge_groups as judging_groups
 from spec.protocol import judge_replication as judging
@@ -231,11 +231,6 @@ def replication_results(sheet: Sheet, api: str, profiles: Mapping[str, Profile])
     return Merge(sheet, tuple(behaviours.values())).results(verdicts)
 
 
-def all_replication_results(sheet: Sheet, profiles: Mapping[str, Profile]) -> dict[str, Term]:
-    """The verdict on a step of whichever kind but Produce, as formulas."""
-    by_api = {api: replication_results(sheet, api, profiles) for api in JUDGES if api != PRODUCE}
-    results = by_api.pop(next(iter(by_api)))
-    for api, of_api in by_api.items():
-        here = sheet.column("api") == api
-        results = {name: choose(here, of_api[name], other) for name, other in results.items()}
-    return results
+def all_replication_results(sheet: Sheet, profiles: Mapping[str, Profile]) -> dict[str, dict[str, Term]]:
+    """The verdict on a step of each kind, as formulas."""
+    return {api: replication_results(sheet, api, profiles) for api in JUDGES}

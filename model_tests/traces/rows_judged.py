@@ -17,11 +17,15 @@ from model_tests.traces import (
     verdicts,
 )
 from model_tests.traces.circumstances import Fault, fault_of
+from model_tests.traces.formulas import Sheet
 from model_tests.traces.history_links import SESSION
-from model_tests.traces.lower import Sheet, evaluate, lowered, present
+from model_tests.traces.java_source import Cases
+from model_tests.traces.judged_column import evaluate
+from model_tests.traces.reading_spark import literal
+from model_tests.traces.schema import BY_NAME
 from model_tests.traces.trace_files import DUPLICATE, LATE, STEP_BITS, UNFIT
 from model_tests.traces.verdicts import KEPT
-from spec.algebra import Term
+from spec.algebra import Term, all_of
 from spec.versions import PROFILES
 
 SHARES: Final = 1024
@@ -32,12 +36,13 @@ _NO_VERDICT: Final[Mapping[str, Term]] = {"kind": "", "branch": 0, "judged": 0, 
 _ALSO: Final = tuple(f"also_{name}" for name in _VERDICT)
 """The verdict on a step of replication, beside what it is besides."""
 _FIT: Final = "fit"
+_IS_APPEND: Final = "is_append"
+_IS_COORDINATORS: Final = "is_coordinators"
 _ROWS: Final = "rows"
 _OF_NOBODY: Final = "of_nobody"
 _BESIDE: Final = ("fault", "anew", "world_ms", history_columns.TOLD)
 """What a step shows beside its verdict: a fault, that a reader begins anew, and what it tells."""
 _OF_TRACE: Final = ("unfit", "unclean", "faults", "complete")
-_OF_STEP: Final = (*KEPT, _FIT, *_BESIDE, *_VERDICT, *_ALSO)
 
 
 def counted(steps: DataFrame, apart: int) -> DataFrame:
@@ -66,32 +71,42 @@ def counted(steps: DataFrame, apart: int) -> DataFrame:
 
 def judged_alone(steps: DataFrame) -> DataFrame:
     """Each step with its verdict, where it has one, and the rows of the chains that it is on."""
-    given = present(steps.withColumn(_FIT, trace_files.is_judgeable()), nullable=history_columns.NULLABLE)
-    is_append = f"{_FIT} and {verdicts.APPEND}"
-    is_coordinators = f"{_FIT} and not ({verdicts.APPEND}) and {coordinator_verdicts.IS_COORDINATORS}"
-    appends, requests = (given.where(fact).withColumn(_FIT, F.lit(True)) for fact in (is_append, is_coordinators))
-    sheet = Sheet()
-    of_produce = replication_verdicts.replication_results(sheet, replication_verdicts.PRODUCE, PROFILES)
-    parts = [_part(appends, verdicts.append_results(sheet, PROFILES), of_produce)]
-    parts.append(_part(requests, coordinator_verdicts.all_coordinator_results(Sheet(), PROFILES)))
-    sheet = Sheet()
-    of_replicas = replication_verdicts.all_replication_results(sheet, PROFILES)
-    others = {**_NO_VERDICT, "kind": sheet.column(_OF_NOBODY)}
-    parts.append(_part(given.where(f"not ({is_append} or {is_coordinators})"), others, of_replicas))
-    return reduce(DataFrame.union, parts)
+    given = _present(steps.withColumn(_FIT, trace_files.is_judgeable()))
+    kinds = {_IS_APPEND: verdicts.APPEND, _IS_COORDINATORS: coordinator_verdicts.IS_COORDINATORS}
+    given = given.withColumns({name: F.expr(f"{_FIT} and {fact}") for name, fact in kinds.items()})
+    return evaluate(_with_rows(given), (*KEPT, _FIT, *_BESIDE, _ROWS), _verdict(Sheet()), _also(Sheet()))
+
+
+def _present(steps: DataFrame) -> DataFrame:
+    """The steps with what is absent in place of nulls, so that no code is made for them."""
+    absent = {name: F.coalesce(name, literal(column.absent)) for name, column in BY_NAME.items()}
+    return steps.withColumns({name: value for name, value in absent.items() if name not in history_columns.NULLABLE})
+
+
+def _verdict(sheet: Sheet) -> Cases:
+    """The verdict on a step, if it is an append or a transaction coordinator's."""
+    api, of_coordinators = sheet.column("api"), sheet.column(_IS_COORDINATORS)
+    by_api = coordinator_verdicts.all_coordinator_results(sheet, PROFILES)
+    cases = [(all_of(of_coordinators, api == name), results) for name, results in by_api.items()]
+    otherwise = {**_NO_VERDICT, "kind": sheet.column(_OF_NOBODY)}
+    return Cases(((sheet.column(_IS_APPEND), verdicts.append_results(sheet, PROFILES)), *cases), otherwise)
+
+
+def _also(sheet: Sheet) -> Cases:
+    """The verdict on a step as one of replication."""
+    by_api = replication_verdicts.all_replication_results(sheet, PROFILES)
+    cases = ((sheet.column("api") == api, _named_also(results)) for api, results in by_api.items())
+    return Cases(tuple(cases), _named_also(_NO_VERDICT))
+
+
+def _named_also(results: Mapping[str, Term]) -> dict[str, Term]:
+    return {f"also_{name}": results[name] for name in _VERDICT}
 
 
 def _of_nobody() -> Column:
     """What the verdict on a step is called that is on no chain, should no decision be about it either; else empty."""
     on_none = reduce(Column.__and__, (F.get(_ROWS, F.lit(at)).isNull() for at in range(1, history_columns.MOST_ROWS)))
     return F.when(on_none, F.concat(F.lit(passed_over.KIND), F.col("api"))).otherwise("")
-
-
-def _part(steps: DataFrame, results: Mapping[str, Term], also: Mapping[str, Term] = _NO_VERDICT) -> DataFrame:
-    kept = (*KEPT, _FIT, *_BESIDE, _ROWS)
-    named = {name: results[name] for name in _VERDICT} | {f"also_{name}": also[name] for name in _VERDICT}
-    judged = evaluate(_with_rows(steps), kept, lowered(named))
-    return judged.select(*_OF_STEP, _ROWS)
 
 
 def _with_rows(steps: DataFrame) -> DataFrame:
@@ -125,12 +140,13 @@ def laid_out(judged: DataFrame) -> DataFrame:
 def linked(steps: DataFrame) -> DataFrame:
     """The verdicts of steps themselves, and those of every chain that they are on."""
     kept = (*KEPT, *_VERDICT, *_ALSO, "begins", "unclean", "unfit", "complete", chains.CHAIN, "faults")
-    rows = _on_chains(steps)
+    rows = _on_chains(steps).withColumn(chains.HAS_PREVIOUS, F.col("previous").isNotNull())
     sheet = Sheet()
-    results = chains.link_results(sheet, history_columns.history_results(sheet))
-    results = {f"link_{name}": result for name, result in results.items()}
-    columns = (*chains.link_columns(), *history_columns.columns())
-    judged = evaluate(rows.select(*kept, *columns), kept, lowered(results))
+    cases = tuple(
+        (fact, _named_link(of)) for fact, of in (*chains.link_results(sheet), *history_columns.history_results(sheet))
+    )
+    elements = dict((*chains.elements(), *history_columns.elements()))
+    judged = evaluate(rows, kept, Cases(cases, _named_link(_NO_VERDICT)), elements=elements)
     itself = F.col(chains.CHAIN) == chains.ITSELF
     also = F.col(chains.CHAIN) == chains.OF_REPLICATION
     counts = F.col("unfit").isin("", LATE)
@@ -142,6 +158,10 @@ def linked(steps: DataFrame) -> DataFrame:
         F.when(itself, F.col("branch")).when(also, F.col("also_branch")).otherwise(F.lit(-1)).alias("branch"),
         *(_either(itself, also, counts, name) for name in ("kind", "judged", "violated")),
     )
+
+
+def _named_link(results: Mapping[str, Term]) -> dict[str, Term]:
+    return {f"link_{name}": results[name] for name in _VERDICT}
 
 
 def _on_chains(steps: DataFrame) -> DataFrame:

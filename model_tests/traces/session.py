@@ -41,9 +41,6 @@ _SETTINGS: Final = {
     "spark.sql.shuffle.partitions": str(SHUFFLE_PARTITIONS),
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
-    # A trace has more columns than the 100 up to which Spark compiles a stage, and a decision makes one long
-    # method of them, which the JVM would only interpret.
-    "spark.sql.codegen.maxFields": "1000",
     "spark.executor.extraJavaOptions": "-XX:-DontCompileHugeMethods",
     # One check compiles more than a hundred classes; what is thrown away is compiled again by the next.
     "spark.sql.codegen.cache.maxEntries": "1000",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from model_tests.traces.lower import Sheet, columns_read
+from model_tests.traces.formulas import Sheet, columns_read
 from spec.protocol.judge import Check
 from spec.rules import Rule
 

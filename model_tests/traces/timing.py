@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from model_tests.traces.lower import Sheet, evaluate, lowered
+from model_tests.traces.formulas import Sheet
+from model_tests.traces.judged_column import evaluate
 from model_tests.traces.samples import random_steps, undecided
 from model_tests.traces.session import LOCAL, session
 from spec.algebra import Term
@@ -42,7 +43,7 @@ def column_verdicts(rows: int, directory: Path, master: str = LOCAL) -> ColumnTi
     """Time the branch and every next-state column of random steps against reading the same columns."""
     _write(rows, directory)
     steps = session(master).read.parquet(str(directory))
-    decided = evaluate(steps, (), lowered(_results()))
+    decided = evaluate(steps, (), _results())
     rounds = [(_seconds(steps), _seconds(decided)) for _ in range(ROUNDS + 1)][1:]
     return ColumnTiming(rows, min(scan for scan, _ in rounds), min(verdict for _, verdict in rounds))
 

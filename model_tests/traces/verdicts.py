@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import Final
 
-from model_tests.traces.lower import Formula, Sheet
+from model_tests.traces.formulas import Formula, Sheet
 from model_tests.traces.merge import Merge
 from model_tests.traces.schema import STEP_PARTS, columns_of, step_of
 from spec import rules

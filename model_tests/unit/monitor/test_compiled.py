@@ -6,7 +6,7 @@ import pytest
 from model_tests.monitor.compiled import DEEPEST, compiled, source_of
 from model_tests.monitor.judges import append_judge, coordinator_judge
 from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
-from model_tests.traces.lower import Sheet
+from model_tests.traces.formulas import Sheet
 from model_tests.traces.schema import coordinator_step_of, step_of
 from model_tests.traces.verdicts import BITS, REFUSED, judged
 from model_tests.unit.monitor.perturbed import changed_traces, random_appends

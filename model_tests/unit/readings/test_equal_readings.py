@@ -5,7 +5,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from model_tests.traces.lower import Sheet, evaluate, lowered
+from model_tests.traces.formulas import Sheet
+from model_tests.traces.judged_column import evaluate
 from model_tests.traces.merge import Merge
 from model_tests.traces.samples import Table, random_steps, undecided
 from model_tests.traces.session import session
@@ -49,7 +50,7 @@ def with_spark(table: Table, file: Path) -> Table:
     sheet, behaviours = Sheet(), dict(by_behaviour(PROFILES))
     outcomes = [on_sheet(sheet, profile) for profile in behaviours]
     merged = Merge(sheet, tuple(behaviours.values())).results(outcomes)
-    judged = evaluate(session().read.parquet(str(file)), ("row", "profile"), lowered(merged)).orderBy("row").toArrow()
+    judged = evaluate(session().read.parquet(str(file)), ("row", "profile"), merged).orderBy("row").toArrow()
     return {name: judged[name].to_numpy() for name in judged.column_names}
 
 
