@@ -268,10 +268,15 @@ def _kind_of_constant(value: object) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(c if c.isalnum() and c.isascii() else "".join(f"\\u{ord(u):04x}" for u in _units(c)) for c in text)
+    """The text as it stands between the quotes of Java; what is not ASCII, as the units of UTF-16."""
+    return "".join(_octal(c) if c.isascii() else _units(c) for c in text)
+
+
+def _octal(character: str) -> str:
+    """A letter or digit as it is, and any other by its number: as a unit of UTF-16, a quote would end the text."""
+    return character if character.isalnum() else f"\\{ord(character):03o}"
 
 
 def _units(character: str) -> str:
-    """The character as the one or two units that Java has of it."""
-    code = character.encode("utf-16-be", "surrogatepass")
-    return "".join(chr(int.from_bytes(code[at : at + 2], "big")) for at in range(0, len(code), 2))
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
