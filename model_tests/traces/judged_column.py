@@ -104,7 +104,7 @@ def _call(spark: SparkSession, judge: Any, columns: Iterable[str], kinds: Mappin
         jvm.PythonUtils.toSeq([]),  # type: ignore[union-attr]
         False,  # a null is looked for by the class itself
         False,  # never null
-        True,  # the same of the same row
+        False,  # for Spark, another value each time: it would call it anew wherever a result is asked for
         getattr(getattr(jvm.scala, "None$"), "MODULE$"),  # type: ignore[union-attr]
     )
     return Column(expressions.column(call))

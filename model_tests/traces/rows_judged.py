@@ -95,7 +95,8 @@ def _verdict(sheet: Sheet) -> Cases:
 def _also(sheet: Sheet) -> Cases:
     """The verdict on a step as one of replication."""
     by_api = replication_verdicts.all_replication_results(sheet, PROFILES)
-    cases = ((sheet.column("api") == api, _named_also(results)) for api, results in by_api.items())
+    api, fit = sheet.column("api"), sheet.column(_FIT)
+    cases = ((all_of(fit, api == name), _named_also(results)) for name, results in by_api.items())
     return Cases(tuple(cases), _named_also(_NO_VERDICT))
 
 

@@ -40,8 +40,8 @@ _CORRUPT: Final = "_corrupt_record"
 NEEDED: Final = tuple(dict.fromkeys(("trace", "step", "schema", "api", *verdicts.NEEDED, *links.NEEDED)))
 """Columns without which no step can be judged."""
 _NEEDED_OF_COORDINATORS: Final = tuple(name for name in coordinator_verdicts.NEEDED if name not in NEEDED)
-INTEGERS: Final = tuple(n for n in (*NEEDED, *_NEEDED_OF_COORDINATORS) if BY_NAME[n].kind is Kind.INTEGER)
-"""Columns of integers by which steps are judged."""
+INTEGERS: Final = tuple(name for name, column in BY_NAME.items() if column.kind is Kind.INTEGER)
+"""Columns of integers."""
 WIDEST: Final = 2**62
 """Beyond this an integer could overflow where a decision adds to it; no offset of a log is that large."""
 TOO_WIDE: Final = "an integer beyond 2^62, which no log has"
@@ -160,8 +160,9 @@ def rows_of(
     wanted, rows = tuple(dict.fromkeys(("trace", "step", *columns))), defaultdict[int, list[dict[str, Any]]](list)
     found = steps.where(F.col("trace").isin(sorted(traces))).where(is_judgeable()).select(*wanted)
     for row in found.collect():
-        given = {name: BY_NAME[name].absent if row[name] is None else row[name] for name in wanted}
-        rows[row["trace"]].append(given)
+        of_row = zip(wanted, row, strict=True)  # a name, Spark's row looks for among all names
+        given: dict[str, Any] = {name: BY_NAME[name].absent if value is None else value for name, value in of_row}
+        rows[given["trace"]].append(given)
     return {trace: sorted(found, key=itemgetter("step")) for trace, found in rows.items()}
 
 
@@ -192,8 +193,7 @@ def _lacks_of_coordinators() -> Column:
 
 
 def _is_too_wide() -> Column:
-    all_of_them = F.array(*INTEGERS)
-    return (F.array_max(all_of_them) > WIDEST) | (F.array_min(all_of_them) < -WIDEST)
+    return (F.greatest(*INTEGERS) > WIDEST) | (F.least(*INTEGERS) < -WIDEST)
 
 
 _PATTERN: Final = re.compile(r"[{}\[\]*?\\]")

@@ -152,6 +152,7 @@ def test_what_cannot_be_judged_is_set_aside_with_file_and_reason_and_the_rest_is
         numbered(true_rows, 12, profile="9.9"),
         numbered(true_rows, 13, before_log_end=2**63 - 1),
         [*numbered(true_rows, 14), {**true_rows[-1], "trace": 14, "error": 0}],
+        numbered(true_rows, 15, answered_end=-(2**63)),
     )
     whole = [*true_rows, *newer, *keyless, *cut, *(row for rows in unfit for row in rows)]
     directory = written(whole, tmp_path / "traces")
@@ -165,7 +166,8 @@ def test_what_cannot_be_judged_is_set_aside_with_file_and_reason_and_the_rest_is
     assert 7 == next(aside.count for reason, aside in found.items() if "newer schema" in reason)
     assert (3, 1) == (found["trace is null"].count, found["step is null"].count)
     assert (1, True) == (found[trace_files.CUT].count, "trace 2" in found[trace_files.CUT].where)
-    assert {"producer_epoch is null", "unknown profile 9.9", trace_files.TOO_WIDE} <= found.keys()
+    assert {"producer_epoch is null", "unknown profile 9.9"} <= found.keys()
+    assert 2 == found[trace_files.TOO_WIDE].count
     assert (2, True) == (found[trace_files.DUPLICATE].count, "steps.parquet" in found[trace_files.DUPLICATE].where)
     assert str(directory / "empty.ndjson") == found["the file is empty"].where
     assert any(aside.where == str(directory / "damaged.parquet") for aside in report.quarantined)

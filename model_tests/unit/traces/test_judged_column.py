@@ -4,7 +4,7 @@ from random import Random
 from typing import Any, Final
 
 import pytest
-from pyspark.errors import PySparkException
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
@@ -149,7 +149,7 @@ def test_a_value_is_taken_from_an_array_or_is_absent_where_that_ends(spark: Spar
 
 
 def test_an_overflow_is_an_error(spark: SparkSession) -> None:
-    with pytest.raises(PySparkException, match="overflow"):
+    with pytest.raises(Py4JJavaError, match="overflow"):
         values(table_of(spark, [{"n0": 2**62}]), {"sum": Sheet().column("n0") + 2**62})
 
 
