@@ -14,7 +14,7 @@ from rich.console import Console
 
 from model_tests.catalogue import print_catalogue, print_rule, rule_called
 from model_tests.java import require_java
-from model_tests.reports import NOTHING_JUDGED, BadInput, Report
+from model_tests.reports import NOTHING_JUDGED, BadInput, Report, lacking_on_executors
 from model_tests.verify.results import Effort
 from model_tests.verify.run import DIRECTORY, chosen, verify
 from spec.versions import PROFILES, Profile
@@ -373,9 +373,12 @@ def _judge(run: Callable[[], Report], json_file: Path | None) -> None:
 def _bad_input_in_one_line() -> Iterator[None]:
     try:
         yield
-    except BadInput as bad:
+    except Exception as error:
+        bad = error if isinstance(error, BadInput) else lacking_on_executors(error)
+        if bad is None:
+            raise
         typer.echo(f"eos: {' '.join(str(bad).split())}", err=True)
-        raise typer.Exit(NOTHING_JUDGED) from bad
+        raise typer.Exit(NOTHING_JUDGED) from error
 
 
 def _require_writable(json_file: Path | None) -> None:

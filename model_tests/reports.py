@@ -1,5 +1,6 @@
 """What every command that judges hands back, and how input that cannot be judged is told."""
 
+import re
 from typing import Final, Protocol
 
 from rich.console import Console
@@ -34,6 +35,19 @@ class Report(Protocol):
 
 class BadInput(Exception):
     """Input that cannot be judged, told in one line: what it is, what is wrong with it, what to do instead."""
+
+
+_OF_SPARK: Final = ("py4j.", "pyspark.")
+_MISSING: Final = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
+
+
+def lacking_on_executors(error: Exception) -> BadInput | None:
+    """What Spark's error says in pages where the Python of executors lacks a library; None for any other error."""
+    missing = _MISSING.search(str(error))
+    if missing is None or not type(error).__module__.startswith(_OF_SPARK):
+        return None
+    remedy = "install it there, or send it with --archives (docs/cluster.md)"
+    return BadInput(f"the Python of Spark's executors has no {missing[1]}: {remedy}")
 
 
 def wide(console: Console) -> Console:

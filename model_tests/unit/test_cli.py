@@ -8,11 +8,12 @@ from types import SimpleNamespace
 from typing import Final
 
 import pytest
+from pyspark.errors import PythonException
 from rich.console import Console
 from typer.testing import CliRunner
 
 from model_tests import cli, java
-from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput, Report
+from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput, Report, lacking_on_executors
 from spec.rules import RULES
 
 RUN: Final = CliRunner()
@@ -121,6 +122,21 @@ def test_bad_input_is_one_line(provide: Callable[[Callable[..., Report]], None])
 
     assert NOTHING_JUDGED == shown.exit_code
     assert "eos: logs is no log directory: it holds no segment\n" == shown.stderr
+
+
+def test_a_library_that_executors_lack_is_one_line(provide: Callable[[Callable[..., Report]], None]) -> None:
+    def without(*paths: object, **options: object) -> Report:
+        raise PythonException("Traceback\n in pages\nModuleNotFoundError: No module named 'pyarrow'\n\tat java")
+
+    provide(without)
+
+    shown = RUN.invoke(cli.app, ["audit", "logs"])
+
+    assert NOTHING_JUDGED == shown.exit_code
+    assert 1 == shown.stderr.count("\n")
+    assert "has no pyarrow" in shown.stderr
+    assert lacking_on_executors(ModuleNotFoundError("No module named 'pyarrow'")) is None
+    assert lacking_on_executors(PythonException("ZeroDivisionError: no module")) is None
 
 
 @pytest.mark.parametrize(
