@@ -33,7 +33,7 @@ def places_of(
 ) -> list[Place]:
     """Each log once: of the replicas of a partition the one that is furthest, and those that have something else.
 
-    Of replicas that have the same the one is taken that is not behind.
+    Of replicas that have the same the first is taken, and it is behind only if all of them are.
 
     Args:
         logs: number, topic, partition and summary of each.
@@ -45,24 +45,28 @@ def places_of(
         by_name.setdefault((topic, partition), []).append((number, summary))
     places: list[Place] = []
     for (topic, partition), replicas in sorted(by_name.items()):
-        order = sorted(replicas, key=lambda one: (_reach(one[1]), one[0] not in behind), reverse=True)
-        kept: list[tuple[int, PartitionTransactions]] = []
-        for number, summary in order:
-            if all((summary.runs, summary.markers, summary.end) != (one.runs, one.markers, one.end) for _, one in kept):
-                kept.append((number, summary))
-        furthest = _reach(kept[0][1])
-        places += [
-            Place(
-                number,
-                topic,
-                partition,
-                summary,
-                number in behind or _reach(summary) < furthest,
-                losses.get(number),
-            )
-            for number, summary in kept
-        ]
+        order = sorted(replicas, key=lambda one: _reach(one[1]), reverse=True)
+        for same in _alike(order):
+            number, summary = same[0]
+            ahead = next((other for other, _ in same if other not in behind), None)
+            is_behind = ahead is None or _reach(summary) < _reach(order[0][1])
+            loss = losses.get(number if ahead is None else ahead)
+            places.append(Place(number, topic, partition, summary, is_behind, loss))
     return places
+
+
+def _alike(
+    replicas: Sequence[tuple[int, PartitionTransactions]],
+) -> list[list[tuple[int, PartitionTransactions]]]:
+    """The replicas that have the same transactions, together."""
+    alike: list[list[tuple[int, PartitionTransactions]]] = []
+    for number, summary in replicas:
+        has = summary.runs, summary.markers, summary.end
+        held = next((same for same in alike if (same[0][1].runs, same[0][1].markers, same[0][1].end) == has), None)
+        if held is None:
+            alike.append(held := [])
+        held.append((number, summary))
+    return alike
 
 
 def _reach(summary: PartitionTransactions) -> tuple[int, int]:
