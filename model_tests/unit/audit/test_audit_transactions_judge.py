@@ -86,10 +86,13 @@ def test_a_replica_that_is_behind_is_not_asked_for_its_last_marker() -> None:
     assert judged.findings == ()
 
 
-def test_of_replicas_that_have_the_same_one_that_is_not_behind_speaks_for_all() -> None:
+def test_replicas_that_have_the_same_are_behind_only_together() -> None:
     """Whichever was given first: what the newest leader had, too, is not going to be cut off."""
     summary = replace(WHOLE, runs=(RUN,))
 
     (place,) = places_of([(0, "a", 0, summary), (1, "a", 0, summary)], behind=frozenset({0}))
 
-    assert (place.log, place.behind) == (1, False)
+    (left,) = places_of([(0, "a", 0, summary), (1, "a", 0, summary)], behind=frozenset({0, 1}))
+
+    assert (place.log, place.behind) == (0, False)
+    assert (left.log, left.behind) == (0, True)
