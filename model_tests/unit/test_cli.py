@@ -125,6 +125,8 @@ def test_bad_input_is_one_line(provide: Callable[[Callable[..., Report]], None])
 
 
 def test_a_library_that_executors_lack_is_one_line(provide: Callable[[Callable[..., Report]], None]) -> None:
+    """It exits with 2, not as a violation does; an error of this process, or of another kind, stays what it is."""
+
     def without(*paths: object, **options: object) -> Report:
         raise PythonException("Traceback\n in pages\nModuleNotFoundError: No module named 'pyarrow'\n\tat java")
 

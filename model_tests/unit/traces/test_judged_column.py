@@ -107,6 +107,7 @@ class Invented:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_random_formulas_are_on_spark_what_they_are_in_python(spark: SparkSession, seed: int) -> None:
+    """Every operator, parts that are used again, and text that Java writes otherwise, on the same rows."""
     invented, rows = Invented(seed), rows_of(seed)
     terms = (*invented.facts[-30:], *invented.numbers[-30:], choose(invented.facts[-1], "é", "it's"))
     results = {f"r{at}": term for at, term in enumerate(terms)}
@@ -116,6 +117,7 @@ def test_random_formulas_are_on_spark_what_they_are_in_python(spark: SparkSessio
 
 
 def test_the_first_kind_that_applies_is_judged_and_no_other_is_asked(spark: SparkSession) -> None:
+    """A kind that comes later would overflow on these rows."""
     sheet = Sheet()
     number, fact = sheet.column("n0"), sheet.column("f0")
     overflows = number - (2**63 - 1)
@@ -126,6 +128,7 @@ def test_the_first_kind_that_applies_is_judged_and_no_other_is_asked(spark: Spar
 
 
 def test_what_is_null_is_absent(spark: SparkSession) -> None:
+    """An integer is -1, a fact false, and text empty, as the schema says."""
     sheet = Sheet()
     results = {"n": sheet.column("n0"), "f": sheet.column("f0"), "empty": sheet.column("t0") == ""}
 
@@ -133,6 +136,7 @@ def test_what_is_null_is_absent(spark: SparkSession) -> None:
 
 
 def test_a_value_is_taken_from_an_array_or_is_absent_where_that_ends(spark: SparkSession) -> None:
+    """Nulls in the array, arrays that are too short, and none at all."""
     sheet = Sheet()
     elements = {
         "second": Element("many", 1, is_fact=False, absent=-5),
@@ -149,6 +153,7 @@ def test_a_value_is_taken_from_an_array_or_is_absent_where_that_ends(spark: Spar
 
 
 def test_an_overflow_is_an_error(spark: SparkSession) -> None:
+    """No sum is silently another number."""
     with pytest.raises(Py4JJavaError, match="overflow"):
         values(table_of(spark, [{"n0": 2**62}]), {"sum": Sheet().column("n0") + 2**62})
 
