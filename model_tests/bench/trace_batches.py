@@ -26,6 +26,8 @@ _KEPT: Final = frozenset(("profile", "api", "election"))
 """Text that says what a step is, and not where or whose."""
 _NAMES: Final = tuple(name for name, column in BY_NAME.items() if column.kind is Kind.TEXT and name not in _KEPT)
 _IDS: Final = tuple(name for name in BY_NAME if name.endswith("producer_id"))
+_WORLD: Final = "world_ms"
+"""The world's clock, which no step of a trace may turn back."""
 _ID_SPACE: Final = 1_000_000
 """More than the producer ids that one copy hands out."""
 
@@ -67,12 +69,15 @@ def _copy(table: pa.Table, copy: int, copies: int, hot: bool) -> pa.Table:
 
 
 def _renamed(table: pa.Table, copy: int) -> Iterator[tuple[str, pa.ChunkedArray]]:
-    """Nodes, clients, topics and ids of a copy, and of each trace in it, as no other has them."""
+    """Nodes, clients, topics, ids and times of a copy, and of each trace in it, as no other has them."""
     whose = pc.add(table["trace"], copy * SIMULATED)
     mark = pc.cast(whose, pa.string())
     for name in _NAMES:
         there = pc.not_equal(table[name], "")
         yield name, pc.if_else(there, pc.binary_join_element_wise(table[name], mark, "~"), table[name])
+    span = pc.max(table[_WORLD]).as_py() + 1
+    told = pc.greater_equal(table[_WORLD], 0)
+    yield _WORLD, pc.if_else(told, pc.add(table[_WORLD], pc.multiply(whose, span)), table[_WORLD])
     for name in _IDS:
         there = pc.greater_equal(table[name], 0)
         yield name, pc.if_else(there, pc.add(table[name], pc.multiply(whose, _ID_SPACE)), table[name])

@@ -28,13 +28,18 @@ def test_a_batch_is_as_large_as_asked_and_every_step_stands_once(table: pa.Table
 
 
 def test_one_trace_is_hot_and_its_copies_share_nothing(table: pa.Table, tmp_path: Path) -> None:
-    """Nine tenths of the steps are of one trace; no node, topic, client or producer id of it comes in two copies."""
+    """Nine tenths of the steps are of one trace; no node, topic, client or producer id of it comes in two copies.
+
+    The world's clock goes on from copy to copy.
+    """
     write_batch(table, 1000, tmp_path, hot=True)
 
     written = pq.read_table(tmp_path)
     hot = written.filter(pc.equal(written["trace"], 0))
     assert 900 == hot.num_rows
     assert list(range(900)) == sorted(hot["step"].to_pylist())
+    times = [row["world_ms"] for row in hot.sort_by("step").to_pylist() if row["world_ms"] >= 0]
+    assert times == sorted(times)
     for name in (*trace_batches._NAMES, *trace_batches._IDS):
         copies = [set(hot.slice(start, 100)[name].to_pylist()) - {"", -1} for start in range(0, 900, 100)]
         assert not copies[0] & copies[1], name
