@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from math import nan
 from pathlib import Path
 from typing import Final
 
@@ -9,15 +10,19 @@ PROCESSES: Final = Path("/proc")
 
 
 def peak_mebibytes() -> float:
-    """Sum of the peaks of this process and its living descendants, Spark's JVM among them; 0 without /proc."""
+    """Sum of the peaks of this process and its living descendants, Spark's JVM among them; NaN without /proc."""
+    if not PROCESSES.is_dir():
+        return nan
     return sum(int(status.get("VmHWM", "0 kB").split()[0]) for status in _family()) / 1024
 
 
 def computed_seconds() -> float:
-    """Time of processors that this process and its living descendants have had; 0 without /proc.
+    """Time of processors that this process and its living descendants have had; NaN without /proc.
 
     Where other work is on the machine, this says more than the time that has passed.
     """
+    if not PROCESSES.is_dir():
+        return nan
     ticks = sum(int(time) for status in _family() for time in _times(status["Pid"]))
     return ticks / os.sysconf("SC_CLK_TCK")
 

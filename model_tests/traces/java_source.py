@@ -1,11 +1,11 @@
 """Formulas as Java: one class whose one method judges a row, in which a shared part is computed once and when needed.
 
-Spark calls it from the code that it generates, on the values of columns. As columns of Spark's own the same formulas
-took a dozen projections and, of a small batch, twenty seconds before the first row was judged.
+Spark calls it from the code that it generates, on the values of columns.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final, NamedTuple
 
 from model_tests.traces.formulas import Formula, Sheet, parts_of, used_again
@@ -63,6 +63,7 @@ public final class {name} {{
 """
 
 PACKAGE: Final = "eos"
+_NAME: Final = "Judged_{}"
 METHOD: Final = "judge"
 
 
@@ -100,11 +101,17 @@ def result_kinds(cases: Cases, places: Mapping[str, Place]) -> dict[str, str]:
     return {name: kinds.of(sheet.constant(result)) for name, result in cases.otherwise.items()}
 
 
-def source_of(name: str, together: Sequence[Cases], places: Mapping[str, Place]) -> str:
+class Source(NamedTuple):
+    """A class: its name, which follows from what it does, and its text."""
+
+    name: str
+    text: str
+
+
+def source_of(together: Sequence[Cases], places: Mapping[str, Place]) -> Source:
     """The source of the class.
 
     Args:
-        name: of the class.
         together: what is judged of each row, one after the other; the results are in this order.
         places: where the columns stand.
     """
@@ -114,15 +121,18 @@ def source_of(name: str, together: Sequence[Cases], places: Mapping[str, Place])
         calls.append(f"    judge{number}(row, results);")
         writer.write(number, cases, first)
         first += len(cases.otherwise)
-    return _CLASS.format(
+    constants, frames = "".join(writer.constants()), "".join(writer.frames)
+    name = _NAME.format(sha256("\n".join((*calls, constants, frames)).encode()).hexdigest()[:16])
+    text = _CLASS.format(
         package=PACKAGE,
         name=name,
         method=METHOD,
         results=first,
         calls="\n".join(calls),
-        constants="".join(writer.constants()),
-        frames="".join(writer.frames),
+        constants=constants,
+        frames=frames,
     )
+    return Source(name, text)
 
 
 class _Kinds:

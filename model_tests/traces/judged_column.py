@@ -5,7 +5,6 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from zipfile import ZipFile
@@ -15,7 +14,18 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from model_tests.traces.formulas import columns_read
-from model_tests.traces.java_source import BOOLEAN, LONG, METHOD, PACKAGE, TEXT, Cases, Place, result_kinds, source_of
+from model_tests.traces.java_source import (
+    BOOLEAN,
+    LONG,
+    METHOD,
+    PACKAGE,
+    TEXT,
+    Cases,
+    Place,
+    Source,
+    result_kinds,
+    source_of,
+)
 from spec.algebra import Term
 
 _TYPES: Final = {LONG: T.LongType(), BOOLEAN: T.BooleanType(), TEXT: T.StringType()}
@@ -61,9 +71,7 @@ def evaluate(
     read = sorted(columns_read(*(term for cases in all_cases for term in _terms(cases))))
     places, columns = _places(table, read, elements or {})
     kinds = {name: kind for cases in all_cases for name, kind in result_kinds(cases, places).items()}
-    digest = sha256(source_of("Judged", all_cases, places).encode()).hexdigest()[:16]
-    name = f"Judged_{digest}"
-    judge = _compiled(table.sparkSession, source_of(name, all_cases, places), name)
+    judge = _compiled(table.sparkSession, source_of(all_cases, places))
     judged = table.select(*kept, _call(table.sparkSession, judge, columns, kinds).alias(_RESULTS))
     return judged.select(*kept, *(F.col(_RESULTS)[name].alias(name) for name in kinds))
 
@@ -110,20 +118,20 @@ def _call(spark: SparkSession, judge: Any, columns: Iterable[str], kinds: Mappin
     return Column(expressions.column(call))
 
 
-def _compiled(spark: SparkSession, source: str, name: str) -> Any:
+def _compiled(spark: SparkSession, source: Source) -> Any:
     """The class, known to this session and to its executors."""
-    key = (spark.sparkContext.applicationId, name)
+    key = (spark.sparkContext.applicationId, source.name)
     if key not in _loaded:
         jvm = spark.sparkContext._jvm
         compiler = jvm.org.codehaus.janino.SimpleCompiler()  # type: ignore[union-attr]
-        compiler.cook(source)
+        compiler.cook(source.text)
         codes = compiler.getBytecodes()
-        jar = _jars() / f"{name}.jar"
+        jar = _jars() / f"{source.name}.jar"
         with ZipFile(jar, "w") as packed:
             for entry in codes.entrySet():
                 packed.writestr(f"{entry.getKey().replace('.', '/')}.class", bytes(entry.getValue()))
         spark._jsparkSession.sessionState().resourceLoader().addJar(str(jar))
-        _loaded[key] = spark._jsparkSession.sharedState().jarClassLoader().loadClass(f"{PACKAGE}.{name}")
+        _loaded[key] = spark._jsparkSession.sharedState().jarClassLoader().loadClass(f"{PACKAGE}.{source.name}")
     return _loaded[key]
 
 

@@ -59,14 +59,10 @@ def _alike(
     replicas: Sequence[tuple[int, PartitionTransactions]],
 ) -> list[list[tuple[int, PartitionTransactions]]]:
     """The replicas that have the same transactions, together."""
-    alike: list[list[tuple[int, PartitionTransactions]]] = []
+    alike: dict[tuple[object, ...], list[tuple[int, PartitionTransactions]]] = {}
     for number, summary in replicas:
-        has = summary.runs, summary.markers, summary.end
-        held = next((same for same in alike if (same[0][1].runs, same[0][1].markers, same[0][1].end) == has), None)
-        if held is None:
-            alike.append(held := [])
-        held.append((number, summary))
-    return alike
+        alike.setdefault((summary.runs, summary.markers, summary.end), []).append((number, summary))
+    return list(alike.values())
 
 
 def _reach(summary: PartitionTransactions) -> tuple[int, int]:

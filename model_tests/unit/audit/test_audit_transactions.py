@@ -60,11 +60,7 @@ def ended(cluster: Cluster, *partitions: tuple[str, int]) -> None:
 
 def fenced(cluster: Cluster) -> None:
     """A second instance fences the first, whose abort raises the epoch under every version."""
-    cluster.add("tx", A)
-    cluster.send("tx", A)
-    cluster.prepare("tx", ABORT, fenced=True)
-    cluster.mark("tx", A)
-    cluster.complete("tx")
+    cluster.transaction("tx", [A], ABORT, fenced=True)
     cluster.init("tx", 7, cluster.values["tx"].epoch + 1)
     cluster.transaction("tx", [A, B])
 

@@ -113,13 +113,15 @@ class Cluster:
             used = value.epoch if epoch is None else epoch
             self._append(partition, marker_batch(value.producer_id, used, kind, 0, self.now))
 
-    def transaction(self, name: str, partitions: Iterable[Name], outcome: ControlType = COMMIT) -> None:
-        """A whole one, as it should be."""
+    def transaction(
+        self, name: str, partitions: Iterable[Name], outcome: ControlType = COMMIT, *, fenced: bool = False
+    ) -> None:
+        """A whole one, as it should be; ended by its client, or by the coordinator where it is fenced."""
         listed = list(partitions)
         self.add(name, *listed)
         for partition in listed:
             self.send(name, partition)
-        self.prepare(name, outcome)
+        self.prepare(name, outcome, fenced=fenced)
         self.mark(name, *listed)
         self.complete(name)
 

@@ -99,6 +99,13 @@ def numbered(rows: Rows, trace: int, **changed: object) -> Rows:
     return copied
 
 
+def lag_beyond_integers(trace: int) -> Rows:
+    """A follower that lags longer than integers count: the difference would end the whole check."""
+    seeds = simulate.seeds_of(20, 0, "replicas")
+    checks = (row for seed in seeds for row in simulate.trace_of(seed) if row["api"] == "ReplicaLagCheck")
+    return [{**next(checks), "trace": trace, "step": 0, "time_ms": 2**63 - 1, "follower_caught_up_ms": -2}]
+
+
 def test_what_no_rule_judges_is_counted_by_name(tmp_path: Path) -> None:
     """An append that nobody asked for is set aside; a step that no decision is about is no silent success."""
     true = [dict(row) for seed in range(100, 100 + 2 * len(simulate.WORKLOADS)) for row in simulate.trace_of(seed)]
@@ -153,6 +160,7 @@ def test_what_cannot_be_judged_is_set_aside_with_file_and_reason_and_the_rest_is
         numbered(true_rows, 13, before_log_end=2**63 - 1),
         [*numbered(true_rows, 14), {**true_rows[-1], "trace": 14, "error": 0}],
         numbered(true_rows, 15, answered_end=-(2**63)),
+        lag_beyond_integers(16),
     )
     whole = [*true_rows, *newer, *keyless, *cut, *(row for rows in unfit for row in rows)]
     directory = written(whole, tmp_path / "traces")
@@ -167,7 +175,7 @@ def test_what_cannot_be_judged_is_set_aside_with_file_and_reason_and_the_rest_is
     assert (3, 1) == (found["trace is null"].count, found["step is null"].count)
     assert (1, True) == (found[trace_files.CUT].count, "trace 2" in found[trace_files.CUT].where)
     assert {"producer_epoch is null", "unknown profile 9.9"} <= found.keys()
-    assert 2 == found[trace_files.TOO_WIDE].count
+    assert 3 == found[trace_files.TOO_WIDE].count
     assert (2, True) == (found[trace_files.DUPLICATE].count, "steps.parquet" in found[trace_files.DUPLICATE].where)
     assert str(directory / "empty.ndjson") == found["the file is empty"].where
     assert any(aside.where == str(directory / "damaged.parquet") for aside in report.quarantined)

@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 
 from model_tests.traces import undetectable
+from model_tests.traces.chains import of_kind
 from model_tests.traces.corruption_report import judged
 from model_tests.traces.harmless import Reason
 from model_tests.traces.random_corruption import Corrupted, Kind
 from model_tests.traces.schema import Row
 from model_tests.traces.simulate import WORKLOADS, trace_of
 from model_tests.traces.undetectable import Difference, Missing, difference, why_unseen
+from model_tests.traces.verdicts import LINK
 from spec.versions import PROFILES
 
 SEEDS = range(12_000, 12_000 + 2 * len(WORKLOADS) * len(PROFILES))
@@ -148,3 +150,17 @@ def test_a_trace_of_which_less_is_asked_is_no_neighbour(
 
     monkeypatch.setattr(undetectable, "difference", lambda *_: seen._replace(fewer=frozenset({"watermarks"})))
     assert why_unseen(rows, found) is None
+
+
+def test_a_step_that_becomes_the_first_on_its_key_leaves_no_check_unasked(traces: list[list[Row]]) -> None:
+    """A batch told of another producer has none before it: that its links ask nothing of it now hides nothing."""
+    names = {link.name for link in of_kind(LINK)}
+    seen = 0
+    for rows in traces[:: len(WORKLOADS)]:
+        appended = [row for row in rows if row["origin"] >= 0 and row["appended"] and row["producer_id"] >= 0]
+        for row in appended[-1:]:
+            found = difference(rows, changed(rows, row["step"], "producer_id", 999_999))
+            seen += 1
+            assert not found.fewer & names, row["step"]
+
+    assert seen > len(PROFILES) // 2
