@@ -28,6 +28,8 @@ COMPLETED: Final = {
     TransactionState.COMPLETE_ABORT.value: ControlType.ABORT.value,
 }
 ONGOING: Final = TransactionState.ONGOING.value
+IN_MEMORY_ALONE: Final = (TransactionState.DEAD.value, TransactionState.PREPARE_EPOCH_FENCE.value)
+"""States that no release writes: a tombstone stands for the one, PrepareAbort for the other."""
 _MOST_REFUSED: Final = 8
 """Appends in a row that are taken to have been refused, at most."""
 
@@ -55,6 +57,11 @@ def judge_changes(links: Sequence[Link]) -> tuple[list[Finding], int]:
     findings: list[Finding] = []
     judged = 0
     for number, link in enumerate(links):
+        if link.record.value is not None and link.record.value.state in IN_MEMORY_ALONE:
+            findings.append(_broken(links, number, ""))
+            link.broken = link.blamed = True
+            judged += 1
+            continue
         if link.after_hole:
             findings += _across_hole(links, number)
             continue
@@ -192,6 +199,8 @@ def _worded_finding(
 
 
 def _rule_of(before: StateValue | None, after: StateValue | None) -> tuple[rules.Rule, str]:
+    if after is not None and after.state in IN_MEMORY_ALONE:
+        return rules.TXN_LEGAL_TRANSITION, "a state that coordinators have in memory alone and never write"
     if before is not None and not outcome_stays(before, after):
         return rules.TXN_ONE_OUTCOME, "the outcome was durable already and may only be completed"
     if before is None or after is None:

@@ -1,10 +1,11 @@
 """The history of each transactional id: its transactions, as its coordinator's log tells them, and what breaks it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from model_tests.traces.audit.coordinator_log_changes import COMPLETED, ONGOING, PREPARED, Link, judge_changes
+from model_tests.traces.audit.coordinator_log_changes import COMPLETED, IN_MEMORY_ALONE, ONGOING, PREPARED, Link
+from model_tests.traces.audit.coordinator_log_keys import judged_id, put_right
 from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.holes import Holes
 from model_tests.traces.logs.coordinator_log import StateRecord
@@ -29,7 +30,7 @@ class CoordinatorTransaction:
         prepared_ms: when the outcome was durable, by the coordinator's clock; -1 where it is not.
         completed_ms: when all markers were written, likewise.
         coordinator_epoch: of the coordinator that decided the outcome; -1 where that is not known.
-        after_hole: records of the id directly before it may be missing.
+        after_hole: records of the id may be missing between the transaction before and this one.
         doubtful: one of its records breaks the history, so that nothing else is held against it.
     """
 
@@ -69,7 +70,7 @@ class Identity:
     """A producer id that an id had.
 
     Attributes:
-        later_unread: the newest records of the id could not be read.
+        later_unread: of the newest records of the id some could not be read, or are missing.
         whole: every record of it that was ever appended is there.
     """
 
@@ -106,18 +107,17 @@ def history(
     by_id: dict[str, list[StateRecord]] = {}
     for record in records:
         by_id.setdefault(record.transactional_id, []).append(record)
-    findings: list[Finding] = []
+    told = {name: judged_id(own, missing, whole=whole) for name, own in by_id.items()}
+    findings = put_right(told, missing, whole=whole)
     transactions: list[CoordinatorTransaction] = []
     identities: dict[int, Identity] = {}
     judged = 0
-    for name, own in by_id.items():
-        links = list(_linked(own, missing, whole=whole))
-        found, count = judge_changes(links)
-        findings += found
-        judged += count
-        transactions += _transactions(links)
-        unread = bool(own[-1].unread)
-        for link in sorted(links, key=lambda link: link.broken):
+    for name, own in told.items():
+        findings += own.findings
+        judged += own.judged
+        transactions += _transactions(own.links)
+        unread = any(record.unread for record in own.records[-1:]) or _has_later_hole(own.links)
+        for link in sorted(own.links, key=lambda link: link.broken):
             value = link.record.value
             if value is not None and not (link.broken and value.producer_id in identities):
                 identities[value.producer_id] = Identity(value.producer_id, name, unread)
@@ -127,23 +127,26 @@ def history(
     return known, findings
 
 
-def _linked(records: Iterable[StateRecord], missing: Holes, *, whole: bool) -> Iterator[Link]:
-    """The readable records of one id."""
-    before, unread = ABSENT, False
-    for record in records:
-        if record.unread:
-            unread = True
-            continue
-        gone = missing.cleaned_between(before, record.row) or missing.unreadable_between(before, record.row)
-        yield Link(record, unread or gone or (before == ABSENT and not whole))
-        before, unread = record.row, False
+def _has_later_hole(links: Sequence[Link]) -> bool:
+    """Records may be missing after the last transaction that is here."""
+    for link in reversed(links[1:]):
+        if link.record.value is not None and link.record.value.state != TransactionState.EMPTY.value:
+            return False
+        if link.after_hole:
+            return True
+    return False
 
 
 def _transactions(links: Sequence[Link]) -> Iterator[CoordinatorTransaction]:
     """The transactions of one id, in order."""
     current: CoordinatorTransaction | None = None
+    after_hole = False
     for link in links:
         value = link.record.value
+        after_hole |= link.after_hole
+        if value is not None and value.state in IN_MEMORY_ALONE:
+            current = replace(current, doubtful=True) if current is not None else None
+            continue
         if current is not None and current.completed:
             if value is not None and _completes_again(current, link, value):
                 current = _completed(current, link.record, value)
@@ -158,7 +161,8 @@ def _transactions(links: Sequence[Link]) -> Iterator[CoordinatorTransaction]:
                 yield replace(current, doubtful=True)
             current = None
             continue
-        current = _continued(current, link, value)
+        current = _continued(current, link, value, after_hole=after_hole)
+        after_hole = False
     if current is not None:
         yield current
 
@@ -169,11 +173,13 @@ def _completes_again(current: CoordinatorTransaction, link: Link, value: StateVa
     return same and not link.after_hole and not link.broken and link.step == COMPLETION
 
 
-def _continued(current: CoordinatorTransaction | None, link: Link, value: StateValue) -> CoordinatorTransaction:
+def _continued(
+    current: CoordinatorTransaction | None, link: Link, value: StateValue, *, after_hole: bool
+) -> CoordinatorTransaction:
     record = link.record
     if current is None or (current.doubtful and not link.broken and current.producer_id != value.producer_id):
         doubted = current is not None
-        current = replace(_begun(link, value), doubtful=doubted)
+        current = replace(_begun(link, value), doubtful=doubted, after_hole=after_hole)
     doubtful = current.doubtful or link.broken or link.unsure
     current = replace(current, state=value.state, doubtful=doubtful)
     if value.state == ONGOING:
@@ -206,7 +212,6 @@ def _begun(link: Link, value: StateValue) -> CoordinatorTransaction:
         first_offset=record.offset,
         started_ms=value.start_time,
         timeout_ms=value.timeout,
-        after_hole=link.after_hole,
     )
 
 

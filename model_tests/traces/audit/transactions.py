@@ -8,7 +8,7 @@ from typing import Final
 
 from model_tests.traces.audit.controlled import Controlled
 from model_tests.traces.audit.coordinator_epochs import judge_coordinator_epochs
-from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory, Identity
+from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.traces.audit.findings import Finding, Verdict
 from model_tests.traces.audit.transactions_causes import with_joined
 from model_tests.traces.audit.transactions_clusters import all_coordinators, cluster_of, furthest, places_of
@@ -19,9 +19,11 @@ from model_tests.traces.audit.transactions_judge import (
     Status,
     judge_transaction,
     placed_once,
+    unended,
 )
 from model_tests.traces.audit.transactions_loose import LATER, is_later, judge_loose, judge_unknown
-from model_tests.traces.audit.transactions_reach import Reach, reach_of
+from model_tests.traces.audit.transactions_misnamed import with_misnamed
+from model_tests.traces.audit.transactions_reach import reach_of
 from model_tests.traces.audit.transactions_summary import Run
 from model_tests.traces.logs.coordinator_log import TOPIC
 from spec import rules
@@ -138,11 +140,13 @@ def _judge(
         if identity is None:
             found += judge_unknown(producer, whole, until)
             continue
-        own, located = _known(producer, identity, given, until, told)
-        judged += own
-        found += located
+        others = unended(producer.transactions)
+        judged += [_with_absent(judge_transaction(one, told, others), given) for one in producer.transactions]
+        found += judge_loose(producer, identity, until)
         if is_later(producer, identity, until):
             missing[LATER] += 1
+    judged, found = with_misnamed(judged, [ended for producer in producers for ended in producer.loose], found)
+    found += [located for one in judged for located in one.findings]
     for one in judged:
         missing.update(_kind(why) for why in one.missing)
     opened = [OpenData(place, run) for producer in unknown for place, run, _ in producer.loose_runs]
@@ -159,14 +163,6 @@ def _judge(
         | {rules.OFFSETS_ATOMIC.id: sum(_has_offsets(one.one) for one in judged)},
     )
     return report, found
-
-
-def _known(
-    producer: Producer, identity: Identity, given: set[tuple[str, int]], known_until_ms: int, told: Reach
-) -> tuple[list[Judged], list[Located]]:
-    judged = [_with_absent(judge_transaction(one, told), given) for one in producer.transactions]
-    loose = list(judge_loose(producer, identity, known_until_ms))
-    return judged, [located for one in judged for located in one.findings] + loose
 
 
 def _with_absent(judged: Judged, given: set[tuple[str, int]]) -> Judged:

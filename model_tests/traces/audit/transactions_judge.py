@@ -21,6 +21,8 @@ OFFSETS_TOPIC: Final = "__consumer_offsets"
 Located = tuple[Place, Finding]
 """A finding, and the log it is in."""
 
+NONE: Final = frozenset[tuple[int, int]]()
+
 COPY_AGAIN: Final = "nothing in the log is later than the end of the transaction, copy it again"
 """It may have been copied before its coordinator's log, and the marker have come in between."""
 
@@ -61,8 +63,14 @@ def outcome_word(outcome: int) -> str:
     return "COMMIT" if outcome == ControlType.COMMIT.value else "ABORT"
 
 
-def judge_transaction(one: Joined, told: Reach = UNREACHED) -> Judged:
-    """The verdict on a transaction that the coordinator's log tells of; `told` says how far each log is known to go."""
+def judge_transaction(one: Joined, told: Reach = UNREACHED, others: frozenset[tuple[int, int]] = NONE) -> Judged:
+    """The verdict on a transaction that the coordinator's log tells of.
+
+    Args:
+        one: with what the partitions have of it.
+        told: how far each log is known to go.
+        others: log and first offset of data that other transactions have there, and no marker (`unended`).
+    """
     missing: list[str] = []
     if one.known.doubtful:
         return Judged(one, Status.UNDECIDED, (), ("its coordinator's log is broken or incomplete",))
@@ -70,10 +78,16 @@ def judge_transaction(one: Joined, told: Reach = UNREACHED) -> Judged:
         *_wrong_outcomes(one),
         *_repeated(one, missing),
         *(finding for ended in one.ended for finding in _wrong_marker(one.known, ended)),
-        *(finding for ended in one.ended if not ended.again for finding in _wrong_data(one, ended)),
+        *(finding for ended in one.ended if not ended.again for finding in _wrong_data(one, ended, others)),
         *_without_marker(one, missing, told),
     ]
     return Judged(one, _status(one, found), tuple(found), tuple(dict.fromkeys(missing)))
+
+
+def unended(transactions: Iterable[Joined]) -> frozenset[tuple[int, int]]:
+    """Log and first offset of data of transactions that have no marker there."""
+    gaps = (gap for one in transactions for gap in one.gaps)
+    return frozenset((gap.place.log, run.first_offset) for gap in gaps for run in gap.runs)
 
 
 def _status(one: Joined, found: list[Located]) -> Status:
@@ -185,12 +199,11 @@ def _regime(known: CoordinatorTransaction) -> str:
 
 
 @evidences(rules.TXN_REGISTERED_BEFORE_DATA, Layer.AUDIT)
-def _wrong_data(one: Joined, ended: Ended) -> Iterator[Located]:
+def _wrong_data(one: Joined, ended: Ended, others: frozenset[tuple[int, int]]) -> Iterator[Located]:
     """Data that a marker ends although it has another epoch than the transaction."""
     own = one.known.producer_epoch
-    elsewhere = {run.first_offset for gap in one.gaps for run in gap.runs}
     for run in ended.runs:
-        if own == ABSENT or run.producer_epoch == own or run.first_offset in elsewhere:
+        if own == ABSENT or run.producer_epoch == own or (ended.place.log, run.first_offset) in others:
             continue
         if hidden(ended.place, run.first_offset, ended.marker.offset):
             continue
@@ -229,7 +242,7 @@ def _missing_marker(one: Joined, gap: Gap) -> Located:
         message = (
             f"data from here on has no marker, though {decided}{elsewhere}: it hangs and holds the last stable offset"
         )
-        offset, remedy = gap.runs[0].first_offset, abort_command(gap.place, gap.runs[0])
+        remedy = abort_command(gap.place, gap.runs[0])
         if outcome == "COMMIT":
             remedy += " (it aborts these records; the client was told that they are committed: write them again)"
     elif gap.runs:
@@ -237,13 +250,13 @@ def _missing_marker(one: Joined, gap: Gap) -> Located:
             f"data from here on has no {outcome} marker of its own, though {decided}{elsewhere}: "
             f"the next transaction's marker at offset {gap.before} ended it"
         )
-        offset, remedy = gap.runs[0].first_offset, ""
+        remedy = ""
     else:
         message = (
             f"no {outcome} marker and no data of the transaction between offsets {gap.after} and {gap.before}, "
             f"though the partition is registered and {decided}{elsewhere}"
         )
-        offset, remedy = gap.before if not gap.last else max(gap.before - 1, gap.after), ""
+        remedy = ""
     begun = gap.runs[0].first_offset if gap.runs else gap.after
     loss = lost_between(gap.place.losses or (), begun, gap.before)
     severity = Severity.VIOLATION
@@ -254,7 +267,14 @@ def _missing_marker(one: Joined, gap: Gap) -> Located:
     rule = rules.OFFSETS_ATOMIC if split else rules.TXN_MARKER_ONCE
     if split:
         message += "; the outputs are visible, the input offsets are not"
-    return located(gap.place, rule, offset, known, message, "WriteTxnMarkers", remedy, severity=severity)
+    return located(gap.place, rule, told_at(gap), known, message, "WriteTxnMarkers", remedy, severity=severity)
+
+
+def told_at(gap: Gap) -> int:
+    """The offset of the finding that a marker is missing."""
+    if gap.runs:
+        return gap.runs[0].first_offset
+    return gap.before if not gap.last else max(gap.before - 1, gap.after)
 
 
 def _complete(known: CoordinatorTransaction) -> str:

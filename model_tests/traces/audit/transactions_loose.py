@@ -1,10 +1,11 @@
 """Markers and data that belong to no transaction that a coordinator's log tells of."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction, Identity
 from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.transactions_doubt import may_be_unknown
 from model_tests.traces.audit.transactions_join import Ended, Place, Producer
 from model_tests.traces.audit.transactions_judge import (
     BY_HAND,
@@ -39,8 +40,7 @@ def judge_loose(producer: Producer, identity: Identity, known_until_ms: int) -> 
         known_until_ms: up to when any coordinator's log here tells anything.
     """
     newest = producer.transactions[-1].known if producer.transactions else None
-    if not producer.transactions or any(one.known.after_hole for one in producer.transactions):
-        yield from judge_alone(producer)
+    yield from judge_alone(producer, [ended for ended in producer.loose if may_be_unknown(producer, ended)])
     told: set[int] = set()
     for ended in producer.loose:
         other = _ended_otherwise(producer, ended)
@@ -68,8 +68,7 @@ def _loose_marker(producer: Producer, ended: Ended, identity: Identity) -> Itera
         return
     during = next((one for one in known if is_during(marker, one) and is_of(marker, one)), None)
     later = identity.later_unread or marker.timestamp > identity.known_until_ms
-    incomplete = later or not known or any(one.after_hole or one.doubtful for one in known)
-    if during is None and incomplete:
+    if during is None and (later or may_be_unknown(producer, ended)):
         return
     owner = _owner(ended, known) if during is None else None
     copied = _copied(marker, known)
@@ -218,7 +217,7 @@ def _state_name(known: CoordinatorTransaction) -> str:
 
 def judge_unknown(producer: Producer, all_coordinators: bool, known_until_ms: int) -> Iterator[Located]:
     """A producer id of which no coordinator's log here tells: what its partitions alone decide."""
-    yield from judge_alone(producer)
+    yield from judge_alone(producer, producer.loose)
     if all_coordinators:
         for place, run, before in producer.loose_runs:
             if not (place.summary.tail_lost or place.behind):
@@ -249,10 +248,10 @@ def _marker_of_nobody(ended: Ended, transactional_id: str = "") -> Located:
     return ended.place, finding
 
 
-def judge_alone(producer: Producer) -> Iterator[Located]:
+def judge_alone(producer: Producer, markers: Sequence[Ended]) -> Iterator[Located]:
     """What markers without a coordinator's record say by themselves."""
-    yield from _torn_by_epoch(producer)
-    for ended in producer.loose:
+    yield from _torn_by_epoch(producer, markers)
+    for ended in markers:
         yield from _mixed_epochs(ended)
 
 
@@ -277,10 +276,10 @@ def _mixed_epochs(ended: Ended) -> Iterator[Located]:
     )
 
 
-def _torn_by_epoch(producer: Producer) -> Iterator[Located]:
+def _torn_by_epoch(producer: Producer, loose: Iterable[Ended]) -> Iterator[Located]:
     """Markers of one raised epoch with different outcomes: such an epoch ends one transaction only."""
     raised: dict[int, list[Ended]] = {}
-    for ended in producer.loose:
+    for ended in loose:
         raised.setdefault(ended.marker.producer_epoch, []).append(ended)
     for epoch, markers in raised.items():
         if epoch in _by_complete_record(producer):

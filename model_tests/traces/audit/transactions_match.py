@@ -63,7 +63,7 @@ def is_during(marker: Marker, transaction: CoordinatorTransaction) -> bool:
     return not transaction.completed or marker.timestamp <= transaction.completed_ms
 
 
-def _is_near(marker: Marker, transaction: CoordinatorTransaction) -> bool:
+def is_near(marker: Marker, transaction: CoordinatorTransaction) -> bool:
     """The same by clocks that differ by no more than those of brokers do."""
     if not transaction.decided or marker.timestamp < transaction.prepared_ms - FARTHEST_CLOCKS_MS:
         return False
@@ -146,7 +146,7 @@ def _traced(
 
 def _cost(marker: Marker, transaction: CoordinatorTransaction) -> float:
     during = is_during(marker, transaction)
-    if transaction.after_hole and not _is_near(marker, transaction):
+    if transaction.after_hole and not is_near(marker, transaction):
         return _NEVER  # it may be of a transaction that the coordinator's log tells no more of
     if not is_of(marker, transaction):
         return _OTHER_EPOCH if during else _NEVER

@@ -15,7 +15,7 @@ _TAGS: Final = {
     1: ("next_producer_id", struct.Struct(">q")),
     2: ("client_version", struct.Struct(">h")),
 }
-_MAX_STATE: Final = TransactionState.DEAD.value
+_MAX_STATE: Final = TransactionState.PREPARE_EPOCH_FENCE.value
 
 Partition = tuple[str, int]
 """Topic and partition."""

@@ -97,3 +97,24 @@ def test_a_marker_of_an_id_that_never_had_a_transaction_is_named(tmp_path: Path,
 
     assert (finding.rule.id, finding.transactional_id) == ("txn.marker_once", "tx")
     assert finding.severity == ("violation" if kind == COMMIT else "suspicious")
+
+
+@pytest.mark.parametrize("version", [0, 2])
+@pytest.mark.parametrize("lost", ["cleaned", "unreadable"])
+def test_markers_from_before_an_instance_of_which_all_is_there_blame_nobody(
+    tmp_path: Path, version: int, lost: str
+) -> None:
+    """The history begins, or goes on behind what cannot be read, with InitProducerId: transactions before are gone."""
+    cluster = Cluster(version)
+    cluster.init("tx", 7)
+    for partitions in ([A, B], [A, C], [B, C]):
+        cluster.transaction("tx", partitions)
+    cluster.init("tx", 7, cluster.values["tx"].epoch + 1)
+    begun = len(cluster.coordinator) - 1
+    if lost == "cleaned":
+        cluster.transaction("tx", [A, B])
+        kept: Collection[int] = range(begun, len(cluster.coordinator))
+    else:
+        kept = [*range(4), begun]
+
+    assert found(cluster, tmp_path, kept) == []

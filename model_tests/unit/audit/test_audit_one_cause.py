@@ -16,9 +16,9 @@ A, B = ("a", 0), ("b", 0)
 NOBODY = 99
 
 
-def two_producers(version: int) -> Cluster:
+def two_producers(version: int, cluster: Cluster | None = None) -> Cluster:
     """Two transactional ids whose transactions overlap, a fence, and then one after the other."""
-    cluster = Cluster(version)
+    cluster = cluster or Cluster(version)
     cluster.init("tx", 7)
     cluster.init("other", 8)
     for outcome in (COMMIT, ABORT):

@@ -1,0 +1,75 @@
+"""A marker under the producer id of another: a partition lacks it, and has one too many; one finding for both."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
+from model_tests.traces.audit.findings import Severity
+from model_tests.traces.audit.transactions_join import Ended, Gap
+from model_tests.traces.audit.transactions_judge import Judged, Located, located, outcome_word, told_at
+from model_tests.traces.audit.transactions_match import is_near, is_of
+from model_tests.traces.audit.transactions_summary import Marker
+
+
+def with_misnamed(
+    judged: Iterable[Judged], loose: Sequence[Ended], found: Sequence[Located]
+) -> tuple[list[Judged], list[Located]]:
+    """The transactions and what was found of the markers of none, where one of these is what a transaction lacks.
+
+    Args:
+        judged: with what is missing of each transaction.
+        loose: the markers of no transaction.
+        found: what was found of them.
+    """
+    left, result = list(found), []
+    for one in judged:
+        own = list(one.findings)
+        if not own or not left:
+            result.append(one)
+            continue
+        for gap in one.one.gaps:
+            lacking = next((each for each in own if _is_of_gap(each, gap)), None)
+            named = _named_otherwise(one.one.known, gap, loose, left) if lacking is not None else None
+            if lacking is not None and named is not None:
+                marker, its = named
+                left = [each for each in left if each not in its]
+                own[own.index(lacking)] = _misnamed(lacking, marker, one.one.known)
+        result.append(replace(one, findings=tuple(own)))
+    return result, left
+
+
+def _is_of_gap(each: Located, gap: Gap) -> bool:
+    place, finding = each
+    is_there = place is gap.place and finding.offset == told_at(gap)
+    return is_there and finding.step == "WriteTxnMarkers" and finding.severity is Severity.VIOLATION
+
+
+def _named_otherwise(
+    known: CoordinatorTransaction, gap: Gap, loose: Iterable[Ended], found: Iterable[Located]
+) -> tuple[Marker, list[Located]] | None:
+    """The marker of another producer that has all else of the missing one, and what was found of it."""
+    for ended in loose:
+        marker = ended.marker
+        is_there = ended.place is gap.place and gap.after < marker.offset <= gap.before
+        if not is_there or not is_of(marker, known) or marker.outcome != known.outcome or not is_near(marker, known):
+            continue
+        offsets = {marker.offset, *(run.first_offset for run in ended.runs)}
+        its = [
+            (place, one)
+            for place, one in found
+            if place is gap.place and one.producer_id == marker.producer_id and one.offset in offsets
+        ]
+        if its:
+            return marker, its
+    return None
+
+
+def _misnamed(lacking: Located, marker: Marker, known: CoordinatorTransaction) -> Located:
+    place, finding = lacking
+    message = (
+        f"the {outcome_word(marker.outcome)} marker has producer id {marker.producer_id}, for which nothing asks for "
+        f"it, and is in all else what producer id {known.producer_id} lacks here: {finding.message}"
+    )
+    at, remedy = marker.offset, finding.remedy
+    of, named = located(place, finding.rule, at, known, message, finding.step, remedy, marker.producer_epoch)
+    return of, replace(named, producer_id=marker.producer_id)

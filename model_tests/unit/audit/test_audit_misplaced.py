@@ -1,0 +1,104 @@
+"""Records and batches under the identity of another: one finding, where they are."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from model_tests.traces.audit.findings import Finding
+from model_tests.traces.audit.run import run_here
+from model_tests.unit.audit.test_audit_one_cause import A, found, identified, record, two_producers
+from model_tests.unit.audit.written_cluster import STATES, Cluster
+from reference.log.batch import data_batch
+from reference.log.record import Record
+from spec.vocabulary import ProducerId, TransactionState
+
+
+@pytest.mark.parametrize("version", [0, 2])
+@pytest.mark.parametrize("key", ["the other id's", "a new one"])
+def test_a_coordinators_record_under_the_key_of_another_id_is_one_finding(
+    tmp_path: Path, version: int, key: str
+) -> None:
+    """Whichever record it is: it breaks the one history, and that of its own id lacks it."""
+    named = 0
+    for at, batch in enumerate(two_producers(version).coordinator):
+        cluster = two_producers(version)
+        name, value = identified(batch)
+        other = {"tx": "other", "other": "tx"}[name] if key == "the other id's" else "fresh"
+        cluster.coordinator[at] = record(other, value, batch)
+
+        findings = found(cluster, tmp_path / str(at))
+
+        assert len(findings) == 1, (at, name, findings)
+        assert findings[0].offset == at
+        named += f"the key of {other} and the producer id of {name}" in findings[0].message
+    assert named > 20
+
+
+def test_after_a_record_under_another_key_both_histories_are_told_as_they_were(tmp_path: Path) -> None:
+    """Nothing of their transactions is in doubt."""
+    cluster = two_producers(2)
+    at = next(at for at, batch in enumerate(cluster.coordinator) if identified(batch)[1].status == 2)
+    batch = cluster.coordinator[at]
+    sound = run_here([two_producers(2).write(tmp_path / "sound")])
+    cluster.coordinator[at] = record("other", identified(batch)[1], batch)
+
+    report = run_here([cluster.write(tmp_path / "misplaced")])
+
+    assert report.transactions.counts == sound.transactions.counts
+
+
+def with_state(state: TransactionState, *, at_end: bool) -> Cluster:
+    """The record of a Complete transaction, or the last one, in a state that coordinators never write."""
+    cluster = two_producers(0)
+    ends = [at for at, one in enumerate(cluster.coordinator) if identified(one)[1].status == STATES.COMPLETE_COMMIT]
+    at = ends[-1 if at_end else 0]
+    name, value = identified(cluster.coordinator[at])
+    content = replace(value, status=state.value).encode()
+    time = cluster.coordinator[at].max_timestamp
+    cluster.coordinator[at] = data_batch([Record(0, 0, b"\x00\x00" + _text(name), content)], timestamp=time)
+    return cluster
+
+
+def _text(name: str) -> bytes:
+    return len(name).to_bytes(2, "big") + name.encode()
+
+
+@pytest.mark.parametrize("state", [STATES.DEAD, STATES.PREPARE_EPOCH_FENCE])
+@pytest.mark.parametrize("at_end", [True, False])
+def test_a_state_that_is_never_written_is_named(tmp_path: Path, state: TransactionState, at_end: bool) -> None:
+    """Dead and PrepareEpochFence are in a coordinator's memory alone: one finding, and what follows is judged."""
+    finding: Finding
+    (finding,) = found(with_state(state, at_end=at_end), tmp_path)
+
+    assert (finding.rule.id, finding.severity) == ("txn.legal_transition", "violation")
+    assert "in memory alone" in finding.message
+
+
+@pytest.mark.parametrize("version", [0, 2])
+@pytest.mark.parametrize(("producer_id", "least"), [(7, 0), (8, 3), (10, 3), (99, 3)])
+def test_a_marker_under_another_producer_id_is_one_finding(
+    tmp_path: Path, version: int, producer_id: int, least: int
+) -> None:
+    """One that another id has, one that has no transaction, or one that nobody ever had, all coordinators known."""
+    named = 0
+    for number, batch in enumerate(all_known(version).logs[A]):
+        if not batch.is_control or batch.producer_id == producer_id:
+            continue
+        cluster = all_known(version)
+        cluster.logs[A][number] = batch._replace(producer_id=ProducerId(producer_id))
+
+        findings = found(cluster, tmp_path / str(number))
+
+        assert len(findings) == 1, (number, findings)
+        named += f"marker has producer id {producer_id}, for which nothing asks" in findings[0].message
+    assert named >= least
+
+
+def all_known(version: int) -> Cluster:
+    """Ids enough that their hashes leave no other coordinator's log, one without a transaction, and two with some."""
+    cluster = Cluster(version)
+    for number in range(30):
+        cluster.init(f"id-{number}", 100 + number)
+    cluster.init("idle", 10)
+    return two_producers(version, cluster)
