@@ -193,9 +193,11 @@ class Fold:
         following = [scalar_request(self._links, n) for n in range(broken.number + 1, end)[:LOOKED_AHEAD]]
         ahead = Ahead(self._decide, following, tuple(known.missing))
         raised = known.raised
-        if raised is not None and _is_return(raised, broken) and ahead.goes_on_with(state, request):
-            raised.returned, known.raised = int(request.base_offset), None
-            return begun_anew(state, request, self._decide)
+        if raised is not None and _is_return(raised, broken):
+            next_one = bool(self._links.batches.control[raised.number + 1 : broken.number].all())
+            if ahead.goes_on_with(state, request, next_one=next_one):
+                raised.returned, known.raised = int(request.base_offset), None
+                return begun_anew(state, request, self._decide)
         best = ahead.best(state, request, aside=aside)
         broken.kept = best.kept
         self._record(broken, known, found)

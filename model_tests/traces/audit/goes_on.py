@@ -57,10 +57,15 @@ class Ahead:
         readings += [reading for reading in self._readings(state, request) if not aside and reading.kept]
         return min(readings, key=lambda reading: self.broken(reading, request))
 
-    def goes_on_with(self, state: ProducerEntry, request: AppendRequest) -> bool:
-        """That the producer begins anew with the batch leaves no more broken than that the batch does not count."""
-        anew = Reading(begun_anew(state, request, self.decide))
-        return self.broken(anew, request) <= self.broken(Reading(state, kept=True), request)
+    def goes_on_with(self, state: ProducerEntry, request: AppendRequest, *, next_one: bool) -> bool:
+        """Whether the producer begins anew with the batch: that leaves less broken than that it does not count.
+
+        Where nothing follows that would tell, only if it has the next sequence, or is the `next_one` with data.
+        """
+        anew = self.broken(Reading(begun_anew(state, request, self.decide)), request)
+        aside = self.broken(Reading(state, kept=True), request)
+        follows = next_one or request.control or request.base_sequence == _expected(state)
+        return bool(anew <= aside and (self.following or follows))
 
     def broken(self, reading: Reading, request: AppendRequest) -> int:
         """How many findings the next batches would be; those of one kind in a row are one."""

@@ -207,6 +207,17 @@ def test_a_zombie_behind_a_raised_epoch_is_a_finding_of_its_own() -> None:
     assert [(rule, offset) for rule, _, offset in found(*batches)] == [("seq.epoch_reset", 1), ("fence.stale_epoch", 3)]
 
 
+def test_a_zombie_at_the_end_of_a_log_is_a_finding_of_its_own_unless_it_goes_on() -> None:
+    """Nothing follows that would say whether the producer came back: its sequences do."""
+    old, wrong = [data(number) for number in range(3)], [data(number, epoch=1) for number in (7, 8, 9)]
+
+    two = audit_batches(log_of(*old, *wrong, data(3))).findings
+    one = audit_batches(log_of(*old, *wrong, data(10))).findings
+
+    assert [(each.rule.id, each.offset) for each in two] == [("seq.epoch_reset", 3), ("fence.stale_epoch", 6)]
+    assert [(each.rule.id, each.offset) for each in one] == [("seq.epoch_reset", 3)]
+
+
 @pytest.mark.parametrize(("recovery_point", "severity"), [(9, "undecided"), (2, "violation")])
 def test_a_log_start_above_the_end_is_a_doubt_where_the_tail_is_missing(recovery_point: int, severity: str) -> None:
     """Records below 8 were deleted, and the tail after it was lost: a broker begins anew at the log start."""
