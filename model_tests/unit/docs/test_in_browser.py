@@ -22,6 +22,8 @@ SITE: Final = Path(os.environ.get("EOS_SITE", ROOT / "build" / "docs"))
 SCREENS: Final = ROOT / "build" / "screens"
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDE, NARROW = 1280, 390
+WINDOWS: Final = (768, 1024, 1312, 1366, 1440, 1552, 1600, 1707, 1920)
+"""Widths of windows: common ones, and those from which on the theme shows more."""
 UNFOLD: Final = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
 PART: Final = 4000
 """Pixels of height to a picture, at most."""
@@ -95,6 +97,18 @@ def test_every_page_loads(browser: Any, width: int, scheme: str) -> None:
     context.close()
 
     assert wrong == []
+
+
+@pytest.mark.parametrize("name", ["index.html", "bugs.html", "versions.html", "benchmarks.html"])
+def test_no_window_is_too_narrow(page: Any, name: str) -> None:
+    """A page with drawings and one with a wide table, with the list of its sections beside it and without, fit any."""
+    page.goto(address(name))
+
+    beyond = {}
+    for width in WINDOWS:
+        page.set_viewport_size({"width": width, "height": 900})
+        beyond[width] = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert dict.fromkeys(WINDOWS, 0) == beyond
 
 
 def keep_whole(shown: Any, screens: Path, name: str) -> None:
