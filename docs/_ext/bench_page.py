@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from docutils import nodes
 from drawings import drawn
@@ -24,12 +24,13 @@ from model_tests.diagrams.sequence_svg import STYLE
 
 REPORT: Final = ROOT / "build" / "bench" / "report.json"
 TARGET: Final = re.compile(r"at (?P<bound>least|most) (?P<number>[\d,.]+)")
-LEFT, WIDE, ROW, TOP = 360, 300, 26, 48
-"""Pixels: of the names, of a bar that is just as long as its target, of a line, of the title."""
+LEFT, WIDE, RIGHT, ROW, TOP = 360, 140, 400, 26, 64
+"""Pixels: of the names, of a bar that is just as long as its target, of the figures, of a line, of the title."""
 
 
 HOW_TO_READ: Final = (
-    "A bar that ends at the line is just as long as its target; of what should be at most something, less is better."
+    "A bar that ends at the line is just as long as its target, and none is drawn longer than twice that. Of what "
+    "should be at least something more is better, of what should be at most something less is."
 )
 
 
@@ -42,6 +43,16 @@ class Figure:
     unit: str
     target: str
     met: bool
+
+    @property
+    def amount(self) -> str:
+        """The figure as it is told, without decimals that say nothing."""
+        return f"{self.figure:,.0f}" if abs(self.figure) >= 1000 else f"{self.figure:,.2f}"
+
+    @property
+    def told(self) -> str:
+        """The figure, its target, and whether it is met."""
+        return f"{self.amount} {self.unit}, {self.target}: {'met' if self.met else 'missed'}"
 
     @property
     def part(self) -> float | None:
@@ -59,18 +70,23 @@ def read(path: Path) -> list[Figure]:
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
         listed = entries["figures"] if isinstance(entries, dict) else entries
-        return [Figure(*(entry[name] for name in ("what", "figure", "unit", "target", "met"))) for entry in listed]
+        return [_figure(entry) for entry in listed]
     except (ValueError, KeyError, TypeError) as error:
         raise ExtensionError(
             f"{shown(path)} is no report of `make bench`: {error!r}; run it again, or remove it"
         ) from error
 
 
+def _figure(entry: dict[str, Any]) -> Figure:
+    unit = {"us": "µs"}.get(entry["unit"], entry["unit"])
+    return Figure(entry["what"], entry["figure"], unit, entry["target"], entry["met"])
+
+
 def svg_of(figures: list[Figure]) -> str:
     """Bars as long as the figures are multiples of their targets, twice at most, and a line where the target is."""
     barred = [(figure, part) for figure in figures if (part := figure.part) is not None]
-    height, width = TOP + ROW * len(barred) + 16, LEFT + 2 * WIDE + 130
-    told = "; ".join(f"{f.what}: {f.figure:,.2f} {f.unit}, {f.target}" for f, _ in barred)
+    height, width = TOP + ROW * len(barred) + 16, LEFT + 2 * WIDE + RIGHT
+    told = "; ".join(f"{figure.what}: {figure.told}" for figure, _ in barred)
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
@@ -80,6 +96,7 @@ def svg_of(figures: list[Figure]) -> str:
             f"<style>{STYLE}</style>",
             '<rect class="ground" width="100%" height="100%"/>',
             '<text class="title" x="16" y="24">Figures as multiples of their targets</text>',
+            f'<text class="note" x="{LEFT + WIDE}" y="{TOP - 14}" text-anchor="middle">the target</text>',
             *(line for at, (figure, part) in enumerate(barred) for line in _bar(TOP + at * ROW, figure, part)),
             f'<line class="life" x1="{LEFT + WIDE}" y1="{TOP - 8}" x2="{LEFT + WIDE}" y2="{height - 8}"/>',
             "</svg>",
@@ -88,12 +105,11 @@ def svg_of(figures: list[Figure]) -> str:
 
 
 def _bar(y: int, figure: Figure, part: float) -> Iterator[str]:
-    odd = "" if figure.met else " odd"
+    odd = "" if figure.met else "odd"
     length = min(part, 2) * WIDE
     yield f'<text x="{LEFT - 8}" y="{y + 13}" text-anchor="end">{escape(figure.what)}</text>'
     yield f'<rect class="head" x="{LEFT}" y="{y}" width="{length:.1f}" height="{ROW - 8}"/>'
-    text = f"{figure.figure:,.2f} {figure.unit}, {figure.target}"
-    yield f'<text class="number{odd}" x="{LEFT + 8}" y="{y + 13}">{escape(text)}</text>'
+    yield f'<text class="{odd}" x="{LEFT + 2 * WIDE + 12}" y="{y + 13}">{escape(figure.told)}</text>'
 
 
 class Benchmarks(SphinxDirective):
@@ -106,7 +122,7 @@ class Benchmarks(SphinxDirective):
         figures = read(REPORT)
         day = datetime.fromtimestamp(REPORT.stat().st_mtime, UTC).date()
         head: tuple[Cell, ...] = ("measured", "figure", "unit", "target", "met")
-        rows = [(f.what, f"{f.figure:,.2f}", f.unit, f.target, _met(f)) for f in figures]
+        rows = [(f.what, f.amount, f.unit, f.target, _met(f)) for f in figures]
         return [
             nodes.paragraph("", f"Measured on {day}. {HOW_TO_READ}"),
             *drawn(self.env, "benchmarks", svg_of(figures)),

@@ -148,19 +148,22 @@ def test_a_report_that_is_cut_off_stops_the_build(build: Any, no_results: Path) 
 
 
 def test_benchmarks_are_drawn_from_their_report(build: Any, tmp_path: Path) -> None:
-    """A figure with a target is a bar, one without is in the table alone; a missed target is told."""
+    """A figure with a target is a bar, one without is in the table alone; a missed target is told in words."""
     figures = [
         {"what": "reads", "figure": 50.0, "unit": "MB/s", "target": "at least 100", "met": False},
-        {"what": "scan", "figure": 2.0, "unit": "s", "target": "", "met": True},
+        {"what": "scan", "figure": 2.0, "unit": "us", "target": "", "met": True},
+        {"what": "judges", "figure": 1234567.8, "unit": "steps/s", "target": "at least 1,000,000", "met": True},
     ]
     (tmp_path / "bench.json").write_text(json.dumps(figures))
 
     _, site = build(index=stating(KNOWN) + "\n```{benchmarks}\n```\n")
 
     page = (site / "index.html").read_text()
-    assert 1 == page.count('class="head" x=')
-    assert 'width="150.0"' in page
-    assert "reads: 50.00 MB/s, at least 100" in page
+    assert 2 == page.count('class="head" x=')
+    assert f'width="{extension("bench_page").WIDE / 2}"' in page
+    assert "reads: 50.00 MB/s, at least 100: missed" in page
+    assert "judges: 1,234,568 steps/s, at least 1,000,000: met" in page
+    assert "<p>µs</p>" in page
     assert "<p>no</p>" in page
 
 
