@@ -78,7 +78,7 @@ class ApiOfPackage(SphinxDirective):
 
 def _headline(public: Public) -> Iterator[nodes.Node]:
     yield nodes.strong("", public.name)
-    yield nodes.literal("", public.signature) if public.signature else nodes.Text("")
+    yield nodes.literal("", public.signature.replace("->", "→")) if public.signature else nodes.Text("")
     if public.kind in ("class", "property"):
         yield nodes.inline("", f" {public.kind}", classes=["api-kind"])
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from shared_arguments import MANY, arguments, with_arguments
+from sphinx.util.inspect import signature_from_ast, stringify_signature
 
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 
@@ -91,8 +92,21 @@ def _definition(node: ast.FunctionDef | ast.ClassDef, kind: str, within: str, mo
 def _signature(node: ast.FunctionDef | ast.ClassDef, kind: str) -> str:
     if isinstance(node, ast.ClassDef):
         return f"({', '.join(map(ast.unparse, node.bases))})" if node.bases else ""
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    return returns if kind == "property" else f"({ast.unparse(node.args)}){returns}"
+    found = signature_from_ast(_Plain().visit(node))
+    bound = kind in ("method", "property") and not any(ast.unparse(m) == "staticmethod" for m in node.decorator_list)
+    told = stringify_signature(found.replace(parameters=list(found.parameters.values())[bound:]))
+    return told.partition("()")[2] if kind == "property" else told
+
+
+class _Plain(ast.NodeTransformer):
+    """Types without what only a framework reads in them."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """`Annotated` is its type."""
+        inside = node.slice
+        if ast.unparse(node.value) == "Annotated" and isinstance(inside, ast.Tuple):
+            return self.visit(inside.elts[0])
+        return self.generic_visit(node)
 
 
 def _constant(node: ast.Assign | ast.AnnAssign, after: ast.stmt) -> Iterator[Public]:

@@ -36,6 +36,10 @@ class Window(tuple):
     def add(self, batch: bytes, *, at: int = 0) -> None:
         """Put one in."""
 
+    @staticmethod
+    def empty(kept: Annotated[list[int], "numbers"] = ()) -> "Window":
+        """None in it."""
+
     def _forget(self) -> None: ...
 
 
@@ -52,7 +56,10 @@ def first(window: Window) -> bytes:
 
 
 def test_public_names_are_those_of_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Functions, classes, methods and documented constants with their signatures and lines; nothing private."""
+    """Functions, classes, methods and documented constants, with their lines and the signatures that a caller needs.
+
+    Nothing private, no `self`, no notes of a framework, no quotes around a type.
+    """
     (tmp_path / "windows_of_a_test.py").write_text(SOURCE)
     monkeypatch.syspath_prepend(tmp_path)
 
@@ -63,8 +70,9 @@ def test_public_names_are_those_of_the_source(tmp_path: Path, monkeypatch: pytes
         ("data", "LIMIT", "", 3),
         ("class", "Window", "(tuple)", 9),
         ("property", "Window.full", " -> bool", 18),
-        ("method", "Window.add", "(self, batch: bytes, *, at: int=0) -> None", 21),
-        ("function", "first", "(window: Window) -> bytes", 30),
+        ("method", "Window.add", "(batch: bytes, *, at: int = 0) -> None", 21),
+        ("method", "Window.empty", "(kept: list[int] = ()) -> Window", 25),
+        ("function", "first", "(window: Window) -> bytes", 34),
     ] == [(name.kind, name.name, name.signature, name.line) for name in found.names]
 
 
