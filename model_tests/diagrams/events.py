@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum, unique
+from textwrap import wrap
 from typing import TypeAlias
 
 
@@ -97,3 +98,8 @@ def participants_of(steps: Iterable[Iterable[Event]], order: Iterable[str]) -> t
     """Those of an order that take part in something."""
     seen = {who for step in steps for event in step for who in event.said}
     return tuple(who for who in order if who in seen)
+
+
+def lines_of(text: str, letters: int) -> list[str]:
+    """A text in lines of so many letters; a longer word has a line of its own, so that every name stays whole."""
+    return wrap(text, letters, break_long_words=False, break_on_hyphens=False)

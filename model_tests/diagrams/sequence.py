@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from textwrap import wrap
 from typing import Final
 
-from model_tests.diagrams.events import Event, Mark, Message, Note, Sequence
+from model_tests.diagrams.events import Event, Mark, Message, Note, Sequence, lines_of
 
 NARROWEST: Final = 16
 """Columns of text from one line of life to the next, at least."""
@@ -44,7 +43,7 @@ class _Drawing:
         yield self._lives()
         yield self._written(dict.fromkeys(self._places.values(), "┴"))
         yield ""
-        yield from wrap(self._sequence.ending.label, max(60, self._width()))
+        yield from lines_of(self._sequence.ending.label, max(60, self._width()))
 
     def _placed(self) -> dict[str, int]:
         """The lines of life as close together as their messages allow."""
@@ -82,13 +81,13 @@ class _Drawing:
     def _message(self, message: Message) -> Iterator[str]:
         start, end = self._places[message.sender], self._places[message.receiver]
         low, high = min(start, end), max(start, end)
-        for line in wrap(message.label, max(WRAPPED, high - low - 6)):
+        for line in lines_of(message.label, max(WRAPPED, high - low - 6)):
             yield self._over(self._lives(), low + 3, line)
         yield self._over(self._lives(), low + 1, _arrow(message.mark, high - low - 1, to_right=start < end))
 
     def _note(self, note: Note) -> Iterator[str]:
         place = self._places[note.at]
-        for at, line in enumerate(wrap(note.text, max(WRAPPED, self._width() - place))):
+        for at, line in enumerate(lines_of(note.text, max(WRAPPED, self._width() - place))):
             yield self._over(self._lives(), place, f"{'│' if at else '■'} {line} ")
 
     def _written(self, parts: dict[int, str]) -> str:
@@ -103,7 +102,7 @@ class _Drawing:
 
 
 def _labelled(message: Message) -> list[str]:
-    return wrap(message.label, WRAPPED)
+    return lines_of(message.label, WRAPPED)
 
 
 def _arrow(mark: Mark, length: int, *, to_right: bool) -> str:

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from textwrap import wrap
 from typing import Final
 from xml.sax.saxutils import escape
 
-from model_tests.diagrams.events import Ending, Event, Mark, Message, Note, Sequence
+from model_tests.diagrams.events import Ending, Event, Mark, Message, Note, Sequence, lines_of
 
 LETTER: Final = 7.3
 """Width of a letter in pixels; every letter of the typeface has the same."""
@@ -91,18 +90,24 @@ class _Drawing:
         for message in sorted(messages, key=lambda m: abs(names.index(m.sender) - names.index(m.receiver))):
             low, high = sorted((names.index(message.sender), names.index(message.receiver)))
             if low < high:
-                wanted = max(map(len, wrap(message.label, WRAPPED))) * LETTER + 28
+                wanted = max(map(len, lines_of(message.label, WRAPPED))) * LETTER + 28
                 gaps[high - 1] += max(0, wanted - sum(gaps[low:high]))
         first = EDGE + 24 + (len(names[0]) / 2 * LETTER + 10 if names else 0)
         return {name: first + sum(gaps[:at]) for at, name in enumerate(names)}
 
     def _body_width(self) -> float:
         longest = max((len(line) for line in self._ending_lines()), default=0)
-        return max(max(self._places.values(), default=0) + WRAPPED * LETTER + EDGE, longest * LETTER + 2 * EDGE)
+        beside = max(self._places.values(), default=0) + WRAPPED * LETTER
+        return max(beside + EDGE, self._notes_end() + EDGE, longest * LETTER + 2 * EDGE)
+
+    def _notes_end(self) -> float:
+        notes = (event for step in self._sequence.steps for event in step if isinstance(event, Note))
+        ends = (self._places[n.at] + 10 + len(line) * LETTER for n in notes for line in lines_of(n.text, WRAPPED))
+        return max(ends, default=0)
 
     def _title_lines(self) -> list[str]:
         letters = int((self._body_width() - 2 * EDGE) / TITLE_LETTER)
-        return wrap(self._sequence.title, max(SHORTEST_TITLE, letters)) or [""]
+        return lines_of(self._sequence.title, max(SHORTEST_TITLE, letters)) or [""]
 
     def _width(self) -> float:
         return max(self._body_width(), max(map(len, self._title)) * TITLE_LETTER + 2 * EDGE)
@@ -128,7 +133,7 @@ class _Drawing:
     def _message(self, message: Message) -> None:
         start, end = self._places[message.sender], self._places[message.receiver]
         odd = "odd" if message.mark else ""
-        for line in wrap(message.label, max(WRAPPED, int((abs(start - end) - 20) / LETTER))):
+        for line in lines_of(message.label, max(WRAPPED, int((abs(start - end) - 20) / LETTER))):
             self._height += LINE
             self._body.append(_veiled(min(start, end) + 10, self._height - 4, line, odd))
         self._height += 8
@@ -139,12 +144,12 @@ class _Drawing:
     def _note(self, note: Note) -> None:
         x = self._places[note.at]
         self._body.append(f'<rect class="dot" x="{x - 3:.1f}" y="{self._height + 6:.1f}" width="6" height="6"/>')
-        for line in wrap(note.text, WRAPPED):
+        for line in lines_of(note.text, WRAPPED):
             self._height += LINE
             self._body.append(_veiled(x + 10, self._height - 4, line, "note"))
 
     def _ending_lines(self) -> list[str]:
-        return wrap(self._sequence.ending.label, 90)
+        return lines_of(self._sequence.ending.label, 90)
 
     def _ending(self, ending: Ending) -> Iterator[str]:
         self._height += 10

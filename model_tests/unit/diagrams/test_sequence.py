@@ -7,7 +7,7 @@ import pytest
 
 from model_tests.diagrams.events import Ending, Mark, Message, Note, Sequence, participants_of
 from model_tests.diagrams.sequence import text_of
-from model_tests.diagrams.sequence_svg import description_of, svg_of
+from model_tests.diagrams.sequence_svg import LETTER, description_of, svg_of
 
 STEPS = (
     (Message("client", "coordinator", "EndTxn abort"), Note("coordinator", "PREPARE_ABORT")),
@@ -131,3 +131,18 @@ def test_an_event_of_a_stranger_is_refused() -> None:
 def test_participants_who_do_nothing_have_no_column() -> None:
     """In the order that was asked for."""
     assert ("client", "coordinator") == participants_of(STEPS[:1], ("client", "reader", "coordinator"))
+
+
+def test_a_long_name_stays_whole() -> None:
+    """The name of an error may be longer than a line of a label: nobody searches for half of it, and there is room."""
+    error = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
+    steps = (
+        (Message("coordinator", "client", error, Mark.REFUSED), Note("coordinator", f"{error} of client-number-1")),
+    )
+    diagram = Sequence("An example", ("client", "coordinator"), steps, Ending("", "in the end"))
+
+    drawn = ElementTree.fromstring(svg_of(diagram))
+    texts = {each.text: float(each.get("x", "0")) for each in drawn.iter(f"{SVG}text")}
+    assert 2 == text_of(diagram).count(error)
+    assert {error, "of client-number-1"} <= set(texts)
+    assert texts[error] + len(error) * LETTER < float(drawn.get("width", "0"))
