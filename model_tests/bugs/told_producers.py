@@ -40,7 +40,8 @@ def stream_appends(moment: Moment) -> Iterator[Event]:
 
 def stream_copied(moment: Moment) -> Iterator[Event]:
     """Followers have more of the log."""
-    yield Message(LEADER, FOLLOWERS, f"the first {moment.at[1]} batches")
+    count = moment.at[1]
+    yield Message(LEADER, FOLLOWERS, "the first batch" if count == 1 else f"the first {count} batches")
 
 
 def stream_hears(moment: Moment) -> Iterator[Event]:

@@ -170,7 +170,7 @@ def leader_appends(moment: Moment) -> Iterator[Event]:
     elif moment.after.acknowledged(transaction, partition, batch):
         yield Note(PARTITIONS[partition], f"recognises {name}")
     else:
-        yield Message(PARTITIONS[partition], _client(moment, transaction), f"{name} is refused", Mark.REFUSED)
+        yield Message(PARTITIONS[partition], _client(moment, transaction), name, Mark.REFUSED)
 
 
 def leader_writes_marker(moment: Moment) -> Iterator[Event]:

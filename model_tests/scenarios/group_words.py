@@ -31,7 +31,8 @@ def group_request_words(request: GroupRequest) -> str:
         case JoinRequest(member_id=member_id):
             return f"JoinGroup{f' as {member_id}' if member_id else ''}"
         case SyncRequest(claim=claim, assignments=assignments):
-            assigns = f": {len(assignments)} assignments" if assignments else ""
+            count = len(assignments)
+            assigns = f": {count} assignment{'s' if count > 1 else ''}" if assignments else ""
             return f"SyncGroup of {claim_words(claim)}{assigns}"
         case Heartbeat(claim=claim):
             return f"Heartbeat of {claim_words(claim)}"

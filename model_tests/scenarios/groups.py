@@ -65,8 +65,8 @@ def assignment(stage: GroupStage) -> Facts:
     items=(21, 10, 13),
     story="""A worker has read words and written its counts when it stands still for so long that its session expires.
     Another one is assigned its partitions, and counts the words. When the first goes on, its offsets name the member
-    and the generation that it was (KIP-447). The group coordinator refuses them, and its transaction is aborted. Both
-    have transactional ids of their own: no producer has fenced another.""",
+    and the generation that it was in (KIP-447). The group coordinator refuses them, and its transaction is aborted.
+    Both have transactional ids of their own: no producer has fenced another.""",
     setting=OfGroups(),
     expected={"the zombie's transaction": "aborted", "counted": ["a: 2", "b: 1"]},
 )
@@ -183,7 +183,7 @@ def automatic_commits(stage: GroupStage) -> Facts:
     items=(21, 13),
     story="""The same consumer, whose application works on records in a thread of its own while it goes on asking for
     more. What is committed is what it was given, finished or not. Its offsets are committed when its work fails: it
-    goes back to where the group is, and that is behind the words, which nobody counts.""",
+    goes back to where the group is, and that is past the words, so that nobody counts them.""",
     setting=OfGroups(),
     expected={"it goes on at": ["words-0 4", "words-1 0"], "in the end": []},
 )

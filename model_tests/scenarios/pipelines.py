@@ -55,7 +55,7 @@ def offsets_in_the_transaction(stage: TransactionStage) -> Facts:
     "Offsets before the output: at most once",
     items=(13,),
     story="""The transformer commits its offsets first and then writes its output. It crashes in between. The next
-    instance starts behind what was read, and the results of a and b never come.""",
+    instance starts after what was read, and the results of a and b never come.""",
     setting=OfTransactions(),
     expected={"output, read committed": [], "output, read uncommitted": [], "input left": []},
 )

@@ -37,7 +37,8 @@ class OfProducers:
         replicas = f", {self.shape.nodes} replicas" if self.shape.nodes > 1 else ""
         least = f", min.insync.replicas={self.shape.min_insync}" if self.shape.min_insync > 1 else ""
         expiry = f", producer.id.expiration.ms={self.shape.expiration_ms}" if self._forgets_early else ""
-        return f"Kafka {self.profile.name}, acks={ACKS[self.shape.acks]}, {kind}{replicas}{least}{expiry}"
+        release = f"{'the proposal' if self.profile.split_out_of_order else 'Kafka'} {self.profile.name}"
+        return f"{release}, acks={ACKS[self.shape.acks]}, {kind}{replicas}{least}{expiry}"
 
     @property
     def _forgets_early(self) -> bool:

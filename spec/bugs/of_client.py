@@ -46,8 +46,9 @@ OF_CLIENT: Final = (
     Bug(
         name="KAFKA-12152",
         title="a raised epoch, and an idle partition that counts on",
-        mechanism="A gap on one partition makes the client raise its epoch. A partition that had nothing in flight "
-        "keeps its count, and its next batch comes with the new epoch and a sequence that is not 0: refused for ever.",
+        mechanism="A batch that is refused on one partition makes the client raise its epoch. A partition that had "
+        "nothing in flight keeps its count, and its next batch comes with the new epoch and a sequence that is not 0: "
+        "refused for ever.",
         source=("KAFKA-12152",),
         rule=rules.SEQ_EPOCH_RESET,
         cases=(
@@ -58,8 +59,8 @@ OF_CLIENT: Final = (
     ),
     Bug(
         name="librdkafka#4953",
-        title="a gap on one partition duplicates a batch on another",
-        mechanism="A batch is appended and its answer lost. A gap on another partition makes the client raise its "
+        title="a refusal on one partition duplicates a batch on another",
+        mechanism="A batch is appended and its answer lost. A refusal on another partition makes the client raise its "
         "epoch and number what is in flight for all partitions from 0: the resend looks new to its leader.",
         source=("librdkafka#4953",),
         rule=rules.SEQ_EXACTLY_ONCE,
@@ -69,7 +70,7 @@ OF_CLIENT: Final = (
                 _ALL_RENUMBERED,
                 "4.3",
                 instance("4.3", Knobs(), 2),
-                why="Kafka's own client renumbers the partition that has the gap, and no other",
+                why="Kafka's own client renumbers the partition of the refusal, and no other",
             ),
         ),
     ),

@@ -113,7 +113,7 @@ OF_TRANSACTIONS: Final = (
         name="KAFKA-18575",
         title="the previous marker takes the next transaction's guard",
         mechanism="EndTxn is answered before its marker is on the partition, and the next transaction's batch begins "
-        "to be verified there. The marker drops its guard; the batch, by now confirmed, is refused INVALID_TXN_STATE.",
+        "to be verified there. The marker drops its guard; the batch, by now confirmed, is refused.",
         source=("KAFKA-18575", "KAFKA-18654"),
         rule=rules.TXN_NO_CROSSTALK,
         cases=(

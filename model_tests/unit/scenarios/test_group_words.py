@@ -37,7 +37,7 @@ CLAIM = Claim(2, "m-1")
         (JoinRequest("g"), "JoinGroup"),
         (JoinRequest("g", "m-1"), "JoinGroup as m-1"),
         (SyncRequest("g", CLAIM, {}), "SyncGroup of m-1, generation 2"),
-        (SyncRequest("g", CLAIM, {"m-1": b""}), "SyncGroup of m-1, generation 2: 1 assignments"),
+        (SyncRequest("g", CLAIM, {"m-1": b""}), "SyncGroup of m-1, generation 2: 1 assignment"),
         (Heartbeat("g", CLAIM), "Heartbeat of m-1, generation 2"),
         (LeaveGroup("g", CLAIM), "LeaveGroup of m-1, generation 2"),
         (OffsetFetch("g", (T0, T1), require_stable=True), "OffsetFetch t-0, t-1"),
