@@ -83,7 +83,8 @@ class Sameness:
     questions: int
 
     def __str__(self) -> str:
-        return f"proved the same: {', '.join(self.at)} ({self.questions:,} questions)"
+        asked = "1 question" if self.questions == 1 else f"{self.questions:,} questions"
+        return f"proved the same: {', '.join(self.at)} ({asked})"
 
 
 def equivalent(mutant: Mutant, met: Examples) -> Sameness | None:

@@ -40,7 +40,7 @@ def again(mutant: str, fate: Fate, high_watermark: int = 5) -> Again:
 
 def test_an_equivalent_mutant_is_proved_again() -> None:
     """By the solver, at the decision that is the same under it."""
-    assert "proved the same: lso.smaller (1 questions)" == again(SMALLER, Fate.EQUIVALENT).why
+    assert "proved the same: lso.smaller (1 question)" == again(SMALLER, Fate.EQUIVALENT).why
 
 
 def test_a_mutant_that_is_no_longer_equivalent_is_named() -> None:
