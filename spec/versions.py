@@ -82,7 +82,7 @@ class Profile:
             node in ZooKeeper. Releases before 4.0 have both.
         replica_lag_time_max_ms: default of replica.lag.time.max.ms: 30 s since 2.5 (KIP-537), before 10 s.
         returns_at_epoch_start: a replica returns to the in-sync set only when it also has what its leader began its
-            epoch with (2.1, KAFKA-7128); before, at the high watermark, which lags on a new leader.
+            epoch with (2.1 and 2.0.1, KAFKA-7128); before, at the high watermark, which lags on a new leader.
         shrink_raises_leader_epoch: the controller raises the leader epoch when it takes a replica out of the in-sync
             set (before 3.6, KAFKA-15021).
         incarnations_compared: a replica returns to the in-sync set only in the incarnation whose fetches were counted
