@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from model_tests.traces.audit.decision import CONFIRMED, Decisions, scalar_entry, scalar_request
-from model_tests.traces.audit.goes_on import LOOKED_AHEAD, Ahead, Gap, begun_anew, fills, goes_back, is_broken
+from model_tests.traces.audit.goes_on import LOOKED_AHEAD, Ahead, Gap, begun_anew, fills, goes_back, is_broken, left_of
 from model_tests.traces.audit.holes import Holes, Surroundings
 from model_tests.traces.audit.links import Links
 from spec import rules
@@ -182,7 +182,8 @@ class Fold:
         state, request = broken.before, broken.request
         filled = fills(tuple(known.missing), request) if broken.original == ABSENT else None
         if filled is not None:
-            late = known.missing[filled]
+            late = known.missing.pop(filled)
+            known.missing |= dict.fromkeys(left_of(filled, request), late)
             late.late = max(late.late, int(request.base_offset))
             return state
         if broken.doubt:

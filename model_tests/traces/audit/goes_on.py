@@ -77,7 +77,9 @@ class Ahead:
             if not is_broken(decided, state):
                 state, row = decided.entry, ""
                 continue
-            if fills(gaps, following):
+            filled = fills(gaps, following)
+            if filled is not None:
+                gaps = tuple(gap for gap in gaps if gap != filled) + left_of(filled, following)
                 continue
             kind = _kind(state, following)
             if kind and (row == kind or kind == _STALE or self._passes(state, number + 1)):
@@ -135,14 +137,22 @@ def gap_before(state: ProducerEntry, request: AppendRequest) -> Gap | None:
 
 
 def fills(gaps: Sequence[Gap], request: AppendRequest) -> Gap | None:
-    """The gap that the batch belongs into."""
+    """The gap that the batch belongs into: what was left out comes in order, forwards or backwards."""
     if request.control:
         return None
-    last = seq.last_sequence(request)
-    return next(
-        (gap for gap in gaps if gap[0] == request.producer_epoch and gap[1] <= request.base_sequence <= last <= gap[2]),
-        None,
-    )
+    first, last = int(request.base_sequence), int(seq.last_sequence(request))
+    inside = (gap for gap in gaps if gap[0] == request.producer_epoch and gap[1] <= first <= last <= gap[2])
+    return next((gap for gap in inside if first == gap[1] or last == gap[2]), None)
+
+
+def left_of(gap: Gap, request: AppendRequest) -> tuple[Gap, ...]:
+    """What the batch leaves of a gap that it fills."""
+    epoch, first, last = gap
+    if request.base_sequence == first:
+        first = int(seq.last_sequence(request)) + 1
+    else:
+        last = int(request.base_sequence) - 1
+    return ((epoch, first, last),) if first <= last else ()
 
 
 _STALE: Final = "stale"

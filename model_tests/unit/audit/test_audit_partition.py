@@ -218,6 +218,34 @@ def test_a_zombie_at_the_end_of_a_log_is_a_finding_of_its_own_unless_it_goes_on(
     assert [(each.rule.id, each.offset) for each in one] == [("seq.epoch_reset", 3)]
 
 
+@pytest.mark.parametrize("later", ["lost", "turned round", "wrong"])
+def test_a_wrong_sequence_far_ahead_hides_no_later_defect(later: str) -> None:
+    """What follows does not come late into the gap that the one batch seems to leave: it is judged as ever."""
+    batches = [data(number) for number in range(20)]
+    batches[6] = data(56)
+    if later == "lost":
+        del batches[10]
+    elif later == "wrong":
+        batches[10] = data(11)
+    else:
+        batches[10:12] = batches[11], batches[10]
+
+    findings = audit_batches(log_of(*batches)).findings
+
+    assert [(one.rule.id, one.offset) for one in findings] == [("seq.successor", 6), ("seq.successor", 10)]
+
+
+@pytest.mark.parametrize("order", [(3, 1, 2), (3, 2, 1), (4, 1, 2, 3), (4, 3, 2, 1)])
+def test_batches_that_come_late_one_after_the_other_are_one_finding(order: tuple[int, ...]) -> None:
+    """In their order or against it: the first that was sent too early says where they are."""
+    batches = [data(0), *(data(number) for number in order), data(max(order) + 1)]
+
+    (finding,) = audit_batches(log_of(*batches)).findings
+
+    assert finding.offset == 1
+    assert f"come later, up to offset {len(order)}" in finding.message
+
+
 @pytest.mark.parametrize(("recovery_point", "severity"), [(9, "undecided"), (2, "violation")])
 def test_a_log_start_above_the_end_is_a_doubt_where_the_tail_is_missing(recovery_point: int, severity: str) -> None:
     """Records below 8 were deleted, and the tail after it was lost: a broker begins anew at the log start."""
