@@ -56,6 +56,7 @@ def page(cells: Sequence[Cell]) -> str:
 def _opening(rows: Mapping[str, Mapping[str, Cell]]) -> Iterator[str]:
     counts = [len(seen_by(row)) for row in rows.values()]
     enough = sum(count >= ENOUGH for count in counts)
+    yield from ("---", "hide-toc: true", "---", "")
     yield "# Crossing of decisions and layers"
     yield ""
     yield f"Which layers would notice if a decision were broken? Some mutants of each of the {len(rows)} decisions and"

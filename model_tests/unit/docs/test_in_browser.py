@@ -22,9 +22,16 @@ SITE: Final = Path(os.environ.get("EOS_SITE", ROOT / "build" / "docs"))
 SCREENS: Final = ROOT / "build" / "screens"
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDE, NARROW = 1280, 390
-WINDOWS: Final = (768, 1024, 1312, 1366, 1440, 1552, 1600, 1707, 1920)
+WINDOWS: Final = (768, 1024, 1312, 1366, 1424, 1440, 1552, 1600, 1707, 1920)
 """Widths of windows: common ones, and those from which on the theme shows more."""
 UNFOLD: Final = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
+UNDER: Final = """() => {
+    const beside = document.querySelector(".toc-drawer:not(.no-toc)")?.getBoundingClientRect().left ?? innerWidth;
+    const shown = box => getComputedStyle(box).overflowX === "visible" ? box.firstElementChild : box;
+    return [...document.querySelectorAll("article .table-wrapper")].map(shown).filter(
+        each => each.getBoundingClientRect().right > Math.min(beside, innerWidth)).length;
+}"""
+"""How many tables reach under the list of a page's sections, or out of the window."""
 PART: Final = 4000
 """Pixels of height to a picture, at most."""
 SLOW_MS: Final = 120_000
@@ -99,16 +106,18 @@ def test_every_page_loads(browser: Any, width: int, scheme: str) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", ["index.html", "bugs.html", "versions.html", "benchmarks.html"])
+@pytest.mark.parametrize("name", ["index.html", "bugs.html", "versions.html", "crossing.html", "chapters/txn.html"])
 def test_no_window_is_too_narrow(page: Any, name: str) -> None:
-    """A page with drawings and one with a wide table, with the list of its sections beside it and without, fit any."""
+    """Pages with drawings and with wide tables fit any, and no table reaches under the list of sections beside it."""
     page.goto(address(name))
 
-    beyond = {}
+    beyond, under = {}, {}
     for width in WINDOWS:
         page.set_viewport_size({"width": width, "height": 900})
         beyond[width] = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        under[width] = page.evaluate(UNDER)
     assert dict.fromkeys(WINDOWS, 0) == beyond
+    assert dict.fromkeys(WINDOWS, 0) == under
 
 
 def keep_whole(shown: Any, screens: Path, name: str) -> None:
