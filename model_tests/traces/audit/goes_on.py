@@ -64,7 +64,7 @@ class Ahead:
         """
         anew = self.broken(Reading(begun_anew(state, request, self.decide)), request)
         aside = self.broken(Reading(state, kept=True), request)
-        follows = next_one or request.control or request.base_sequence == _expected(state)
+        follows = next_one or request.control or request.base_sequence == next_sequence(state)
         return bool(anew <= aside and (self.following or follows))
 
     def broken(self, reading: Reading, request: AppendRequest) -> int:
@@ -124,7 +124,7 @@ def goes_back(state: ProducerEntry, request: AppendRequest) -> bool:
     """The batch has the epoch of its producer, and sequences before the next one."""
     if request.control or state.epoch != request.producer_epoch or not state.cached[0].present:
         return False
-    return bool((request.base_sequence - _expected(state)) & MAX_SEQUENCE > MAX_SEQUENCE // 2)
+    return bool((request.base_sequence - next_sequence(state)) & MAX_SEQUENCE > MAX_SEQUENCE // 2)
 
 
 def gap_before(state: ProducerEntry, request: AppendRequest) -> Gap | None:
@@ -133,7 +133,7 @@ def gap_before(state: ProducerEntry, request: AppendRequest) -> Gap | None:
     if not same or goes_back(state, request):
         return None
     last = seq.previous_sequence(request.base_sequence, 1)
-    return int(request.producer_epoch), _expected(state), int(last)
+    return int(request.producer_epoch), next_sequence(state), int(last)
 
 
 def fills(gaps: Sequence[Gap], request: AppendRequest) -> Gap | None:
@@ -171,11 +171,12 @@ def _meant(state: ProducerEntry, request: AppendRequest) -> Iterator[AppendReque
         yield replace(request, producer_epoch=state.epoch, coordinator_epoch=state.coordinator_epoch)
         return
     numbered = request.base_sequence >= 0
-    yield replace(request, producer_epoch=state.epoch, base_sequence=_expected(state) if numbered else ABSENT)
+    yield replace(request, producer_epoch=state.epoch, base_sequence=next_sequence(state) if numbered else ABSENT)
     if numbered and request.producer_epoch > state.epoch:
         yield replace(request, base_sequence=0)
 
 
-def _expected(state: ProducerEntry) -> int:
+def next_sequence(state: ProducerEntry) -> int:
+    """The sequence that the producer's next batch of the same epoch has."""
     newest: CachedBatch = state.cached[0]
     return int(seq.next_sequence(newest.last_sequence, 1)) if newest.present else 0

@@ -14,6 +14,7 @@ from model_tests.traces.audit.holes import Holes, Surroundings
 from model_tests.traces.audit.links import Links, link
 from model_tests.traces.audit.logged import Logged
 from model_tests.traces.audit.messages import firsts_after_cleaning, undecided, unusual_first, violation
+from model_tests.traces.audit.misnamed import Judged, put_right
 from model_tests.traces.audit.pieces import tally
 from model_tests.traces.audit.summary import Transactions, first_unreplicated, open_transactions, transactions
 from model_tests.traces.audit.transactions_summary import Told, summarized
@@ -68,16 +69,17 @@ def conclude(log: Condensed, wanted: Wanted, derived: Derived | None = None) -> 
     counted = tally(
         log.pieces, log.ends, (offsets.log_start, offsets.last_stable), derived.aborted if derived is not None else ()
     )
-    links = link(batches, around, wanted.profile)
-    decisions = _still_open(decide(links, wanted.profile, wanted.without), links, log)
     missing = log.holes(around)
-    breaks = Fold(links, missing, around, wanted.profile, wanted.without).breaks(decisions)
+    judged = _judged_batches(batches, log, missing, wanted)
+    links, decisions = judged.links, judged.decisions
+    judged, misnamed = put_right(judged, lambda changed: _judged_batches(changed, log, missing, wanted))
     logged = Logged(log, batches, found, links, missing, around, wanted.profile, offsets)
     logged.asked.add({*log.doubted, *links.batches.producer_id[decisions.doubtful].tolist()})
     beside, judged_beside = judge_beside(logged, derived or Derived(), counted)
     findings = [
-        *_sequence_findings(breaks, around),
-        *_first_findings(links, _unusual(links, decisions, breaks), missing, around),
+        *misnamed,
+        *_sequence_findings(judged.breaks, around),
+        *_first_findings(judged.links, judged.unusual, missing, around),
         *_bounds_findings(offsets, around, unread=not log.totals.batches),
         *beside,
     ]
@@ -90,11 +92,19 @@ def conclude(log: Condensed, wanted: Wanted, derived: Derived | None = None) -> 
         open_transactions=opened,
         findings=tuple(sorted(findings, key=lambda finding: (finding.offset, finding.rule.id))),
         judged=_judged(decisions, log) | judged_beside,
-        unjudged=sum(broken.doubt == UNREADABLE for broken in breaks),
+        unjudged=sum(broken.doubt == UNREADABLE for broken in judged.breaks),
         cleaned=around.cleaned_to > 0 or log.totals.rewritten > 0,
         told=Told(summarized(log, missing, around, offsets.log_end)),
     )
     return verdict, _beyond(logged.asked, log, wanted)
+
+
+def _judged_batches(batches: Batches, log: Condensed, missing: Holes, wanted: Wanted) -> Judged:
+    """What the append decision says of the batches, and what is broken."""
+    links = link(batches, wanted.around, wanted.profile)
+    decisions = _still_open(decide(links, wanted.profile, wanted.without), links, log)
+    breaks = Fold(links, missing, wanted.around, wanted.profile, wanted.without).breaks(decisions)
+    return Judged(batches, links, decisions, breaks, _unusual(links, decisions, breaks))
 
 
 def _still_open(decisions: Decisions, links: Links, log: Condensed) -> Decisions:

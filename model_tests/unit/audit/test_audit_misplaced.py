@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from model_tests.traces.audit.findings import Finding
+from model_tests.traces.audit.partition import audit_batches
 from model_tests.traces.audit.run import run_here
 from model_tests.unit.audit.test_audit_one_cause import A, found, identified, record, two_producers
+from model_tests.unit.audit.written import PRODUCER, data, log_of
 from model_tests.unit.audit.written_cluster import STATES, Cluster
-from reference.log.batch import data_batch
+from reference.log.batch import RecordBatch, data_batch
 from reference.log.record import Record
 from spec.vocabulary import ProducerId, TransactionState
 
@@ -102,3 +104,53 @@ def all_known(version: int) -> Cluster:
         cluster.init(f"id-{number}", 100 + number)
     cluster.init("idle", 10)
     return two_producers(version, cluster)
+
+
+@pytest.mark.parametrize("producer_id", [7, 8, 9])
+def test_a_batch_under_another_producer_id_is_one_finding(producer_id: int) -> None:
+    """Where it is: at the begin of its producer, in the middle, at the end; under an id that others have or none."""
+    named = 0
+    for number, batch in enumerate(in_turns()):
+        if batch.producer_id == producer_id:
+            continue
+        batches = in_turns()
+        batches[number] = batch._replace(producer_id=ProducerId(producer_id))
+
+        (finding,) = audit_batches(log_of(*batches)).findings
+
+        lacks = f"the batch has producer id {producer_id}" in finding.message
+        assert not lacks or finding.offset == log_of(*batches).base_offset[number]
+        named += lacks
+    assert named > 7
+
+
+def in_turns() -> list[RecordBatch]:
+    """Two producers, whose batches have other sequences."""
+    turns = ((data(2 * number, 2), data(number)._replace(producer_id=ProducerId(8))) for number in range(10))
+    return [batch for pair in turns for batch in pair]
+
+
+@pytest.mark.parametrize("producer_id", [8, 10, 99])
+def test_a_batch_of_a_transaction_under_another_producer_id_is_one_finding(tmp_path: Path, producer_id: int) -> None:
+    """What the join says of it, that it is on a partition that is not registered, is part of the same."""
+    cluster = all_known(0)
+    own = [
+        number for number, batch in enumerate(cluster.logs[A]) if batch.producer_id == PRODUCER and batch.record_count
+    ]
+    number = next(number for number in own if cluster.logs[A][number].base_sequence == 1)
+    cluster.logs[A][number] = cluster.logs[A][number]._replace(producer_id=ProducerId(producer_id))
+
+    (finding,) = found(cluster, tmp_path)
+
+    assert (finding.producer_id, finding.rule.id) == (producer_id, "seq.successor")
+    assert ("does not register" in finding.message) == (producer_id != 8)
+
+
+def test_a_lost_batch_is_lost_though_another_producer_has_the_same_sequences() -> None:
+    """Whose history needs them: nothing is gained by giving them to the one that lacks some."""
+    batches = [data(number)._replace(producer_id=ProducerId(who)) for number in range(6) for who in (7, 8)]
+    lost = batches.pop(6)
+
+    (finding,) = audit_batches(log_of(*batches)).findings
+
+    assert (finding.producer_id, finding.offset) == (lost.producer_id, 7)

@@ -1,0 +1,94 @@
+"""A batch under the producer id of another: it breaks that one's history, and its own producer lacks it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from model_tests.traces.audit.decision import Decisions
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.fold import Break
+from model_tests.traces.audit.goes_on import next_sequence
+from model_tests.traces.audit.links import Links
+from model_tests.traces.logs.kafka_log_batches import Batches
+from spec import rules
+from spec.vocabulary import ABSENT
+
+_MOST_TRIED: Final = 16
+"""Places at which a producer lacks sequences, that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The batches of a log by producer, what the decision says of each, and what is broken.
+
+    Attributes:
+        unusual: first batches of producers that do not begin at sequence 0.
+    """
+
+    batches: Batches
+    links: Links
+    decisions: Decisions
+    breaks: list[Break]
+    unusual: list[int]
+
+    @property
+    def blamed(self) -> int:
+        """How many findings these are, without mere doubts."""
+        return sum(not broken.doubt for broken in self.breaks) + len(self.unusual)
+
+
+def put_right(judged: Judged, judge: Callable[[Batches], Judged]) -> tuple[Judged, list[Finding]]:
+    """One finding for each batch that two producers' histories need elsewhere, and the log with it in its place."""
+    findings = []
+    for number, row in list(_lacking(judged)):
+        renamed = judged.batches.producer_id.copy()
+        renamed[row] = judged.links.batches.producer_id[number]
+        after = judge(replace(judged.batches, producer_id=renamed))
+        if after.blamed + 1 < judged.blamed:
+            findings.append(_misnamed(judged, number, row))
+            judged = after
+    return judged, findings
+
+
+def _lacking(judged: Judged) -> Iterator[tuple[int, int]]:
+    """Each link before which sequences are left out, with the place of another producer's batch that has just these."""
+    batches, own = judged.batches, judged.links.batches
+    expected = [
+        (broken.number, next_sequence(broken.before))
+        for broken in judged.breaks
+        if broken.guard == "successor" and not broken.doubt
+    ]
+    for number, first in [*expected, *((number, 0) for number in judged.unusual)][:_MOST_TRIED]:
+        missing = int(own.base_sequence[number]) - first
+        same = (batches.producer_epoch == own.producer_epoch[number]) & (batches.base_sequence == first)
+        same &= (batches.last_offset_delta == missing - 1) & ~batches.control
+        same &= batches.transactional == own.transactional[number]
+        since, until = _data_before(judged.links, number), int(judged.links.row[number])
+        rows = [row for row in np.flatnonzero(same).tolist() if since < row < until]
+        if len(rows) == 1:
+            yield number, rows[0]
+
+
+def _data_before(links: Links, number: int) -> int:
+    """Place of the producer's last data before a batch; -1 where there is none."""
+    for before in range(number - 1, -1, -1):
+        if links.batches.producer_id[before] != links.batches.producer_id[number]:
+            break
+        if not links.batches.control[before]:
+            return int(links.row[before])
+    return ABSENT
+
+
+def _misnamed(judged: Judged, number: int, row: int) -> Finding:
+    batches, own = judged.batches, judged.links.batches
+    producer_id, epoch = int(batches.producer_id[row]), int(batches.producer_epoch[row])
+    first = int(batches.base_sequence[row])
+    message = (
+        f"the batch has producer id {producer_id}, whose history it breaks, and sequences "
+        f"{first}..{first + int(batches.last_offset_delta[row])} of epoch {epoch}, which producer id "
+        f"{own.producer_id[number]} lacks before offset {own.base_offset[number]}"
+    )
+    offset = int(batches.base_offset[row])
+    return Finding(rules.SEQ_SUCCESSOR, Severity.VIOLATION, offset, producer_id, epoch, message)
