@@ -77,7 +77,7 @@ class ScenarioReport:
         told = self.outcome.scenario
         console.print(Text(f"{told.name}: {told.title}", "bold"))
         console.print(told.story, highlight=False, markup=False)
-        shown = "; ".join(f"{SUBJECTS[item]} ({item})" for item in told.items)
+        shown = "; ".join(SUBJECTS[item] for item in told.items)
         console.print(f"Setting: {told.setting.words}.\nShows: {shown}.\n", highlight=False, markup=False)
         console.print(text_of(self.outcome.diagram), highlight=False, markup=False, soft_wrap=True)
         wide(console).print(_facts(self.outcome))
