@@ -14,9 +14,8 @@ from typing import Any, Final
 
 from docutils import nodes
 from drawings import drawn
-from run_results import ROOT, shown
+from run_results import ROOT, Unusable, shown
 from sphinx.application import Sphinx
-from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 from tables import Cell, table
 
@@ -65,16 +64,14 @@ def read(path: Path) -> list[Figure]:
     """The figures in a report.
 
     Raises:
-        ExtensionError: it is no report of `make bench`.
+        Unusable: it is no report of `make bench`.
     """
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
         listed = entries["figures"] if isinstance(entries, dict) else entries
         return [_figure(entry) for entry in listed]
     except (ValueError, KeyError, TypeError) as error:
-        raise ExtensionError(
-            f"{shown(path)} is no report of `make bench`: {error!r}; run it again, or remove it"
-        ) from error
+        raise Unusable(f"{shown(path)} is no report of `make bench`: {error!r}; run it again, or remove it") from error
 
 
 def _figure(entry: dict[str, Any]) -> Figure:

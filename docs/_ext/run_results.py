@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from sphinx.application import Sphinx
-from sphinx.errors import ExtensionError
 
 from model_tests.verify import sources
 from spec.rules import RULES
@@ -25,6 +24,13 @@ Evidence = Mapping[str, Mapping[str, Any]]
 
 Entry = Mapping[str, Any]
 """A control or a mutant as in the report."""
+
+
+class Unusable(SystemExit):
+    """A report that no page may show: the build ends at once, with one line that says why, and code 1.
+
+    An exception of Sphinx's own would have that line among fifty others.
+    """
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ def read(path: Path, digest: str) -> Results:
         digest: of the sources that it must be of.
 
     Raises:
-        ExtensionError: the report cannot be read, is of other sources, or names a rule that is not registered.
+        Unusable: the report cannot be read, is of other sources, or names a rule that is not registered.
     """
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
@@ -66,17 +72,15 @@ def read(path: Path, digest: str) -> Results:
         evidence = {rule["id"]: rule["evidence"] for rule in report["rules"]}
         controls, mutants = (_by_rule(report[kind]) for kind in ("controls", "mutants"))
     except (ValueError, KeyError, TypeError) as error:
-        raise ExtensionError(
-            f"{shown(path)} is no report of `make verify`: {error!r}; run it again, or remove it"
-        ) from error
+        raise Unusable(f"{shown(path)} is no report of `make verify`: {error!r}; run it again, or remove it") from error
     if of != digest:
-        raise ExtensionError(
+        raise Unusable(
             f"{shown(path)} is stale: it is of commit {commit} (sources {of}), and the sources here are {digest}; "
             "run `make verify` again, or remove it"
         )
     for rule in {**evidence, **controls, **mutants}:
         if rule not in RULES:
-            raise ExtensionError(f"{shown(path)} has results of {rule!r}, which is no rule")
+            raise Unusable(f"{shown(path)} has results of {rule!r}, which is no rule")
     return Results(f"profile {report['profile']}, commit {commit}", evidence, controls, mutants)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from sphinx.errors import ExtensionError
 from sphinx.testing.util import SphinxTestApp
 from sphinx.util.inventory import InventoryFile
 
@@ -135,7 +134,7 @@ def test_results_of_something_else_stop_the_build(
     """In one line that says what to do."""
     no_results.write_text(json.dumps(a_report(**changed)))
 
-    with pytest.raises(ExtensionError, match=told):
+    with pytest.raises(run_results.Unusable, match=told):
         build(index=stating(KNOWN))
 
 
@@ -143,7 +142,7 @@ def test_a_report_that_is_cut_off_stops_the_build(build: Any, no_results: Path) 
     """What is no JSON is no result."""
     no_results.write_text(json.dumps(a_report())[:100])
 
-    with pytest.raises(ExtensionError, match="run it again, or remove it"):
+    with pytest.raises(run_results.Unusable, match="run it again, or remove it"):
         build(index=stating(KNOWN))
 
 
@@ -172,7 +171,7 @@ def test_benchmarks_of_something_else_stop_the_build(build: Any, tmp_path: Path,
     """They are named."""
     (tmp_path / "bench.json").write_text(text)
 
-    with pytest.raises(ExtensionError, match="is no report of `make bench`"):
+    with pytest.raises(run_results.Unusable, match="is no report of `make bench`"):
         build(index=stating(KNOWN) + "\n```{benchmarks}\n```\n")
 
 
