@@ -72,6 +72,8 @@ class Identity:
     Attributes:
         later_unread: of the newest records of the id some could not be read, or are missing.
         whole: every record of it that was ever appended is there.
+        first_offset: of its first record that is there.
+        first_ms: when that was appended.
     """
 
     producer_id: int
@@ -79,6 +81,8 @@ class Identity:
     later_unread: bool
     known_until_ms: int = ALWAYS
     whole: bool = False
+    first_offset: int = ABSENT
+    first_ms: int = ABSENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +121,12 @@ def history(
         judged += own.judged
         transactions += _transactions(own.links)
         unread = any(record.unread for record in own.records[-1:]) or _has_later_hole(own.links)
+        first = {one.value.producer_id: one for one in reversed(own.records) if one.value is not None}
         for link in sorted(own.links, key=lambda link: link.broken):
             value = link.record.value
             if value is not None and not (link.broken and value.producer_id in identities):
-                identities[value.producer_id] = Identity(value.producer_id, name, unread)
+                at = first[value.producer_id].offset, first[value.producer_id].timestamp
+                identities[value.producer_id] = Identity(value.producer_id, name, unread, ALWAYS, False, *at)
     known = CoordinatorHistory(
         partition, whole, tuple(by_id), tuple(identities.values()), tuple(transactions), judged=judged
     )

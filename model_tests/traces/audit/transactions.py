@@ -142,7 +142,7 @@ def _judge(
             continue
         others = unended(producer.transactions)
         judged += [_with_absent(judge_transaction(one, told, others), given) for one in producer.transactions]
-        found += judge_loose(producer, identity, until)
+        found += judge_loose(producer, identity, until, told)
         if is_later(producer, identity, until):
             missing[LATER] += 1
     judged, found = with_misnamed(judged, [ended for producer in producers for ended in producer.loose], found)

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
-from model_tests.traces.audit.transactions_join import Ended, Producer
+from model_tests.traces.audit.coordinator_log_history import Identity
+from model_tests.traces.audit.transactions_join import Ended, Place, Producer
 from model_tests.traces.audit.transactions_match import FARTHEST_CLOCKS_MS
+from model_tests.traces.audit.transactions_reach import Reach
 from spec.vocabulary import ABSENT
 
 
@@ -15,7 +17,7 @@ def may_be_unknown(producer: Producer, ended: Ended) -> bool:
     """
     if not producer.transactions:
         return True
-    first, last = _neighbours(producer, ended)
+    first, last = _neighbours(producer, ended.place, ended.marker.offset)
     at = ended.marker.timestamp
     return any(
         since - FARTHEST_CLOCKS_MS <= at and (until == ABSENT or at <= until + FARTHEST_CLOCKS_MS)
@@ -23,14 +25,33 @@ def may_be_unknown(producer: Producer, ended: Ended) -> bool:
     )
 
 
-def _neighbours(producer: Producer, ended: Ended) -> tuple[int, int]:
-    """The numbers of the transactions with the last marker before this one, and the first after it, in its log."""
+def may_be_copied_earlier(
+    producer: Producer, identity: Identity, place: Place, before: Ended | None, told: Reach
+) -> bool:
+    """Whether data without a marker may be of a transaction that is missing, its log copied before that was complete.
+
+    It was complete before the first record behind the last hole in which it may have been.
+    """
+    first = _neighbours(producer, place, before.marker.offset + 1)[0] if before is not None else ABSENT
+    known = [one.known for one in producer.transactions]
+    behind = [one for number, one in enumerate(known) if one.after_hole and number > first]
+    if behind:
+        offset, at_ms = behind[-1].first_offset, max(behind[-1].started_ms, behind[-1].prepared_ms)
+    elif not known and not identity.whole:
+        offset, at_ms = identity.first_offset, identity.first_ms
+    else:
+        return False
+    return not told.is_later(place, identity.transactional_id, offset, at_ms)
+
+
+def _neighbours(producer: Producer, place: Place, offset: int) -> tuple[int, int]:
+    """The numbers of the transactions with the last marker before an offset of a log, and the first from there on."""
     first, last = ABSENT, len(producer.transactions)
     for number, one in enumerate(producer.transactions):
         for paired in one.ended:
-            if paired.place is ended.place and paired.marker.offset < ended.marker.offset:
+            if paired.place is place and paired.marker.offset < offset:
                 first = number
-            elif paired.place is ended.place:
+            elif paired.place is place:
                 last = min(last, number)
     return first, last
 

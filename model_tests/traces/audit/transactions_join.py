@@ -182,6 +182,8 @@ def _add_open(producer: Producer, side: _Side, here: list[Joined], newest: Joine
     """Give data without a marker to the transaction it can belong to; those by the transaction's first offset."""
     later = here[here.index(newest) + 1 :] if newest is not None else here
     listed = [one for one in later if one.known.listed]
+    if newest is None and side.place.summary.begin > 0:
+        listed.reverse()  # markers of the first ones are gone with the begin of the log
     given: dict[int, list[Run]] = {}
     for run in side.open:
         owner = next((one for one in listed if _may_own(one.known, run)), None)

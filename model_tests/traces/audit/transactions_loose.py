@@ -5,7 +5,7 @@ from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction, Identity
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.transactions_doubt import may_be_unknown
+from model_tests.traces.audit.transactions_doubt import may_be_copied_earlier, may_be_unknown
 from model_tests.traces.audit.transactions_join import Ended, Place, Producer
 from model_tests.traces.audit.transactions_judge import (
     BY_HAND,
@@ -17,12 +17,18 @@ from model_tests.traces.audit.transactions_judge import (
     outcome_word,
 )
 from model_tests.traces.audit.transactions_match import is_during, is_of
+from model_tests.traces.audit.transactions_reach import UNREACHED, Reach
 from model_tests.traces.audit.transactions_summary import Marker, Run
 from spec import rules
 from spec.protocol.coordinator import BUMPING
 from spec.vocabulary import ControlType, TransactionState
 
 LATER: Final = "the newest records of a coordinator's log, which seems to have been copied before the partitions"
+
+LATER_THAN: Final = "it was registered after the coordinators' logs were copied: their newest record is older"
+EARLIER_THAN: Final = (
+    "its transaction is one that the coordinator's log tells no more of, and its marker came after this log was copied"
+)
 
 
 def is_later(producer: Producer, identity: Identity, known_until_ms: int) -> bool:
@@ -31,30 +37,36 @@ def is_later(producer: Producer, identity: Identity, known_until_ms: int) -> boo
     return ended or any(run.first_ms > known_until_ms for _, run, _ in producer.loose_runs)
 
 
-def judge_loose(producer: Producer, identity: Identity, known_until_ms: int) -> Iterator[Located]:
+def judge_loose(
+    producer: Producer, identity: Identity, known_until_ms: int, told: Reach = UNREACHED
+) -> Iterator[Located]:
     """Markers and data of a known producer id that belong to none of its transactions.
 
     Args:
         producer: with what the partitions have of it.
         identity: whose producer id it is.
         known_until_ms: up to when any coordinator's log here tells anything.
+        told: how far each log is known to go.
     """
     newest = producer.transactions[-1].known if producer.transactions else None
     yield from judge_alone(producer, [ended for ended in producer.loose if may_be_unknown(producer, ended)])
-    told: set[int] = set()
+    turned: set[int] = set()
     for ended in producer.loose:
         other = _ended_otherwise(producer, ended)
         if other is None:
             yield from _loose_marker(producer, ended, identity)
-        elif other.completed_offset not in told:
-            told.add(other.completed_offset)
+        elif other.completed_offset not in turned:
+            turned.add(other.completed_offset)
             yield _against_complete(ended, other)
     for place, run, before in producer.loose_runs:
         if identity.later_unread or place.summary.tail_lost or place.behind:
             continue
         if newest is not None and newest.doubtful and not newest.completed:
             continue
-        yield _hanging(place, run, before, newest, known_until_ms)
+        doubt = LATER_THAN if run.first_ms > known_until_ms else ""
+        if may_be_copied_earlier(producer, identity, place, before, told):
+            doubt = EARLIER_THAN
+        yield _hanging(place, run, before, newest, doubt)
 
 
 def _loose_marker(producer: Producer, ended: Ended, identity: Identity) -> Iterator[Located]:
@@ -68,7 +80,7 @@ def _loose_marker(producer: Producer, ended: Ended, identity: Identity) -> Itera
         return
     during = next((one for one in known if is_during(marker, one) and is_of(marker, one)), None)
     later = identity.later_unread or marker.timestamp > identity.known_until_ms
-    if during is None and (later or may_be_unknown(producer, ended)):
+    if (later and (during is None or not during.completed)) or (during is None and may_be_unknown(producer, ended)):
         return
     owner = _owner(ended, known) if during is None else None
     copied = _copied(marker, known)
@@ -179,9 +191,9 @@ def _foreign_marker(ended: Ended, owner: CoordinatorTransaction, copied: Coordin
 
 
 def _hanging(
-    place: Place, run: Run, before: Ended | None, newest: CoordinatorTransaction | None, known_until_ms: int
+    place: Place, run: Run, before: Ended | None, newest: CoordinatorTransaction | None, doubt: str
 ) -> Located:
-    """Data without a marker that no transaction will end; a doubt, where it is later than the coordinators' logs."""
+    """Data without a marker that no transaction will end, or a doubt about it."""
     after = f"after the marker at offset {before.marker.offset}, " if before else ""
     known = (
         f"the newest transaction of {newest.transactional_id} is {_state_name(newest)} and does not have it"
@@ -192,14 +204,15 @@ def _hanging(
         f"transactional data {after}on a partition that its coordinator's log does not register for it ({known}): "
         "it hangs and holds the last stable offset"
     )
-    is_later, remedy = run.first_ms > known_until_ms, abort_command(place, run)
-    if is_later:
-        message += ", unless it was registered after the coordinators' logs were copied: their newest record is older"
-        remedy = f"copy the coordinators' logs again; if they do not register it then, {remedy}"
+    remedy = abort_command(place, run)
+    if doubt:
+        message += f", unless {doubt}"
+        again = "the log" if doubt == EARLIER_THAN else "the coordinators' logs"
+        remedy = f"copy {again} again; if nothing else is in them then, {remedy}"
     rule = rules.OFFSETS_ATOMIC if place.topic == OFFSETS_TOPIC else rules.TXN_REGISTERED_BEFORE_DATA
     finding = Finding(
         rule=rule,
-        severity=Severity.UNDECIDED if is_later else Severity.VIOLATION,
+        severity=Severity.UNDECIDED if doubt else Severity.VIOLATION,
         offset=run.first_offset,
         producer_id=run.producer_id,
         producer_epoch=run.producer_epoch,
@@ -221,7 +234,7 @@ def judge_unknown(producer: Producer, all_coordinators: bool, known_until_ms: in
     if all_coordinators:
         for place, run, before in producer.loose_runs:
             if not (place.summary.tail_lost or place.behind):
-                yield _hanging(place, run, before, None, known_until_ms)
+                yield _hanging(place, run, before, None, LATER_THAN if run.first_ms > known_until_ms else "")
         for ended in producer.loose:
             if ended.marker.timestamp <= known_until_ms and not hidden(ended.place, 0, ended.marker.offset):
                 yield _marker_of_nobody(ended)

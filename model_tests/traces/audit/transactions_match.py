@@ -10,7 +10,7 @@ from spec.vocabulary import ABSENT
 _LARGEST_TABLE: Final = 1_000_000
 _ALONE, _EXCUSED = 1.0, 0.2
 _OTHER_OUTCOME, _OTHER_EPOCH, _OTHER_TIME = 1.2, 1.5, 0.3
-_AGAIN = 0.05
+_AGAIN, _BEFORE_HOLE = 0.05, 0.04
 _NEVER = float("inf")
 FARTHEST_CLOCKS_MS: Final = 60_000
 """By how much the clocks of brokers and clients differ at most."""
@@ -105,15 +105,16 @@ def _by_cost(
     markers: Sequence[Marker], transactions: Sequence[CoordinatorTransaction], empty: Sequence[bool], *, whole: bool
 ) -> list[int]:
     """The pairing in order that contradicts least."""
+    alone = _alone(transactions)
     best = [[0.0] * (len(transactions) + 1)]
     for j, transaction in enumerate(transactions):
         best[0][j + 1] = best[0][j] + (_left_out(transaction) if whole else 0.0)
     for i, marker in enumerate(markers):
-        row = [best[i][0] + _ALONE]
+        row = [best[i][0] + alone[0]]
         for j, transaction in enumerate(transactions):
             row.append(
                 min(
-                    best[i][j + 1] + min(_ALONE, _again(marker, transaction, without_data=empty[i])),
+                    best[i][j + 1] + min(alone[j + 1], _again(marker, transaction, without_data=empty[i])),
                     row[j] + _left_out(transaction),
                     best[i][j] + _cost(marker, transaction),
                 )
@@ -128,7 +129,7 @@ def _traced(
     transactions: Sequence[CoordinatorTransaction],
     empty: Sequence[bool],
 ) -> list[int]:
-    found = [ABSENT] * len(markers)
+    found, alone = [ABSENT] * len(markers), _alone(transactions)
     i, j = len(markers), len(transactions)
     while i and j:
         marker, transaction = markers[i - 1], transactions[j - 1]
@@ -136,9 +137,9 @@ def _traced(
         if best[i][j] == best[i - 1][j - 1] + _cost(marker, transaction):
             i, j = i - 1, j - 1
             found[i] = j
-        elif best[i][j] == best[i - 1][j] + min(_ALONE, again):
+        elif best[i][j] == best[i - 1][j] + min(alone[j], again):
             i -= 1
-            found[i] = j - 1 if again < _ALONE else ABSENT
+            found[i] = j - 1 if again < alone[j] else ABSENT
         else:
             j -= 1
     return found
@@ -160,5 +161,12 @@ def _again(marker: Marker, transaction: CoordinatorTransaction, *, without_data:
     return _AGAIN if same else _NEVER
 
 
+def _alone(transactions: Sequence[CoordinatorTransaction]) -> list[float]:
+    """What a marker of none costs behind so many transactions: little, where those of a hole are still to come."""
+    last = max((number for number, one in enumerate(transactions) if one.after_hole), default=ABSENT)
+    return [_BEFORE_HOLE if number <= last else _ALONE for number in range(len(transactions) + 1)]
+
+
 def _left_out(transaction: CoordinatorTransaction) -> float:
-    return _ALONE if transaction.listed and not transaction.doubtful else _EXCUSED
+    owes = transaction.listed and transaction.completed and not transaction.doubtful
+    return _ALONE if owes else _EXCUSED

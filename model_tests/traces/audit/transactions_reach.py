@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory, CoordinatorTransaction
-from model_tests.traces.audit.transactions_join import Gap, Producer
+from model_tests.traces.audit.transactions_join import Gap, Place, Producer
 from model_tests.traces.audit.transactions_match import FARTHEST_CLOCKS_MS
 
 
@@ -25,16 +25,22 @@ class Reach:
     def is_after(self, known: CoordinatorTransaction, gap: Gap) -> bool:
         """Whether the log shows that it was copied after the transaction was complete.
 
-        It was closed; something follows the missing marker, of the same producer or where a hole is; another marker
-        was decided later, by the offsets of the coordinator's log; or a timestamp is later by more than clocks differ.
+        Something follows the missing marker, of the same producer or where a hole is, or the log goes on for longer.
         """
-        summary = gap.place.summary
-        if not gap.last or summary.closed or any(gap.after < place <= gap.before for place in summary.gone):
+        if not gap.last or any(gap.after < place <= gap.before for place in gap.place.summary.gone):
             return True
-        coordinator = self.coordinators.get(known.transactional_id)
-        if coordinator is not None and self.decided.get((gap.place.log, coordinator), -1) > known.completed_offset:
+        return self.is_later(gap.place, known.transactional_id, known.completed_offset, known.completed_ms)
+
+    def is_later(self, place: Place, transactional_id: str, offset: int, at_ms: int) -> bool:
+        """Whether the log was copied after a record of the id's coordinator, of this offset and time.
+
+        It was closed; a marker in it was decided later, by the offsets of the coordinator's log; or a timestamp is
+        later by more than clocks differ.
+        """
+        coordinator = self.coordinators.get(transactional_id)
+        if coordinator is not None and self.decided.get((place.log, coordinator), -1) > offset:
             return True
-        return summary.latest_ms > known.completed_ms + FARTHEST_CLOCKS_MS
+        return place.summary.closed or place.summary.latest_ms > at_ms + FARTHEST_CLOCKS_MS
 
 
 UNREACHED: Final = Reach()
