@@ -14,12 +14,13 @@ from typing import Any, Final
 
 from docutils import nodes
 from drawings import drawn
-from run_results import ROOT, Unusable, shown
+from run_results import ROOT, Unusable, refuse_stale, shown
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from tables import Cell, table
 
 from model_tests.diagrams.sequence_svg import STYLE
+from model_tests.verify import sources
 
 REPORT: Final = ROOT / "build" / "bench" / "report.json"
 TARGET: Final = re.compile(r"at (?P<bound>least|most) (?P<number>[\d,.]+)")
@@ -60,18 +61,32 @@ class Figure:
         return self.figure / float(found["number"].replace(",", "")) if found else None
 
 
-def read(path: Path) -> list[Figure]:
-    """The figures in a report.
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was measured, and of what: the profile and the commit."""
+
+    of: str
+    figures: list[Figure]
+
+
+def read(path: Path, digest: str) -> Report:
+    """What a report says.
+
+    Args:
+        path: of the report.
+        digest: of the sources that it must be of.
 
     Raises:
-        Unusable: it is no report of `make bench`.
+        Unusable: it is no report of `make bench`, or of other sources.
     """
     try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-        listed = entries["figures"] if isinstance(entries, dict) else entries
-        return [_figure(entry) for entry in listed]
+        report = json.loads(path.read_text(encoding="utf-8"))
+        sources_of, commit = report["sources"], report["commit"] or "without git"
+        found = Report(f"profile {report['profile']}, commit {commit}", [_figure(each) for each in report["figures"]])
     except (ValueError, KeyError, TypeError) as error:
         raise Unusable(f"{shown(path)} is no report of `make bench`: {error!r}; run it again, or remove it") from error
+    refuse_stale(path, sources_of, commit, digest, "make bench")
+    return found
 
 
 def _figure(entry: dict[str, Any]) -> Figure:
@@ -116,13 +131,13 @@ class Benchmarks(SphinxDirective):
         """Render the last report."""
         if not REPORT.is_file():
             return [nodes.paragraph("", "Not run: no report of `make bench` is in this checkout.".replace("`", ""))]
-        figures = read(REPORT)
+        report = read(REPORT, sources.digest())
         day = datetime.fromtimestamp(REPORT.stat().st_mtime, UTC).date()
         head: tuple[Cell, ...] = ("measured", "figure", "unit", "target", "met")
-        rows = [(f.what, f.amount, f.unit, f.target, _met(f)) for f in figures]
+        rows = [(f.what, f.amount, f.unit, f.target, _met(f)) for f in report.figures]
         return [
-            nodes.paragraph("", f"Measured on {day}. {HOW_TO_READ}"),
-            *drawn(self.env, "benchmarks", svg_of(figures)),
+            nodes.paragraph("", f"Measured on {day}: {report.of}. {HOW_TO_READ}"),
+            *drawn(self.env, "benchmarks", svg_of(report.figures)),
             table([head, *rows], (44, 14, 12, 20, 10)),
         ]
 

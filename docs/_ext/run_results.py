@@ -73,15 +73,24 @@ def read(path: Path, digest: str) -> Results:
         controls, mutants = (_by_rule(report[kind]) for kind in ("controls", "mutants"))
     except (ValueError, KeyError, TypeError) as error:
         raise Unusable(f"{shown(path)} is no report of `make verify`: {error!r}; run it again, or remove it") from error
-    if of != digest:
-        raise Unusable(
-            f"{shown(path)} is stale: it is of commit {commit} (sources {of}), and the sources here are {digest}; "
-            "run `make verify` again, or remove it"
-        )
+    refuse_stale(path, of, commit, digest, "make verify")
     for rule in {**evidence, **controls, **mutants}:
         if rule not in RULES:
             raise Unusable(f"{shown(path)} has results of {rule!r}, which is no rule")
     return Results(f"profile {report['profile']}, commit {commit}", evidence, controls, mutants)
+
+
+def refuse_stale(path: Path, of: str, commit: str, digest: str, command: str) -> None:
+    """Stop where a report of some command is of other sources than those here.
+
+    Raises:
+        Unusable: it is.
+    """
+    if of != digest:
+        raise Unusable(
+            f"{shown(path)} is stale: it is of commit {commit} (sources {of}), and the sources here are {digest}; "
+            f"run `{command}` again, or remove it"
+        )
 
 
 def shown(path: Path) -> str:

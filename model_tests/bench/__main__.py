@@ -20,6 +20,7 @@ from model_tests.bench.simulation import simulations, together
 from model_tests.bench.simulation_memory import TRACES, simulation_memory
 from model_tests.bench.trace_batches import simulated, write_batch
 from model_tests.traces.timing import column_verdicts
+from model_tests.verify import sources
 from model_tests.verify.effort import effort_from_environment
 from model_tests.verify.results import Effort
 
@@ -202,12 +203,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen: list[str] = parser.parse_args(arguments).part
     if unknown := [name for name in chosen if name not in PARTS]:
         parser.error(f"there is no {' or '.join(unknown)} to measure, only {', '.join(PARTS)}")
-    measured = measure(effort_from_environment(), chosen)
+    effort, of = effort_from_environment(), {"commit": sources.commit(), "sources": sources.digest()}
+    measured = measure(effort, chosen)
     Console().print(table_of(measured))
     if not chosen:
         DIRECTORY.mkdir(parents=True, exist_ok=True)
-        figures = [asdict(one) for one in measured]
-        (DIRECTORY / "report.json").write_text(json.dumps(figures, indent=1) + "\n")
+        report = {**of, "profile": effort.value, "figures": [asdict(one) for one in measured]}
+        (DIRECTORY / "report.json").write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
+import json
 from pathlib import Path
 
 import pytest
 
 from model_tests.bench import __main__ as bench
+from model_tests.verify import sources
 from model_tests.verify.results import Effort
 
 
@@ -36,12 +38,13 @@ def test_one_part_is_measured_alone(asked: list[str], tmp_path: Path, capsys: py
 
 
 def test_all_parts_are_measured_where_none_is_named(asked: list[str], tmp_path: Path) -> None:
-    """And the report has them all."""
+    """And the report has them all, and says of which sources they are."""
     bench.main([])
 
     assert asked == list(bench.PARTS)
-    report = (tmp_path / "report.json").read_text()
-    assert all(name in report for name in bench.PARTS)
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert [*bench.PARTS, "peak memory, Python and JVM"] == [figure["what"] for figure in report["figures"]]
+    assert sources.digest() == report["sources"]
 
 
 def test_an_unknown_part_is_named(asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,6 +61,16 @@ def no_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return report
 
 
+def a_bench_report(**changed: object) -> dict[str, object]:
+    return {
+        "commit": "0123456789ab",
+        "sources": run_results.sources.digest(),
+        "profile": "quick",
+        "figures": [],
+        **changed,
+    }
+
+
 def a_report(**changed: object) -> dict[str, object]:
     judged = {"verdict": "holds", "count": 12345, "seconds": 2.0, "examples": 12345}
     of = {"id": KNOWN, "evidence": {"stateful": judged}}
@@ -153,7 +163,7 @@ def test_benchmarks_are_drawn_from_their_report(build: Any, tmp_path: Path) -> N
         {"what": "scan", "figure": 2.0, "unit": "us", "target": "", "met": True},
         {"what": "judges", "figure": 1234567.8, "unit": "steps/s", "target": "at least 1,000,000", "met": True},
     ]
-    (tmp_path / "bench.json").write_text(json.dumps(figures))
+    (tmp_path / "bench.json").write_text(json.dumps(a_bench_report(figures=figures)))
 
     _, site = build(index=stating(KNOWN) + "\n```{benchmarks}\n```\n")
 
@@ -164,6 +174,7 @@ def test_benchmarks_are_drawn_from_their_report(build: Any, tmp_path: Path) -> N
     assert "judges: 1,234,568 steps/s, at least 1,000,000: met" in page
     assert "<p>µs</p>" in page
     assert "<p>no</p>" in page
+    assert "profile quick, commit 0123456789ab" in page
 
 
 @pytest.mark.parametrize("text", ["{", '[{"what": "reads"}]'], ids=["cut off", "another report"])
@@ -172,6 +183,16 @@ def test_benchmarks_of_something_else_stop_the_build(build: Any, tmp_path: Path,
     (tmp_path / "bench.json").write_text(text)
 
     with pytest.raises(run_results.Unusable, match="is no report of `make bench`"):
+        build(index=stating(KNOWN) + "\n```{benchmarks}\n```\n")
+
+
+def test_benchmarks_of_other_sources_stop_the_build(build: Any, tmp_path: Path) -> None:
+    """A figure is not told of code that was not measured."""
+    (tmp_path / "bench.json").write_text(json.dumps(a_bench_report(sources="feedfeed")))
+
+    with pytest.raises(
+        run_results.Unusable, match=r"bench.json is stale: it is of commit 0123456789ab .* `make bench`"
+    ):
         build(index=stating(KNOWN) + "\n```{benchmarks}\n```\n")
 
 
