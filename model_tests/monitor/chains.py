@@ -79,7 +79,7 @@ class Chains:
 
     def of_log(self, row: Row) -> Linked | None:
         """A step at the log of a replica with the one before it there; none where it touches no log."""
-        if not row["topic"] or row["after_log_end"] < 0:
+        if not log_links.is_on_log(row):
             return None
         return self._after_previous(row, LOG_LINK, _log_of(row))
 

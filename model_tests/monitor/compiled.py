@@ -18,7 +18,7 @@ Compiled: TypeAlias = Callable[..., tuple[Any, ...]]
 DEEPEST: Final = 40
 """Levels of parentheses after which a part gets a line of its own; Python's parser takes no more than 200."""
 
-_JOINED_BY: Final = {sign: sign for sign in ("==", "<", "<=", ">", ">=", "+", "-", "and", "or")}
+_JOINED_BY: Final = {sign: sign for sign in ("==", "<", "<=", ">", ">=", "+", "-", "*", "and", "or")}
 
 
 class _Written(NamedTuple):
@@ -47,6 +47,12 @@ def compiled(
     exec(compile(source_of(results, place_of, arguments), "<formulas>", "exec"), scope)
     function: Compiled = scope["judge"]
     return function
+
+
+def holds(fact: Callable[[Callable[[str], Term]], Term]) -> Callable[[Mapping[str, Any]], bool]:
+    """Whether a fact about the columns of a row holds, compiled."""
+    judge = compiled({"holds": fact(Sheet().column)})
+    return lambda row: bool(judge(row)[0])
 
 
 def source_of(

@@ -7,12 +7,10 @@ node. It becomes one narrow row for each, so that one sort by trace and key, and
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Final
-
-import pyspark.sql.functions as F
-from pyspark.sql import Column
+from typing import Any, Final, TypeAlias
 
 from model_tests.traces import coordinator_links, follower_links, links, log_links, place_links
+from model_tests.traces.composed import Integers, Record, Value, Where
 from model_tests.traces.coordinator_links import ID_LINK, ID_LINKS, NEW_ID_LINK, NEW_ID_LINKS
 from model_tests.traces.follower_links import FOLLOWER_LINK, FOLLOWER_LINKS
 from model_tests.traces.formulas import Sheet
@@ -20,12 +18,12 @@ from model_tests.traces.judged_column import Element
 from model_tests.traces.links import LINKS, Link, linked
 from model_tests.traces.log_links import LOG_LINK, LOG_LINKS
 from model_tests.traces.place_links import PLACE_LINK, PLACE_LINKS
-from model_tests.traces.replication_verdicts import IS_OF_REPLICATION
+from model_tests.traces.replication_verdicts import of_replication
 from model_tests.traces.schema import BY_NAME
 from model_tests.traces.step_link import StepLink
 from model_tests.traces.verdicts import LINK, verdict_columns
 from reference.trace import Kind
-from spec.algebra import Term, choose
+from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol.judge import Check
 from spec.vocabulary import ABSENT
 
@@ -35,15 +33,30 @@ OF_REPLICATION: Final = -1
 """The row of a step that leader, follower or controller is also judged by."""
 
 CHAIN: Final = "chain"
-_TEXTS: Final = ("text_0", "text_1")
-_NUMBERS: Final = ("number_0", "number_1")
-KEY: Final = ("trace", CHAIN, *_TEXTS, *_NUMBERS)
-"""Columns that tell one chain from another."""
+_KEY: Final = "key"
+KEY: Final = ("trace", CHAIN, _KEY)
+"""Columns that tell one chain from another.
+
+What a chain's key consists of, texts and integers, is one integer of 64 bits: of a thousand chains in a trace two would
+have the same in one of 3 * 10^13 traces.
+"""
+
+NOTHING: Final = Where(False, Integers(()))
+"""What is left or found by a step that leaves or finds nothing."""
+
+NO_MARK: Final = Where(False, ABSENT)
+"""The mark of a step that leaves none."""
+
+Rows: TypeAlias = Iterator[tuple[Term, Record]]
+"""Whether a step is on a chain, and the row that it becomes there."""
 
 AT: Final = "at"
 """The column by which the rows of a chain are sorted; those alike, by step."""
 MARK: Final = "mark"
 """The column that a row leaves to all that follow it on its chain."""
+
+LEFT, FOUND, PREVIOUS = "left", "found", "previous"
+"""The columns that hold what a step leaves, what it finds, and what the one before it on its chain left."""
 
 _EARLIER: Final = ("previous_", "accepted_")
 HAS_PREVIOUS: Final = "has_previous"
@@ -70,10 +83,10 @@ class Chain:
 
     kind: str
     links: tuple[AnyLink, ...]
-    members: Callable[[], Column]
+    members: Callable[[Scalar], Term]
     texts: tuple[str, ...]
     numbers: tuple[str, ...]
-    leaves: Callable[[], Column] = lambda: F.lit(True)
+    leaves: Callable[[Scalar], Term] = lambda _: True
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -101,125 +114,108 @@ def check_of(link: AnyLink, scalar: Scalar) -> Check:
     return link.check(linked(scalar)) if isinstance(link, Link) else link.check(scalar)
 
 
-def _is_batch_or_fault() -> Column:
-    return F.expr(f"({links.ON_KEY}) and ((appended and not control) or origin < 0)")
+def _is_batch_or_fault(of: Scalar) -> Term:
+    return all_of(links.on_key(of), any_of(all_of(of("appended"), negate(of("control"))), of("origin") < 0))
 
 
 _STATE, _BATCHES, _LOG, _ID, _IDENTITY, _FOLLOWER, _PLACE, _NEW_ID = range(1, 9)
 
 CHAINS: Final[Mapping[int, Chain]] = {
-    _STATE: Chain(LINK, LINKS[1:], lambda: F.expr(links.ON_KEY), ("node", "topic"), ("partition", "producer_id")),
+    _STATE: Chain(LINK, LINKS[1:], links.on_key, ("node", "topic"), ("partition", "producer_id")),
     _BATCHES: Chain(
         LINK,
         LINKS[:1],
         _is_batch_or_fault,
         ("node", "topic"),
         ("partition", "producer_id"),
-        leaves=lambda: F.expr("origin >= 0"),
+        leaves=lambda of: of("origin") >= 0,
     ),
-    _LOG: Chain(LOG_LINK, LOG_LINKS, lambda: F.expr(log_links.ON_LOG), ("node", "topic"), ("partition",)),
-    _ID: Chain(ID_LINK, ID_LINKS[:1], lambda: F.expr(coordinator_links.ON_ID), ("node", "transactional_id"), ()),
+    _LOG: Chain(LOG_LINK, LOG_LINKS, log_links.on_log, ("node", "topic"), ("partition",)),
+    _ID: Chain(ID_LINK, ID_LINKS[:1], coordinator_links.on_id, ("node", "transactional_id"), ()),
     _IDENTITY: Chain(
         ID_LINK,
         ID_LINKS[1:],
-        lambda: F.expr(coordinator_links.ON_ID) & coordinator_links.hands_out(F.col),
+        lambda of: all_of(coordinator_links.on_id(of), coordinator_links.hands_out(of)),
         ("transactional_id",),
         ("reply_producer_id", "reply_epoch"),
     ),
     _FOLLOWER: Chain(
         FOLLOWER_LINK,
         FOLLOWER_LINKS,
-        lambda: F.expr(follower_links.ON_FOLLOWER),
+        follower_links.on_follower,
         ("node", "topic"),
         ("partition", "broker"),
     ),
-    _PLACE: Chain(
-        PLACE_LINK, PLACE_LINKS, lambda: F.expr(place_links.ON_PLACE), ("topic",), ("partition", "first_offset")
-    ),
+    _PLACE: Chain(PLACE_LINK, PLACE_LINKS, place_links.on_place, ("topic",), ("partition", "first_offset")),
     _NEW_ID: Chain(
         NEW_ID_LINK,
         NEW_ID_LINKS,
-        lambda: F.coalesce(coordinator_links.hands_out_new_id(F.col), F.lit(False)),
+        coordinator_links.hands_out_new_id,
         (),
         ("reply_producer_id",),
     ),
 }
 """Every chain by its number."""
 
-_NONE: Final = Chain("", (), lambda: F.lit(True), (), ())
 
-
-def itself() -> Column:
+def itself(sheet: Sheet) -> Record:
     """The row that is the step itself."""
-    return _row(ITSELF, _NONE)
+    return row_of_chain(ITSELF, 0, sheet.column("step"))
 
 
-def rows_of_step(fit: Column) -> tuple[Column, ...]:
-    """A row for each chain that the step is on if it is fit; null for the other chains."""
-    of_chains = (_row_on(number, fit) for number in CHAINS)
-    return (F.when(fit & F.expr(IS_OF_REPLICATION), _row(OF_REPLICATION, _NONE)), *of_chains)
+def rows_of_step(sheet: Sheet) -> Rows:
+    """Whether the step is on each chain, and the row that it becomes there."""
+    yield of_replication(sheet.column), row_of_chain(OF_REPLICATION, 0, sheet.column("step"))
+    for number in CHAINS:
+        yield _row_on(number, sheet)
 
 
-def row_on_log(fit: Column) -> Column:
-    """The step's row on the log of a replica; null where it is at none."""
-    return _row_on(_LOG, fit)
+def row_on_log(sheet: Sheet) -> tuple[Term, Record]:
+    """Whether the step is on the log of a replica, and its row there."""
+    return _row_on(_LOG, sheet)
 
 
-def row_at_place(fit: Column) -> Column:
-    """The step's row at a place of a partition's log; null where it is of no batch."""
-    return _row_on(_PLACE, fit)
+def row_at_place(sheet: Sheet) -> tuple[Term, Record]:
+    """Whether the step is of a batch at a place of a partition's log, and its row there."""
+    return _row_on(_PLACE, sheet)
 
 
-def _row_on(number: int, fit: Column) -> Column:
-    return F.when(fit & CHAINS[number].members(), _row(number, CHAINS[number]))
-
-
-def _row(number: int, chain: Chain) -> Column:
-    texts, numbers = map(F.col, chain.texts), map(F.col, chain.numbers)
-    left = F.when(chain.leaves(), _integers(map(_bare, chain.left)))
-    return row_of_chain(number, texts, numbers, left=left, found=_integers(chain.found))
+def _row_on(number: int, sheet: Sheet) -> tuple[Term, Record]:
+    chain, of = CHAINS[number], sheet.column
+    key = sheet.hashed(number, *map(of, (*chain.texts, *chain.numbers)))
+    left = Where(chain.leaves(of), _integers(sheet, map(_bare, chain.left)))
+    return chain.members(of), row_of_chain(number, key, of("step"), left=left, found=_integers(sheet, chain.found))
 
 
 def row_of_chain(
     number: int,
-    texts: Iterable[Column],
-    numbers: Iterable[Column],
-    left: Column | None = None,
-    found: Column | None = None,
-    at: Column | None = None,
-    mark: Column | None = None,
-) -> Column:
-    """A row of a chain: its key, what the step leaves and finds, by what it is sorted there, and its mark.
+    key: Term,
+    at: Term,
+    left: Value = NOTHING,
+    found: Value = NOTHING,
+    mark: Value = NO_MARK,
+) -> Record:
+    """A row of a chain.
 
     Args:
         number: of the chain.
-        texts: of its key, at most two.
-        numbers: of its key, at most two.
-        left: what the step leaves to the next on the chain; none if nothing.
-        found: what the step finds; none if nothing.
-        at: by what the chain is sorted; by the step's number if none.
+        key: by which it is told from other chains of the trace.
+        at: by what the chain is sorted.
+        left: what the step leaves to the next on the chain.
+        found: what the step finds.
         mark: what it leaves to all that follow.
     """
-    no_values = F.lit(None).cast("array<bigint>")
-    return F.struct(
-        F.lit(number).cast("bigint").alias(CHAIN),
-        *_padded(texts, _TEXTS, F.lit("")),
-        *_padded(numbers, _NUMBERS, F.lit(ABSENT).cast("bigint")),
-        (no_values if left is None else left).alias("left"),
-        (no_values if found is None else found).alias("found"),
-        (F.col("step") if at is None else at.cast("bigint")).alias(AT),
-        (F.lit(None) if mark is None else mark).cast("bigint").alias(MARK),
-    )
+    return Record({CHAIN: number, _KEY: key, LEFT: left, FOUND: found, AT: at, MARK: mark})
 
 
-def _padded(columns: Iterable[Column], names: tuple[str, ...], absent: Column) -> Iterable[Column]:
-    given = [F.coalesce(column, absent) for column in columns]
-    padding = [absent] * (len(names) - len(given))
-    return (column.alias(name) for column, name in zip((*given, *padding), names, strict=True))
+def _integers(sheet: Sheet, columns: Iterable[str]) -> Integers:
+    return Integers(tuple(integer(sheet, name) for name in columns))
 
 
-def _integers(columns: Iterable[str]) -> Column:
-    return F.array(*(F.col(name).cast("bigint") for name in columns)).cast("array<bigint>")
+def integer(sheet: Sheet, name: str) -> Term:
+    """A column of integers or facts, a fact as 0 or 1."""
+    value = sheet.column(name)
+    return choose(value, 1, 0) if BY_NAME[name].kind is Kind.BOOLEAN else value
 
 
 def link_results(sheet: Sheet) -> Iterator[tuple[Term, dict[str, Term]]]:
@@ -255,7 +251,7 @@ def _bare(name: str) -> str:
 def elements() -> Iterator[tuple[str, Element]]:
     """Where what the links read stands in a row: in what the step finds, and in what the one before it left."""
     for number, chain in CHAINS.items():
-        for array, names in (("found", chain.found), ("previous", chain.left)):
+        for array, names in ((FOUND, chain.found), (PREVIOUS, chain.left)):
             for at, name in enumerate(names):
                 column = BY_NAME[_bare(name)]
                 yield _column(number, name), Element(array, at, column.kind is Kind.BOOLEAN, ABSENT)

@@ -98,7 +98,7 @@ def _judged(found: Found, apart: int, path: str) -> tuple[CheckReport, CheckRepo
     if not counts:
         raise BadInput(f"{path}: the trace files hold no step")
     counts = _as_far_as_faults_reach(found.steps, _without_links_over_gaps(counts))
-    together, beside = (_report(found.steps, [row for row in counts if row["apart"] is side]) for side in (False, True))
+    together, beside = (_report(found, [row for row in counts if row["apart"] is side]) for side in (False, True))
     whole = replace(together, seconds=perf_counter() - started, quarantined=(*found.files, *together.quarantined))
     return replace(whole, violations=with_commands(whole.violations, path)), beside
 
@@ -124,7 +124,7 @@ def _as_far_as_faults_reach(steps: DataFrame, counts: list[Counted]) -> list[Cou
     ]
 
 
-def _report(steps: DataFrame, counts: Sequence[Counted]) -> CheckReport:
+def _report(found: Found, counts: Sequence[Counted]) -> CheckReport:
     seen = [row for row in counts if row[chains.CHAIN] == chains.ITSELF]
     return CheckReport(
         traces=sum(row["traces"] for row in seen),
@@ -132,8 +132,8 @@ def _report(steps: DataFrame, counts: Sequence[Counted]) -> CheckReport:
         seconds=0.0,
         rules=tuple(_rule_counts(counts)),
         branches=tuple(_branch_counts(counts)),
-        violations=tuple(_explained(steps, counts)),
-        quarantined=tuple(_set_aside(steps, seen)),
+        violations=tuple(_explained(found.steps, counts)),
+        quarantined=tuple(_set_aside(found.placed, seen)),
         known=tuple(_known_counts(counts)),
         passed_over=counted_in((row["kind"], row["count"]) for row in seen),
         coverage=coverage(Met(row["kind"], row["profile"], row["branch"], row["count"]) for row in counts),

@@ -58,7 +58,7 @@ def _read_alone(row: Row) -> Iterator[frozenset[str]]:
 
 def _read(row: Row) -> Iterator[frozenset[str]]:
     yield from _read_alone(row)
-    if row["topic"] and row["after_log_end"] >= 0:
+    if log_links.is_on_log(row):
         yield _of_links(LOG_LINK) | frozenset(log_links.KEY)
         if row["producer_id"] >= 0:
             yield _of_links(LINK) | frozenset(links.KEY)
@@ -66,7 +66,7 @@ def _read(row: Row) -> Iterator[frozenset[str]]:
             yield _of_links(FOLLOWER_LINK) | frozenset(follower_links.KEY)
     if place_links.is_on_place(row):
         yield _of_links(PLACE_LINK) | frozenset(place_links.KEY)
-    if row["transactional_id"] and row["node"] and row["origin"] < 0:
+    if coordinator_links.is_on_id(row):
         yield _of_links(ID_LINK) | frozenset((*coordinator_links.AT_NODE, *coordinator_links.IDENTITY))
     if hands_out_new_id(row.__getitem__):
         yield _of_links(NEW_ID_LINK) | columns_read(hands_out_new_id(Sheet().column)) | frozenset(NEW_ID)

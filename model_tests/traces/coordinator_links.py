@@ -7,6 +7,7 @@ and to no producer without one.
 
 from typing import Any, Final
 
+from model_tests.monitor.compiled import holds
 from model_tests.traces.schema import transaction_entry_of
 from model_tests.traces.step_link import Scalar, StepLink
 from spec import rules
@@ -19,9 +20,6 @@ ID_LINK: Final = "id_link"
 
 AT_NODE: Final = ("trace", "node", "transactional_id")
 IDENTITY: Final = ("trace", "transactional_id", "reply_producer_id", "reply_epoch")
-
-ON_ID: Final = "transactional_id != '' and node != '' and origin < 0"
-"""Steps of a transactional id at a node; what an application was told of it is at none."""
 
 NEW_ID_LINK: Final = "new_id_link"
 
@@ -51,6 +49,15 @@ def new_identity(scalar: Scalar) -> Check:
 def new_producer_id(scalar: Scalar) -> Check:
     """A producer id that a step hands out was never handed out before."""
     return Check(rules.IDS_UNIQUE, scalar("reply_producer_id") >= 0, negate(scalar(_REPEATED)))
+
+
+def on_id(scalar: Scalar) -> Any:
+    """A step is a transactional id's at a node; what an application was told of it is at none."""
+    return all_of(negate(scalar("transactional_id") == ""), negate(scalar("node") == ""), scalar("origin") < 0)
+
+
+is_on_id: Final = holds(on_id)
+"""The same of a row."""
 
 
 def hands_out_new_id(scalar: Scalar) -> Any:

@@ -1,23 +1,21 @@
 """Row rules of transaction coordinators on Spark: each step against its decision, compiled once per behaviour."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Final
 
+from model_tests.monitor.compiled import holds
 from model_tests.traces.formulas import Sheet
 from model_tests.traces.merge import Merge
-from model_tests.traces.schema import OF_ID, Row, coordinator_step_of
+from model_tests.traces.schema import OF_ID, coordinator_step_of
 from model_tests.traces.verdicts import by_behaviour, verdict_columns
 from spec import rules
-from spec.algebra import Term
+from spec.algebra import Term, all_of, any_of, negate
 from spec.evidence import Layer, evidences
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.protocol.judge_coordinator import judge
 from spec.versions import NEWEST, Profile
-
-IS_COORDINATORS: Final = f"coalesce(transactional_id, '?') != '' and api in ({', '.join(map(repr, DECISIONS))})"
-"""Steps of transaction coordinators; an InitProducerId without transactional id is answered by any broker."""
 
 NEEDED: Final = (
     "time_ms",
@@ -70,9 +68,13 @@ def as_recorded(profile: Profile, transaction_version: Term) -> Profile:
     return replace(profile, transaction_version=transaction_version)
 
 
-def is_coordinators(row: Row) -> bool:
-    """Whether a step is one of a transaction coordinator."""
-    return bool(row["transactional_id"]) and row["api"] in DECISIONS
+def of_coordinator(of: Callable[[str], Term]) -> Term:
+    """A step is one of a transaction coordinator; an InitProducerId without an id is answered by any broker."""
+    return all_of(negate(of("transactional_id") == ""), any_of(*(of("api") == api for api in DECISIONS)))
+
+
+is_coordinators: Final = holds(of_coordinator)
+"""The same of a row."""
 
 
 @cache

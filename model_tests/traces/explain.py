@@ -15,6 +15,7 @@ from model_tests.traces.coordinator_links import (
     NEW_ID_LINK,
     hands_out,
     hands_out_new_id,
+    is_on_id,
 )
 from model_tests.traces.coordinator_verdicts import as_recorded
 from model_tests.traces.follower_links import FOLLOWER_LINK
@@ -84,14 +85,14 @@ def is_same_key(kind: str, row: Row, other: Row) -> bool:
 def is_on(kind: str, row: Row) -> bool:
     """Whether a step is on a key of its own values."""
     if kind == ID_LINK:
-        return bool(row["transactional_id"] and row["node"]) and row["origin"] < 0
+        return is_on_id(row)
     if kind == NEW_ID_LINK:
         return bool(hands_out_new_id(row.__getitem__))
     if kind == FOLLOWER_LINK:
         return follower_links.is_on_follower(row)
     if kind == PLACE_LINK:
         return place_links.is_on_place(row)
-    return bool(row["topic"]) and row["after_log_end"] >= 0
+    return log_links.is_on_log(row)
 
 
 _NOTHING: Final = complete({})

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from model_tests.traces.schema import Row
+from model_tests.monitor.compiled import holds
 from model_tests.traces.step_link import Scalar, StepLink
 from spec import rules
 from spec.algebra import Term, all_of, choose, negate
@@ -16,13 +16,14 @@ FOLLOWER_LINK: Final = "follower_link"
 
 KEY: Final = ("trace", "node", "topic", "partition", "broker")
 
-ON_FOLLOWER: Final = "topic != '' and coalesce(broker >= 0 and follower_fetch_ms >= 0, false)"
-"""Steps at a leader that say what it knew of one follower."""
+
+def on_follower(of: Scalar) -> Term:
+    """A step at a leader says what it knew of one follower."""
+    return all_of(negate(of("topic") == ""), of("broker") >= 0, of("follower_fetch_ms") >= 0)
 
 
-def is_on_follower(row: Row) -> bool:
-    """The same of a row."""
-    return bool(row["topic"]) and row["broker"] >= 0 and row["follower_fetch_ms"] >= 0
+is_on_follower: Final = holds(on_follower)
+"""The same of a row."""
 
 
 @evidences(rules.REPL_HW_BOUNDS, Layer.TRACE)

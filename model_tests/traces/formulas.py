@@ -47,6 +47,9 @@ class Formula:
     def __rsub__(self, other: Term) -> "Formula":
         return self.sheet.join("-", self.sheet.constant(other), self)
 
+    def __rmul__(self, other: int) -> "Formula":
+        return self.sheet.join("*", self.sheet.constant(other), self)
+
     def __hash__(self) -> int:
         return id(self)
 
@@ -67,6 +70,18 @@ class Sheet:
     def among(self, name: str, values: Iterable[str]) -> Formula:
         """The column of this name has one of these values."""
         return self._part("among", (self.column(name),), tuple(sorted(values)))
+
+    def given(self, name: str) -> Formula:
+        """The column of this name says something: it is not null."""
+        return self._part("given", (self.column(name),), None)
+
+    def beyond(self, widest: int, names: Iterable[str]) -> Formula:
+        """Some column of these names holds an integer that is greater than `widest` or less than its negative."""
+        return self._part("beyond", tuple(self.column(name) for name in names), widest)
+
+    def hashed(self, *values: object) -> Formula:
+        """An integer by which these integers and texts, in this order, are told from others."""
+        return self._part("hash", tuple(self.constant(value) for value in values), None)
 
     def constant(self, value: object) -> Formula:
         """A constant; what is a part already stays it."""

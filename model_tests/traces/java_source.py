@@ -3,12 +3,15 @@
 Spark calls it from the code that it generates, on the values of columns.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from hashlib import sha256
 from typing import Final, NamedTuple
 
+from model_tests.traces.composed import Integers, Record, Those, Value, Where, terms_of
 from model_tests.traces.formulas import Formula, Sheet, parts_of, used_again
+from model_tests.traces.java_class import CLASS, METHOD, PACKAGE
 from spec.algebra import Term
 from spec.vocabulary import ABSENT
 
@@ -20,51 +23,13 @@ _DEEPEST: Final = 30
 """Levels of parentheses after which a part gets a method of its own."""
 
 _JOINED_BY: Final = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "and": "&&", "or": "||"}
-_CHECKED: Final = {"+": "Math.addExact", "-": "Math.subtractExact"}
+_CHECKED: Final = {"+": "Math.addExact", "-": "Math.subtractExact", "*": "Math.multiplyExact"}
 """Integers that overflow are an error, as they are in Spark's own arithmetic."""
 
-_READ: Final = {LONG: "number", BOOLEAN: "fact", TEXT: "text"}
 _ABSENT: Final[Mapping[str, Term]] = {LONG: ABSENT, BOOLEAN: False, TEXT: ""}
 
-_CLASS: Final = """\
-package {package};
-
-import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
-import org.apache.spark.unsafe.types.UTF8String;
-
-public final class {name} {{
-{constants}
-  public static InternalRow {method}(InternalRow row) {{
-    Object[] results = new Object[{results}];
-{calls}
-    return new GenericInternalRow(results);
-  }}
-
-  static long number(InternalRow row, int column, long absent) {{
-    return row.isNullAt(column) ? absent : row.getLong(column);
-  }}
-
-  static boolean fact(InternalRow row, int column, boolean absent) {{
-    return row.isNullAt(column) ? absent : row.getBoolean(column);
-  }}
-
-  static UTF8String text(InternalRow row, int column, UTF8String absent) {{
-    return row.isNullAt(column) ? absent : row.getUTF8String(column);
-  }}
-
-  static long element(InternalRow row, int column, int at, long absent) {{
-    if (row.isNullAt(column)) return absent;
-    org.apache.spark.sql.catalyst.util.ArrayData array = row.getArray(column);
-    return at >= array.numElements() || array.isNullAt(at) ? absent : array.getLong(at);
-  }}
-
-{frames}}}
-"""
-
-PACKAGE: Final = "eos"
 _NAME: Final = "Judged_{}"
-METHOD: Final = "judge"
+_SEED: Final = "42L"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +41,18 @@ class Cases:
         otherwise: the results where none does.
     """
 
-    cases: Sequence[tuple[Term, Mapping[str, Term]]]
-    otherwise: Mapping[str, Term]
+    cases: Sequence[tuple[Term, Mapping[str, Value]]]
+    otherwise: Mapping[str, Value]
 
 
 class Place(NamedTuple):
-    """Where the value of a column stands in the row: at a position, there in an array or not, and of what type."""
+    """Where the value of a column stands, and of what type.
+
+    Attributes:
+        position: among the integers, a fact being 0 or 1, or else among what is beside them: texts and arrays.
+        element: in the array at that position, if it is of one.
+        absent: what it is where there is no such element.
+    """
 
     position: int
     kind: str
@@ -95,10 +66,30 @@ class _Written(NamedTuple):
     depth: int = 0
 
 
-def result_kinds(cases: Cases, places: Mapping[str, Place]) -> dict[str, str]:
-    """The type of each result, in order."""
-    sheet, kinds = Sheet(), _Kinds(places)
-    return {name: kinds.of(sheet.constant(result)) for name, result in cases.otherwise.items()}
+class Kinds:
+    """The types of formulas."""
+
+    def __init__(self, places: Mapping[str, Place]) -> None:
+        self._places = places
+        self._known: dict[Formula, str] = {}
+
+    def of(self, part: Formula) -> str:
+        """The type in Java."""
+        if part not in self._known:
+            self._known[part] = self._found(part)
+        return self._known[part]
+
+    def _found(self, part: Formula) -> str:
+        match part.operator:
+            case "column":
+                return self._places[str(part.value)].kind
+            case "constant":
+                return _kind_of_constant(part.value)
+            case "choose":
+                return self.of(part.operands[1])
+            case "+" | "-" | "*" | "hash":
+                return LONG
+        return BOOLEAN
 
 
 class Source(NamedTuple):
@@ -117,13 +108,14 @@ def source_of(together: Sequence[Cases], places: Mapping[str, Place]) -> Source:
     """
     writer = _Writer(places)
     calls, first = [], 0
+    writer.write_which(together)
     for number, cases in enumerate(together):
-        calls.append(f"    judge{number}(row, results);")
+        calls.append(f"    judge{number}(row, which, results);")
         writer.write(number, cases, first)
         first += len(cases.otherwise)
     constants, frames = "".join(writer.constants()), "".join(writer.frames)
     name = _NAME.format(sha256("\n".join((*calls, constants, frames)).encode()).hexdigest()[:16])
-    text = _CLASS.format(
+    text = CLASS.format(
         package=PACKAGE,
         name=name,
         method=METHOD,
@@ -135,62 +127,46 @@ def source_of(together: Sequence[Cases], places: Mapping[str, Place]) -> Source:
     return Source(name, text)
 
 
-class _Kinds:
-    """The types of formulas."""
-
-    def __init__(self, places: Mapping[str, Place]) -> None:
-        self._places = places
-        self._known: dict[Formula, str] = {}
-
-    def of(self, part: Formula) -> str:
-        if part not in self._known:
-            self._known[part] = self._found(part)
-        return self._known[part]
-
-    def _found(self, part: Formula) -> str:
-        match part.operator:
-            case "column":
-                return self._places[str(part.value)].kind
-            case "constant":
-                return _kind_of_constant(part.value)
-            case "choose":
-                return self.of(part.operands[1])
-            case "+" | "-":
-                return LONG
-        return BOOLEAN
-
-
 class _Writer:
     """Writes the classes that hold the shared parts of a row, one for each kind of row."""
 
     def __init__(self, places: Mapping[str, Place]) -> None:
         self._places = places
-        self._kinds = _Kinds(places)
+        self._kinds = Kinds(places)
         self._texts: dict[str, str] = {}
+        self._lists: dict[str, str] = {}
         self.frames: list[str] = []
 
     def constants(self) -> Iterator[str]:
-        """Text that the formulas compare with."""
+        """Text that the formulas compare with, and positions."""
+        for positions, name in self._lists.items():
+            yield f"  static final int[] {name} = {{{positions}}};\n"
         for text, name in self._texts.items():
             yield f'  static final UTF8String {name} = UTF8String.fromString("{_escaped(text)}");\n'
 
+    def write_which(self, together: Sequence[Cases]) -> None:
+        """Write the class that knows of what kind a row is."""
+        facts = {
+            _is(number, at): fact for number, cases in enumerate(together) for at, (fact, _) in enumerate(cases.cases)
+        }
+        self._frame("Which", facts, None)
+
     def write(self, number: int, cases: Cases, first: int) -> None:
-        """Write the method that finds the kind of a row, and of each kind the class that judges it."""
-        facts = {f"is{at}": fact for at, (fact, _) in enumerate(cases.cases)}
-        which = self._frame(f"Which{number}", facts, None)
-        lines = [f"    {which} which = new {which}(row);"] if facts else []
+        """Write the method that chooses by the kind of a row, and of each kind the class that judges it."""
+        lines = []
         for at, (_, results) in enumerate(cases.cases):
             frame = self._frame(f"Kind{number}x{at}", {key: results[key] for key in cases.otherwise}, first)
-            lines.append(f"    if (which.is{at}()) {{ new {frame}(row).judge(results); return; }}")
+            lines.append(f"    if (which.{_is(number, at)}()) {{ new {frame}(row).judge(results); return; }}")
         frame = self._frame(f"Other{number}", cases.otherwise, first)
         lines.append(f"    new {frame}(row).judge(results);")
         body = "\n".join(lines)
-        self.frames.append(f"  static void judge{number}(InternalRow row, Object[] results) {{\n{body}\n  }}\n\n")
+        head = f"static void judge{number}(Row row, Which which, Object[] results)"
+        self.frames.append(f"  {head} {{\n{body}\n  }}\n\n")
 
-    def _frame(self, name: str, results: Mapping[str, Term], first: int | None) -> str:
+    def _frame(self, name: str, results: Mapping[str, Value], first: int | None) -> str:
         """Write a class with the shared parts of the results; a method for each result, or one that puts all down."""
         sheet = Sheet()
-        formulas = [sheet.constant(result) for result in results.values()]
+        formulas = [sheet.constant(term) for result in results.values() for term in terms_of(result)]
         known: dict[Formula, _Written] = {}
         members: list[str] = []
         again = used_again(formulas)
@@ -201,16 +177,13 @@ class _Writer:
                 members.append(_member(number, written))
                 written = _Written(f"part{number}()", written.kind)
             known[part] = written
-        values = [known[formula] for formula in formulas]
+        values = _Values(sheet, known, members)
         if first is None:
-            members += [
-                f"    boolean {key}() {{ return {value.source}; }}\n"
-                for key, value in zip(results, values, strict=True)
-            ]
+            members += [f"    boolean {key}() {{ return {values.plain(fact)}; }}\n" for key, fact in results.items()]
         else:
-            puts = (f"results[{first + at}] = {_boxed(value)};" for at, value in enumerate(values))
+            puts = [f"results[{first + at}] = {values.of(result)};" for at, result in enumerate(results.values())]
             members.append(f"    void judge(Object[] results) {{ {' '.join(puts)} }}\n")
-        start = f"    final InternalRow row;\n    {name}(InternalRow row) {{ this.row = row; }}\n"
+        start = f"    final Row row;\n    {name}(Row row) {{ this.row = row; }}\n"
         self.frames.append(f"  static final class {name} {{\n{start}{''.join(members)}  }}\n\n")
         return name
 
@@ -229,23 +202,35 @@ class _Writer:
                 return f"({' || '.join(f'{self._constant(text)}.equals({value})' for text in part.value)})"
             case "not", [fact]:
                 return f"(!{fact})"
+            case "given", _:
+                return self._is_given(self._places[str(part.operands[0].value)])
+            case "beyond", _:
+                return f"row.beyond({self._positions(part.operands)}, {part.value}L)"
+            case "hash", values:
+                return reduce(lambda before, value: f"hash({value}, {before})", values, _SEED)
             case "choose", [fact, then, otherwise]:
                 return f"({fact} ? {then} : {otherwise})"
             case "==", [left, right]:
                 return f"{left}.equals({right})" if operands[0].kind == TEXT else f"({left} == {right})"
-            case ("+" | "-") as operator, [left, right]:
+            case ("+" | "-" | "*") as operator, [left, right]:
                 return f"{_CHECKED[operator]}({left}, {right})"
             case operator, [left, right]:
                 return f"({left} {_JOINED_BY[operator]} {right})"
         raise ValueError(f"no operator {part.operator!r} of {len(operands)}")
 
+    def _positions(self, columns: Iterable[Formula]) -> str:
+        positions = ", ".join(str(self._places[str(column.value)].position) for column in columns)
+        return self._lists.setdefault(positions, f"PLACES{len(self._lists)}")
+
+    def _is_given(self, place: Place) -> str:
+        return f"(!row.{'beside' if place.kind == TEXT else 'integers'}.isNullAt({place.position}))"
+
     def _read(self, place: Place) -> str:
         absent = self._constant(_ABSENT[place.kind] if place.absent is None else place.absent)
-        if place.element is None:
-            return f"{_READ[place.kind]}(row, {place.position}, {absent})"
-        if place.kind == BOOLEAN:
-            return f"(element(row, {place.position}, {place.element}, 0L) == 1L)"
-        return f"element(row, {place.position}, {place.element}, {absent})"
+        if place.kind == TEXT:
+            return f"row.text({place.position}, {absent})"
+        found = f"number({place.position}" if place.element is None else f"element({place.position}, {place.element}"
+        return f"(row.{found}, 0L) == 1L)" if place.kind == BOOLEAN else f"row.{found}, {absent})"
 
     def _constant(self, value: object) -> str:
         if isinstance(value, bool):
@@ -253,6 +238,46 @@ class _Writer:
         if isinstance(value, int):
             return f"{int(value)}L" if value >= 0 else f"({int(value)}L)"
         return self._texts.setdefault(str(value), f"TEXT{len(self._texts)}")
+
+
+class _Values:
+    """Writes values: of formulas that are known, as objects of Spark's; what is composed gets a method of its own."""
+
+    def __init__(self, sheet: Sheet, known: Mapping[Formula, _Written], members: list[str]) -> None:
+        self._sheet = sheet
+        self._known = known
+        self._members = members
+
+    def plain(self, term: Term) -> str:
+        """A formula, as a primitive of Java where there is one."""
+        return self._known[self._sheet.constant(term)].source
+
+    def of(self, value: Value) -> str:
+        """Any value, as an object."""
+        match value:
+            case Integers(items):
+                integers = ", ".join(map(self.plain, items))
+                return self._made(f"return UnsafeArrayData.fromPrimitiveArray(new long[] {{{integers}}});")
+            case Where(fact, inner):
+                return f"({self.plain(fact)} ? {self.of(inner)} : null)"
+            case Record(fields):
+                values = ", ".join(map(self.of, fields.values()))
+                return self._made(f"return new GenericInternalRow(new Object[] {{{values}}});")
+            case Those(members):
+                adds = " ".join(f"if ({self.plain(fact)}) found.add({self.of(record)});" for fact, record in members)
+                found = f"java.util.ArrayList found = new java.util.ArrayList({len(members)});"
+                return self._made(f"{found} {adds} return new GenericArrayData(found.toArray());")
+        return _boxed(self._known[self._sheet.constant(value)])
+
+    def _made(self, body: str) -> str:
+        name = f"made{len(self._members)}"
+        self._members.append(f"    Object {name}() {{ {body} }}\n")
+        return f"{name}()"
+
+
+def _is(number: int, at: int) -> str:
+    """The name of the method that says whether a row is of this kind."""
+    return f"is{number}x{at}"
 
 
 def _member(number: int, written: _Written) -> str:

@@ -13,17 +13,17 @@ import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from model_tests.traces.formulas import columns_read
+from model_tests.traces.composed import Integers, Record, Those, Value, Where, terms_of
+from model_tests.traces.formulas import Sheet, columns_read
+from model_tests.traces.java_class import METHOD, PACKAGE
 from model_tests.traces.java_source import (
     BOOLEAN,
     LONG,
-    METHOD,
-    PACKAGE,
     TEXT,
     Cases,
+    Kinds,
     Place,
     Source,
-    result_kinds,
     source_of,
 )
 from spec.algebra import Term
@@ -56,7 +56,7 @@ _loaded: dict[tuple[str, str], Any] = {}
 def evaluate(
     table: DataFrame,
     kept: Iterable[str],
-    *together: Cases | Mapping[str, Term],
+    *together: Cases | Mapping[str, Value],
     elements: Mapping[str, Element] | None = None,
 ) -> DataFrame:
     """The table's `kept` columns, and the value of each result as a column of its name.
@@ -69,46 +69,75 @@ def evaluate(
     """
     all_cases = [cases if isinstance(cases, Cases) else Cases((), cases) for cases in together]
     read = sorted(columns_read(*(term for cases in all_cases for term in _terms(cases))))
-    places, columns = _places(table, read, elements or {})
-    kinds = {name: kind for cases in all_cases for name, kind in result_kinds(cases, places).items()}
-    judge = _compiled(table.sparkSession, source_of(all_cases, places))
-    judged = table.select(*kept, _call(table.sparkSession, judge, columns, kinds).alias(_RESULTS))
-    return judged.select(*kept, *(F.col(_RESULTS)[name].alias(name) for name in kinds))
+    places = _places(table, read, elements or {})
+    values = {name: value for cases in all_cases for name, value in cases.otherwise.items()}
+    results = _fields(values, Kinds(places.of))
+    judge = _compiled(table.sparkSession, source_of(all_cases, places.of))
+    judged = table.select(*kept, _call(table.sparkSession, judge, places, results).alias(_RESULTS))
+    return judged.select(*kept, *(F.col(_RESULTS)[name].alias(name) for name in results.names))
 
 
 def _terms(cases: Cases) -> Iterator[Term]:
-    yield from (term for fact, results in cases.cases for term in (fact, *results.values()))
-    yield from cases.otherwise.values()
+    for fact, results in cases.cases:
+        yield fact
+        yield from (term for result in results.values() for term in terms_of(result))
+    yield from (term for result in cases.otherwise.values() for term in terms_of(result))
 
 
-def _places(
-    table: DataFrame, read: Iterable[str], elements: Mapping[str, Element]
-) -> tuple[dict[str, Place], tuple[str, ...]]:
-    """Where each column that is read stands in the row that is handed over, and the columns of that row."""
+def _fields(values: Mapping[str, Value], kinds: Kinds) -> T.StructType:
+    fields = (T.StructField(name, _type_of(value, kinds), isinstance(value, Where)) for name, value in values.items())
+    return T.StructType(list(fields))
+
+
+def _type_of(value: Value, kinds: Kinds) -> T.DataType:
+    match value:
+        case Integers():
+            return T.ArrayType(T.LongType(), containsNull=False)
+        case Where(_, inner):
+            return _type_of(inner, kinds)
+        case Record(fields):
+            return _fields(fields, kinds)
+        case Those(members):
+            return T.ArrayType(_type_of(members[0][1], kinds), containsNull=False)
+    return _TYPES[kinds.of(Sheet().constant(value))]
+
+
+class _Places(NamedTuple):
+    """Where each column stands that is read: the integers, what is beside them, and the place of each."""
+
+    integers: list[Column]
+    beside: list[Column]
+    of: dict[str, Place]
+
+
+def _places(table: DataFrame, read: Iterable[str], elements: Mapping[str, Element]) -> _Places:
     kinds = {field.name: field.dataType.simpleString() for field in table.schema.fields}
-    columns = tuple(dict.fromkeys(elements[name][0] if name in elements else name for name in read))
-    position = {name: at for at, name in enumerate(columns)}
-    places = {}
+    places, arrays = _Places([], [], {}), dict[str, int]()
     for name in read:
         if name in elements:
             array, at, is_fact, absent = elements[name]
-            places[name] = Place(position[array], BOOLEAN if is_fact else LONG, at, absent)
+            position = arrays.setdefault(array, len(places.beside))
+            places.beside.extend([F.col(array)] if position == len(places.beside) else [])
+            places.of[name] = Place(position, BOOLEAN if is_fact else LONG, at, absent)
         else:
-            places[name] = Place(position[name], _KINDS[kinds[name]])
-    return places, columns
+            kind = _KINDS[kinds[name]]
+            among = places.beside if kind == TEXT else places.integers
+            places.of[name] = Place(len(among), kind)
+            among.append(F.col(name) if kind != BOOLEAN else F.col(name).cast("bigint"))
+    return places
 
 
-def _call(spark: SparkSession, judge: Any, columns: Iterable[str], kinds: Mapping[str, str]) -> Column:
-    """The column that calls the class's method on a row of these columns."""
+def _call(spark: SparkSession, judge: Any, places: _Places, results: T.StructType) -> Column:
+    """The column that calls the class's method."""
     jvm = spark.sparkContext._jvm
-    fields = [T.StructField(name, _TYPES[kind], nullable=False) for name, kind in kinds.items()]
     expressions = jvm.org.apache.spark.sql.classic.ExpressionUtils  # type: ignore[union-attr]
-    row = expressions.expression(F.struct(*columns)._jc)
+    integers = F.array(*places.integers).cast("array<bigint>")
+    given = [expressions.expression(column._jc) for column in (integers, F.struct(*places.beside))]
     call = jvm.org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke(  # type: ignore[union-attr]
         judge,
-        jvm.org.apache.spark.sql.types.DataType.fromJson(T.StructType(fields).json()),  # type: ignore[union-attr]
+        jvm.org.apache.spark.sql.types.DataType.fromJson(results.json()),  # type: ignore[union-attr]
         METHOD,
-        jvm.PythonUtils.toSeq([row]),  # type: ignore[union-attr]
+        jvm.PythonUtils.toSeq(given),  # type: ignore[union-attr]
         jvm.PythonUtils.toSeq([]),  # type: ignore[union-attr]
         False,  # a null is looked for by the class itself
         False,  # never null

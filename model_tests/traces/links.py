@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from model_tests.traces.formulas import Sheet, columns_read
+from model_tests.traces.log_links import on_log
 from model_tests.traces.schema import column_of, columns_of
 from model_tests.traces.verdicts import KEPT
 from spec import rules
@@ -26,8 +27,11 @@ _STATE: Final = columns_of(("after_", ProducerEntry))
 _BATCH: Final = columns_of(("", AppendRequest))
 _FAULTS: Final = "faults"
 
-ON_KEY: Final = "producer_id >= 0 and topic != '' and after_log_end >= 0"
-"""Steps that touch what a partition knows of a producer."""
+
+def on_key(of: Callable[[str], Term]) -> Term:
+    """A step touches what a partition knows of a producer."""
+    return all_of(of("producer_id") >= 0, on_log(of))
+
 
 NEEDED: Final = tuple(
     dict.fromkeys((*KEPT, *KEY, *_STATE, *_BATCH, *columns_of(("before_", ProducerEntry)), "appended"))

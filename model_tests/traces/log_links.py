@@ -7,6 +7,7 @@ loses is a step of its own.
 
 from typing import Final
 
+from model_tests.monitor.compiled import holds
 from model_tests.traces.step_link import Scalar, StepLink
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, negate
@@ -18,13 +19,19 @@ from spec.vocabulary import ABSENT, Origin
 
 LOG_LINK: Final = "log_link"
 
-ON_LOG: Final = "topic != '' and after_log_end >= 0"
-"""Steps at the log of a replica."""
-
 KEY: Final = ("trace", "node", "topic", "partition")
 
 REPLICATED: Final = Origin.REPLICATION.value
 """Who copies a log keeps the offsets of its leader, gaps included."""
+
+
+def on_log(of: Scalar) -> Term:
+    """A step is at the log of a replica."""
+    return all_of(negate(of("topic") == ""), of("after_log_end") >= 0)
+
+
+is_on_log: Final = holds(on_log)
+"""The same of a row."""
 
 
 @evidences(rules.SEQ_STATE_RECOVERABLE, Layer.TRACE)

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from model_tests.traces.columns_judged import columns_of_step
-from model_tests.traces.coordinator_links import hands_out_new_id
+from model_tests.traces.coordinator_links import hands_out_new_id, is_on_id
 from model_tests.traces.histories import is_on_chain
+from model_tests.traces.log_links import is_on_log
 from model_tests.traces.place_links import is_on_place
 from model_tests.traces.schema import Row
 
@@ -23,9 +24,7 @@ SHOWN: Final = 15
 
 def is_passed_over(row: Row) -> bool:
     """Whether nothing judges the step, and it says nothing by which another is judged."""
-    at_log = bool(row["topic"]) and row["after_log_end"] >= 0
-    of_id = bool(row["transactional_id"] and row["node"]) and row["origin"] < 0
-    linked = at_log or of_id or is_on_place(row) or hands_out_new_id(row.__getitem__)
+    linked = is_on_log(row) or is_on_id(row) or is_on_place(row) or hands_out_new_id(row.__getitem__)
     return not (linked or columns_of_step(row) or is_on_chain(row))
 
 

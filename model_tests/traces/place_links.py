@@ -5,10 +5,10 @@ The key is a partition and a first offset; on it are the appends of every node, 
 
 from typing import Final
 
-from model_tests.traces.schema import Row
+from model_tests.monitor.compiled import holds
 from model_tests.traces.step_link import Scalar, StepLink
 from spec import rules
-from spec.algebra import Term, all_of, same
+from spec.algebra import Term, all_of, any_of, negate, same
 from spec.evidence import Layer, evidences
 from spec.protocol.judge import Check
 from spec.vocabulary import Origin
@@ -19,17 +19,18 @@ KEY: Final = ("trace", "topic", "partition", "first_offset")
 
 TAKEN: Final = "ClientFetched"
 
-ON_PLACE: Final = f"topic != '' and first_offset >= 0 and (appended or api = '{TAKEN}')"
-"""Batches that a node appends or a reader takes."""
-
 _NUMBERS: Final = ("producer_id", "producer_epoch", "base_sequence", "last_offset_delta", "control_type")
 _FACTS: Final = ("control", "transactional")
 """What a batch keeps when it is copied, read, or cleaned."""
 
 
-def is_on_place(row: Row) -> bool:
-    """The same of a row."""
-    return bool(row["topic"]) and row["first_offset"] >= 0 and (row["appended"] or row["api"] == TAKEN)
+def on_place(of: Scalar) -> Term:
+    """A node appends a batch, or a reader takes one."""
+    return all_of(negate(of("topic") == ""), of("first_offset") >= 0, any_of(of("appended"), of("api") == TAKEN))
+
+
+is_on_place: Final = holds(on_place)
+"""The same of a row."""
 
 
 @evidences(rules.REPL_PREFIX_AGREEMENT, Layer.TRACE)

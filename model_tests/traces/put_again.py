@@ -17,7 +17,7 @@ from model_tests.traces.schema import BY_NAME, arrow_schema, ndjson_line
 from model_tests.traces.simulate import trace_of
 from model_tests.traces.solver_sample import COLUMNS, disagreements
 from model_tests.traces.solver_verdicts import differing_verdicts
-from model_tests.traces.verdicts import APPEND, append_results
+from model_tests.traces.verdicts import append_results
 from spec.engines.reading_z3 import INTEGERS
 from spec.versions import PROFILES
 from spec.vocabulary import ABSENT
@@ -43,7 +43,7 @@ def to_the_solver(steps: DataFrame, count: int, seed: int = 0) -> Sample:
         seed: of the choice.
     """
     order = F.xxhash64("trace", "step", literal(seed))
-    appends = steps.where(trace_files.is_judgeable()).where(APPEND)
+    appends = steps.where(trace_files.is_judgeable()).where("origin >= 0")
     chosen = appends.orderBy(order, "trace", "step").limit(count)
     return _sample(SOLVER, count, _spread(with_verdicts(chosen)).mapInArrow(_solved, _DIFFERENCE))
 

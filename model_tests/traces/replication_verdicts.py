@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+from model_tests.monitor.compiled import holds
 from model_tests.traces.formulas import Sheet
 from model_tests.traces.merge import Merge
-from model_tests.traces.schema import Row
 from model_tests.traces.verdicts import by_behaviour, verdict_columns
 from reference.trace import REPLICAS_SHOWN
 from spec import rules
-from spec.algebra import Term
+from spec.algebra import Term, all_of, any_of, choose
 from spec.evidence import Layer, evidences
 from spec.protocol import judge_groups as judging_groups
 from spec.protocol import judge_replication as judging
@@ -198,16 +198,15 @@ KIND: Final = "{} of replicas"
 
 PRODUCE: Final = "Produce"
 
-IS_OF_REPLICATION: Final = (
-    f"coalesce(api in ({', '.join(map(repr, JUDGES))}) "
-    f"and ((api = '{PRODUCE}' and min_insync >= 0) or (api != '{PRODUCE}' and origin < 0)), false)"
-)
-"""The same of a table's steps."""
+
+def of_replication(of: Callable[[str], Term]) -> Term:
+    """A step is one of these; a Produce is if it says how many replicas are in sync, any other is no append."""
+    of_kind = choose(of("api") == PRODUCE, of("min_insync") >= 0, of("origin") < 0)
+    return all_of(any_of(*(of("api") == api for api in JUDGES)), of_kind)
 
 
-def is_of_replication(row: Row) -> bool:
-    """Whether a step is one of these; a Produce is if it says how many replicas are in sync, any other no append."""
-    return row["api"] in JUDGES and (row["min_insync"] >= 0 if row["api"] == PRODUCE else row["origin"] < 0)
+is_of_replication: Final = holds(of_replication)
+"""The same of a row."""
 
 
 def judged(api: str, of: Column, profile: Profile) -> Judged:

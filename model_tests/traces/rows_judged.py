@@ -1,7 +1,6 @@
 """The plan of the trace check: from steps as they were read to verdicts counted, with one shuffle."""
 
 from collections.abc import Mapping
-from functools import reduce
 from typing import Final
 
 import pyspark.sql.functions as F
@@ -17,15 +16,14 @@ from model_tests.traces import (
     verdicts,
 )
 from model_tests.traces.circumstances import Fault, fault_of
+from model_tests.traces.composed import Those, Value, Where
 from model_tests.traces.formulas import Sheet
-from model_tests.traces.history_links import SESSION
+from model_tests.traces.history_links import SESSION, begins_anew
 from model_tests.traces.java_source import Cases
 from model_tests.traces.judged_column import evaluate
-from model_tests.traces.reading_spark import literal
-from model_tests.traces.schema import BY_NAME
 from model_tests.traces.trace_files import DUPLICATE, LATE, STEP_BITS, UNFIT
 from model_tests.traces.verdicts import KEPT
-from spec.algebra import Term, all_of
+from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.versions import PROFILES
 
 SHARES: Final = 1024
@@ -35,13 +33,12 @@ _VERDICT: Final = ("kind", "branch", "judged", "violated")
 _NO_VERDICT: Final[Mapping[str, Term]] = {"kind": "", "branch": 0, "judged": 0, "violated": 0}
 _ALSO: Final = tuple(f"also_{name}" for name in _VERDICT)
 """The verdict on a step of replication, beside what it is besides."""
+_ITS_VERDICT: Final = "its_verdict"
 _FIT: Final = "fit"
-_IS_APPEND: Final = "is_append"
-_IS_COORDINATORS: Final = "is_coordinators"
 _ROWS: Final = "rows"
+_TOLD: Final = "told"
 _OF_NOBODY: Final = "of_nobody"
-_BESIDE: Final = ("fault", "anew", "world_ms", history_columns.TOLD)
-"""What a step shows beside its verdict: a fault, that a reader begins anew, and what it tells."""
+"""The api of a step that is on no chain."""
 _OF_TRACE: Final = ("unfit", "unclean", "faults", "complete")
 
 
@@ -71,51 +68,58 @@ def counted(steps: DataFrame, apart: int) -> DataFrame:
 
 def judged_alone(steps: DataFrame) -> DataFrame:
     """Each step with its verdict, where it has one, and the rows of the chains that it is on."""
-    given = _present(steps.withColumn(_FIT, trace_files.is_judgeable()))
-    kinds = {_IS_APPEND: verdicts.APPEND, _IS_COORDINATORS: coordinator_verdicts.IS_COORDINATORS}
-    given = given.withColumns({name: F.expr(f"{_FIT} and {fact}") for name, fact in kinds.items()})
-    return evaluate(_with_rows(given), (*KEPT, _FIT, *_BESIDE, _ROWS), _verdict(Sheet()), _also(Sheet()))
+    sheet = Sheet()
+    return evaluate(steps, (), _shown(sheet), _verdict(sheet), _also(sheet))
 
 
-def _present(steps: DataFrame) -> DataFrame:
-    """The steps with what is absent in place of nulls, so that no code is made for them."""
-    absent = {name: F.coalesce(name, literal(column.absent)) for name, column in BY_NAME.items()}
-    return steps.withColumns({name: value for name, value in absent.items() if name not in history_columns.NULLABLE})
+def _shown(sheet: Sheet) -> Cases:
+    """What a step shows beside its verdict: whether it is fit, what it tells, and the rows of its chains."""
+    fit = trace_files.is_fit(sheet)
+    by_clients, by_readers, of_nodes = history_columns.rows_of_step(sheet)
+    alone = Those(((True, chains.itself(sheet)),))
+    return Cases(
+        (
+            (negate(fit), _with_rows(sheet, alone, fit=False)),
+            *((is_so, _with_rows(sheet, rows, fit=True)) for is_so, rows in (by_clients, by_readers)),
+        ),
+        _with_rows(sheet, of_nodes, fit=True),
+    )
+
+
+def _with_rows(sheet: Sheet, rows: Those, *, fit: bool) -> dict[str, Value]:
+    of_nobody = negate(any_of(*(is_on for is_on, _ in rows.members[1:]))) if fit else False
+    return {
+        **{name: sheet.column(name) for name in KEPT},
+        _FIT: fit,
+        "fault": fault_of(sheet.column),
+        "anew": choose(begins_anew(sheet.column), 1, 0),
+        "world_ms": sheet.column("world_ms"),
+        _OF_NOBODY: Where(of_nobody, sheet.column("api")),
+        _TOLD: history_columns.told(sheet),
+        _ROWS: rows,
+    }
 
 
 def _verdict(sheet: Sheet) -> Cases:
     """The verdict on a step, if it is an append or a transaction coordinator's."""
-    api, of_coordinators = sheet.column("api"), sheet.column(_IS_COORDINATORS)
+    api, fit = sheet.column("api"), trace_files.is_fit(sheet)
+    of_append = all_of(sheet.column("origin") >= 0, fit), verdicts.append_results(sheet, PROFILES)
+    of_coordinators = all_of(negate(sheet.column("transactional_id") == ""), fit)
     by_api = coordinator_verdicts.all_coordinator_results(sheet, PROFILES)
-    cases = [(all_of(of_coordinators, api == name), results) for name, results in by_api.items()]
-    otherwise = {**_NO_VERDICT, "kind": sheet.column(_OF_NOBODY)}
-    return Cases(((sheet.column(_IS_APPEND), verdicts.append_results(sheet, PROFILES)), *cases), otherwise)
+    cases = [(all_of(api == name, of_coordinators), results) for name, results in by_api.items()]
+    return Cases((of_append, *cases), _NO_VERDICT)
 
 
 def _also(sheet: Sheet) -> Cases:
     """The verdict on a step as one of replication."""
     by_api = replication_verdicts.all_replication_results(sheet, PROFILES)
-    api, fit = sheet.column("api"), sheet.column(_FIT)
-    cases = ((all_of(fit, api == name), _named_also(results)) for name, results in by_api.items())
+    api, fit = sheet.column("api"), trace_files.is_fit(sheet)
+    cases = ((all_of(api == name, fit), _named_also(results)) for name, results in by_api.items())
     return Cases(tuple(cases), _named_also(_NO_VERDICT))
 
 
 def _named_also(results: Mapping[str, Term]) -> dict[str, Term]:
     return {f"also_{name}": results[name] for name in _VERDICT}
-
-
-def _of_nobody() -> Column:
-    """What the verdict on a step is called that is on no chain, should no decision be about it either; else empty."""
-    on_none = reduce(Column.__and__, (F.get(_ROWS, F.lit(at)).isNull() for at in range(1, history_columns.MOST_ROWS)))
-    return F.when(on_none, F.concat(F.lit(passed_over.KIND), F.col("api"))).otherwise("")
-
-
-def _with_rows(steps: DataFrame) -> DataFrame:
-    """The steps with what each shows beside its verdict, and the rows of the chains that it is on."""
-    given = steps.select("*", fault_of(F.col).alias("fault"), history_columns.telling())
-    told, anew, rows = history_columns.told(), history_columns.anew(), history_columns.rows_of_step(F.col(_FIT))
-    given = given.withColumns({history_columns.TOLD: told, "anew": anew, _ROWS: rows})
-    return given.withColumn(_OF_NOBODY, _of_nobody())
 
 
 def laid_out(judged: DataFrame) -> DataFrame:
@@ -140,8 +144,8 @@ def laid_out(judged: DataFrame) -> DataFrame:
 
 def linked(steps: DataFrame) -> DataFrame:
     """The verdicts of steps themselves, and those of every chain that they are on."""
-    kept = (*KEPT, *_VERDICT, *_ALSO, "begins", "unclean", "unfit", "complete", chains.CHAIN, "faults")
-    rows = _on_chains(steps).withColumn(chains.HAS_PREVIOUS, F.col("previous").isNotNull())
+    kept = (*KEPT, _ITS_VERDICT, "begins", "unclean", "unfit", "complete", chains.CHAIN, "faults")
+    rows = _on_chains(steps).withColumn(chains.HAS_PREVIOUS, F.col(chains.PREVIOUS).isNotNull())
     sheet = Sheet()
     cases = tuple(
         (fact, _named_link(of)) for fact, of in (*chains.link_results(sheet), *history_columns.history_results(sheet))
@@ -149,15 +153,14 @@ def linked(steps: DataFrame) -> DataFrame:
     elements = dict((*chains.elements(), *history_columns.elements()))
     judged = evaluate(rows, kept, Cases(cases, _named_link(_NO_VERDICT)), elements=elements)
     itself = F.col(chains.CHAIN) == chains.ITSELF
-    also = F.col(chains.CHAIN) == chains.OF_REPLICATION
     counts = F.col("unfit").isin("", LATE)
     return judged.select(
         chains.CHAIN,
         *("trace", "step", "profile", "transaction_version", "unclean", "unfit", "complete"),
         F.when(history_columns.is_history(), F.col("faults")).otherwise(F.lit(0)).alias("faults"),
         (itself & F.col("begins")).alias("begins"),
-        F.when(itself, F.col("branch")).when(also, F.col("also_branch")).otherwise(F.lit(-1)).alias("branch"),
-        *(_either(itself, also, counts, name) for name in ("kind", "judged", "violated")),
+        F.coalesce(f"{_ITS_VERDICT}.branch", F.lit(-1)).alias("branch"),
+        *(_either(counts, name) for name in ("kind", "judged", "violated")),
     )
 
 
@@ -167,23 +170,36 @@ def _named_link(results: Mapping[str, Term]) -> dict[str, Term]:
 
 def _on_chains(steps: DataFrame) -> DataFrame:
     """Each step once for itself and once for each chain that it is on, there with what came before it."""
-    rows = steps.select("*", F.explode(_ROWS).alias("row")).where("row is not null")
-    rows = rows.select(*(name for name in rows.columns if name not in (_ROWS, "row")), "row.*")
-    session = F.when(history_columns.is_in_session(), F.col(SESSION)).otherwise(F.lit(0))
-    rows = rows.withColumn("session", session)
+    passed_by = (F.col("kind") == "") & F.col(_OF_NOBODY).isNotNull()
+    kind = F.when(passed_by, F.concat(F.lit(passed_over.KIND), F.col(_OF_NOBODY))).otherwise(F.col("kind"))
+    exploded = steps.withColumn("kind", kind).select("*", F.explode(_ROWS).alias("row"))
+    chain, is_history = F.col(f"row.{chains.CHAIN}"), F.col(f"row.{chains.CHAIN}") >= history_columns.FIRST
+    rows = exploded.select(
+        *(*KEPT, "begins", "unclean", "unfit", "complete", "sound", "faults"),
+        *(F.col(f"row.{name}").alias(name) for name in (*chains.KEY[1:], chains.LEFT, chains.AT, chains.MARK)),
+        F.when(is_history, F.col(_TOLD)).otherwise(F.col(f"row.{chains.FOUND}")).alias(chains.FOUND),
+        F.when(history_columns.is_in_session(chain), F.col(SESSION)).otherwise(F.lit(0)).alias("session"),
+        F.when(chain == chains.ITSELF, _verdict_of("{}"))
+        .when(chain == chains.OF_REPLICATION, _verdict_of("also_{}"))
+        .alias(_ITS_VERDICT),
+    )
     on_chain = Window.partitionBy(*chains.KEY, "session").orderBy(chains.AT, "step")
     earlier = on_chain.rowsBetween(Window.unboundedPreceding, -1)
-    whole = F.col("sound") & F.col("complete")
+    whole, history = F.col("sound") & F.col("complete"), history_columns.is_history()
+    leaves = F.when(history, F.col(chains.FOUND)).otherwise(F.col(chains.LEFT))
     return rows.withColumns(
         {
-            "previous": F.when(F.col("sound"), F.lag("left").over(on_chain)),
-            history_columns.PREVIOUS: F.when(whole, F.lag(history_columns.TOLD).over(on_chain)),
+            chains.PREVIOUS: F.when(F.col("sound") & (whole | ~history), F.lag(leaves).over(on_chain)),
             history_columns.LATEST: F.when(whole, F.last(chains.MARK, ignorenulls=True).over(earlier)),
         }
     )
 
 
-def _either(itself: Column, also: Column, counts: Column, name: str) -> Column:
+def _verdict_of(named: str) -> Column:
+    return F.struct(*(F.col(named.format(name)).alias(name) for name in _VERDICT))
+
+
+def _either(counts: Column, name: str) -> Column:
+    """Of the verdict on the step itself, or else of the one on its chain; nothing where the step does not count."""
     nothing = F.lit("") if name == "kind" else F.lit(0).cast("bigint")
-    of_row = F.when(itself, F.col(name)).when(also, F.col(f"also_{name}")).otherwise(F.col(f"link_{name}"))
-    return F.when(counts, of_row).otherwise(nothing).alias(name)
+    return F.when(counts, F.coalesce(f"{_ITS_VERDICT}.{name}", f"link_{name}")).otherwise(nothing).alias(name)

@@ -17,11 +17,13 @@ from pyspark.sql import types as T
 
 from model_tests.reports import BadInput
 from model_tests.traces import coordinator_verdicts, links, verdicts
+from model_tests.traces.coordinator_verdicts import of_coordinator
 from model_tests.traces.files_at import NDJSON, PARQUET, Quarantined, damaged_among, is_elsewhere, trace_files
+from model_tests.traces.formulas import Sheet
 from model_tests.traces.replication_verdicts import PRODUCE
 from model_tests.traces.schema import BY_NAME, spark_schema
 from reference.trace import SCHEMA_VERSION, Kind
-from spec.algebra import Term, all_of, any_of
+from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.versions import PROFILES
 
 REASON: Final = "reason"
@@ -40,6 +42,8 @@ _CORRUPT: Final = "_corrupt_record"
 NEEDED: Final = tuple(dict.fromkeys(("trace", "step", "schema", "api", *verdicts.NEEDED, *links.NEEDED)))
 """Columns without which no step can be judged."""
 _NEEDED_OF_COORDINATORS: Final = tuple(name for name in coordinator_verdicts.NEEDED if name not in NEEDED)
+_UNTOLD: Final = "?"
+"""In place of a text that a step does not say."""
 INTEGERS: Final = tuple(name for name, column in BY_NAME.items() if column.kind is Kind.INTEGER)
 """Columns of integers."""
 WIDEST: Final = 2**62
@@ -75,9 +79,16 @@ UNJUDGEABLE: Final[Mapping[str, Callable[[Of], Term]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The steps that were found, and the files that hold none."""
+    """What was found at a path.
+
+    Attributes:
+        steps: every step.
+        placed: the same with the file of each, which takes longer to read.
+        files: those that hold no step.
+    """
 
     steps: DataFrame
+    placed: DataFrame
     files: tuple[Quarantined, ...]
 
 
@@ -93,18 +104,22 @@ def read(spark: SparkSession, path: str, *, thoroughly: bool = False) -> Found:
         BadInput: there is no trace file, or none that can be read.
     """
     if is_elsewhere(path):
-        return Found(_remote(spark, path), ())
+        return _found([_remote(spark, path)], ())
     files = trace_files(Path(path.removeprefix("file://")))
     damaged = tuple(damaged_among(files, thoroughly=thoroughly))
     whole = [file for file in files if str(file) not in {bad.where for bad in damaged}]
     if not whole:
         raise BadInput(f"{path}: no trace file can be read ({damaged[0].where}: {damaged[0].reason})")
-    return Found(_local(spark, whole), damaged)
+    return _found(_local(spark, whole), damaged)
 
 
 def unfit(steps: DataFrame) -> Iterator[Quarantined]:
-    """For each reason why a step cannot be judged: how many, in which file, and the first."""
-    reasons = steps.where(~is_judgeable()).withColumn(REASON, F.coalesce(*_reasons()))
+    """For each reason why a step cannot be judged: how many, in which file, and the first.
+
+    Args:
+        steps: every step that was read, with its file.
+    """
+    reasons = steps.where(~is_judgeable()).withColumn(REASON, F.coalesce(*_reasons(steps.columns)))
     yield from _set_aside(reasons.groupBy(REASON))
 
 
@@ -168,28 +183,40 @@ def rows_of(
 
 def is_judgeable() -> Column:
     """Whether a step can be judged: never null."""
-    present = F.expr(" and ".join(f"{name} is not null" for name in NEEDED))
-    fit = reduce(Column.__and__, (~is_so(F.col) for is_so in UNJUDGEABLE.values()))
-    known = F.col("profile").isin(*PROFILES)
-    return F.coalesce(present & ~_lacks_of_coordinators() & known & fit & ~_is_too_wide(), F.lit(False))
+    return F.coalesce(_is_fit(F.col, lambda name: F.col(name).isNotNull(), _is_too_wide()), F.lit(False))
 
 
-def _reasons() -> Iterator[Column]:
-    yield F.when(F.col(_CORRUPT).isNotNull(), "not a JSON object with the columns of a step")
+def is_fit(sheet: Sheet) -> Term:
+    """The same as a formula."""
+    return _is_fit(sheet.column, sheet.given, sheet.beyond(WIDEST, INTEGERS))
+
+
+def _is_fit(of: Of, given: Of, too_wide: Term) -> Term:
+    """A step lacks nothing, and what it says can be judged."""
+    known = any_of(*(of("profile") == name for name in PROFILES))
+    lacks = all_of(_is_coordinators(of, given), any_of(*(negate(given(name)) for name in _NEEDED_OF_COORDINATORS)))
+    judgeable = (negate(is_so(of)) for is_so in UNJUDGEABLE.values())
+    return all_of(*map(given, NEEDED), known, negate(lacks), *judgeable, negate(too_wide))
+
+
+def _is_coordinators(of: Of, given: Of) -> Term:
+    """A step is a coordinator's, or would be if it named its id."""
+    return of_coordinator(lambda name: choose(given(name), of(name), _UNTOLD))
+
+
+def _reasons(columns: Iterable[str]) -> Iterator[Column]:
+    if _CORRUPT in columns:
+        yield F.when(F.col(_CORRUPT).isNotNull(), "not a JSON object with the columns of a step")
     for name in NEEDED:
         yield F.when(F.col(name).isNull(), f"{name} is null")
+    of_coordinators = _is_coordinators(F.col, lambda name: F.col(name).isNotNull())
     for name in _NEEDED_OF_COORDINATORS:
-        yield F.when(F.expr(coordinator_verdicts.IS_COORDINATORS) & F.col(name).isNull(), f"{name} is null")
+        yield F.when(of_coordinators & F.col(name).isNull(), f"{name} is null")
     unknown = ~F.col("profile").isin(*PROFILES)
     yield F.when(unknown, F.concat(F.lit("unknown profile "), F.col("profile")))
     yield F.when(_is_too_wide(), TOO_WIDE)
     for reason, is_so in UNJUDGEABLE.items():
         yield F.when(is_so(F.col), reason)
-
-
-def _lacks_of_coordinators() -> Column:
-    absent = " or ".join(f"{name} is null" for name in _NEEDED_OF_COORDINATORS)
-    return F.expr(f"({coordinator_verdicts.IS_COORDINATORS}) and ({absent})")
 
 
 def _is_too_wide() -> Column:
@@ -205,15 +232,14 @@ def _as_named(file: Path) -> str:
     return _PATTERN.sub(lambda found: f"\\{found[0]}", str(file))
 
 
-def _local(spark: SparkSession, files: list[Path]) -> DataFrame:
+def _local(spark: SparkSession, files: list[Path]) -> list[DataFrame]:
     parquet = [_as_named(file) for file in files if file.name.endswith(PARQUET)]
     lines = [_as_named(file) for file in files if file.name.endswith(NDJSON)]
     tables = [_parquet(spark, *parquet)] if parquet else []
     if lines:
         schema = T.StructType([*spark_schema().fields, T.StructField(_CORRUPT, T.StringType())])
-        found = spark.read.schema(schema).option("columnNameOfCorruptRecord", _CORRUPT).json(lines)
-        tables.append(found.withColumn(FILE, F.col("_metadata.file_path")))
-    return tables[0] if len(tables) == 1 else tables[0].union(tables[1])
+        tables.append(spark.read.schema(schema).option("columnNameOfCorruptRecord", _CORRUPT).json(lines))
+    return tables
 
 
 def _remote(spark: SparkSession, path: str) -> DataFrame:
@@ -226,6 +252,14 @@ def _remote(spark: SparkSession, path: str) -> DataFrame:
 
 
 def _parquet(spark: SparkSession, *paths: str) -> DataFrame:
-    found = spark.read.schema(spark_schema()).parquet(*paths)
-    beside = {_CORRUPT: F.lit(None).cast("string"), FILE: F.col("_metadata.file_path")}
-    return found.withColumns(beside)
+    return spark.read.schema(spark_schema()).parquet(*paths)
+
+
+def _found(tables: list[DataFrame], damaged: tuple[Quarantined, ...]) -> Found:
+    placed = [table.withColumn(FILE, F.col("_metadata.file_path")) for table in tables]
+    steps, with_files = (reduce(_together, of_kind) for of_kind in (tables, placed))
+    return Found(steps, with_files, damaged)
+
+
+def _together(one: DataFrame, other: DataFrame) -> DataFrame:
+    return one.unionByName(other, allowMissingColumns=True)

@@ -39,9 +39,6 @@ BEFORE_THE_LOG: Final = (*ONLY_BEFORE_THE_LOG, ErrorCode.NOT_LEADER_OR_FOLLOWER,
 REFUSED: Final = "verification_refused"
 """The column that says of an append that the coordinator of its transaction did not agree to it."""
 
-APPEND: Final = "origin >= 0"
-"""Steps that asked the log to append; of all others the origin is absent."""
-
 
 @evidences(rules.SEQ_FIRST, Layer.TRACE)
 @evidences(rules.SEQ_SUCCESSOR, Layer.TRACE)

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from model_tests.monitor.compiled import compiled
+from model_tests.traces.composed import Integers, Record, Those, Where
 from model_tests.traces.formulas import Sheet
 from model_tests.traces.java_source import Cases
 from model_tests.traces.judged_column import Element, evaluate
@@ -150,6 +151,62 @@ def test_a_value_is_taken_from_an_array_or_is_absent_where_that_ends(spark: Spar
 
     assert [1, 3, -5, -5, -5] == told
     assert [True, False, False, False, False] == facts
+
+
+def test_a_product_is_one_and_whether_a_column_says_anything_is_known(spark: SparkSession) -> None:
+    """Null is told from what is absent, in integers, facts and text."""
+    sheet = Sheet()
+    results = {f"has_{name}": sheet.given(name) for name in COLUMNS} | {"product": 3 * sheet.column("n0")}
+    told = {"n0": 5, "f0": False, "t0": ""}
+
+    (found,) = values(table_of(spark, [told]), results)
+
+    assert 15 == found.pop("product")
+    assert {f"has_{name}": name in told for name in COLUMNS} == found
+
+
+def test_an_integer_beyond_is_found_in_any_of_the_columns(spark: SparkSession) -> None:
+    """On either side, and not in a column that is not asked."""
+    beyond = {"beyond": Sheet().beyond(10, ("n0", "n1"))}
+    rows: list[dict[str, Any]] = [{"n0": 10, "n1": -10, "n2": 99}, {"n1": 11}, {"n0": -11}, {"n0": -(2**63)}, {}]
+
+    assert [False, True, True, True, False] == [row["beyond"] for row in values(table_of(spark, rows), beyond)]
+
+
+def test_keys_are_told_apart_by_each_of_their_parts_and_by_their_order(spark: SparkSession) -> None:
+    """Texts and integers; what is alike has the same."""
+    sheet = Sheet()
+    key = {"key": sheet.hashed(7, sheet.column("t0"), sheet.column("t1"), sheet.column("n0"), sheet.column("n1"))}
+    other = {"key": sheet.hashed(8, sheet.column("t0"), sheet.column("t1"), sheet.column("n0"), sheet.column("n1"))}
+    rows = [
+        {"t0": "a", "t1": "bc", "n0": 1, "n1": 2},
+        {"t0": "ab", "t1": "c", "n0": 1, "n1": 2},
+        {"t0": "bc", "t1": "a", "n0": 1, "n1": 2},
+        {"t0": "a", "t1": "bc", "n0": 2, "n1": 1},
+        {"t0": "a", "t1": "bc", "n0": 1, "n1": 2},
+    ]
+
+    keys = [row["key"] for row in values(table_of(spark, rows), key)]
+
+    assert keys[0] == keys[4]
+    assert 4 == len(set(keys))
+    assert values(table_of(spark, rows[:1]), other)[0]["key"] not in keys
+
+
+def test_results_are_arrays_and_records_too(spark: SparkSession) -> None:
+    """Of formulas; null where a fact does not hold, and only those records whose fact does."""
+    sheet = Sheet()
+    number, text, fact = sheet.column("n0"), sheet.column("t0"), sheet.column("f0")
+    record = Record({"is": text, "twice": Integers((number, number + number)), "last": Where(negate(fact), number)})
+    other = Record({"is": "é", "twice": Integers(()), "last": Where(False, 0)})
+    results = {"maybe": Where(fact, Integers((number, 7))), "some": Those(((fact, record), (number < 3, other)))}
+    rows = [{"n0": 2, "t0": "a", "f0": True}, {"n0": 5, "t0": "b", "f0": False}]
+
+    first, second = values(table_of(spark, rows), results)
+
+    assert [2, 7] == first["maybe"]
+    assert [("a", [2, 4], None), ("é", [], None)] == [tuple(one) for one in first["some"]]
+    assert {"maybe": None, "some": []} == second
 
 
 def test_an_overflow_is_an_error(spark: SparkSession) -> None:
