@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from model_tests.reports import BadInput
-from model_tests.verify.coverage import Owed, owed_by, waived_by
+from model_tests.verify.coverage import owed_by, waived_by
 from model_tests.verify.modules import import_production_modules
 from model_tests.verify.report import domain_text
 from spec.evidence import checks
@@ -35,14 +35,8 @@ def print_catalogue(console: Console) -> None:
     table.add_column("statement", overflow="fold")
     table.add_column("evidence", overflow="fold")
     for rule in RULES.values():
-        table.add_row(rule.id, rule.statement, Text(", ").join(_evidence(owed) for owed in owed_by(rule)))
+        table.add_row(rule.id, rule.statement, ", ".join(owed_by(rule)))
     console.print(table)
-    if not all(owed.is_brought for rule in RULES.values() for owed in owed_by(rule)):
-        console.print(Text("Dim evidence is owed by a later issue.", "dim"))
-
-
-def _evidence(owed: Owed) -> Text:
-    return Text(str(owed.layer), "" if owed.is_brought else "dim")
 
 
 def print_rule(rule: Rule, console: Console) -> None:
@@ -60,11 +54,8 @@ def print_rule(rule: Rule, console: Console) -> None:
 
 def _evidence_lines(rule: Rule) -> Iterator[Text]:
     marked = checks()
-    for owed in owed_by(rule):
-        if not owed.is_brought:
-            yield Text(f"{owed.layer}: owed by issue {owed.issue}", "dim")
-            continue
-        where = marked.get((rule.id, owed.layer), ())
-        yield Text.assemble(f"{owed.layer}: ", ", ".join(where) or ("no check is marked with it", "red"))
+    for layer in owed_by(rule):
+        where = marked.get((rule.id, layer), ())
+        yield Text.assemble(f"{layer}: ", ", ".join(where) or ("no check is marked with it", "red"))
     for layer, reason in waived_by(rule).items():
         yield Text(f"{layer}: waived: {reason}", "dim")

@@ -1,16 +1,13 @@
 """The registry of rules: what exactly-once means, one named statement each. Pure data.
 
-An id is stable and never reused. `owes` names, for each kind of evidence the rule must have, the issue
-that brings it; what no issue has brought yet is reported as owed, never as passed.
+An id is stable and never reused. `owes` names the kinds of evidence that a rule must have. A kind without a result
+is missing, which fails the run, unless it is waived with its reason.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
-
-BROUGHT: Final = 7
-"""Evidence owed by issues up to this number is in the repository."""
 
 EVIDENCE_LETTERS: Final = MappingProxyType(
     {
@@ -93,17 +90,25 @@ class Rule:
         id: family and name, as `seq.successor`.
         statement: one sentence in the protocol's words.
         source: KIPs, tickets and Kafka classes that state or do it.
-        owes: letter of the evidence (`EVIDENCE_LETTERS`) to the number of the issue that brings it.
+        owes: the kinds of evidence that it must have, a letter each (`EVIDENCE_LETTERS`).
         domain: the assumptions under which the rule is claimed; outside them a violation is `known`.
-        waived: letter of waived evidence to the reason.
+        waived: letter of evidence that it owes and need not have, to the reason.
     """
 
     id: str
     statement: str
     source: tuple[str, ...]
-    owes: Mapping[str, int] = field(hash=False)
+    owes: str
     domain: tuple[Assumption, ...] = USUAL
     waived: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if not self.owes:
+            raise ValueError(f"{self.id} owes no evidence")
+        if strange := set(self.owes) - set(EVIDENCE_LETTERS):
+            raise ValueError(f"{self.id} owes {', '.join(sorted(strange))}, which is no kind of evidence")
+        if strange := set(self.waived) - set(self.owes):
+            raise ValueError(f"{self.id} waives {', '.join(sorted(strange))}, which it does not owe")
 
     @property
     def family(self) -> str:
@@ -125,21 +130,21 @@ IDS_UNIQUE: Final = Rule(
     "ids.unique",
     "No producer id is handed out twice: blocks of 1000 are claimed by compare-and-set, crashes and races included.",
     ("KIP-98", "ProducerIdControlManager", "RPCProducerIdManager", "KAFKA-20031"),
-    {"P": 6, "H": 3, "T": 5},
+    "PHT",
     ANY_CIRCUMSTANCES,
 )
 IDS_IDENTITY_NEVER_REPEATS: Final = Rule(
     "ids.identity_never_repeats",
     "The (producer id, epoch) pairs that one transactional id receives never repeat, across rotation and expiry.",
     ("KIP-98", "KIP-360", "TransactionMetadata"),
-    {"P": 6, "H": 3, "T": 5},
+    "PHT",
     ANY_CIRCUMSTANCES,
 )
 IDS_EXHAUSTION: Final = Rule(
     "ids.exhaustion",
     "Past the last block of producer ids there is a clear error and no reuse.",
     ("ProducerIdControlManager", "ZkProducerIdManager"),
-    {"H": 3},
+    "H",
     ANY_CIRCUMSTANCES,
 )
 
@@ -150,21 +155,21 @@ SEQ_FIRST: Final = Rule(
     "The first batch of an unknown producer id on a partition has any sequence (2.5 and later), "
     "or 0, or is answered UNKNOWN_PRODUCER_ID, as the version says.",
     ("KIP-98", "KIP-360", "KAFKA-5793", "ProducerAppendInfo"),
-    {"H": 1, "T": 1, "V": 1, "L": 1},
+    "HTVL",
     ANY_CIRCUMSTANCES,
 )
 SEQ_SUCCESSOR: Final = Rule(
     "seq.successor",
     "The next base sequence is the last sequence plus one, wrapping after 2^31-1 to 0.",
     ("KIP-98", "ProducerAppendInfo.inSequence", "DefaultRecordBatch.incrementSequence"),
-    {"P": 1, "H": 1, "T": 1, "V": 1, "L": 1},
+    "PHTVL",
     ANY_CIRCUMSTANCES,
 )
 SEQ_EPOCH_RESET: Final = Rule(
     "seq.epoch_reset",
     "A new epoch of a known producer starts at sequence 0.",
     ("KIP-98", "ProducerAppendInfo.checkSequence"),
-    {"P": 1, "H": 1, "T": 1, "V": 1, "L": 1},
+    "PHTVL",
     ANY_CIRCUMSTANCES,
 )
 SEQ_DUPLICATE_WINDOW: Final = Rule(
@@ -173,21 +178,21 @@ SEQ_DUPLICATE_WINDOW: Final = Rule(
     "acknowledged with its first offset and nothing is appended; with verification on, a transactional resend "
     "after its transaction ended is refused instead.",
     ("KAFKA-5494", "ProducerStateEntry.findDuplicateBatch", "UnifiedLog"),
-    {"P": 1, "H": 1, "T": 1, "V": 1},
+    "PHTV",
     ANY_CIRCUMSTANCES,
 )
 SEQ_EXACTLY_ONCE: Final = Rule(
     "seq.exactly_once",
     "An acknowledged batch is in the log exactly once, while producer state is retained.",
     ("KIP-98", "KIP-360"),
-    {"P": 1, "B": 1, "H": 1, "T": 5, "L": 1},
+    "PBHTL",
     ONCE_IN_ORDER,
 )
 SEQ_ORDER: Final = Rule(
     "seq.order",
     "Log order is send order per producer and partition, with up to five batches in flight and any retries.",
     ("KIP-98", "KAFKA-5494", "RecordAccumulator"),
-    {"P": 1, "B": 1, "H": 1, "T": 5},
+    "PBHT",
     ONCE_IN_ORDER,
 )
 SEQ_WINDOW_SUFFICES: Final = Rule(
@@ -195,20 +200,20 @@ SEQ_WINDOW_SUFFICES: Final = Rule(
     "Five batches in flight never outrun a window of five: a resend of an unacknowledged batch that is in the log "
     "is always recognised.",
     ("KAFKA-5494", "ProducerStateEntry.NUM_BATCHES_TO_RETAIN"),
-    {"P": 1, "B": 1},
+    "PB",
 )
 SEQ_REFUSAL_IS_PURE: Final = Rule(
     "seq.refusal_is_pure",
     "A refused append changes neither the log nor the producer's state.",
     ("UnifiedLog.append",),
-    {"H": 1, "T": 1, "V": 1},
+    "HTV",
     ANY_CIRCUMSTANCES,
 )
 SEQ_STATE_RECOVERABLE: Final = Rule(
     "seq.state_recoverable",
     "Snapshot and replay, follower and leader agree on producer state; the window may shrink, never lie.",
     ("ProducerStateManager", "LogLoader", "KAFKA-7190"),
-    {"H": 2, "T": 5, "L": 1},
+    "HTL",
     (CLEAN_ELECTIONS, STATE_RETAINED),
 )
 
@@ -217,7 +222,7 @@ SEQ_WELL_FORMED: Final = Rule(
     "A client's Produce carries one batch of at least one record, not a control batch, that begins at offset 0 and "
     "whose offset delta counts its records; with a producer id it has a sequence.",
     ("LogValidator.validateBatch", "ProduceRequest.validateRecords"),
-    {"H": 1, "T": 1, "V": 1},
+    "HTV",
     ANY_CIRCUMSTANCES,
 )
 
@@ -227,35 +232,35 @@ FENCE_STALE_EPOCH: Final = Rule(
     "fence.stale_epoch",
     "A lower producer epoch is refused, by the leader and by the coordinator, each with its own error.",
     ("KIP-98", "KIP-588", "ProducerAppendInfo.checkProducerEpoch", "TransactionCoordinator"),
-    {"P": 1, "H": 1, "T": 1, "V": 1, "L": 1},
+    "PHTVL",
     ANY_CIRCUMSTANCES,
 )
 FENCE_EPOCH_MONOTONE: Final = Rule(
     "fence.epoch_monotone",
     "A producer's epoch never falls on a partition.",
     ("KIP-98", "ProducerStateEntry"),
-    {"P": 1, "H": 1, "T": 1, "L": 1},
+    "PHTL",
     (CLEAN_ELECTIONS, STATE_RETAINED),
 )
 FENCE_ZOMBIE_CANNOT_COMMIT: Final = Rule(
     "fence.zombie_cannot_commit",
     "After InitProducerId returned (producer id, e), nothing written with a lower epoch becomes committed later.",
     ("KIP-98", "KIP-890"),
-    {"P": 6, "B": 3, "H": 3, "T": 5},
+    "PBHT",
     WITH_DELAYS,
 )
 FENCE_COORDINATOR_EPOCH: Final = Rule(
     "fence.coordinator_epoch",
     "Markers of a stale coordinator are refused; coordinator epochs never fall on a partition.",
     ("KIP-98", "KAFKA-9144", "ProducerAppendInfo.checkCoordinatorEpoch"),
-    {"P": 1, "H": 2, "T": 5, "V": 3, "L": 1},
+    "PHTVL",
     (CLEAN_ELECTIONS, STATE_RETAINED),
 )
 FENCE_EPOCH_EXHAUSTION: Final = Rule(
     "fence.epoch_exhaustion",
     "Epoch 32766 rotates to a new producer id; an epoch is never negative and an id never stuck.",
     ("KIP-98", "KAFKA-19367", "KAFKA-20090", "TransactionMetadata.isEpochExhausted"),
-    {"P": 6, "H": 3, "T": 5},
+    "PHT",
     ANY_CIRCUMSTANCES,
 )
 
@@ -265,74 +270,74 @@ TXN_LEGAL_TRANSITION: Final = Rule(
     "txn.legal_transition",
     "Every change of a transactional id's state is an edge of the coordinator's graph, per transaction version.",
     ("KIP-98", "KIP-890", "TransactionState"),
-    {"P": 6, "H": 3, "T": 5, "V": 3, "L": 7},
+    "PHTVL",
     ANY_CIRCUMSTANCES,
 )
 TXN_ONE_OUTCOME: Final = Rule(
     "txn.one_outcome",
     "The durable Prepare record decides; nothing changes the outcome after it.",
     ("KIP-98", "TransactionStateManager"),
-    {"P": 6, "B": 3, "H": 3, "T": 5, "L": 7},
+    "PBHTL",
 )
 TXN_ATOMIC: Final = Rule(
     "txn.atomic",
     "All partitions of a transaction get the same outcome.",
     ("KIP-98", "KIP-890"),
-    {"P": 6, "B": 3, "H": 3, "T": 5, "L": 7},
+    "PBHTL",
     WITH_DELAYS,
 )
 TXN_MARKER_ONCE: Final = Rule(
     "txn.marker_once",
     "Each registered partition gets exactly one effective marker.",
     ("KIP-98", "KAFKA-19446", "KAFKA-19999"),
-    {"P": 6, "B": 3, "H": 3, "T": 5, "L": 7},
+    "PBHTL",
     WITH_DELAYS,
 )
 TXN_REGISTERED_BEFORE_DATA: Final = Rule(
     "txn.registered_before_data",
     "Data joins a transaction only on a registered partition; otherwise the transaction hangs.",
     ("KIP-890", "KAFKA-14402", "KAFKA-14884"),
-    {"B": 3, "H": 3, "T": 5, "L": 7},
+    "BHTL",
 )
 TXN_NO_CROSSTALK: Final = Rule(
     "txn.no_crosstalk",
     "No request of transaction n acts on transaction n+1; an InitProducerId without identity belongs to none.",
     ("KIP-890", "KAFKA-17754"),
-    {"P": 6, "B": 3, "H": 3, "T": 5},
+    "PBHT",
     (*USUAL, VERSION_2),
 )
 TXN_CLIENT_VERDICT: Final = Rule(
     "txn.client_verdict",
     "When commit said OK all acknowledged records become visible; when abort said OK none does.",
     ("KIP-98", "KIP-890"),
-    {"B": 3, "H": 3, "T": 5, "L": 7},
+    "BHTL",
     WITH_DELAYS,
 )
 TXN_TIMEOUT: Final = Rule(
     "txn.timeout",
     "An Ongoing transaction past its timeout is aborted and its producer fenced.",
     ("KIP-98", "KAFKA-6119", "TransactionCoordinator.abortTimedOutTransactions"),
-    {"H": 3, "T": 5, "V": 3},
+    "HTV",
     ANY_CIRCUMSTANCES,
 )
 TXN_COMPLETES: Final = Rule(
     "txn.completes",
     "A prepared transaction completes once its partitions are available.",
     ("KIP-98", "KAFKA-16352", "KAFKA-19999"),
-    {"E": 3, "H": 3},
+    "EH",
 )
 TXN_FAILOVER: Final = Rule(
     "txn.failover",
     "After a coordinator crash the transaction stays open until it is ended or times out if Prepare was not "
     "durable, and keeps its outcome if it was, with any number of markers written.",
     ("KIP-98", "TransactionStateManager.loadTransactionMetadata"),
-    {"B": 3, "H": 3, "T": 5},
+    "BHT",
 )
 TXN_EXPIRY: Final = Rule(
     "txn.expiry",
     "A transactional id expires only when Empty or Complete, and its next producer gets a new producer id.",
     ("KIP-98", "TransactionStateManager.removeExpiredTransactionalIds"),
-    {"H": 3, "T": 5},
+    "HT",
     ANY_CIRCUMSTANCES,
 )
 
@@ -342,32 +347,32 @@ LSO_BOUNDS: Final = Rule(
     "lso.bounds",
     "Log start <= last stable offset <= high watermark <= log end.",
     ("KIP-98", "UnifiedLog.fetchLastStableOffsetMetadata"),
-    {"P": 1, "H": 2, "T": 5, "V": 1, "L": 1},
+    "PHTVL",
     ANY_CIRCUMSTANCES,
 )
 LSO_MONOTONE: Final = Rule(
     "lso.monotone",
     "The last stable offset never falls on a leader, truncation aside.",
     ("UnifiedLog.maybeIncrementFirstUnstableOffset",),
-    {"H": 2, "T": 5},
+    "HT",
 )
 LSO_DECIDED_BELOW: Final = Rule(
     "lso.decided_below",
     "Every transactional record below the last stable offset is decided.",
     ("KIP-98", "ProducerStateManager"),
-    {"P": 1, "H": 2, "T": 5, "L": 1},
+    "PHTL",
 )
 LSO_READ_COMMITTED: Final = Rule(
     "lso.read_committed",
     "A read_committed reader sees exactly the committed and the non-transactional records, in offset order.",
     ("KIP-98", "CompletedFetch"),
-    {"H": 2, "T": 5, "V": 1, "L": 1},
+    "HTVL",
 )
 LSO_ABORTED_INDEX: Final = Rule(
     "lso.aborted_index",
     "The aborted index lists every aborted range that a fetch needs, and no other.",
     ("KIP-98", "TransactionIndex.collectAbortedTxns"),
-    {"H": 2, "T": 5, "V": 1, "L": 1},
+    "HTVL",
 )
 
 # --- offsets: consumed offsets in transactions ----------------------------------------------------------------
@@ -376,20 +381,20 @@ OFFSETS_ATOMIC: Final = Rule(
     "offsets.atomic",
     "Input offsets become visible with the outputs of their transaction, or never.",
     ("KIP-98", "KIP-447", "KAFKA-17507"),
-    {"B": 3, "H": 3, "T": 5, "L": 7},
+    "BHTL",
     WITH_DELAYS,
 )
 OFFSETS_STABLE_FETCH: Final = Rule(
     "offsets.stable_fetch",
     "A stable fetch never returns an offset that an undecided transaction may still change.",
     ("KIP-447",),
-    {"P": 6, "H": 3, "T": 5, "V": 3},
+    "PHTV",
 )
 OFFSETS_GENERATION_FENCE: Final = Rule(
     "offsets.generation_fence",
     "A member of a past generation cannot commit offsets.",
     ("KIP-447", "KAFKA-15784"),
-    {"H": 3, "T": 5, "V": 3},
+    "HTV",
 )
 
 # --- repl: replication ----------------------------------------------------------------------------------------
@@ -398,7 +403,7 @@ REPL_HW_BOUNDS: Final = Rule(
     "repl.hw_bounds",
     "The high watermark is at most the log end of each in-sync replica and never falls on a leader.",
     ("KIP-101", "Partition.maybeIncrementLeaderHW"),
-    {"P": 6, "B": 6, "H": 4, "T": 5},
+    "PBHT",
     waived={
         "P": "proved for any number of replicas is that a leader's high watermark never falls and is within its own "
         "log; that it is within every in-sync log is searched. Open under leader_raises_high_watermark: a leader of "
@@ -410,7 +415,7 @@ REPL_COMMITTED_SURVIVES: Final = Rule(
     "repl.committed_survives",
     "A record below the high watermark survives every clean election; an unclean one may lose it.",
     ("KIP-101", "KIP-279"),
-    {"P": 6, "B": 4, "H": 4, "T": 5},
+    "PBHT",
     waived={
         "P": "searched. As lemmas of an induction the theorems leave leader_has_what_is_committed open under "
         "leader_raises_high_watermark and controller_elects: what a leader of a past epoch may still commit is in the "
@@ -421,7 +426,7 @@ REPL_PREFIX_AGREEMENT: Final = Rule(
     "repl.prefix_agreement",
     "Replicas agree below the high watermark; a returning replica truncates to the leader's history.",
     ("KIP-101", "LeaderEpochFileCache"),
-    {"P": 6, "B": 6, "H": 4, "T": 5},
+    "PBHT",
     waived={
         "P": "searched. As lemmas of an induction the theorems leave followers_have_the_leaders_history open under "
         "leader_answers_fetch and follower_takes_reply: it needs that logs which share an epoch's batch share all "

@@ -238,8 +238,6 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
                 "evidence.*.*": "further figures",
                 "evidence.*.seconds": SECONDS,
                 "evidence.*.detail": "of a violation, the first; of a proof, its assumptions",
-                "owed[].evidence": "a kind of evidence that is still to come",
-                "owed[].issue": "the issue that brings it",
                 "waived[].evidence": "a kind of evidence that is waived",
                 "waived[].reason": "why",
             },

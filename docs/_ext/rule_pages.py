@@ -63,8 +63,8 @@ class RuleIndex(SphinxDirective):
         return [nodes.paragraph("", run), table([head, *rows], (18, 46, 18, 18), kind="index")]
 
     def _row(self, rule: Rule, found: Evidence) -> tuple[Cell, ...]:
-        kinds = [_kind(str(owed.layer), told(owed, found.get(str(owed.layer)))[0]) for owed in owed_by(rule)]
-        kinds += [_kind(str(layer), "waived") for layer in waived_by(rule)]
+        kinds = [_kind(layer, told(layer, found.get(layer))[0]) for layer in owed_by(rule)]
+        kinds += [_kind(layer, "waived") for layer in waived_by(rule)]
         name = reference(self.env, "rule", rule.id)
         return name, rule.statement, listed(kinds), listed(bugs_of(rule, self.env))
 

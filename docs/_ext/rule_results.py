@@ -10,10 +10,10 @@ from run_results import Entry, Evidence, results
 from tables import Cell, folded, listed, table
 
 from model_tests.mutants.decisions.table import read
-from model_tests.verify.coverage import Owed, owed_by, waived_by
+from model_tests.verify.coverage import owed_by, waived_by
 from model_tests.verify.modules import import_production_modules
 from model_tests.verify.table import UNITS
-from spec.evidence import checks
+from spec.evidence import Layer, checks
 from spec.rules import Rule
 
 NO_FIGURES: Final = ("verdict", "detail", "seconds", "count")
@@ -22,20 +22,18 @@ NO_FIGURES: Final = ("verdict", "detail", "seconds", "count")
 def evidence_table(rule: Rule, found: Evidence) -> nodes.table:
     """What the rule owes, what the last run found, and which checks are marked with it."""
     rows: list[tuple[Cell, ...]] = [("evidence", "result", "figures", "checked by")]
-    for owed in owed_by(rule):
-        rows.append((str(owed.layer), *told(owed, found.get(str(owed.layer))), checked_by(owed)))
+    for layer in owed_by(rule):
+        rows.append((str(layer), *told(layer, found.get(layer)), checked_by(rule, layer)))
     rows += [(str(layer), "waived", reason, "") for layer, reason in waived_by(rule).items()]
     return table(rows, (14, 14, 32, 40), kind="evidence")
 
 
-def told(owed: Owed, result: Mapping[str, Any] | None) -> tuple[str, str]:
+def told(layer: Layer, result: Mapping[str, Any] | None) -> tuple[str, str]:
     """The verdict and its figures in words."""
-    if not owed.is_brought:
-        return f"owed by issue {owed.issue}", ""
     if result is None or not result["count"]:
         return (str(result["verdict"]) if result else "not run"), ""
     time = f"{result['seconds']:.1f} s"
-    return str(result["verdict"]), ", ".join((*figures(result, UNITS[owed.layer]), time))
+    return str(result["verdict"]), ", ".join((*figures(result, UNITS[layer]), time))
 
 
 def figures(result: Mapping[str, Any], unit: str) -> list[str]:
@@ -50,9 +48,9 @@ def _counted(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def checked_by(owed: Owed) -> nodes.inline:
+def checked_by(rule: Rule, layer: Layer) -> nodes.inline:
     """The functions that are marked as this evidence, by their last names."""
-    where = _marked().get((owed.rule.id, owed.layer), ())
+    where = _marked().get((rule.id, layer), ())
     return listed(nodes.literal("", name.removeprefix("model_tests.")) for name in dict.fromkeys(where))
 
 

@@ -6,9 +6,7 @@ from typing import Final, TypeAlias
 
 from docutils import nodes
 
-VERDICT: Final = re.compile(
-    r"(proved|holds|violated|missing|waived)|(unknown)(:.*)?|(owed) by issue \d+|(not) (run|shown)"
-)
+VERDICT: Final = re.compile(r"(proved|holds|violated|missing|waived)|(unknown)(:.*)?|(not) (run|shown)")
 """A cell that is a verdict, and the word that it goes by."""
 
 Cell: TypeAlias = str | nodes.Node

@@ -1,15 +1,14 @@
 """Whether every rule has the evidence that it owes: nothing missing, nothing empty, nothing unregistered.
 
-A cell is one kind of evidence for one rule. What a later issue brings is owed, and never counts as passed.
+A cell is one kind of evidence for one rule.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from model_tests.verify.results import Control, Figure, Mutant, Result, Verdict
 from spec.evidence import Layer
-from spec.rules import BROUGHT, EVIDENCE_LETTERS, RULES, Rule
+from spec.rules import EVIDENCE_LETTERS, RULES, Rule
 
 Cells = dict[tuple[str, Layer], Result]
 """Results by rule id and kind of evidence, one each."""
@@ -17,26 +16,10 @@ Cells = dict[tuple[str, Layer], Result]
 _WORST_FIRST: Final = (Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.HOLDS, Verdict.PROVED)
 
 
-@dataclass(frozen=True, slots=True)
-class Owed:
-    """Evidence that a rule owes, and the issue that brings it."""
-
-    rule: Rule
-    layer: Layer
-    issue: int
-
-    @property
-    def is_brought(self) -> bool:
-        """Whether the issue is among those that are done."""
-        return self.issue <= BROUGHT
-
-
-def owed_by(rule: Rule) -> tuple[Owed, ...]:
-    """Everything that the rule owes and that is not waived, in the order of the kinds of evidence."""
+def owed_by(rule: Rule) -> tuple[Layer, ...]:
+    """The kinds of evidence that the rule must have, in their order: all that it owes, but for what is waived."""
     return tuple(
-        Owed(rule, Layer(layer), rule.owes[letter])
-        for letter, layer in EVIDENCE_LETTERS.items()
-        if letter in rule.owes and letter not in rule.waived
+        Layer(layer) for letter, layer in EVIDENCE_LETTERS.items() if letter in rule.owes and letter not in rule.waived
     )
 
 
@@ -45,9 +28,9 @@ def waived_by(rule: Rule) -> dict[Layer, str]:
     return {Layer(EVIDENCE_LETTERS[letter]): reason for letter, reason in rule.waived.items()}
 
 
-def brought(rules: Mapping[str, Rule] = RULES) -> Iterator[Owed]:
-    """Every cell that must have a result now."""
-    return (owed for rule in rules.values() for owed in owed_by(rule) if owed.is_brought)
+def owed(rules: Mapping[str, Rule] = RULES) -> Iterator[tuple[Rule, Layer]]:
+    """Every cell that must have a result."""
+    return ((rule, layer) for rule in rules.values() for layer in owed_by(rule))
 
 
 def joined(results: Iterable[Result]) -> Cells:
@@ -101,9 +84,9 @@ def uncovered(
     cells = joined(everything)
     wanted = set(layers)
     missing = (
-        f"{owed.rule.id}: {owed.layer} is owed since issue {owed.issue} and has no result"
-        for owed in brought(rules)
-        if owed.layer in wanted and (owed.rule.id, owed.layer) not in cells
+        f"{rule.id}: {layer} is owed and has no result"
+        for rule, layer in owed(rules)
+        if layer in wanted and (rule.id, layer) not in cells
     )
     return (*_unregistered(everything, rules), *missing, *(_why(r) for r in cells.values() if not r.passed))
 
@@ -129,5 +112,4 @@ def uncontrolled(
 ) -> tuple[str, ...]:
     """The rules with evidence that nothing was seen to violate, one line each."""
     seen = {control.rule.id for control in controls} | {mutant.rule.id for mutant in mutants}
-    due = {owed.rule.id: None for owed in brought(rules)}
-    return tuple(f"{rule}: no control and no mutant violates it" for rule in due if rule not in seen)
+    return tuple(f"{rule}: no control and no mutant violates it" for rule in rules if rule not in seen)

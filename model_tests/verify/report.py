@@ -131,17 +131,14 @@ def _rule_json(report: VerifyReport, rule: Rule) -> dict[str, object]:
         "statement": rule.statement,
         "domain": domain_text(rule),
         "evidence": dict(_evidence_json(report, rule)),
-        "owed": [{"evidence": str(o.layer), "issue": o.issue} for o in owed_by(rule) if not o.is_brought],
         "waived": [{"evidence": str(layer), "reason": reason} for layer, reason in waived_by(rule).items()],
     }
 
 
 def _evidence_json(report: VerifyReport, rule: Rule) -> Iterator[tuple[str, dict[str, object]]]:
-    owed = {o.layer: o for o in owed_by(rule)}
+    owed = owed_by(rule)
     for layer in Layer:
         result = report.cells.get((rule.id, layer))
-        if layer in owed and not owed[layer].is_brought:
-            continue
         if result is not None:
             yield str(layer), _result_json(result)
         elif layer in owed:

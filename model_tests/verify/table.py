@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from model_tests.verify.coverage import Cells, Owed, owed_by, waived_by
+from model_tests.verify.coverage import Cells, owed_by, waived_by
 from model_tests.verify.results import Control, Mutant, Part, Result, Verdict
 from spec.evidence import Layer
 from spec.rules import RULES
@@ -46,12 +46,11 @@ def rules(console: Console, cells: Cells, ran: Collection[Layer]) -> None:
     for layer in Layer:
         table.add_column(f"{layer}\n{UNITS[layer]}", justify="right", overflow="fold")
     for rule in RULES.values():
-        owed = {o.layer: o for o in owed_by(rule)}
-        waived = waived_by(rule)
+        owed, waived = owed_by(rule), waived_by(rule)
         row = [
             Text("waived", "dim")
             if layer in waived
-            else _cell(owed.get(layer), cells.get((rule.id, layer)), layer in ran)
+            else _cell(layer in owed, cells.get((rule.id, layer)), layer in ran)
             for layer in Layer
         ]
         table.add_row(rule.id, *row)
@@ -65,12 +64,10 @@ def _wide(console: Console) -> Console:
     return console
 
 
-def _cell(owed: Owed | None, result: Result | None, ran: bool) -> Text:
-    if owed is not None and not owed.is_brought:
-        return Text(f"owed by issue {owed.issue}", "dim")
+def _cell(is_owed: bool, result: Result | None, ran: bool) -> Text:
     if result is not None:
         return _judged(result)
-    if owed is None:
+    if not is_owed:
         return Text("-", "dim")
     return Text("MISSING", "bold red") if ran else Text("not run", "yellow")
 

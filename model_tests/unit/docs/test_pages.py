@@ -19,6 +19,7 @@ from model_tests.unit.docs.extensions import DOCS, extension
 from model_tests.unit.source_files import ROOT
 from model_tests.verify.parts import PARTS
 from spec.bugs.catalogue import BUGS
+from spec.rules import REPL_HW_BOUNDS
 from spec.versions import PROFILES, Profile
 
 versions = extension("version_tables")
@@ -26,6 +27,7 @@ schemas = extension("report_schemas")
 facts = extension("bug_facts")
 drawings = extension("drawings")
 tables = extension("tables")
+rule_results = extension("rule_results")
 schema_tables = extension("schema_tables")
 nodes = import_module("docutils.nodes")
 links = extension("internal_links")
@@ -192,7 +194,8 @@ def test_what_an_absent_column_holds_is_code() -> None:
     [
         ("holds", "holds"),
         ("unknown: the solver gave up", "unknown"),
-        ("owed by issue 6", "owed"),
+        ("missing", "missing"),
+        ("waived", "waived"),
         ("not run", "not"),
         ("unknown producers, before and since KIP-360", ""),
         ("holds in", ""),
@@ -201,6 +204,23 @@ def test_what_an_absent_column_holds_is_code() -> None:
 def test_only_verdicts_are_coloured(cell: str, kind: str) -> None:
     """A sentence that begins like a verdict is none."""
     assert ([f"verdict-{kind}"] if kind else []) == tables.style_of(cell)
+
+
+def test_each_kind_of_evidence_of_a_rule_has_its_colour() -> None:
+    """What a run has not found is missing, which is red; a part that did not run, and what is waived, are grey."""
+    found = {"bounded": {"verdict": "missing", "count": 0}, "trace": {"verdict": "holds", "count": 7, "seconds": 0.1}}
+
+    shown = rule_results.evidence_table(REPL_HW_BOUNDS, found)
+
+    rows = [[cell.astext() for cell in row[:3]] for row in shown.findall(nodes.row)][1:]
+    assert [
+        ["bounded", "missing", ""],
+        ["stateful", "not run", ""],
+        ["trace", "holds", "judged 7, 0.1 s"],
+        ["proof", "waived", REPL_HW_BOUNDS.waived["P"]],
+    ] == rows
+    coloured = [row[1]["classes"] for row in shown.findall(nodes.row)][1:]
+    assert [["verdict-missing"], ["verdict-not"], ["verdict-holds"], ["verdict-waived"]] == coloured
 
 
 def test_a_link_that_leads_nowhere_is_named(tmp_path: Path) -> None:

@@ -6,35 +6,39 @@ from typing import Final
 
 import pytest
 
-from model_tests.verify.coverage import brought, joined, owed_by, uncontrolled, uncovered, waived_by
+from model_tests.verify.coverage import joined, owed_by, uncontrolled, uncovered, waived_by
 from model_tests.verify.results import Control, Mutant, Result, Verdict
 from spec.evidence import Layer
-from spec.rules import BROUGHT, RULES, Rule
+from spec.rules import RULES, Rule
 
-RULE: Final = Rule("seq.example", "An example.", ("KIP-98",), {"P": BROUGHT, "T": BROUGHT, "L": BROUGHT + 1})
+RULE: Final = Rule("seq.example", "An example.", ("KIP-98",), "PT")
 REGISTRY: Final = MappingProxyType({RULE.id: RULE})
 PROOF: Final = Result(RULE, Layer.PROOF, Verdict.PROVED, 12, 0.5)
 TRACE: Final = Result(RULE, Layer.TRACE, Verdict.HOLDS, 1000, 2.0)
 
 
-def test_all_that_is_due_covers_a_rule() -> None:
-    """With a passing result in every cell that is due, nothing is said."""
+def test_all_that_is_owed_covers_a_rule() -> None:
+    """With a passing result in every cell that is owed, nothing is said."""
     assert () == uncovered([PROOF, TRACE], rules=REGISTRY)
 
 
 def test_a_missing_cell_is_named() -> None:
-    """Evidence that is due and has no result is a failure with its rule and its kind."""
-    (line,) = uncovered([PROOF], rules=REGISTRY)
-
-    assert line.startswith("seq.example: trace is owed since issue")
+    """Evidence that is owed and has no result is a failure with its rule and its kind."""
+    assert ("seq.example: trace is owed and has no result",) == uncovered([PROOF], rules=REGISTRY)
 
 
-def test_evidence_of_a_later_issue_is_not_asked_for() -> None:
-    """What a later issue brings is owed, and missing it is no failure yet."""
-    later = [owed.layer for owed in owed_by(RULE) if not owed.is_brought]
-
-    assert [Layer.AUDIT] == later
-    assert Layer.AUDIT not in {owed.layer for owed in brought(REGISTRY)}
+@pytest.mark.parametrize(
+    ("owes", "waived", "said"),
+    [
+        ("", {}, "seq.example owes no evidence"),
+        ("PX", {}, "seq.example owes X, which is no kind of evidence"),
+        ("PT", {"B": "too deep"}, "seq.example waives B, which it does not owe"),
+    ],
+)
+def test_a_rule_that_could_never_lack_evidence_is_refused(owes: str, waived: dict[str, str], said: str) -> None:
+    """Nothing owed, a kind that nothing brings, and a waiver of nothing would each pass without a word."""
+    with pytest.raises(ValueError, match=said):
+        replace(RULE, owes=owes, waived=waived)
 
 
 def test_only_the_kinds_that_a_run_was_to_bring_are_asked_for() -> None:
@@ -59,11 +63,11 @@ def test_a_result_that_is_no_evidence_is_named(result: Result, said: str) -> Non
     assert 1 == len([line for line in lines if said in line])
 
 
-def test_a_violation_counts_where_nothing_is_owed_yet() -> None:
-    """A rule that is violated before its evidence is due is violated all the same."""
-    early = Result(RULE, Layer.AUDIT, Verdict.VIOLATED, 3, 0.1, detail="offset 9")
+def test_a_violation_counts_where_nothing_is_owed() -> None:
+    """A rule that is violated by evidence that it does not owe is violated all the same."""
+    more = Result(RULE, Layer.AUDIT, Verdict.VIOLATED, 3, 0.1, detail="offset 9")
 
-    assert ("seq.example: audit is violated: offset 9",) == uncovered([PROOF, TRACE, early], rules=REGISTRY)
+    assert ("seq.example: audit is violated: offset 9",) == uncovered([PROOF, TRACE, more], rules=REGISTRY)
 
 
 def test_joined_results_keep_the_worst_verdict_and_the_shallower_depth() -> None:
@@ -81,12 +85,12 @@ def test_waived_evidence_is_not_owed() -> None:
     """A waiver takes its cell off the list and keeps its reason."""
     waiving = replace(RULE, waived={"P": "a proof of its own size"})
 
-    assert Layer.PROOF not in {owed.layer for owed in owed_by(waiving)}
+    assert (Layer.TRACE,) == owed_by(waiving)
     assert {Layer.PROOF: "a proof of its own size"} == waived_by(waiving)
 
 
 def test_a_rule_that_nothing_violates_is_named() -> None:
-    """Each rule with evidence needs a control or a mutant that must violate it."""
+    """Each rule needs a control or a mutant that must violate it."""
     control = Control("window_4", RULE, "refuted", "refuted")
     mutant = Mutant("keeps four batches", RULE, (RULE.id,))
 

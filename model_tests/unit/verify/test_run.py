@@ -6,14 +6,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
 
 import pytest
 from rich.console import Console
 
 from model_tests.reports import HOLDS, VIOLATED, BadInput
-from model_tests.verify import coverage, parts
-from model_tests.verify.coverage import brought
+from model_tests.verify import parts
+from model_tests.verify.coverage import owed
 from model_tests.verify.parts import PARTS, PartOfRun
 from model_tests.verify.results import Control, Effort, Mutant, Part, Result, Verdict
 from model_tests.verify.run import chosen, verify
@@ -21,12 +20,10 @@ from spec import rules
 from spec.evidence import Layer
 from spec.rules import RULES
 
-CELLS: Final = [(owed.rule, owed.layer) for owed in brought()]
-
 
 def complete(layers: tuple[Layer, ...]) -> Part:
     """Passing evidence for all that these kinds owe."""
-    results = (Result(rule, layer, Verdict.HOLDS, 7, 0.1) for rule, layer in CELLS if layer in layers)
+    results = (Result(rule, layer, Verdict.HOLDS, 7, 0.1) for rule, layer in owed() if layer in layers)
     return Part("any", tuple(results), extra={"steps": 7})
 
 
@@ -105,23 +102,19 @@ def test_missing_evidence_is_written_as_missing(tmp_path: Path, console: Console
     ]
     assert {"verdict": "missing", "count": 0} == order["evidence"]["proof"]
     assert "not run" == order["evidence"]["stateful"]["verdict"]
-    assert any(line.startswith("seq.order: proof is owed") for line in report.failures)
+    assert "seq.order: proof is owed and has no result" in report.failures
+    assert not any("stateful" in line for line in report.failures)
 
 
-def test_evidence_of_a_later_issue_is_never_shown_as_passed(
-    tmp_path: Path, console: Console, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A result that comes early does not turn what is owed into what is done."""
-    monkeypatch.setattr(coverage, "BROUGHT", rules.TXN_ATOMIC.owes["P"] - 1)
-    early = Result(rules.TXN_ATOMIC, Layer.PROOF, Verdict.PROVED, 5, 0.1)
-    run = part("proofs", lambda _: Part("proofs", (early,)), Layer.PROOF)
+def test_waived_evidence_is_written_with_its_reason(tmp_path: Path, console: Console) -> None:
+    """It is no part of the evidence, and nothing is missing where it would stand."""
+    report = verify(Effort.QUICK, [part("proofs", lambda _: Part("proofs"), Layer.PROOF)], tmp_path, console)
 
-    written = verify(Effort.QUICK, [run], tmp_path, console).to_json()["rules"]
-
-    assert isinstance(written, list)
-    (atomic,) = [rule for rule in written if rule["id"] == "txn.atomic"]
-    assert "proof" not in atomic["evidence"]
-    assert {"evidence": "proof", "issue": rules.TXN_ATOMIC.owes["P"]} in atomic["owed"]
+    written = json.loads((tmp_path / "report.json").read_text())["rules"]
+    (waiving,) = [rule for rule in written if rule["id"] == "repl.committed_survives"]
+    assert "proof" not in waiving["evidence"]
+    assert [{"evidence": "proof", "reason": rules.REPL_COMMITTED_SURVIVES.waived["P"]}] == waiving["waived"]
+    assert not any(line.startswith("repl.committed_survives") for line in report.failures)
 
 
 def test_controls_and_mutants_that_do_not_do_what_they_must_fail_the_run(tmp_path: Path, console: Console) -> None:
@@ -150,16 +143,15 @@ def test_a_part_that_overruns_its_share_is_named(tmp_path: Path, console: Consol
     assert "OVERRAN" in said(console)
 
 
-def test_the_table_shows_each_kind_of_cell(tmp_path: Path, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judged, missing, not run and owed by a later issue look different."""
-    monkeypatch.setattr(coverage, "BROUGHT", rules.TXN_ATOMIC.owes["P"] - 1)
+def test_the_table_shows_each_kind_of_cell(tmp_path: Path, console: Console) -> None:
+    """Judged, missing, not run and waived look different."""
     proofs = part(
         "proofs", lambda _: Part("p", (Result(rules.SEQ_ORDER, Layer.PROOF, Verdict.PROVED, 12, 1.0),)), Layer.PROOF
     )
 
     verify(Effort.QUICK, [proofs], tmp_path, console).print(console)
 
-    assert all(word in said(console) for word in ("proved 12", "MISSING", "not run", "owed by issue"))
+    assert all(word in said(console) for word in ("proved 12", "MISSING", "not run", "waived"))
 
 
 def test_parts_are_chosen_by_name_in_their_own_order() -> None:
