@@ -13,6 +13,7 @@ from typing import Final
 
 from model_tests.bench.log_files import client_batches
 from model_tests.bench.memory import computed_seconds
+from model_tests.bench.naive_loop import sound_batches
 from model_tests.traces.audit.checksums import Checksums
 from model_tests.traces.audit.kafka_log import KafkaLog
 from model_tests.traces.audit.log import audit_log, surroundings
@@ -54,6 +55,7 @@ class AuditTiming:
 
     Attributes:
         batches: of the larger logs, which are `TIMES` as large as the small one.
+        naive: one process reads the bytes of `spread` in a loop over headers and checksums.
         checksums: the bytes of `spread` read, and the checksum of each batch computed.
         rows: the batches of `spread` given to Spark as rows.
         spread: the audit of some partitions.
@@ -65,6 +67,7 @@ class AuditTiming:
     """
 
     batches: int
+    naive: Took
     checksums: Took
     rows: Took
     spread: Took
@@ -96,6 +99,7 @@ def audit_timing(batches: int, scratch: Path) -> AuditTiming:
         _audit(small, batches // TIMES)
     measured = AuditTiming(
         batches,
+        naive=_fastest(lambda: _naive(spread, batches)),
         checksums=_fastest(lambda: _checksums(spread, batches)),
         rows=_fastest(lambda: _rows(spread)),
         spread=_fastest(lambda: _audit(spread, batches)),
@@ -139,6 +143,11 @@ def _checksums(directory: Path, batches: int) -> None:
     rows = session().read.format(Checksums.name()).options(**options).load().collect()
     if sum(row.part for row in rows) != batches:
         raise Impossible(f"{rows} are not {batches} batches")
+
+
+def _naive(directory: Path, batches: int) -> None:
+    if sound_batches(directory) != batches:
+        raise Impossible(f"of {batches} batches not all are sound")
 
 
 def _rows(directory: Path) -> None:

@@ -18,6 +18,7 @@ from model_tests.traces import chains, coordinator_verdicts, rows_judged, trace_
 from model_tests.traces.branch_coverage import Met, coverage
 from model_tests.traces.check_report import BranchCount, CheckReport, KnownCount, RuleCount, Violation
 from model_tests.traces.circumstances import Fault, lacking
+from model_tests.traces.columns_judged import columns_of_histories
 from model_tests.traces.explain import explain
 from model_tests.traces.explain_history import explain_history
 from model_tests.traces.explain_replication import explain_replication
@@ -114,7 +115,9 @@ def _as_far_as_faults_reach(steps: DataFrame, counts: list[Counted]) -> list[Cou
     doubtful = {row["trace"]: row for row in counts if row["kind"] == HISTORY and row["violated"]}
     if not doubtful:
         return counts
-    again = trace_files.rows_of(steps, sorted(doubtful)[:LOOKED_THROUGH])
+    all_fit = all(row["unfit"] != trace_files.UNFIT for row in counts)
+    looked_through = sorted(doubtful)[:LOOKED_THROUGH]
+    again = trace_files.rows_of(steps, looked_through, columns_of_histories(), all_fit=all_fit)
     kept = [row for row in counts if row["trace"] not in again or not (row["kind"] == HISTORY and row["violated"])]
     beside = {"unclean": False}
     return kept + [

@@ -5,7 +5,15 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.traces import coordinator_links, follower_links, links, log_links, place_links
+from model_tests.traces import (
+    coordinator_links,
+    follower_links,
+    hidden_faults,
+    histories,
+    links,
+    log_links,
+    place_links,
+)
 from model_tests.traces.chains import of_kind
 from model_tests.traces.circumstances import fault_of
 from model_tests.traces.coordinator_links import ID_LINK, NEW_ID, NEW_ID_LINK, hands_out, hands_out_new_id
@@ -75,6 +83,13 @@ def _read(row: Row) -> Iterator[frozenset[str]]:
         yield _of_telling(telling)
     if fault_of(row.__getitem__):
         yield columns_read(fault_of(Sheet().column))
+
+
+@cache
+def columns_of_histories() -> frozenset[str]:
+    """The columns on which anything depends that is said of what clients tell: the faults of a trace among them."""
+    told = (_of_telling(telling) for telling in Telling)
+    return frozenset[str]().union(*told, columns_read(fault_of(Sheet().column)), histories.READ, hidden_faults.READ)
 
 
 @cache

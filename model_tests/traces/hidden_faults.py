@@ -11,6 +11,14 @@ from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
 REQUESTS: Final = frozenset(("Produce", "EndTxn", "AddPartitionsToTxn", "AddOffsetsToTxn", "VerifyPartitions"))
 HIDDEN: Final = Fault.OUTLIVED | Fault.RENUMBERED
+READ: Final = frozenset(
+    (
+        *("step", "api", "error", "client", "transaction", "transactional_id", "producer_id", "producer_epoch"),
+        *("message", "topic", "partition", "writer", "first_record"),
+        *("before_txn_state", "after_txn_state", "after_txn_producer_id"),
+    )
+)
+"""Columns of a step that are looked at here."""
 _PREPARED: Final = (TransactionState.PREPARE_COMMIT.value, TransactionState.PREPARE_ABORT.value)
 
 

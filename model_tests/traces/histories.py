@@ -31,6 +31,15 @@ from spec.vocabulary import ABSENT
 NOTHING_TOLD: Final[Mapping[str, Any]] = {field.name: getattr(Told(), field.name) for field in fields(Told)}
 """The telling before the first."""
 
+READ: Final = frozenset(
+    (
+        *("step", "api", "topic", "partition", "profile", "transaction_version", "delivered"),
+        *("before_epoch", "appended", "elected_uncleanly"),
+        *("before_log_end", "after_log_end", "after_high_watermark"),
+    )
+)
+"""Columns of a step that are looked at here, whatever it tells."""
+
 _CHAINS_OF: Final[Mapping[Telling, tuple[tuple[int, HistoryChain], ...]]] = {
     telling: tuple((number, chain) for number, chain in HISTORY_CHAINS.items() if telling in chain.tellings)
     for telling in Telling

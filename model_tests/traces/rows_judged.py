@@ -104,7 +104,7 @@ def _verdict(sheet: Sheet) -> Cases:
     """The verdict on a step, if it is an append or a transaction coordinator's."""
     api, fit = sheet.column("api"), trace_files.is_fit(sheet)
     of_append = all_of(sheet.column("origin") >= 0, fit), verdicts.append_results(sheet, PROFILES)
-    of_coordinators = all_of(negate(sheet.column("transactional_id") == ""), fit)
+    of_coordinators = all_of(coordinator_verdicts.of_coordinator(sheet.column), fit)
     by_api = coordinator_verdicts.all_coordinator_results(sheet, PROFILES)
     cases = [(all_of(api == name, of_coordinators), results) for name, results in by_api.items()]
     return Cases((of_append, *cases), _NO_VERDICT)

@@ -169,12 +169,20 @@ def _set_aside(by_reason: GroupedData) -> Iterator[Quarantined]:
 
 
 def rows_of(
-    steps: DataFrame, traces: Iterable[int], columns: Iterable[str] = tuple(BY_NAME)
+    steps: DataFrame, traces: Iterable[int], columns: Iterable[str] = tuple(BY_NAME), *, all_fit: bool = False
 ) -> dict[int, list[dict[str, Any]]]:
-    """The steps of some traces that can be judged, in order, with these columns; what a step leaves out is absent."""
+    """The steps of some traces that can be judged, in order.
+
+    Args:
+        steps: every step that was read.
+        traces: their numbers.
+        columns: that are wanted; what a step leaves out is absent.
+        all_fit: whether it is known that each can be judged, so that no other column need be read.
+    """
     wanted, rows = tuple(dict.fromkeys(("trace", "step", *columns))), defaultdict[int, list[dict[str, Any]]](list)
-    found = steps.where(F.col("trace").isin(sorted(traces))).where(is_judgeable()).select(*wanted)
-    for row in found.collect():
+    chosen = steps.where(F.col("trace").isin(sorted(traces)))
+    found = chosen if all_fit else chosen.where(is_judgeable())
+    for row in found.select(*wanted).collect():
         of_row = zip(wanted, row, strict=True)  # a name, Spark's row looks for among all names
         given: dict[str, Any] = {name: BY_NAME[name].absent if value is None else value for name, value in of_row}
         rows[given["trace"]].append(given)

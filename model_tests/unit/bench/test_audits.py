@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 
 from model_tests.bench.log_files import client_batches
+from model_tests.bench.naive_loop import sound_batches
 from model_tests.traces.audit.checksums import ChecksumReader
 from reference.log.disk_log import DiskLog
 
@@ -20,10 +21,11 @@ def test_checksums_alone_are_computed_of_every_batch(tmp_path: Path) -> None:
     log.append_all(list(client_batches(BATCHES)))
     log.close()
     sound = counted(tmp_path)
+    assert sound == sound_batches(tmp_path)
     path = tmp_path / "t-0" / f"{0:020}.log"
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
 
     assert sound == BATCHES
-    assert counted(tmp_path) == BATCHES - 1
+    assert counted(tmp_path) == sound_batches(tmp_path) == BATCHES - 1

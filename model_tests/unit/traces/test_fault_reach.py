@@ -7,8 +7,9 @@ import pytest
 
 from model_tests.monitor.monitor import Monitor
 from model_tests.traces.circumstances import Fault
+from model_tests.traces.columns_judged import columns_of_histories
 from model_tests.traces.fault_reach import reaching, violations_counted
-from model_tests.traces.hidden_faults import Happened
+from model_tests.traces.hidden_faults import Happened, hidden_faults
 from model_tests.traces.histories import NOTHING_TOLD, Histories, Judged
 from model_tests.traces.history_links import CALLS, PLACE, TRANSACTION
 from model_tests.traces.schema import Row, complete
@@ -95,3 +96,22 @@ def test_a_fault_reaches_from_its_step_on_and_some_only_their_partition(
     judged = Judged(chain, row, NOTHING_TOLD, NOTHING_TOLD, ABSENT, until)
 
     assert (fault if reaches else 0) == reaching([Happened(40, fault, "t", 0)], judged)
+
+
+def test_no_column_is_looked_at_but_those_that_are_read_for_it() -> None:
+    """Of violating traces only these columns are read again: of every workload, true ones and some that lack steps."""
+    looked_at = set[str]()
+
+    class Seen(dict[str, Any]):
+        def __getitem__(self, name: str) -> Any:
+            looked_at.add(name)
+            return super().__getitem__(name)
+
+    for seed in range(4 * len(WORKLOADS)):
+        rows = trace_of(seed)
+        for kept in (rows, rows[::2]):
+            list(violations_counted(Seen(row) for row in kept))
+            list(hidden_faults([Seen(row) for row in kept]))
+
+    assert looked_at <= columns_of_histories()
+    assert columns_of_histories() - looked_at <= {"trace"}
