@@ -55,7 +55,7 @@ class ApiOfPackage(SphinxDirective):
         section = nodes.section(ids=[name], names=[name], classes=["api-module"])
         section += nodes.title("", "", nodes.literal("", name))
         section += nodes_of(module.text)
-        names = nodes.definition_list(classes=["api"])
+        names = nodes.definition_list(classes=["api", "simple"])  # the theme's own indents are for lists that are not
         names += [self._public(name, public, module) for public in module.names]
         section += names
         python = self._python()

@@ -12,6 +12,10 @@ from shared_arguments import MANY, arguments, with_arguments
 from sphinx.util.inspect import signature_from_ast, stringify_signature
 
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
+PLAIN = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.Tuple, ast.operator, ast.unaryop, ast.expr_context)
+"""What the value of a constant is made of that is shown with it: numbers, text, and what is reckoned of them."""
+LONGEST = 48
+"""Characters of such a value, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,7 @@ class Public:
     Attributes:
         kind: `function`, `class`, `method`, `property`, `attribute` or `data`, as Sphinx calls it.
         name: from the module on, as `Partition.append`.
-        signature: what follows the name in its definition.
+        signature: what follows the name in its definition; of a constant its value, if that is plain.
         text: its docstring.
         line: where its definition begins.
     """
@@ -114,4 +118,11 @@ def _constant(node: ast.Assign | ast.AnnAssign, after: ast.stmt) -> Iterator[Pub
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     match after, targets:
         case ast.Expr(value=ast.Constant(value=str(text))), [ast.Name(id=name)] if not name.startswith("_"):
-            yield Public("data", name, "", text, node.lineno)
+            yield Public("data", name, _value(node.value), text, node.lineno)
+
+
+def _value(node: ast.expr | None) -> str:
+    if node is None or not all(isinstance(part, PLAIN) for part in ast.walk(node)):
+        return ""
+    written = ast.unparse(node)
+    return f" = {written}" if len(written) <= LONGEST else ""

@@ -32,6 +32,7 @@ UNDER: Final = """() => {
         each => each.getBoundingClientRect().right > Math.min(beside, innerWidth)).length;
 }"""
 """How many tables reach under the list of a page's sections, or out of the window."""
+LEFTS: Final = "all => [...new Set(all.map(each => each.getBoundingClientRect().left))]"
 PART: Final = 4000
 """Pixels of height to a picture, at most."""
 SLOW_MS: Final = 120_000
@@ -194,6 +195,22 @@ def test_every_bug_that_is_searched_has_its_drawing(page: Any) -> None:
 
     assert len(BUGS) == page.locator("section.bug").count()
     assert page.locator("section.bug figure.drawing svg").count() >= len(BUGS) - 2
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_what_is_said_of_a_function_stands_under_its_name(page: Any, width: int) -> None:
+    """A class, what is said of it and its methods, what is said of these: each further in, whatever the theme does."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(address("api/world.html"))
+
+    module, of_class, method, of_method = (
+        page.eval_on_selector_all(
+            f"dl.api > {kind}", "all => [...new Set(all.map(e => e.getBoundingClientRect().left))]"
+        )
+        for kind in ("dt.api-class", "dt.api-class + dd", "dt.api-method", "dt.api-method + dd")
+    )
+    assert 1 == len(module) == len(of_class) == len(method) == len(of_method)
+    assert module < of_class == method < of_method
 
 
 def test_the_search_finds_a_rule(page: Any) -> None:

@@ -18,6 +18,9 @@ SOURCE = '''"""A module."""
 LIMIT: int = 5
 """How many at most."""
 
+MADE = tuple(range(5))
+"""What the source reckons."""
+
 SILENT = 6
 
 
@@ -58,6 +61,8 @@ def first(window: Window) -> bytes:
 def test_public_names_are_those_of_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Functions, classes, methods and documented constants, with their lines and the signatures that a caller needs.
 
+    Of a constant it is the value, where it is a plain one.
+
     Nothing private, no `self`, no notes of a framework, no quotes around a type.
     """
     (tmp_path / "windows_of_a_test.py").write_text(SOURCE)
@@ -67,12 +72,13 @@ def test_public_names_are_those_of_the_source(tmp_path: Path, monkeypatch: pytes
 
     assert "A module." == found.text
     assert [
-        ("data", "LIMIT", "", 3),
-        ("class", "Window", "(tuple)", 9),
-        ("property", "Window.full", " -> bool", 18),
-        ("method", "Window.add", "(batch: bytes, *, at: int = 0) -> None", 21),
-        ("method", "Window.empty", "(kept: list[int] = ()) -> Window", 25),
-        ("function", "first", "(window: Window) -> bytes", 34),
+        ("data", "LIMIT", " = 5", 3),
+        ("data", "MADE", "", 6),
+        ("class", "Window", "(tuple)", 12),
+        ("property", "Window.full", " -> bool", 21),
+        ("method", "Window.add", "(batch: bytes, *, at: int = 0) -> None", 24),
+        ("method", "Window.empty", "(kept: list[int] = ()) -> Window", 28),
+        ("function", "first", "(window: Window) -> bytes", 37),
     ] == [(name.kind, name.name, name.signature, name.line) for name in found.names]
 
 
