@@ -169,11 +169,16 @@ def _named_link(results: Mapping[str, Term]) -> dict[str, Term]:
 
 
 def _on_chains(steps: DataFrame) -> DataFrame:
-    """Each step once for itself and once for each chain that it is on, there with what came before it."""
+    """Each step once for itself and once for each chain that it is on, there with what came before it.
+
+    What clients tell is on no chain where steps of the trace are missing or set aside.
+    """
     passed_by = (F.col("kind") == "") & F.col(_OF_NOBODY).isNotNull()
     kind = F.when(passed_by, F.concat(F.lit(passed_over.KIND), F.col(_OF_NOBODY))).otherwise(F.col("kind"))
+    chain = F.col(f"row.{chains.CHAIN}")
+    is_history = chain >= history_columns.FIRST
     exploded = steps.withColumn("kind", kind).select("*", F.explode(_ROWS).alias("row"))
-    chain, is_history = F.col(f"row.{chains.CHAIN}"), F.col(f"row.{chains.CHAIN}") >= history_columns.FIRST
+    exploded = exploded.where(~is_history | (F.col("sound") & F.col("complete")))
     rows = exploded.select(
         *(*KEPT, "begins", "unclean", "unfit", "complete", "sound", "faults"),
         *(F.col(f"row.{name}").alias(name) for name in (*chains.KEY[1:], chains.LEFT, chains.AT, chains.MARK)),
@@ -185,12 +190,11 @@ def _on_chains(steps: DataFrame) -> DataFrame:
     )
     on_chain = Window.partitionBy(*chains.KEY, "session").orderBy(chains.AT, "step")
     earlier = on_chain.rowsBetween(Window.unboundedPreceding, -1)
-    whole, history = F.col("sound") & F.col("complete"), history_columns.is_history()
-    leaves = F.when(history, F.col(chains.FOUND)).otherwise(F.col(chains.LEFT))
+    leaves = F.when(history_columns.is_history(), F.col(chains.FOUND)).otherwise(F.col(chains.LEFT))
     return rows.withColumns(
         {
-            chains.PREVIOUS: F.when(F.col("sound") & (whole | ~history), F.lag(leaves).over(on_chain)),
-            history_columns.LATEST: F.when(whole, F.last(chains.MARK, ignorenulls=True).over(earlier)),
+            chains.PREVIOUS: F.when(F.col("sound"), F.lag(leaves).over(on_chain)),
+            history_columns.LATEST: F.last(chains.MARK, ignorenulls=True).over(earlier),
         }
     )
 

@@ -31,6 +31,13 @@ def may_be_copied_earlier(
     """Whether data without a marker may be of a transaction that is missing, its log copied before that was complete.
 
     It was complete before the first record behind the last hole in which it may have been.
+
+    Args:
+        producer: whose data it is.
+        identity: the transactional id that has the producer id.
+        place: the log with the data.
+        before: the producer's last marker before the data there; none if there is none.
+        told: until when each log is known.
     """
     first = _neighbours(producer, place, before.marker.offset + 1)[0] if before is not None else ABSENT
     known = [one.known for one in producer.transactions]

@@ -36,6 +36,12 @@ class Reach:
 
         It was closed; a marker in it was decided later, by the offsets of the coordinator's log; or a timestamp is
         later by more than clocks differ.
+
+        Args:
+            place: the log.
+            transactional_id: of the record.
+            offset: of the record, in its coordinator's log.
+            at_ms: when it was appended there, in milliseconds since 1970.
         """
         coordinator = self.coordinators.get(transactional_id)
         if coordinator is not None and self.decided.get((place.log, coordinator), -1) > offset:

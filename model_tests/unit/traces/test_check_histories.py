@@ -1,6 +1,7 @@
 """Group rules of what clients tell, on Spark: the same counts as here, and what is outside of a domain is known."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from model_tests.traces import check
 from model_tests.traces.check_report import CheckReport
 from model_tests.traces.circumstances import Fault, claimed_in
 from model_tests.traces.histories import Histories
+from model_tests.traces.history_links import HISTORY_CHAINS
 from model_tests.traces.simulate import WORKLOADS, profile_of, trace_of, version_of
 from model_tests.unit.traces.conftest import written
 from model_tests.unit.traces.test_histories import hidden_though_committed, late_request
@@ -81,3 +83,35 @@ def test_a_batch_that_is_kept_from_a_reader_is_named_with_what_was_told(report: 
     assert "all_or_nothing" == found["txn.atomic"].guard
     assert {"delivered", "previous_delivered"} <= found["txn.atomic"].values.keys()
     assert f"--trace {HIDDEN} " in found["txn.atomic"].replay
+
+
+def test_of_a_trace_that_lacks_steps_no_history_is_judged(tmp_path: Path) -> None:
+    """A reader that took what it is not told to have taken left nothing out; where no step is missing, it did."""
+    names = {link.name for chain in HISTORY_CHAINS.values() for link in chain.links}
+    cut, whole = list[dict[str, Any]](), list[dict[str, Any]]()
+    for seed in SEEDS[:6]:
+        rows = [dict(row) for row in trace_of(seed) if row["api"] != "ClientFetched" or row["step"] % 3]
+        cut += rows
+        whole += [{**row, "step": step} for step, row in enumerate(rows)]
+
+    of_cut, of_whole = (
+        check.run(str(written(rows, tmp_path / name))) for name, rows in (("cut", cut), ("whole", whole))
+    )
+    assert not {violation.guard for violation in of_cut.violations} & names
+    assert {"reads_on", "reads_all"} <= {violation.guard for violation in of_whole.violations}
+
+
+def test_nothing_is_held_against_a_step_that_is_told_twice(tmp_path: Path) -> None:
+    """Nobody knows which of the two is true; told once, what is wrong in it is seen in the step after it."""
+    wrong, twice = list[dict[str, Any]](), list[dict[str, Any]]()
+    for seed in SEEDS[:4]:
+        rows = [dict(row) for row in trace_of(seed)]
+        place = next(row["step"] for row in rows if row["appended"] and row["api"] == "Produce")
+        changed = {**rows[place], "after_log_end": rows[place]["after_log_end"] + 5}
+        wrong += [*rows[:place], changed, *rows[place + 1 :]]
+        twice += [*rows[: place + 1], changed, *rows[place + 1 :]]
+
+    found = check.run(str(written(wrong, tmp_path / "wrong")))
+
+    assert "previous_log" in {violation.guard for violation in found.violations}
+    assert () == check.run(str(written(twice, tmp_path / "twice"))).violations
