@@ -9,8 +9,7 @@ from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.run import run_here
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
 from reference.log.batch import marker_batch
-from reference.log.checkpoint_file import CLEANED, PartitionOffset, encode_offsets
-from spec.vocabulary import ControlType, LeaderEpoch, Offset
+from spec.vocabulary import ControlType
 
 A, B, C = ("a", 0), ("b", 0), ("c", 0)
 
@@ -29,14 +28,7 @@ def turned(outcome: ControlType, version: int = 2) -> Cluster:
 
 def found(cluster: Cluster, directory: Path, kept: Collection[int]) -> list[Finding]:
     """The findings where the cleaner has left only these records of the coordinator's log."""
-    cluster.write(directory)
-    folder, end = directory / "__transaction_state-0", len(cluster.coordinator)
-    left = (cluster.coordinator[at].at(Offset(at), LeaderEpoch(0)) for at in kept)
-    (folder / f"{0:020}.log").write_bytes(b"".join(batch.encode() for batch in left))
-    (folder / f"{end:020}.log").write_bytes(b"")
-    checkpoint = encode_offsets([PartitionOffset("__transaction_state", 0, Offset(end))])
-    (directory / CLEANED).write_bytes(checkpoint)
-    return [finding for _, finding in run_here([directory]).findings]
+    return [finding for _, finding in run_here([cluster.write_cleaned(directory, kept)]).findings]
 
 
 @pytest.mark.parametrize("outcome", [COMMIT, ABORT])

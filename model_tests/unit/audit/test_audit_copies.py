@@ -9,8 +9,6 @@ from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.run import run_here
 from model_tests.unit.audit.test_audit_cleaned_coordinator import A, B, C
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
-from reference.log.checkpoint_file import CLEANED, PartitionOffset, encode_offsets
-from spec.vocabulary import LeaderEpoch, Offset
 
 
 def blamed(cluster: Cluster, directory: Path, *, closed: bool = False) -> list[Finding]:
@@ -64,14 +62,7 @@ def test_data_of_an_open_transaction_is_not_of_one_whose_marker_retention_took(t
 
 def copied_before_cleaning(directory: Path, kept: Collection[int], cluster: Cluster, *, closed: bool) -> list[Finding]:
     """A partition that was copied in the middle of the second transaction, the coordinator's log cleaned later."""
-    cluster.write(directory, closed=closed)
-    folder, end = directory / "__transaction_state-0", len(cluster.coordinator)
-    left = (cluster.coordinator[at].at(Offset(at), LeaderEpoch(0)) for at in kept)
-    (folder / f"{0:020}.log").write_bytes(b"".join(batch.encode() for batch in left))
-    (folder / f"{end:020}.log").write_bytes(b"")
-    checkpoint = encode_offsets([PartitionOffset("__transaction_state", 0, Offset(end))])
-    (directory / CLEANED).write_bytes(checkpoint)
-    return [one for _, one in run_here([directory]).findings]
+    return [one for _, one in run_here([cluster.write_cleaned(directory, kept, closed=closed)]).findings]
 
 
 @pytest.mark.parametrize("version", [0, 2])

@@ -1,6 +1,6 @@
 """A broker's log directory for tests, told as the story of its transactions, written with the reference's bytes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -8,7 +8,7 @@ from types import MappingProxyType
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.transaction_record import TransactionValue, by_topic, encode_key
 from reference.log.batch import RecordBatch, blank_batch, data_batch, marker_batch
-from reference.log.checkpoint_file import PartitionOffset, encode_offsets
+from reference.log.checkpoint_file import CLEANED, PartitionOffset, encode_offsets
 from reference.log.record import Record
 from spec.vocabulary import ABSENT, ControlType, Epoch, LeaderEpoch, Offset, ProducerId, Timestamp, TransactionState
 
@@ -144,6 +144,17 @@ class Cluster:
             (directory / "recovery-point-offset-checkpoint").write_bytes(encode_offsets(ends))
         if self.coordinator:
             _write(directory / "__transaction_state-0", self.coordinator)
+        return directory
+
+    def write_cleaned(self, directory: Path, kept: Collection[int], *, closed: bool = True) -> Path:
+        """The same where the cleaner has left only these records of the coordinator's log, its active segment apart."""
+        self.write(directory, closed=closed)
+        folder, end = directory / "__transaction_state-0", len(self.coordinator)
+        left = (self.coordinator[at].at(Offset(at), LeaderEpoch(0)) for at in kept)
+        (folder / f"{0:020}.log").write_bytes(b"".join(batch.encode() for batch in left))
+        (folder / f"{end:020}.log").write_bytes(b"")
+        checkpoint = encode_offsets([PartitionOffset("__transaction_state", 0, Offset(end))])
+        (directory / CLEANED).write_bytes(checkpoint)
         return directory
 
 

@@ -106,6 +106,13 @@ def lag_beyond_integers(trace: int) -> Rows:
     return [{**next(checks), "trace": trace, "step": 0, "time_ms": 2**63 - 1, "follower_caught_up_ms": -2}]
 
 
+def end_of_nobody_knows_what(trace: int, **lacks: object) -> Rows:
+    """A step of a transaction coordinator that does not say what its decision needs."""
+    seeds = simulate.seeds_of(20, 0, "transactions")
+    ends = (row for seed in seeds for row in simulate.trace_of(seed) if row["api"] == "EndTxn")
+    return [{**next(ends), "trace": trace, "step": 0, **lacks}]
+
+
 def test_what_no_rule_judges_is_counted_by_name(tmp_path: Path) -> None:
     """An append that nobody asked for is set aside; a step that no decision is about is no silent success."""
     true = [dict(row) for seed in range(100, 100 + 2 * len(simulate.WORKLOADS)) for row in simulate.trace_of(seed)]
@@ -161,6 +168,8 @@ def test_what_cannot_be_judged_is_set_aside_with_file_and_reason_and_the_rest_is
         [*numbered(true_rows, 14), {**true_rows[-1], "trace": 14, "error": 0}],
         numbered(true_rows, 15, answered_end=-(2**63)),
         lag_beyond_integers(16),
+        end_of_nobody_knows_what(17, before_txn_state=None),
+        end_of_nobody_knows_what(18, transactional_id=None),
     )
     whole = [*true_rows, *newer, *keyless, *cut, *(row for rows in unfit for row in rows)]
     directory = written(whole, tmp_path / "traces")
@@ -175,11 +184,12 @@ def test_what_cannot_be_judged_is_set_aside_with_file_and_reason_and_the_rest_is
     assert (3, 1) == (found["trace is null"].count, found["step is null"].count)
     assert (1, True) == (found[trace_files.CUT].count, "trace 2" in found[trace_files.CUT].where)
     assert {"producer_epoch is null", "unknown profile 9.9"} <= found.keys()
+    assert (1, 1) == tuple(found[f"{name} is null"].count for name in ("before_txn_state", "transactional_id"))
     assert 3 == found[trace_files.TOO_WIDE].count
     assert (2, True) == (found[trace_files.DUPLICATE].count, "steps.parquet" in found[trace_files.DUPLICATE].where)
     assert str(directory / "empty.ndjson") == found["the file is empty"].where
     assert any(aside.where == str(directory / "damaged.parquet") for aside in report.quarantined)
-    assert 10 == len(report.quarantined)
+    assert 12 == len(report.quarantined)
     assert () == report.violations
     assert report.of("seq.successor").judged > report.of("ids.unique").judged > 0
 
