@@ -115,9 +115,9 @@ def _as_far_as_faults_reach(steps: DataFrame, counts: list[Counted]) -> list[Cou
     doubtful = {row["trace"]: row for row in counts if row["kind"] == HISTORY and row["violated"]}
     if not doubtful:
         return counts
-    all_fit = all(row["unfit"] != trace_files.UNFIT for row in counts)
     looked_through = sorted(doubtful)[:LOOKED_THROUGH]
-    again = trace_files.rows_of(steps, looked_through, columns_of_histories(), all_fit=all_fit)
+    # Histories are judged only of traces in which every step is fit.
+    again = trace_files.rows_of(steps, looked_through, columns_of_histories(), all_fit=True)
     kept = [row for row in counts if row["trace"] not in again or not (row["kind"] == HISTORY and row["violated"])]
     beside = {"unclean": False}
     return kept + [

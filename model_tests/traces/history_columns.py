@@ -59,8 +59,8 @@ def telling(sheet: Sheet) -> Term:
 
 def told(sheet: Sheet) -> Value:
     """What a step tells, as integers in the order of the fields of `Told`; null where nothing."""
-    told = telling(sheet)
-    return Where(told >= 0, Integers((told, *(_integer(sheet, name) for name in COLUMN_OF))))
+    fields = (_integer(sheet, name) for name in COLUMN_OF)
+    return Where(telling(sheet) >= 0, Integers((telling(sheet), *fields)))
 
 
 def _integer(sheet: Sheet, name: str) -> Term:
