@@ -38,7 +38,8 @@ def plain_finding(finding: Finding) -> dict[str, object]:
 
 def finding_of(plain: dict[str, Any]) -> Finding:
     """The finding again."""
-    return Finding(**{**plain, "rule": RULES[plain["rule"]], "severity": Severity(plain["severity"])})
+    named = {"rule": RULES[plain["rule"]], "severity": Severity(plain["severity"]), "late": tuple(plain["late"])}
+    return Finding(**{**plain, **named})
 
 
 def _plain_history(history: ControllerHistory) -> dict[str, object]:

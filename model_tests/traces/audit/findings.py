@@ -34,6 +34,7 @@ class Finding:
         transactional_id: the one whose transaction it is about, where that is known.
         step: the step of the protocol that failed, where that can be told.
         remedy: what an operator can do about it: a command to run, or what to look at.
+        late: offsets at which batches come that are missing here.
     """
 
     rule: Rule
@@ -46,6 +47,7 @@ class Finding:
     transactional_id: str = ""
     step: str = ""
     remedy: str = ""
+    late: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

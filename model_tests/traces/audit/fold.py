@@ -9,7 +9,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from model_tests.traces.audit.decision import CONFIRMED, Decisions, scalar_entry, scalar_request
-from model_tests.traces.audit.goes_on import LOOKED_AHEAD, Ahead, Gap, begun_anew, fills, goes_back, is_broken, left_of
+from model_tests.traces.audit.goes_on import (
+    LOOKED_AHEAD,
+    Ahead,
+    Gap,
+    begun_anew,
+    fills,
+    gap_before,
+    goes_back,
+    is_broken,
+    left_of,
+    own_sequences,
+)
 from model_tests.traces.audit.holes import Holes, Surroundings
 from model_tests.traces.audit.links import Links
 from spec import rules
@@ -26,6 +37,9 @@ _EXPLAINED_BY_MISSING = frozenset(
 )
 """Guards that may refuse a batch only because its predecessors are not in the log any more."""
 
+_LEFT_OUT = frozenset({"successor", "epoch_reset", "first_sequence"})
+"""Guards that refuse a batch for the sequences before it."""
+
 UNREADABLE, CLEANED, EXPIRED = "unreadable", "cleaned", "expired"
 
 
@@ -41,10 +55,11 @@ class Break:
         request: the batch.
         doubt: why this may be no violation: what is missing. Empty where nothing excuses it.
         original: first offset of the same sequences earlier in the log, -1 where there is none.
-        late: offset at which the batches left out here do come, -1 where they do not.
+        late: offsets at which batches left out here do come.
         kept: the state after is the state before.
         more: batches directly after it that are broken in the same way.
         returned: offset at which the producer goes on in the epoch that this one left, -1 where it does not.
+        belongs: offset of the producer's batch that lacks this one before it, -1 where none does.
     """
 
     number: int
@@ -54,17 +69,25 @@ class Break:
     request: AppendRequest
     doubt: str = ""
     original: int = ABSENT
-    late: int = ABSENT
+    late: tuple[int, ...] = ()
     kept: bool = False
     more: int = 0
     returned: int = ABSENT
+    belongs: int = ABSENT
 
 
 @dataclass(slots=True)
 class _Producer:
-    """What the fold remembers of one producer: sequences left out, a raised epoch, each with the break that said so."""
+    """What the fold remembers of one producer, each with the break that said so.
+
+    Attributes:
+        missing: sequences that were left out.
+        early: sequences of batches that did not count where they are.
+        raised: the batch that raised the epoch.
+    """
 
     missing: dict[Gap, Break] = field(default_factory=dict)
+    early: dict[Gap | None, Break] = field(default_factory=dict)
     raised: Break | None = None
     latest: Break | None = None
 
@@ -184,8 +207,12 @@ class Fold:
         if filled is not None:
             late = known.missing.pop(filled)
             known.missing |= dict.fromkeys(left_of(filled, request), late)
-            late.late = max(late.late, int(request.base_offset))
+            late.late += (int(request.base_offset),)
             return state
+        early = known.early.pop(gap_before(state, request), None)
+        if early is not None:
+            early.belongs = int(request.base_offset)
+            return begun_anew(state, request, self._decide)
         if broken.doubt:
             broken.kept = bool(fence.is_stale(state, request))
             self._record(broken, known, found)
@@ -204,7 +231,9 @@ class Fold:
         self._record(broken, known, found)
         if best.state.epoch == request.producer_epoch > state.epoch:
             known.raised = broken
-        if best.gap is not None and broken.guard == "successor":
+        if best.kept and own_sequences(request) is not None:
+            known.early[own_sequences(request)] = broken
+        if best.gap is not None and broken.guard in _LEFT_OUT:
             known.missing[best.gap] = broken
         return best.state
 

@@ -70,6 +70,7 @@ class Ahead:
     def broken(self, reading: Reading, request: AppendRequest) -> int:
         """How many findings the next batches would be; those of one kind in a row are one."""
         gaps = (*self.gaps, reading.gap) if reading.gap else self.gaps
+        early = own_sequences(request) if reading.kept else None
         state, count = reading.state, 0
         row = _kind(state, request) if reading.kept else ""
         for number, following in enumerate(self.following):
@@ -81,12 +82,24 @@ class Ahead:
             if filled is not None:
                 gaps = tuple(gap for gap in gaps if gap != filled) + left_of(filled, following)
                 continue
+            if early is not None and gap_before(state, following) == early:
+                state, early, row = begun_anew(state, following, self.decide), None, ""
+                continue
             kind = _kind(state, following)
             if kind and (row == kind or kind == _STALE or self._passes(state, number + 1)):
                 count, row = count + (row != kind), kind
             else:
-                state, count, row = begun_anew(state, following, self.decide), count + 1, ""
+                state, count, row = self._anew_or_meant(state, number), count + 1, ""
         return count
+
+    def _anew_or_meant(self, state: ProducerEntry, number: int) -> ProducerEntry:
+        """The state behind a broken batch that counts: as it should be if the next one goes on so, else as it is."""
+        following = self.following[number]
+        for meant in _meant(state, following):
+            decided = self.decide(state, meant)
+            if not is_broken(decided, state) and self._passes(decided.entry, number + 1):
+                return decided.entry
+        return begun_anew(state, following, self.decide)
 
     def _passes(self, state: ProducerEntry, number: int) -> bool:
         return number < len(self.following) and not is_broken(self.decide(state, self.following[number]), state)
@@ -128,12 +141,21 @@ def goes_back(state: ProducerEntry, request: AppendRequest) -> bool:
 
 
 def gap_before(state: ProducerEntry, request: AppendRequest) -> Gap | None:
-    """The sequences that a batch of the same epoch leaves out."""
-    same = not request.control and state.epoch == request.producer_epoch and state.cached[0].present
-    if not same or goes_back(state, request):
+    """The sequences that a batch leaves out, of the epoch that its producer is in or of the one that it begins."""
+    if request.control or state.epoch > request.producer_epoch or goes_back(state, request):
         return None
-    last = seq.previous_sequence(request.base_sequence, 1)
-    return int(request.producer_epoch), next_sequence(state), int(last)
+    known = state.epoch == request.producer_epoch and state.cached[0].present
+    if not known and request.base_sequence <= 0:
+        return None
+    first = next_sequence(state) if known else 0
+    return int(request.producer_epoch), first, int(seq.previous_sequence(request.base_sequence, 1))
+
+
+def own_sequences(request: AppendRequest) -> Gap | None:
+    """What a batch would leave out by being elsewhere."""
+    if request.control or request.base_sequence < 0:
+        return None
+    return int(request.producer_epoch), int(request.base_sequence), int(seq.last_sequence(request))
 
 
 def fills(gaps: Sequence[Gap], request: AppendRequest) -> Gap | None:

@@ -69,7 +69,7 @@ def _why(doubt: str, around: Surroundings) -> str:
 
 def _finding(broken: Break, severity: Severity, message: str) -> Finding:
     offset, producer_id, epoch = _identity(broken.request)
-    return Finding(broken.rule, severity, offset, producer_id, epoch, message, broken.guard)
+    return Finding(broken.rule, severity, offset, producer_id, epoch, message, broken.guard, late=broken.late)
 
 
 def _identity(request: AppendRequest) -> tuple[int, int, int]:
@@ -110,8 +110,8 @@ def _second_copy(broken: Break) -> str:
 
 def _out_of_sequence(broken: Break) -> str:
     message = f"sequences {_sequences(broken.request)}, expected {_expected(broken.before)}"
-    if broken.late != ABSENT:
-        return f"{message}; the batches left out come later, up to offset {broken.late}: out of order"
+    if broken.late:
+        return message
     if goes_back(broken.before, broken.request):
         return f"{message}: the sequence goes back"
     newest = broken.before.cached[0]
@@ -150,7 +150,12 @@ def _expected(state: ProducerEntry) -> str:
 
 
 def _and_more(broken: Break) -> str:
-    more = f"; and so the {broken.more} batches of the producer after it" if broken.more else ""
+    those = "batch" if broken.more == 1 else f"{broken.more} batches"
+    more = f"; and so the {those} of the producer after it" if broken.more else ""
+    if broken.late:
+        more = f"; the batches left out come later, up to offset {max(broken.late)}: out of order{more}"
+    if broken.belongs != ABSENT:
+        more += f"; it belongs before the producer's batch at offset {broken.belongs}"
     if broken.returned == ABSENT:
         return more
     return f"{more}; the producer goes on in epoch {broken.before.epoch} at offset {broken.returned}"

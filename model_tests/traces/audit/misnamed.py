@@ -18,6 +18,9 @@ from spec.vocabulary import ABSENT
 _MOST_TRIED: Final = 16
 """Places at which a producer lacks sequences, that are looked at."""
 
+_MOST_NAMED: Final = 4
+"""Batches that may be what is lacking there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -42,23 +45,29 @@ class Judged:
 def put_right(judged: Judged, judge: Callable[[Batches], Judged]) -> tuple[Judged, list[Finding]]:
     """One finding for each batch that two producers' histories need elsewhere, and the log with it in its place."""
     findings = []
-    for number, row in list(_lacking(judged)):
-        renamed = judged.batches.producer_id.copy()
-        renamed[row] = judged.links.batches.producer_id[number]
-        after = judge(replace(judged.batches, producer_id=renamed))
+    for number, rows in list(_lacking(judged)):
+        tried = [(judge(_renamed(judged, number, row)), row) for row in rows]
+        after, row = min(tried, key=lambda one: one[0].blamed)
         if after.blamed + 1 < judged.blamed:
             findings.append(_misnamed(judged, number, row))
             judged = after
     return judged, findings
 
 
-def _lacking(judged: Judged) -> Iterator[tuple[int, int]]:
-    """Each link before which sequences are left out, with the place of another producer's batch that has just these."""
+def _renamed(judged: Judged, number: int, row: int) -> Batches:
+    """The batches with one of them given to the producer of a link."""
+    renamed = judged.batches.producer_id.copy()
+    renamed[row] = judged.links.batches.producer_id[number]
+    return replace(judged.batches, producer_id=renamed)
+
+
+def _lacking(judged: Judged) -> Iterator[tuple[int, list[int]]]:
+    """Each link before which sequences are left out, with the places of others' batches that have just these."""
     batches, own = judged.batches, judged.links.batches
     expected = [
-        (broken.number, next_sequence(broken.before))
+        (broken.number, next_sequence(broken.before) if broken.guard == "successor" else 0)
         for broken in judged.breaks
-        if broken.guard == "successor" and not broken.doubt
+        if broken.guard in ("successor", "epoch_reset") and not broken.doubt
     ]
     for number, first in [*expected, *((number, 0) for number in judged.unusual)][:_MOST_TRIED]:
         missing = int(own.base_sequence[number]) - first
@@ -67,8 +76,8 @@ def _lacking(judged: Judged) -> Iterator[tuple[int, int]]:
         same &= batches.transactional == own.transactional[number]
         since, until = _data_before(judged.links, number), int(judged.links.row[number])
         rows = [row for row in np.flatnonzero(same).tolist() if since < row < until]
-        if len(rows) == 1:
-            yield number, rows[0]
+        if 0 < len(rows) <= _MOST_NAMED:
+            yield number, rows
 
 
 def _data_before(links: Links, number: int) -> int:

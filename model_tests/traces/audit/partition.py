@@ -23,6 +23,7 @@ from model_tests.traces.logs.kafka_log_derived import Derived
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.protocol import lso
+from spec.protocol.seq import last_sequence
 from spec.rules import Rule
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
@@ -153,13 +154,29 @@ def _first_findings(links: Links, unusual_links: list[int], missing: Holes, arou
 
 
 def _unusual(links: Links, decisions: Decisions, breaks: list[Break]) -> list[int]:
-    """First batches that do not start at 0, but for those with which the next is at odds: that is one finding."""
+    """First batches that do not start at 0, but for those with which the next is at odds: that is one finding.
+
+    So is a batch that belongs before one of them and comes later.
+    """
     of_sequences = (rules.SEQ_SUCCESSOR, rules.SEQ_EXACTLY_ONCE)
     at_odds = {broken.number for broken in breaks if broken.rule in of_sequences and not broken.doubt}
     data = np.flatnonzero(~links.batches.control)
     numbers = np.flatnonzero(decisions.unusual)
     following = np.append(data, ABSENT)[np.searchsorted(data, numbers, side="right")]
-    return [number for number, after in zip(numbers.tolist(), following.tolist(), strict=True) if after not in at_odds]
+    left = [number for number, after in zip(numbers.tolist(), following.tolist(), strict=True) if after not in at_odds]
+    return [number for number in left if not _comes_later(links, number, breaks)]
+
+
+def _comes_later(links: Links, number: int, breaks: list[Break]) -> bool:
+    """Whether a broken batch is what a producer's first one lacks before it; it then says so."""
+    own = links.batches
+    first = (own.producer_id[number], own.producer_epoch[number], own.base_sequence[number])
+    for broken in breaks:
+        request = broken.request
+        if not request.control and (request.producer_id, request.producer_epoch, last_sequence(request) + 1) == first:
+            broken.belongs = int(own.base_offset[number])
+            return True
+    return False
 
 
 @evidences(rules.LSO_BOUNDS, Layer.AUDIT)

@@ -19,10 +19,11 @@ def with_joined(held: Sequence[Finding], finding: Finding) -> list[Finding]:
     same = next((one for one in held if _same_cause(one, finding)), None)
     if same is None:
         return [*held, finding]
-    if same.offset == finding.offset:
+    if _is_there(same, finding):
+        place = f"at offset {finding.offset} " if finding.offset != same.offset else ""
         merged = replace(
             same,
-            message=f"{same.message}; {finding.message}",
+            message=f"{same.message}; {place}{finding.message}",
             transactional_id=finding.transactional_id,
             step=finding.step,
             remedy=finding.remedy,
@@ -35,14 +36,19 @@ def with_joined(held: Sequence[Finding], finding: Finding) -> list[Finding]:
 def _same_cause(one: Finding, finding: Finding) -> bool:
     if one.producer_id != finding.producer_id or one.severity is not Severity.VIOLATION:
         return False
-    if one.offset <= finding.offset:
-        return one.offset == finding.offset
+    if one.offset <= finding.offset or one.late:
+        return _is_there(one, finding)
     if finding.rule is one.rule is rules.FENCE_COORDINATOR_EPOCH:
         return bool(one.guard)  # markers after one of an epoch that was too high seem stale
     if finding.step == "WriteTxnMarkers":
         wrong_epoch = finding.rule is rules.TXN_MARKER_ONCE and finding.producer_epoch != ABSENT
         return wrong_epoch and one.rule in _OF_EPOCHS and one.producer_epoch < finding.producer_epoch
     return finding.step == "Produce" and _follows_data(one, finding)
+
+
+def _is_there(one: Finding, finding: Finding) -> bool:
+    """The join's finding is about the batch that the partition's is about, or that comes late by it."""
+    return finding.offset == one.offset or finding.offset in one.late
 
 
 def _follows_data(one: Finding, finding: Finding) -> bool:

@@ -238,16 +238,15 @@ def _missing_marker(one: Joined, gap: Gap) -> Located:
     has_marker = [ended for ended in one.ended if not ended.again]
     elsewhere = f"; {len(has_marker)} other partitions have theirs" if has_marker else ""
     decided = f"the coordinator's log says {_complete(known)} (offset {known.completed_offset})"
+    data = f"data from offset {gap.runs[0].first_offset} on" if gap.runs else ""
     if gap.runs and gap.last:
-        message = (
-            f"data from here on has no marker, though {decided}{elsewhere}: it hangs and holds the last stable offset"
-        )
+        message = f"{data} has no marker, though {decided}{elsewhere}: it hangs and holds the last stable offset"
         remedy = abort_command(gap.place, gap.runs[0])
         if outcome == "COMMIT":
             remedy += " (it aborts these records; the client was told that they are committed: write them again)"
     elif gap.runs:
         message = (
-            f"data from here on has no {outcome} marker of its own, though {decided}{elsewhere}: "
+            f"{data} has no {outcome} marker of its own, though {decided}{elsewhere}: "
             f"the next transaction's marker at offset {gap.before} ended it"
         )
         remedy = ""

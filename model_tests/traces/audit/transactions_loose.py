@@ -17,6 +17,7 @@ from model_tests.traces.audit.transactions_judge import (
     outcome_word,
 )
 from model_tests.traces.audit.transactions_match import is_during, is_of
+from model_tests.traces.audit.transactions_misplaced import is_misplaced, misplaced
 from model_tests.traces.audit.transactions_reach import UNREACHED, Reach
 from model_tests.traces.audit.transactions_summary import Marker, Run
 from spec import rules
@@ -81,6 +82,10 @@ def _loose_marker(producer: Producer, ended: Ended, identity: Identity) -> Itera
     during = next((one for one in known if is_during(marker, one) and is_of(marker, one)), None)
     later = identity.later_unread or marker.timestamp > identity.known_until_ms
     if (later and (during is None or not during.completed)) or (during is None and may_be_unknown(producer, ended)):
+        return
+    whose = next((one for one in producer.transactions if is_misplaced(ended, one)), None)
+    if whose is not None:
+        yield misplaced(ended, whose)
         return
     owner = _owner(ended, known) if during is None else None
     copied = _copied(marker, known)

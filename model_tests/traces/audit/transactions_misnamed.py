@@ -1,4 +1,4 @@
-"""A marker under the producer id of another: a partition lacks it, and has one too many; one finding for both."""
+"""A marker that a transaction lacks and that is elsewhere: under the producer id of another, or behind later ones."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -8,13 +8,14 @@ from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.transactions_join import Ended, Gap
 from model_tests.traces.audit.transactions_judge import Judged, Located, located, outcome_word, told_at
 from model_tests.traces.audit.transactions_match import is_near, is_of
+from model_tests.traces.audit.transactions_misplaced import found_misplaced, with_lacking
 from model_tests.traces.audit.transactions_summary import Marker
 
 
 def with_misnamed(
     judged: Iterable[Judged], loose: Sequence[Ended], found: Sequence[Located]
 ) -> tuple[list[Judged], list[Located]]:
-    """The transactions and what was found of the markers of none, where one of these is what a transaction lacks.
+    """The transactions, and what was found of the markers of none that are not what one of these lacks.
 
     Args:
         judged: with what is missing of each transaction.
@@ -29,8 +30,14 @@ def with_misnamed(
             continue
         for gap in one.one.gaps:
             lacking = next((each for each in own if _is_of_gap(each, gap)), None)
-            named = _named_otherwise(one.one.known, gap, loose, left) if lacking is not None else None
-            if lacking is not None and named is not None:
+            if lacking is None:
+                continue
+            moved = found_misplaced(one.one, gap.place, loose, left)
+            named = _named_otherwise(one.one.known, gap, loose, left)
+            if moved is not None:
+                left = [each for each in left if each is not moved]
+                own[own.index(lacking)] = with_lacking(moved, lacking)
+            elif named is not None:
                 marker, its = named
                 left = [each for each in left if each not in its]
                 own[own.index(lacking)] = _misnamed(lacking, marker, one.one.known)

@@ -1,0 +1,149 @@
+"""Batches and markers away from their place among those of their producer: one finding, with what it leads to."""
+
+from pathlib import Path
+
+import pytest
+
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.partition import audit_batches
+from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.wire import decode, encode
+from model_tests.unit.audit.test_audit_one_cause import A, B, found, two_producers
+from model_tests.unit.audit.written import data, log_of
+from model_tests.unit.audit.written_cluster import COMMIT, Cluster
+from reference.log.batch import RecordBatch
+from spec.vocabulary import Sequence
+
+NEXT_EPOCH = 4
+
+
+def stream(count: int = 14) -> list[RecordBatch]:
+    """One producer's batches of two records; the epoch rises once."""
+    before = [data(2 * number, 2) for number in range(NEXT_EPOCH)]
+    return before + [data(2 * number, 2, epoch=1) for number in range(count - NEXT_EPOCH)]
+
+
+def told(batches: list[RecordBatch]) -> list[Finding]:
+    """What the partition alone shows."""
+    return list(audit_batches(log_of(*batches)).findings)
+
+
+@pytest.mark.parametrize("by", [2, 3, 5, 7])
+@pytest.mark.parametrize("number", range(10))
+def test_a_batch_that_comes_late_is_one_finding(number: int, by: int) -> None:
+    """Where it is missing, or where it stands; beyond the end of its epoch, too."""
+    batches = stream()
+    late = batches.pop(number)
+    batches.insert(number + by, late)
+
+    (finding,) = told(batches)
+
+    last_of_its_epoch = number == NEXT_EPOCH - 1 and finding.rule.id == "fence.stale_epoch"
+    assert finding.late or last_of_its_epoch or number == 0
+
+
+@pytest.mark.parametrize("by", [2, 3, 5])
+@pytest.mark.parametrize("number", range(1, 8))
+def test_a_batch_that_comes_early_is_one_finding(number: int, by: int) -> None:
+    """Told at it, or at those of the epoch before that come after it; the batch after it lacks it."""
+    batches = stream()
+    early = batches.pop(number + by)
+    batches.insert(number, early)
+
+    (finding,) = told(batches)
+
+    assert finding.offset in (2 * number, 2 * number + 2)
+
+
+@pytest.mark.parametrize("number", range(1, 8))
+@pytest.mark.parametrize("after", [2, 3, 4])
+def test_two_wrong_sequences_are_two_findings(number: int, after: int) -> None:
+    """The one too high, the other too low: what is between them and behind them is right."""
+    batches = [data(2 * number, 2) for number in range(14)]
+    for place, by in ((number, 1), (number + after, -1)):
+        batches[place] = batches[place]._replace(base_sequence=Sequence(batches[place].base_sequence + by))
+
+    findings = told(batches)
+
+    assert [finding.offset for finding in findings] == [2 * number, 2 * (number + after)]
+
+
+@pytest.mark.parametrize("version", [0, 2])
+@pytest.mark.parametrize("name", [A, B])
+def test_what_is_moved_behind_others_is_at_most_one_finding(
+    tmp_path: Path, version: int, name: tuple[str, int]
+) -> None:
+    """Whichever batch or marker it is; nothing is wrong where no batch of its producer is in between."""
+    violations = 0
+    for number in range(len(two_producers(version).logs[name])):
+        cluster = two_producers(version)
+        moved = cluster.logs[name].pop(number)
+        cluster.logs[name].insert(number + 3, moved)
+
+        findings = found(cluster, tmp_path / str(number))
+
+        assert len(findings) <= 1, (number, moved, findings)
+        violations += any(one.severity is Severity.VIOLATION for one in findings)
+    assert violations > 2
+
+
+def with_marker_behind(*, copied: bool) -> Cluster:
+    """The first transaction's marker behind the second's."""
+    cluster = Cluster(2)
+    cluster.init("tx", 7)
+    for _ in range(3):
+        cluster.transaction("tx", [A, B])
+    log = cluster.logs[B]
+    log.insert(4 if copied else 3, log[1] if copied else log.pop(1))
+    return cluster
+
+
+def test_a_marker_that_was_moved_says_what_lacks_it_and_what_it_ends(tmp_path: Path) -> None:
+    """It stands where it ends nothing: its own data was ended by the next marker."""
+    (finding,) = found(with_marker_behind(copied=False), tmp_path)
+
+    assert (finding.rule.id, finding.offset) == ("fence.stale_epoch", 3)
+    assert "stands behind later ones" in finding.message
+    assert "data from offset 0 on has no COMMIT marker of its own" in finding.message
+
+
+def test_a_marker_that_was_written_once_more_says_where_the_first_is(tmp_path: Path) -> None:
+    """Nothing of it says that the partition was not registered, which it is."""
+    (finding,) = found(with_marker_behind(copied=True), tmp_path)
+
+    assert finding.offset == 4
+    assert "that has its marker at offset 1 already" in finding.message
+    assert "registered" not in finding.message
+
+
+def test_where_what_is_missing_comes_goes_with_the_finding() -> None:
+    """Between processes, too."""
+    batches = stream()
+    batches.insert(4, batches.pop(1))
+    verdict = audit_batches(log_of(*batches))
+
+    again, _ = decode(encode(verdict, []))
+
+    assert again.findings == verdict.findings
+    assert again.findings[0].late == (8,)
+
+
+def test_a_late_batch_that_hangs_has_the_remedy(tmp_path: Path) -> None:
+    """The join's finding about it is part of the one that tells where it is missing."""
+    cluster = Cluster(0)
+    cluster.init("tx", 7)
+    for records in (1, 2):
+        cluster.add("tx", A)
+        cluster.send("tx", A, records)
+        cluster.send("tx", A)
+        cluster.prepare("tx", COMMIT)
+        cluster.mark("tx", A)
+        cluster.complete("tx")
+    log = cluster.logs[A]
+    log.append(log.pop(3))
+
+    (finding,) = [one for _, one in run_here([cluster.write(tmp_path)]).findings]
+
+    assert finding.rule.id == "seq.successor"
+    assert "it hangs and holds the last stable offset" in finding.message
+    assert finding.remedy.startswith("kafka-transactions.sh")
