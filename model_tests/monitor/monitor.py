@@ -122,7 +122,7 @@ class Monitor:
             under = judged.row["profile"], judged.row["transaction_version"], faults
             self.findings[Finding(HISTORY, *under, ABSENT, at_stake, violated)] += 1
             for rule in claimed_among(violated, *under) if violated else ():
-                yield from explain_judged(judged, rule)
+                yield from explain_judged(judged, rule, histories)
 
     def rule_counts(self) -> Iterator[RuleCount]:
         """How often each rule was at stake, and how often it was violated where it is not claimed."""

@@ -33,8 +33,8 @@ OF_REPLICATION: Final = -1
 """The row of a step that leader, follower or controller is also judged by."""
 
 CHAIN: Final = "chain"
-_KEY: Final = "key"
-KEY: Final = ("trace", CHAIN, _KEY)
+OF_KEY: Final = "key"
+KEY: Final = (OF_KEY, "trace", CHAIN)
 """Columns that tell one chain from another.
 
 What a chain's key consists of, texts and integers, is one integer of 64 bits: of a thousand chains in a trace two would
@@ -160,12 +160,12 @@ CHAINS: Final[Mapping[int, Chain]] = {
 
 def itself(sheet: Sheet) -> Record:
     """The row that is the step itself."""
-    return row_of_chain(ITSELF, 0, sheet.column("step"))
+    return row_of_chain(ITSELF, sheet.column("step"), sheet.column("step"))
 
 
 def rows_of_step(sheet: Sheet) -> Rows:
     """Whether the step is on each chain, and the row that it becomes there."""
-    yield of_replication(sheet.column), row_of_chain(OF_REPLICATION, 0, sheet.column("step"))
+    yield of_replication(sheet.column), row_of_chain(OF_REPLICATION, sheet.column("step"), sheet.column("step"))
     for number in CHAINS:
         yield _row_on(number, sheet)
 
@@ -182,7 +182,7 @@ def row_at_place(sheet: Sheet) -> tuple[Term, Record]:
 
 def _row_on(number: int, sheet: Sheet) -> tuple[Term, Record]:
     chain, of = CHAINS[number], sheet.column
-    key = sheet.hashed(number, *map(of, (*chain.texts, *chain.numbers)))
+    key = sheet.hashed(of("trace"), number, *map(of, (*chain.texts, *chain.numbers)))
     left = Where(chain.leaves(of), _integers(sheet, map(_bare, chain.left)))
     return chain.members(of), row_of_chain(number, key, of("step"), left=left, found=_integers(sheet, chain.found))
 
@@ -205,7 +205,7 @@ def row_of_chain(
         found: what the step finds.
         mark: what it leaves to all that follow.
     """
-    return Record({CHAIN: number, _KEY: key, LEFT: left, FOUND: found, AT: at, MARK: mark})
+    return Record({CHAIN: number, OF_KEY: key, LEFT: left, FOUND: found, AT: at, MARK: mark})
 
 
 def _integers(sheet: Sheet, columns: Iterable[str]) -> Integers:

@@ -18,7 +18,6 @@ from model_tests.traces import chains, coordinator_verdicts, rows_judged, trace_
 from model_tests.traces.branch_coverage import Met, coverage
 from model_tests.traces.check_report import BranchCount, CheckReport, KnownCount, RuleCount, Violation
 from model_tests.traces.circumstances import Fault, lacking
-from model_tests.traces.columns_judged import columns_of_histories
 from model_tests.traces.explain import explain
 from model_tests.traces.explain_history import explain_history
 from model_tests.traces.explain_replication import explain_replication
@@ -27,6 +26,7 @@ from model_tests.traces.files_at import Quarantined
 from model_tests.traces.history_links import HISTORY
 from model_tests.traces.passed_over import counted_in
 from model_tests.traces.put_again import to_the_reference, to_the_solver
+from model_tests.traces.rows_needed import to_explain, to_judge_again
 from model_tests.traces.seen_again import with_commands
 from model_tests.traces.session import LOCAL, session
 from model_tests.traces.trace_files import DUPLICATE, LATE, Found
@@ -112,19 +112,25 @@ def _without_links_over_gaps(counts: Sequence[Counted]) -> list[Counted]:
 
 def _as_far_as_faults_reach(steps: DataFrame, counts: list[Counted]) -> list[Counted]:
     """The counts, with what clients tell in violating traces judged again: which faults of the trace reach it."""
-    doubtful = {row["trace"]: row for row in counts if row["kind"] == HISTORY and row["violated"]}
-    if not doubtful:
+    doubtful = [row for row in counts if row["kind"] == HISTORY and row["violated"]]
+    looked_through = set(sorted({row["trace"] for row in doubtful})[:LOOKED_THROUGH])
+    again = [row for row in doubtful if row["trace"] in looked_through]
+    if not again:
         return counts
-    looked_through = sorted(doubtful)[:LOOKED_THROUGH]
-    # Histories are judged only of traces in which every step is fit.
-    again = trace_files.rows_of(steps, looked_through, columns_of_histories(), all_fit=True)
-    kept = [row for row in counts if row["trace"] not in again or not (row["kind"] == HISTORY and row["violated"])]
-    beside = {"unclean": False}
-    return kept + [
-        {**doubtful[trace], **beside, **counted}
-        for trace, rows in again.items()
-        for counted in violations_counted(rows)
+    kept = [
+        row for row in counts if not (row["kind"] == HISTORY and row["violated"] and row["trace"] in looked_through)
     ]
+    of_trace = {row["trace"]: {**row, "unclean": False} for row in again}
+    return kept + [
+        {**of_trace[trace], **counted}
+        for trace, needed in to_judge_again(steps, again)
+        for counted in violations_counted(needed)
+    ]
+
+
+def _is_doubtful(row: Counted) -> bool:
+    """Something that clients tell violates a rule, in its domain or out of it."""
+    return bool(row["kind"] == HISTORY and row["violated"])
 
 
 def _report(found: Found, counts: Sequence[Counted]) -> CheckReport:
@@ -197,22 +203,22 @@ def _branch_counts(counts: Iterable[Counted]) -> Iterator[BranchCount]:
         yield from (BranchCount(api, name, hits[api, at]) for at, name in branches)
 
 
-def _place(row: Counted) -> tuple[int, int, str, int]:
-    return row["trace"], row["step"], row["kind"], row["violated"]
+def _place(row: Counted) -> tuple[int, int, str, int, int]:
+    return row["trace"], row["step"], row["kind"], row[chains.CHAIN], row["violated"]
 
 
 def _explained(steps: DataFrame, counts: Iterable[Counted]) -> Iterator[Violation]:
     """The first violations of each kind and set of rules, with why."""
-    bad = sorted((row for row in counts if _claimed(row)), key=lambda row: (row["trace"], row["step"], row["kind"]))
+    bad = sorted((row for row in counts if _claimed(row)), key=_place)
     firsts = {(row["kind"], row["violated"]): row for row in reversed(bad)}
     chosen = {_place(row): row for row in (*firsts.values(), *bad[:LISTED])}
     listed = [chosen[place] for place in sorted(chosen)]
-    rows = trace_files.rows_of(steps, {row["trace"] for row in listed}) if listed else {}
+    rows = to_explain(steps, listed)
     for row in listed:
         for rule in _claimed(row):
             if row[chains.CHAIN] == chains.OF_REPLICATION:
                 yield explain_replication(next(r for r in rows[row["trace"]] if r["step"] == row["step"]), rule)
             elif row["kind"] == HISTORY:
-                yield from explain_history(rows[row["trace"]], row["step"], rule)
+                yield from explain_history(rows[row["trace"]], row["step"], row[chains.CHAIN], rule)
             else:
                 yield from explain(rows[row["trace"]], row["step"], row["kind"], rule)

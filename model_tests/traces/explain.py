@@ -74,7 +74,8 @@ def _with_earlier(row: Row, rows: Sequence[Row], kind: str) -> dict[str, Any]:
 def _was_handed_out(row: Row, rows: Sequence[Row]) -> bool:
     """Whether the identity of a step was handed out by an earlier one, at whichever node."""
     identity = itemgetter(*IDENTITY)
-    return any(hands_out(other.__getitem__) and identity(other) == identity(row) for other in rows[: row["step"]])
+    before = (other for other in rows if other["step"] < row["step"])
+    return any(hands_out(other.__getitem__) and identity(other) == identity(row) for other in before)
 
 
 def is_same_key(kind: str, row: Row, other: Row) -> bool:

@@ -1,28 +1,30 @@
 """Why a telling breaks a group rule: what was told, what was told before on the same key, and the mark between them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from model_tests.traces.check_report import Violation
 from model_tests.traces.explain import replay_command
 from model_tests.traces.formulas import Sheet, columns_read
-from model_tests.traces.histories import Histories, Judged
-from model_tests.traces.history_links import COLUMN_OF, HISTORY_CHAINS, NAMES, check_of_history
+from model_tests.traces.histories import Histories, Judged, key_on
+from model_tests.traces.history_links import HISTORY_CHAINS, NAMES, check_of_history
 from model_tests.traces.schema import Row
 from spec.rules import Rule
 
 
-def explain_history(rows: Sequence[Row], step: int, rule: Rule) -> Iterator[Violation]:
-    """Why a step of a trace breaks a rule about what clients tell: each check that it does not pass."""
-    histories = Histories()
+def explain_history(rows: Sequence[Row], step: int, chain: int, rule: Rule) -> Iterator[Violation]:
+    """Why a step of a trace breaks a rule about what clients tell: each check that it does not pass on a chain."""
+    row = next(row for row in rows if row["step"] == step)
+    histories = Histories(frozenset((key_on(chain, row),)))
     for row in rows:
         histories.add(row)
     for judged in histories.judged():
         if judged.row["step"] == step:
-            yield from explain_judged(judged, rule)
+            yield from explain_judged(judged, rule, histories)
 
 
-def explain_judged(judged: Judged, rule: Rule) -> Iterator[Violation]:
+def explain_judged(judged: Judged, rule: Rule, histories: Histories) -> Iterator[Violation]:
     """Each check of the rule that a telling does not pass."""
+    names = {number: name for name, number in histories.names.items()}
     for link in HISTORY_CHAINS[judged.number].links:
         check = check_of_history(link, judged.scalar)
         if link.rule is rule and check.at_stake and not check.holds:
@@ -31,7 +33,7 @@ def explain_judged(judged: Judged, rule: Rule) -> Iterator[Violation]:
                 step=judged.row["step"],
                 rule=rule.id,
                 guard=link.name,
-                values={name: _said(judged, name) for name in sorted(_read(judged.number, link.name))},
+                values={name: _said(judged, name, names) for name in sorted(_read(judged.number, link.name))},
                 got={},
                 allowed={"only": link.statement},
                 replay=replay_command(judged.row),
@@ -44,8 +46,7 @@ def _read(number: int, name: str) -> frozenset[str]:
     return columns_read(check.at_stake, check.holds)
 
 
-def _said(judged: Judged, name: str) -> object:
-    """A value as the row has it; names of the telling before stay numbers, which say whether they are the same."""
-    if name in NAMES:
-        return judged.row[COLUMN_OF[name]]
-    return judged.scalar(name)
+def _said(judged: Judged, name: str, names: Mapping[int, str]) -> object:
+    """A value as the steps have it, and not the number that a name has in a telling."""
+    value = judged.scalar(name)
+    return names.get(value, "") if name.removeprefix("previous_") in NAMES else value

@@ -8,7 +8,7 @@ identity everywhere, and so have requests that outlive their transaction, and ba
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +17,7 @@ from model_tests.traces.circumstances import Fault
 from model_tests.traces.hidden_faults import Happened, hidden_faults, may_excuse
 from model_tests.traces.histories import Histories, Judged
 from model_tests.traces.history_links import HISTORY_CHAINS
+from model_tests.traces.rows_needed import Doubtful
 from model_tests.traces.schema import Row
 from model_tests.traces.verdicts import rules_in
 from spec.versions import PROFILES
@@ -40,14 +41,20 @@ class Verdict(NamedTuple):
     faults: int
 
 
-def verdicts_of(histories: Histories) -> Iterator[Verdict]:
-    """Every verdict on what clients tell in one trace, with the faults that reach it."""
+def verdicts_of(histories: Histories, looked_at: Callable[[], Iterable[Row]] | None = None) -> Iterator[Verdict]:
+    """Every verdict on what clients tell in one trace, with the faults that reach it.
+
+    Args:
+        histories: what they tell.
+        looked_at: the steps by which it is looked for hidden faults; all that the histories have, if not said.
+    """
     hidden: Sequence[Happened] | None = None
     for judged in histories.judged():
         _, at_stake, violated = history_judge(judged.number)(*_told(judged))
         faults = reaching(histories.happened, judged) if violated else 0
         if violated and _may_be_excused(violated, judged.row["profile"], judged.row["transaction_version"], faults):
-            hidden = tuple(hidden_faults(histories.rows)) if hidden is None else hidden
+            if hidden is None:
+                hidden = tuple(hidden_faults(looked_at() if looked_at else histories.rows))
             faults |= reaching(hidden, judged)
         yield Verdict(judged, at_stake, violated, faults)
 
@@ -61,13 +68,13 @@ def reaching(happened: Iterable[Happened], judged: Judged) -> int:
     return found
 
 
-def violations_counted(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
+def violations_counted(doubtful: Doubtful) -> Iterator[dict[str, Any]]:
     """The verdicts by which something is violated in a trace, as they are counted, with the faults that reach each."""
-    histories = Histories()
-    for row in rows:
+    histories = Histories(doubtful.keys)
+    for row in doubtful.rows:
         histories.add(row)
     counts, firsts = Counter[tuple[int, int, int, int]](), dict[tuple[int, int, int, int], Row]()
-    for verdict in verdicts_of(histories):
+    for verdict in verdicts_of(histories, doubtful.looked_at):
         if verdict.violated:
             key = verdict.judged.number, verdict.at_stake, verdict.violated, verdict.faults
             counts[key] += 1

@@ -10,6 +10,11 @@ from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
 REQUESTS: Final = frozenset(("Produce", "EndTxn", "AddPartitionsToTxn", "AddOffsetsToTxn", "VerifyPartitions"))
+LOOKED_AT: Final = REQUESTS | {
+    *("BrokerRestart", "WriteTxnMarkers", "ClientBeginTransaction"),
+    *("ClientInitTransactionsAnswered", "ClientEndTransactionAnswered"),
+}
+"""Steps of other apis tell only by a state that was prepared (`PREPARED`)."""
 HIDDEN: Final = Fault.OUTLIVED | Fault.RENUMBERED
 READ: Final = frozenset(
     (
@@ -19,7 +24,7 @@ READ: Final = frozenset(
     )
 )
 """Columns of a step that are looked at here."""
-_PREPARED: Final = (TransactionState.PREPARE_COMMIT.value, TransactionState.PREPARE_ABORT.value)
+PREPARED: Final = (TransactionState.PREPARE_COMMIT.value, TransactionState.PREPARE_ABORT.value)
 
 
 class Happened(NamedTuple):
@@ -114,7 +119,7 @@ class _Transactions:
 
     def _note_state(self, row: Row) -> None:
         """A coordinator decides: then its markers are due."""
-        if row["after_txn_state"] in _PREPARED and row["before_txn_state"] not in _PREPARED:
+        if row["after_txn_state"] in PREPARED and row["before_txn_state"] not in PREPARED:
             self.awaited.discard(row["after_txn_producer_id"])
             current = self.newest.get(row["transactional_id"])
             if current is not None and row["client"] != current:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from model_tests.monitor.compiled import Compiled, compiled
 from model_tests.traces.circumstances import FAULTS, RESTART, Fault, fault_of
@@ -44,6 +44,10 @@ _CHAINS_OF: Final[Mapping[Telling, tuple[tuple[int, HistoryChain], ...]]] = {
     telling: tuple((number, chain) for number, chain in HISTORY_CHAINS.items() if telling in chain.tellings)
     for telling in Telling
 }
+
+
+Key: TypeAlias = tuple[object, ...]
+"""The number of a chain, and what tells one such chain of a trace from another, whatever the session."""
 
 
 class _Member(NamedTuple):
@@ -91,7 +95,10 @@ class Histories:
         happened: the same, each with its step and partition.
         rows: every step so far.
         names: the numbers that names have in tellings.
+        only: keys of which alone the tellings are judged; all where it is not said.
     """
+
+    only: frozenset[Key] | None = None
 
     faults: int = 0
     happened: list[Happened] = field(default_factory=list)
@@ -100,7 +107,7 @@ class Histories:
     """The highest watermark that any step has shown, by partition."""
     _resets: int = 0
     names: dict[str, int] = field(default_factory=dict)
-    _members: dict[tuple[object, ...], list[_Member]] = field(default_factory=lambda: defaultdict(list))
+    _members: dict[Key, list[_Member]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, row: Row) -> None:
         """The next step of the trace."""
@@ -120,7 +127,7 @@ class Histories:
         told: Mapping[str, Any] = {}
         for number, chain in _CHAINS_OF[telling]:
             is_member, marks, mark, *key = _place_of(number, telling)(row)
-            if is_member:
+            if is_member and (self.only is None or (number, *key) in self.only):
                 told = told or self._told(row, telling)
                 session = self._resets if chain.in_session else 0
                 at = chain.at(_with_telling(row, telling))
@@ -146,7 +153,7 @@ class Histories:
         told: dict[str, Any] = dict(zip(COLUMN_OF, _columns_told(row), strict=True))
         told["telling"] = telling.value
         if row["delivered"] is None:
-            told["batch_count"] = ABSENT
+            told |= {"batch_count": ABSENT, "delivered": False}
         for name in NAMES:
             told[name] = number_of(self.names, told[name])
         return told
@@ -158,6 +165,12 @@ def is_on_chain(row: Row) -> bool:
     if telling is None or (telling is Telling.TAKEN and row["delivered"] is None):
         return False
     return any(_place_of(number, telling)(row)[0] for number, _ in _CHAINS_OF[telling])
+
+
+def key_on(number: int, row: Row) -> Key:
+    """The key of the chain of this number that a row is on."""
+    _, _, _, *key = _place_of(number, TELLINGS[row["api"]])(row)
+    return number, *key
 
 
 def _with_telling(row: Row, telling: Telling) -> Of:

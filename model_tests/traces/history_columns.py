@@ -103,7 +103,7 @@ def _rows(sheet: Sheet, tellings: frozenset[Telling]) -> chains.Rows:
 def _row(sheet: Sheet, number: int, chain: HistoryChain, of: Of) -> Record:
     key = (text(of) if callable(text) else of(text) for text in chain.texts)
     marks, mark = chain.mark(of)
-    hashed = sheet.hashed(number, *key, *map(of, chain.numbers))
+    hashed = sheet.hashed(of("trace"), number, *key, *map(of, chain.numbers))
     return chains.row_of_chain(number, hashed, chain.at(of), mark=Where(marks, mark))
 
 

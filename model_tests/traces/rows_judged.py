@@ -39,6 +39,7 @@ _ROWS: Final = "rows"
 _TOLD: Final = "told"
 _OF_NOBODY: Final = "of_nobody"
 """The api of a step that is on no chain."""
+_OF_ROW: Final = (chains.CHAIN, chains.OF_KEY, chains.LEFT, chains.AT, chains.MARK)
 _OF_TRACE: Final = ("unfit", "unclean", "faults", "complete")
 
 
@@ -49,10 +50,10 @@ def counted(steps: DataFrame, apart: int) -> DataFrame:
     (sets of rules), `apart` (the trace is numbered `apart` or more), `unfit` (why the step was set aside), `unclean`
     (an unclean election came before), `faults` (of the whole trace; 0 but on chains of histories), `complete` (no step
     of the trace is missing), `count`, `traces` (those that begin here), `trace` and `step` of the first where a rule is
-    violated. Violations on chains of histories are counted for each trace.
+    violated. Violations of what clients tell are counted for each key of a chain.
     """
     judged = linked(laid_out(judged_alone(steps)))
-    share = F.when(history_columns.is_history(), F.col("trace")).otherwise(F.pmod(F.col("trace"), F.lit(SHARES)))
+    share = F.when(history_columns.is_history(), F.col(chains.OF_KEY)).otherwise(F.pmod(F.col("trace"), F.lit(SHARES)))
     share = F.when(F.col("violated") != 0, share).otherwise(F.lit(-1))
     judged = judged.withColumn("apart", F.col("trace") >= apart)
     keys = (chains.CHAIN, *_VERDICT, "profile", "transaction_version", "apart", *_OF_TRACE)
@@ -144,7 +145,7 @@ def laid_out(judged: DataFrame) -> DataFrame:
 
 def linked(steps: DataFrame) -> DataFrame:
     """The verdicts of steps themselves, and those of every chain that they are on."""
-    kept = (*KEPT, _ITS_VERDICT, "begins", "unclean", "unfit", "complete", chains.CHAIN, "faults")
+    kept = (*KEPT, _ITS_VERDICT, "begins", "unclean", "unfit", "complete", chains.CHAIN, chains.OF_KEY, "faults")
     rows = _on_chains(steps).withColumn(chains.HAS_PREVIOUS, F.col(chains.PREVIOUS).isNotNull())
     sheet = Sheet()
     cases = tuple(
@@ -155,7 +156,7 @@ def linked(steps: DataFrame) -> DataFrame:
     itself = F.col(chains.CHAIN) == chains.ITSELF
     counts = F.col("unfit").isin("", LATE)
     return judged.select(
-        chains.CHAIN,
+        *(chains.CHAIN, chains.OF_KEY),
         *("trace", "step", "profile", "transaction_version", "unclean", "unfit", "complete"),
         F.when(history_columns.is_history(), F.col("faults")).otherwise(F.lit(0)).alias("faults"),
         (itself & F.col("begins")).alias("begins"),
@@ -181,7 +182,10 @@ def _on_chains(steps: DataFrame) -> DataFrame:
     exploded = exploded.where(~is_history | (F.col("sound") & F.col("complete")))
     rows = exploded.select(
         *(*KEPT, "begins", "unclean", "unfit", "complete", "sound", "faults"),
-        *(F.col(f"row.{name}").alias(name) for name in (*chains.KEY[1:], chains.LEFT, chains.AT, chains.MARK)),
+        *(
+            F.col(f"row.{name}").alias(name)
+            for name in (chains.OF_KEY, chains.CHAIN, chains.LEFT, chains.AT, chains.MARK)
+        ),
         F.when(is_history, F.col(_TOLD)).otherwise(F.col(f"row.{chains.FOUND}")).alias(chains.FOUND),
         F.when(history_columns.is_in_session(chain), F.col(SESSION)).otherwise(F.lit(0)).alias("session"),
         F.when(chain == chains.ITSELF, _verdict_of("{}"))

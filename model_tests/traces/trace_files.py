@@ -1,15 +1,15 @@
 """Traces as they lie on disk: which files hold them, what of them can be judged, and why the rest cannot."""
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyspark.sql.functions as F
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, GroupedData, SparkSession, Window
@@ -21,10 +21,13 @@ from model_tests.traces.coordinator_verdicts import of_coordinator
 from model_tests.traces.files_at import NDJSON, PARQUET, Quarantined, damaged_among, is_elsewhere, trace_files
 from model_tests.traces.formulas import Sheet
 from model_tests.traces.replication_verdicts import PRODUCE
-from model_tests.traces.schema import BY_NAME, spark_schema
+from model_tests.traces.schema import BY_NAME, Row, spark_schema
 from reference.trace import SCHEMA_VERSION, Kind
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.versions import PROFILES
+
+MAY_BE_UNSAID: Final = frozenset(("delivered",))
+"""Columns of which it says something else that a step leaves them out than that they do not apply."""
 
 REASON: Final = "reason"
 FILE: Final = "_file"
@@ -168,25 +171,37 @@ def _set_aside(by_reason: GroupedData) -> Iterator[Quarantined]:
         yield Quarantined(row[REASON], row["count"], f"first: trace {trace}, step {step}, {file}")
 
 
-def rows_of(
-    steps: DataFrame, traces: Iterable[int], columns: Iterable[str] = tuple(BY_NAME), *, all_fit: bool = False
-) -> dict[int, list[dict[str, Any]]]:
-    """The steps of some traces that can be judged, in order.
+def table_of(
+    steps: DataFrame,
+    wanted: Column,
+    columns: Iterable[str],
+    marks: Mapping[str, Column] = MappingProxyType({}),
+    *,
+    all_fit: bool = False,
+) -> pa.Table:
+    """The steps that are wanted and can be judged, by trace and in order; of what a step leaves out, what is absent.
 
     Args:
         steps: every step that was read.
-        traces: their numbers.
-        columns: that are wanted; what a step leaves out is absent.
+        wanted: which of them.
+        columns: that are wanted, beside the numbers of trace and step.
+        marks: what else is said of each step, by its name.
         all_fit: whether it is known that each can be judged, so that no other column need be read.
     """
-    wanted, rows = tuple(dict.fromkeys(("trace", "step", *columns))), defaultdict[int, list[dict[str, Any]]](list)
-    chosen = steps.where(F.col("trace").isin(sorted(traces)))
-    found = chosen if all_fit else chosen.where(is_judgeable())
-    for row in found.select(*wanted).collect():
-        of_row = zip(wanted, row, strict=True)  # a name, Spark's row looks for among all names
-        given: dict[str, Any] = {name: BY_NAME[name].absent if value is None else value for name, value in of_row}
-        rows[given["trace"]].append(given)
-    return {trace: sorted(found, key=itemgetter("step")) for trace, found in rows.items()}
+    chosen = steps.where(wanted if all_fit else wanted & is_judgeable())
+    named = [of.alias(name) for name, of in marks.items()]
+    table = chosen.select(*dict.fromkeys(("trace", "step", *columns)), *named).toArrow()
+    said = {name: table[name] for name in table.column_names}
+    filled = (name for name in said if name in BY_NAME and name not in MAY_BE_UNSAID)
+    said |= {name: pc.fill_null(said[name], BY_NAME[name].absent) for name in filled}
+    return pa.table(said).sort_by([("trace", "ascending"), ("step", "ascending")])
+
+
+def rows_in(table: pa.Table) -> list[Row]:
+    """The steps of a table, each by the names of its columns."""
+    names = table.column_names
+    values = (table[name].to_pylist() for name in names)
+    return [dict(zip(names, of_row, strict=True)) for of_row in zip(*values, strict=True)]
 
 
 def is_judgeable() -> Column:

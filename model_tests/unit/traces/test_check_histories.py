@@ -21,8 +21,11 @@ from spec.versions import KAFKA_3_9_UNVERIFIED, PROFILES
 pytestmark = pytest.mark.xdist_group("spark")
 
 SEEDS = range(2, 2 + 2 * len(WORKLOADS) * len(PROFILES), len(WORKLOADS))
-OLD, NEW, HIDDEN = 2_000_000, 3_000_000, 4_000_000
-"""Numbers of the false traces: a late request before version 2 and under it, and a batch that is kept from a reader."""
+OLD, NEW, HIDDEN, UNSAID = 2_000_000, 3_000_000, 4_000_000, 5_000_000
+"""Numbers of the false traces: a late request before version 2 and under it, and a batch that is kept from a reader.
+
+The last is the first again, and nobody says in it which batches the application was given.
+"""
 
 
 def _false(traces: Sequence[list[dict[str, Any]]], number: int, change: Any, claimed: bool) -> list[dict[str, Any]]:
@@ -46,6 +49,7 @@ def rows() -> list[dict[str, Any]]:
     verified = [rows for rows in traces if rows[0]["profile"] != KAFKA_3_9_UNVERIFIED.name]
     false = [_false(verified, OLD, late_request, claimed=False), _false(strict, NEW, late_request, claimed=True)]
     false.append(_false(strict, HIDDEN, hidden_though_committed, claimed=True))
+    false.append([{**row, "trace": UNSAID, "delivered": None} for row in false[0]])
     return [row for trace in (*traces, *false) for row in trace]
 
 

@@ -10,8 +10,9 @@ from model_tests.traces.circumstances import Fault
 from model_tests.traces.columns_judged import columns_of_histories
 from model_tests.traces.fault_reach import reaching, violations_counted
 from model_tests.traces.hidden_faults import Happened, hidden_faults
-from model_tests.traces.histories import NOTHING_TOLD, Histories, Judged
+from model_tests.traces.histories import NOTHING_TOLD, Histories, Judged, key_on
 from model_tests.traces.history_links import CALLS, PLACE, TRANSACTION
+from model_tests.traces.rows_needed import Doubtful
 from model_tests.traces.schema import Row, complete
 from model_tests.traces.simulate import WORKLOADS, trace_of
 from spec.vocabulary import ABSENT
@@ -44,6 +45,14 @@ def forgetful() -> tuple[list[Row], int]:
     raise LookupError("no trace of these seeds forgets between two readings")
 
 
+def whole(rows: Sequence[Row]) -> Doubtful:
+    """Every key of a trace, and all that it has."""
+    histories = Histories()
+    for row in rows:
+        histories.add(row)
+    return Doubtful(frozenset(key_on(each.number, each.row) for each in histories.judged()), rows, lambda: rows)
+
+
 def broken(rows: Sequence[Row]) -> dict[str, int]:
     """The rules that are violated inside their domain (1) and outside (0)."""
     monitor = Monitor()
@@ -67,8 +76,8 @@ def test_what_is_counted_again_is_what_the_monitor_says(forgetful: tuple[list[Ro
     """Spark's counts of a trace with faults are replaced by these."""
     rows, forgotten = forgetful
 
-    (early,) = violations_counted(told_again(rows, taken(rows)[0]))
-    (late,) = violations_counted(told_again(rows, taken(rows)[-1]))
+    (early,) = violations_counted(whole(told_again(rows, taken(rows)[0])))
+    (late,) = violations_counted(whole(told_again(rows, taken(rows)[-1])))
 
     assert (0, Fault.FORGOTTEN) == (early["faults"], late["faults"])
     assert early["step"] < forgotten < late["step"]
@@ -110,8 +119,9 @@ def test_no_column_is_looked_at_but_those_that_are_read_for_it() -> None:
     for seed in range(4 * len(WORKLOADS)):
         rows = trace_of(seed)
         for kept in (rows, rows[::2]):
-            list(violations_counted(Seen(row) for row in kept))
-            list(hidden_faults([Seen(row) for row in kept]))
+            seen = [Seen(row) for row in kept]
+            list(violations_counted(whole(seen)))
+            list(hidden_faults(seen))
 
     assert looked_at <= columns_of_histories()
     assert columns_of_histories() - looked_at <= {"trace"}

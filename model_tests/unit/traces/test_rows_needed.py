@@ -1,0 +1,111 @@
+"""Of a long trace only the steps are read on which a verdict depends: with the others it is the same verdict."""
+
+from collections.abc import Iterator, Sequence
+from functools import cache, reduce
+from operator import or_
+from typing import Any, Final
+
+import pytest
+from pyspark.sql import DataFrame
+
+from model_tests.traces import trace_files
+from model_tests.traces.circumstances import Fault
+from model_tests.traces.explain_history import explain_history
+from model_tests.traces.fault_reach import Verdict, verdicts_of, violations_counted
+from model_tests.traces.histories import Histories, key_on
+from model_tests.traces.history_links import HISTORY
+from model_tests.traces.rows_needed import Doubtful, to_explain, to_judge_again
+from model_tests.traces.schema import Row, complete
+from model_tests.traces.session import session
+from model_tests.traces.simulate import WORKLOADS, trace_of
+from model_tests.traces.verdicts import rules_in
+from model_tests.unit.traces.conftest import written
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+SEEDS: Final = range(40 * len(WORKLOADS))
+
+
+def told_falsely(rows: Sequence[Row], number: int) -> list[Row]:
+    """The trace in which the last thing that a reader was given is told again, as of another transaction and epoch."""
+    at = max(row["step"] for row in rows if row["api"] == "ClientFetched" and row["writer"])
+    again = {**rows[at], "transaction": rows[at]["transaction"] + 1, "committed": not rows[at]["committed"]}
+    return [complete({**row, "trace": number, "step": step}) for step, row in enumerate((*rows, again, rows[at]))]
+
+
+def verdicts(rows: Sequence[Row]) -> Iterator[Verdict]:
+    """Those by which something is violated."""
+    histories = Histories()
+    for row in rows:
+        histories.add(row)
+    return (verdict for verdict in verdicts_of(histories) if verdict.violated)
+
+
+@cache
+def traces() -> dict[int, list[Row]]:
+    """False ones, by their numbers."""
+    simulated = (trace_of(seed) for seed in SEEDS)
+    read = [rows for rows in simulated if any(row["api"] == "ClientFetched" and row["writer"] for row in rows)]
+    return {number: told_falsely(rows, number) for number, rows in enumerate(read)}
+
+
+@cache
+def violated() -> list[dict[str, Any]]:
+    """As the check counts them: where each is, on which chain."""
+    return [
+        {"trace": number, "step": verdict.judged.row["step"], "kind": HISTORY, "chain": verdict.judged.number}
+        for number, rows in traces().items()
+        for verdict in verdicts(rows)
+    ]
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    path = written([dict(row) for rows in traces().values() for row in rows], tmp_path_factory.mktemp("false"))
+    return trace_files.read(session(), str(path)).steps
+
+
+def counts(doubtful: Doubtful) -> list[tuple[Any, ...]]:
+    """What is counted of a trace, in an order of its own."""
+    return sorted(tuple(sorted(each.items())) for each in violations_counted(doubtful))
+
+
+def test_a_violation_judged_again_is_as_in_its_whole_trace(steps: DataFrame) -> None:
+    """With the faults that reach it: of every kind, among these traces."""
+    faults = set[int]()
+    for number, needed in to_judge_again(steps, violated()):
+        rows = traces()[number]
+        of_all = Doubtful(needed.keys, rows, lambda rows=rows: rows)  # type: ignore[misc]
+        assert counts(of_all) == counts(needed)
+        faults |= {each["faults"] for each in violations_counted(needed)}
+
+    assert reduce(or_, Fault) == reduce(or_, faults)
+
+
+def test_most_steps_are_not_read(steps: DataFrame) -> None:
+    """Of a trace in which a reader's word alone is doubtful, less than a third."""
+    first = violated()[0]
+    ((trace, needed),) = to_judge_again(steps, [first])
+    explained = to_explain(steps, [first])
+
+    assert first["trace"] == trace
+    assert 0 < 3 * len(needed.rows) < len(traces()[trace])
+    assert 0 < 3 * len(explained[trace]) < len(traces()[trace])
+
+
+def test_an_explanation_needs_no_more_than_the_same_keys(steps: DataFrame) -> None:
+    """Each violation is explained as from its whole trace."""
+    chosen = violated()[:: max(1, len(violated()) // 60)]
+    explained = to_explain(steps, chosen)
+
+    for place in chosen:
+        rows, step, chain = traces()[place["trace"]], place["step"], place["chain"]
+        row = rows[step]
+        histories = Histories(frozenset((key_on(chain, row),)))
+        for each in rows:
+            histories.add(each)
+        rules = {rule for verdict in verdicts_of(histories) for rule in rules_in(verdict.violated)}
+        assert rules
+        for rule in rules:
+            why = list(explain_history(explained[place["trace"]], step, chain, rule))
+            assert list(explain_history(rows, step, chain, rule)) == why
