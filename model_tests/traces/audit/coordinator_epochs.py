@@ -7,7 +7,7 @@ from model_tests.traces.audit.controller_log_history import PartitionHistory
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.transactions_join import Place
-from model_tests.traces.audit.transactions_judge import Located
+from model_tests.traces.audit.transactions_located import Located
 from model_tests.traces.audit.transactions_summary import Marker
 from model_tests.traces.logs.coordinator_log import TOPIC
 from spec import rules

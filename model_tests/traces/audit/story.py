@@ -5,7 +5,8 @@ from typing import Final, NamedTuple
 
 from model_tests.diagrams.events import Ending, Event, Message, Note, Sequence, participants_of
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.transactions_judge import Judged, outcome_word
+from model_tests.traces.audit.transactions_judge import Judged
+from model_tests.traces.audit.transactions_located import outcome_word
 from model_tests.traces.audit.transactions_summary import Marker, PartitionTransactions, Run
 from spec.vocabulary import ABSENT
 

@@ -13,14 +13,8 @@ from model_tests.traces.audit.findings import Finding, Verdict
 from model_tests.traces.audit.transactions_causes import with_joined
 from model_tests.traces.audit.transactions_clusters import all_coordinators, cluster_of, furthest, places_of
 from model_tests.traces.audit.transactions_join import Joined, Place, Producer, joined
-from model_tests.traces.audit.transactions_judge import (
-    Judged,
-    Located,
-    Status,
-    judge_transaction,
-    placed_once,
-    unended,
-)
+from model_tests.traces.audit.transactions_judge import Judged, Status, judge_transaction, unended
+from model_tests.traces.audit.transactions_located import Located, placed_once
 from model_tests.traces.audit.transactions_loose import LATER, is_later, judge_loose, judge_unknown
 from model_tests.traces.audit.transactions_misnamed import with_misnamed
 from model_tests.traces.audit.transactions_reach import reach_of

@@ -6,27 +6,18 @@ from enum import StrEnum, unique
 from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
-from model_tests.traces.audit.findings import Finding, Severity, lost_between
-from model_tests.traces.audit.transactions_join import Ended, Gap, Joined, Place
+from model_tests.traces.audit.findings import Severity
+from model_tests.traces.audit.transactions_gaps import without_marker
+from model_tests.traces.audit.transactions_join import Ended, Joined
+from model_tests.traces.audit.transactions_located import BY_HAND, OFFSETS_TOPIC, Located, hidden, located, outcome_word
 from model_tests.traces.audit.transactions_match import is_of
 from model_tests.traces.audit.transactions_reach import UNREACHED, Reach
-from model_tests.traces.audit.transactions_summary import Run
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
 from spec.vocabulary import ABSENT, ControlType, TransactionState
 
-OFFSETS_TOPIC: Final = "__consumer_offsets"
-
-Located = tuple[Place, Finding]
-"""A finding, and the log it is in."""
-
 NONE: Final = frozenset[tuple[int, int]]()
-
-COPY_AGAIN: Final = "nothing in the log is later than the end of the transaction, copy it again"
-"""It may have been copied before its coordinator's log, and the marker have come in between."""
-
-BY_HAND: Final = "; an operator may have aborted it by hand"
 
 
 @unique
@@ -58,11 +49,6 @@ class Judged:
     missing: tuple[str, ...] = ()
 
 
-def outcome_word(outcome: int) -> str:
-    """COMMIT or ABORT."""
-    return "COMMIT" if outcome == ControlType.COMMIT.value else "ABORT"
-
-
 def judge_transaction(one: Joined, told: Reach = UNREACHED, others: frozenset[tuple[int, int]] = NONE) -> Judged:
     """The verdict on a transaction that the coordinator's log tells of.
 
@@ -79,7 +65,7 @@ def judge_transaction(one: Joined, told: Reach = UNREACHED, others: frozenset[tu
         *_repeated(one, missing),
         *(finding for ended in one.ended for finding in _wrong_marker(one.known, ended)),
         *(finding for ended in one.ended if not ended.again for finding in _wrong_data(one, ended, others)),
-        *_without_marker(one, missing, told),
+        *without_marker(one, missing, told),
     ]
     return Judged(one, _status(one, found), tuple(found), tuple(dict.fromkeys(missing)))
 
@@ -218,128 +204,3 @@ def _wrong_data(one: Joined, ended: Ended, others: frozenset[tuple[int, int]]) -
             f"at offset {ended.marker.offset}: {why}"
         )
         yield located(ended.place, rule, run.first_offset, one.known, message, "Produce", "", run.producer_epoch)
-
-
-@evidences(rules.TXN_MARKER_ONCE, Layer.AUDIT)
-def _without_marker(one: Joined, missing: list[str], told: Reach) -> Iterator[Located]:
-    """Registered partitions of a completed transaction that have no marker."""
-    if not one.known.completed:
-        return
-    for gap in one.gaps:
-        excuse = _excuse(gap) or ("" if told.is_after(one.known, gap) else COPY_AGAIN)
-        if excuse:
-            missing.append(f"{gap.place.name}: {excuse}")
-            continue
-        yield _missing_marker(one, gap)
-
-
-def _missing_marker(one: Joined, gap: Gap) -> Located:
-    known, outcome = one.known, outcome_word(one.known.outcome)
-    has_marker = [ended for ended in one.ended if not ended.again]
-    elsewhere = f"; {len(has_marker)} other partitions have theirs" if has_marker else ""
-    decided = f"the coordinator's log says {_complete(known)} (offset {known.completed_offset})"
-    data = f"data from offset {gap.runs[0].first_offset} on" if gap.runs else ""
-    if gap.runs and gap.last:
-        message = f"{data} has no marker, though {decided}{elsewhere}: it hangs and holds the last stable offset"
-        remedy = abort_command(gap.place, gap.runs[0])
-        if outcome == "COMMIT":
-            remedy += " (it aborts these records; the client was told that they are committed: write them again)"
-    elif gap.runs:
-        message = (
-            f"{data} has no {outcome} marker of its own, though {decided}{elsewhere}: "
-            f"the next transaction's marker at offset {gap.before} ended it"
-        )
-        remedy = ""
-    else:
-        message = (
-            f"no {outcome} marker and no data of the transaction between offsets {gap.after} and {gap.before}, "
-            f"though the partition is registered and {decided}{elsewhere}"
-        )
-        remedy = ""
-    begun = gap.runs[0].first_offset if gap.runs else gap.after
-    loss = lost_between(gap.place.losses or (), begun, gap.before)
-    severity = Severity.VIOLATION
-    if loss is not None:
-        severity = Severity.KNOWN
-        message += f"; {loss.election} took away what was committed from offset {loss.offset} on"
-    split = gap.place.topic == OFFSETS_TOPIC and outcome == "COMMIT" and has_marker
-    rule = rules.OFFSETS_ATOMIC if split else rules.TXN_MARKER_ONCE
-    if split:
-        message += "; the outputs are visible, the input offsets are not"
-    return located(gap.place, rule, told_at(gap), known, message, "WriteTxnMarkers", remedy, severity=severity)
-
-
-def told_at(gap: Gap) -> int:
-    """The offset of the finding that a marker is missing."""
-    if gap.runs:
-        return gap.runs[0].first_offset
-    return gap.before if not gap.last else max(gap.before - 1, gap.after)
-
-
-def _complete(known: CoordinatorTransaction) -> str:
-    return "CompleteCommit" if known.outcome == ControlType.COMMIT.value else "CompleteAbort"
-
-
-def _excuse(gap: Gap) -> str:
-    """What may have removed the marker; empty where nothing can."""
-    summary = gap.place.summary
-    if any(gap.after <= place <= gap.before for place in summary.unreadable):
-        return "unreadable bytes where the marker should be"
-    if gap.last and (summary.tail_lost or gap.place.behind):
-        return "the end of its log is missing" if summary.tail_lost else "another replica is further"
-    if gap.runs and not gap.by_time:
-        return ""
-    if gap.first and summary.begin > 0:
-        return f"its log begins at offset {summary.begin} only"
-    if gap.after < summary.cleaned_to:
-        return "the log cleaner was there"
-    if any(gap.after < place <= gap.before for place in summary.gone):
-        # the cleaner takes no marker before the data that it ends; of a copy that was cut, the last segment was cleaned
-        return "" if gap.runs or gap.place.topic != OFFSETS_TOPIC else "the log cleaner may have been there"
-    unknown = gap.place.losses is None
-    if unknown and any(gap.after < place <= gap.before for place in summary.leader_changes):
-        return (
-            "the leader changed there, and an unclean election loses data and marker, says the controller's log alone"
-        )
-    return ""
-
-
-def hidden(place: Place, first: int, end: int) -> bool:
-    """Between the two offsets the log may have lost a marker."""
-    summary = place.summary
-    return first < summary.cleaned_to or any(first <= offset <= end for offset in summary.unreadable)
-
-
-def abort_command(place: Place, run: Run) -> str:
-    """What an operator runs to end a hanging transaction; printed, never run."""
-    return (
-        "kafka-transactions.sh --bootstrap-server HOST:PORT abort "
-        f"--topic {place.topic} --partition {place.partition} --start-offset {run.first_offset}"
-    )
-
-
-def located(
-    place: Place,
-    rule: Rule,
-    offset: int,
-    known: CoordinatorTransaction,
-    message: str,
-    step: str,
-    remedy: str,
-    epoch: int | None = None,
-    severity: Severity = Severity.VIOLATION,
-) -> Located:
-    """A finding about a known transaction, at its place."""
-    identity = known.marker_epoch if epoch is None else epoch
-    return place, Finding(
-        rule, severity, offset, known.producer_id, identity, message, "", known.transactional_id, step, remedy
-    )
-
-
-def placed_once(found: Iterable[Located]) -> list[Located]:
-    """Of what several replicas of a partition have, each once."""
-    seen: dict[tuple[str, int, str, int, int], Located] = {}
-    for place, finding in found:
-        key = (place.topic, place.partition, finding.rule.id, finding.offset, finding.producer_id)
-        seen.setdefault(key, (place, finding))
-    return list(seen.values())

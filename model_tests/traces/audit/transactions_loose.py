@@ -1,13 +1,14 @@
 """Markers and data that belong to no transaction that a coordinator's log tells of."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction, Identity
 from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.transactions_alone import by_complete_record, judge_alone
 from model_tests.traces.audit.transactions_doubt import may_be_copied_earlier, may_be_unknown
 from model_tests.traces.audit.transactions_join import Ended, Place, Producer
-from model_tests.traces.audit.transactions_judge import (
+from model_tests.traces.audit.transactions_located import (
     BY_HAND,
     OFFSETS_TOPIC,
     Located,
@@ -21,7 +22,6 @@ from model_tests.traces.audit.transactions_misplaced import is_misplaced, mispla
 from model_tests.traces.audit.transactions_reach import UNREACHED, Reach
 from model_tests.traces.audit.transactions_summary import Marker, Run
 from spec import rules
-from spec.protocol.coordinator import BUMPING
 from spec.vocabulary import ControlType, TransactionState
 
 LATER: Final = "the newest records of a coordinator's log, which seems to have been copied before the partitions"
@@ -119,16 +119,9 @@ def _loose_marker(producer: Producer, ended: Ended, identity: Identity) -> Itera
 
 def _ended_otherwise(producer: Producer, ended: Ended) -> CoordinatorTransaction | None:
     """The transaction of the marker's epoch, where it has another outcome."""
-    alone = _by_complete_record(producer).get(ended.marker.producer_epoch)
+    alone = by_complete_record(producer).get(ended.marker.producer_epoch)
     hides = hidden(ended.place, ended.runs[0].first_offset if ended.runs else ended.marker.offset, ended.marker.offset)
     return alone if alone is not None and alone.outcome != ended.marker.outcome and not hides else None
-
-
-def _by_complete_record(producer: Producer) -> dict[int, CoordinatorTransaction]:
-    """By epoch the transactions of which only the Complete record is left; version 2 raised it for each one alone."""
-    known = [one.known for one in producer.transactions]
-    alone = [one for one in known if one.after_hole and not one.listed and one.client_version >= BUMPING]
-    return {one.marker_epoch: one for one in alone if not one.doubtful}
 
 
 def _against_complete(ended: Ended, known: CoordinatorTransaction) -> Located:
@@ -264,55 +257,3 @@ def _marker_of_nobody(ended: Ended, transactional_id: str = "") -> Located:
         step="AddPartitionsToTxn" if ended.runs else "WriteTxnMarkers",
     )
     return ended.place, finding
-
-
-def judge_alone(producer: Producer, markers: Sequence[Ended]) -> Iterator[Located]:
-    """What markers without a coordinator's record say by themselves."""
-    yield from _torn_by_epoch(producer, markers)
-    for ended in markers:
-        yield from _mixed_epochs(ended)
-
-
-def _mixed_epochs(ended: Ended) -> Iterator[Located]:
-    """Data of two epochs before one marker: either it joined unregistered, or a marker is missing in between."""
-    first, last = ended.runs[:1], ended.runs[-1:]
-    if not first or first[0].producer_epoch >= last[0].producer_epoch:
-        return
-    if hidden(ended.place, first[0].first_offset, ended.marker.offset):
-        return
-    unended = ended.marker.producer_epoch > last[0].producer_epoch
-    rule = rules.TXN_MARKER_ONCE if unended else rules.TXN_REGISTERED_BEFORE_DATA
-    run = first[0] if unended else last[0]
-    message = (
-        f"data of epochs {first[0].producer_epoch} and {last[0].producer_epoch} before one marker, of epoch "
-        f"{ended.marker.producer_epoch} at offset {ended.marker.offset}: "
-        + ("the first one's marker is missing" if unended else "the later one is of no registered transaction")
-    )
-    yield (
-        ended.place,
-        Finding(rule, Severity.VIOLATION, run.first_offset, run.producer_id, run.producer_epoch, message),
-    )
-
-
-def _torn_by_epoch(producer: Producer, loose: Iterable[Ended]) -> Iterator[Located]:
-    """Markers of one raised epoch with different outcomes: such an epoch ends one transaction only."""
-    raised: dict[int, list[Ended]] = {}
-    for ended in loose:
-        raised.setdefault(ended.marker.producer_epoch, []).append(ended)
-    for epoch, markers in raised.items():
-        if epoch in _by_complete_record(producer):
-            continue
-        of_one = any(run.producer_epoch < epoch for ended in markers for run in ended.runs)
-        counts = [
-            sum(ended.marker.outcome == kind.value for ended in markers) for kind in ControlType if kind in (0, 1)
-        ]
-        if not of_one or 0 in counts:
-            continue
-        fewer = min((0, 1), key=lambda outcome: counts[outcome])
-        odd = next(ended for ended in markers if ended.marker.outcome == fewer)
-        message = (
-            f"the marker of epoch {epoch} says {outcome_word(fewer)}, {counts[1 - fewer]} others of the same epoch say "
-            f"{outcome_word(1 - fewer)}: the epoch was raised for one transaction"
-        )
-        finding = Finding(rules.TXN_ATOMIC, Severity.VIOLATION, odd.marker.offset, producer.producer_id, epoch, message)
-        yield odd.place, finding

@@ -5,8 +5,10 @@ from dataclasses import replace
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.traces.audit.findings import Severity
+from model_tests.traces.audit.transactions_gaps import told_at
 from model_tests.traces.audit.transactions_join import Ended, Gap
-from model_tests.traces.audit.transactions_judge import Judged, Located, located, outcome_word, told_at
+from model_tests.traces.audit.transactions_judge import Judged
+from model_tests.traces.audit.transactions_located import Located, located, outcome_word
 from model_tests.traces.audit.transactions_match import is_near, is_of
 from model_tests.traces.audit.transactions_misplaced import found_misplaced, with_lacking
 from model_tests.traces.audit.transactions_summary import Marker

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.transactions_join import Ended, Joined, Place
-from model_tests.traces.audit.transactions_judge import Located, located, outcome_word
+from model_tests.traces.audit.transactions_located import Located, located, outcome_word
 from model_tests.traces.audit.transactions_match import is_during, is_of
 from spec import rules
 

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from model_tests.traces.audit.transactions import OpenData, TransactionsReport, doubtful
-from model_tests.traces.audit.transactions_judge import Judged, Status, outcome_word
+from model_tests.traces.audit.transactions_judge import Judged, Status
+from model_tests.traces.audit.transactions_located import outcome_word
 from spec.vocabulary import ABSENT, TransactionState
 
 _MOST_ROWS: Final = 50

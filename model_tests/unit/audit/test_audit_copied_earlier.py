@@ -7,7 +7,7 @@ from model_tests.reports import HOLDS
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run_here
-from model_tests.traces.audit.transactions_judge import COPY_AGAIN
+from model_tests.traces.audit.transactions_gaps import COPY_AGAIN
 from model_tests.traces.audit.transactions_loose import LATER
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
 from reference.log.batch import blank_batch, marker_batch
