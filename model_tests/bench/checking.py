@@ -2,11 +2,12 @@
 
 Each measurement is a process of its own, with a session and a JVM that nothing else has warmed or filled:
 `python -m model_tests.bench.checking MASTER ROUNDS PATH...` prints a line of JSON. The first path is a small batch that
-brings the session up.
+brings the session up. Under `local[N]` the process has no more than N cores, its compiler and collector included.
 """
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -24,6 +25,7 @@ from model_tests.traces.check import run
 from model_tests.traces.session import session
 from reference.errors import Impossible
 
+_CORES: Final = re.compile(r"local\[(\d+)\]")
 _ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
 
 
@@ -93,8 +95,16 @@ def _sort(path: str, master: str) -> None:
     laid_out.write.format("noop").mode("overwrite").save()
 
 
+def _keep_to_cores(master: str) -> None:
+    """What Spark starts beside its tasks runs on their cores, where the system can be told so."""
+    cores = _CORES.fullmatch(master)
+    if cores and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(cores[1])])
+
+
 def main(master: str, rounds: int, small: str, paths: Sequence[str]) -> None:
     """Bring the session up, and time each batch."""
+    _keep_to_cores(master)
     for _ in range(2):
         _check(small, master)
     _sort(small, master)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -26,6 +26,7 @@ from model_tests.traces.files_at import Quarantined
 from model_tests.traces.history_links import HISTORY
 from model_tests.traces.passed_over import counted_in
 from model_tests.traces.put_again import to_the_reference, to_the_solver
+from model_tests.traces.rows_judged import Counted
 from model_tests.traces.rows_needed import to_explain, to_judge_again
 from model_tests.traces.seen_again import with_commands
 from model_tests.traces.session import LOCAL, session
@@ -46,9 +47,6 @@ LISTED: Final = 100
 
 LOOKED_THROUGH: Final = 2_000
 """Violating traces in which it is looked for how far faults reach; in others they reach everything."""
-
-Counted: TypeAlias = dict[str, Any]
-"""A row of `rows_judged.counted`."""
 
 
 def run(path: str, master: str = LOCAL, z3_sample: int = 0, reference_sample: int = 0) -> CheckReport:
@@ -99,9 +97,9 @@ def _judged(found: Found, apart: int, path: str) -> tuple[CheckReport, CheckRepo
     if not counts:
         raise BadInput(f"{path}: the trace files hold no step")
     counts = _as_far_as_faults_reach(found.steps, _without_links_over_gaps(counts))
-    together, beside = (_report(found, [row for row in counts if row["apart"] is side]) for side in (False, True))
+    together, beside = (_report(found, [row for row in counts if row["apart"] is side], path) for side in (False, True))
     whole = replace(together, seconds=perf_counter() - started, quarantined=(*found.files, *together.quarantined))
-    return replace(whole, violations=with_commands(whole.violations, path)), beside
+    return whole, beside
 
 
 def _without_links_over_gaps(counts: Sequence[Counted]) -> list[Counted]:
@@ -133,7 +131,7 @@ def _is_doubtful(row: Counted) -> bool:
     return bool(row["kind"] == HISTORY and row["violated"])
 
 
-def _report(found: Found, counts: Sequence[Counted]) -> CheckReport:
+def _report(found: Found, counts: Sequence[Counted], path: str) -> CheckReport:
     seen = [row for row in counts if row[chains.CHAIN] == chains.ITSELF]
     return CheckReport(
         traces=sum(row["traces"] for row in seen),
@@ -141,7 +139,7 @@ def _report(found: Found, counts: Sequence[Counted]) -> CheckReport:
         seconds=0.0,
         rules=tuple(_rule_counts(counts)),
         branches=tuple(_branch_counts(counts)),
-        violations=tuple(_explained(found.steps, counts)),
+        violations=with_commands(_explained(found.steps, counts), path),
         quarantined=tuple(_set_aside(found.placed, seen)),
         known=tuple(_known_counts(counts)),
         passed_over=counted_in((row["kind"], row["count"]) for row in seen),

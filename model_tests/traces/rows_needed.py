@@ -19,11 +19,9 @@ from model_tests.traces.coordinator_links import ID_LINK, IDENTITY
 from model_tests.traces.explain import KEYS
 from model_tests.traces.histories import Key, key_on
 from model_tests.traces.history_links import HISTORY, HISTORY_CHAINS, TELLINGS, begins_anew
+from model_tests.traces.rows_judged import Counted
 from model_tests.traces.schema import BY_NAME, Row
 from model_tests.traces.trace_files import rows_in, table_of
-
-Counted: TypeAlias = Mapping[str, Any]
-"""A row of `rows_judged.counted`: of a verdict its kind and chain, and the first step that it is on."""
 
 _Alike: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 """The columns in which the steps on a key are alike, and the apis that they are of; of any where none is named."""
@@ -48,7 +46,12 @@ class Doubtful:
 
 
 def to_explain(steps: DataFrame, verdicts: Sequence[Counted]) -> dict[int, list[Row]]:
-    """By trace, the steps that the verdicts are on, and those on the same keys."""
+    """By trace, the steps that the verdicts are on, and those on the same keys.
+
+    Args:
+        steps: every step that was read.
+        verdicts: each with its kind and chain, and the first step that it is on.
+    """
     if not verdicts:
         return {}
     traces = _of_traces(verdicts)
@@ -57,7 +60,12 @@ def to_explain(steps: DataFrame, verdicts: Sequence[Counted]) -> dict[int, list[
 
 
 def to_judge_again(steps: DataFrame, verdicts: Sequence[Counted]) -> Iterator[tuple[int, Doubtful]]:
-    """By trace, what is needed to judge again what clients tell, in traces in which every step can be judged."""
+    """By trace, what is needed to judge again what clients tell, in traces in which every step can be judged.
+
+    Args:
+        steps: every step that was read.
+        verdicts: by which what clients tell violates something, each with its chain and the first step that it is on.
+    """
     traces, columns = _of_traces(verdicts), columns_of_histories()
     has_lost = (_said("api") == RESTART) & (_said("after_log_end") < _said("before_log_end"))
     at = rows_in(table_of(steps, traces & (_are_at(verdicts) | has_lost), columns, all_fit=True))

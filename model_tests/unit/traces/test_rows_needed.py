@@ -33,6 +33,20 @@ def told_falsely(rows: Sequence[Row], number: int) -> list[Row]:
     return [complete({**row, "trace": number, "step": step}) for step, row in enumerate((*rows, again, rows[at]))]
 
 
+def come_back(number: int) -> list[Row]:
+    """A broker comes back without what was committed, as another one knew; then a place is read as two batches."""
+    log = {"schema": 1, "profile": "4.3", "transaction_version": 2, "topic": "t", "partition": 0}
+    read = {**log, "api": "ClientFetched", "client": "c", "isolation": 0, "delivered": True, "first_offset": 0}
+    read |= {"last_offset": 0, "first_record": 0, "record_count": 1}
+    steps = [
+        {**log, "api": "LeaderHighWatermark", "node": "broker-1", "after_high_watermark": 5},
+        {**log, "api": "BrokerRestart", "node": "broker-2", "before_log_end": 5, "after_log_end": 2},
+        {**read, "writer": "one"},
+        {**read, "writer": "other"},
+    ]
+    return [complete({**row, "trace": number, "step": step}) for step, row in enumerate(steps)]
+
+
 def verdicts(rows: Sequence[Row]) -> Iterator[Verdict]:
     """Those by which something is violated."""
     histories = Histories()
@@ -46,7 +60,8 @@ def traces() -> dict[int, list[Row]]:
     """False ones, by their numbers."""
     simulated = (trace_of(seed) for seed in SEEDS)
     read = [rows for rows in simulated if any(row["api"] == "ClientFetched" and row["writer"] for row in rows)]
-    return {number: told_falsely(rows, number) for number, rows in enumerate(read)}
+    false = {number: told_falsely(rows, number) for number, rows in enumerate(read)}
+    return {**false, len(false): come_back(len(false))}
 
 
 @cache
