@@ -117,6 +117,8 @@ class _Judge:
         bases = np.array(sorted(derived.aborted), np.int64)
         self.has_index = np.isin(self._segment(self.aborted), bases)
         self.bases = bases
+        cut = ((base, file.rows["last_offset"]) for base, file in derived.aborted.items() if file.cut)
+        self.cut_after = {base: int(ends[-1]) if len(ends) else ABSENT for base, ends in cut}
 
     def run(self) -> None:
         """Compare all at once, and look at what differs one by one."""
@@ -237,7 +239,7 @@ class _Judge:
         first, last = int(own.first[span]), int(own.end[span])
         self.result.disputed.append((first, last))
         segment = int(self._segment(np.array([span]))[0])
-        if self.log.missing.unreadable_between(since, until):
+        if self.log.missing.unreadable_between(since, until) or last > self.cut_after.get(segment, last):
             return
         producer, epoch = int(own.producer_id[span]), int(own.producer_epoch[span])
         severity, message = self._without_entry(segment, f"the aborted transaction at offsets {first}..{last}")

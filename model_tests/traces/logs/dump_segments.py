@@ -105,12 +105,14 @@ def restored(paths: Iterable[str]) -> Iterator[Restored]:
 
 def _dumps_at(path: Path) -> tuple[Path, ...]:
     """The dumps that a path stands for."""
-    if path.is_file():
-        return (path,) if is_dump(path) else ()
-    if not path.is_dir():
-        return ()
-    inside = sorted(path.iterdir())
-    return () if any(each.is_dir() for each in inside) else tuple(each for each in inside if is_dump(each))
+    try:
+        if path.is_file():
+            return (path,) if is_dump(path) else ()
+        inside = sorted(path.iterdir()) if path.is_dir() else []
+        folders = any(each.is_dir() for each in inside)
+    except OSError:
+        return ()  # who lists its logs names it
+    return () if folders else tuple(each for each in inside if is_dump(each))
 
 
 def restore(dump: Path, into: Path, damage: list[Damage]) -> list[Path]:

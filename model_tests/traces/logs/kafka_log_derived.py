@@ -60,12 +60,14 @@ class DerivedFile:
         number: the offset in its name.
         rows: its entries.
         written_ms: when the file was last written; a copy may be younger, never older.
+        cut: it ends within an entry.
     """
 
     path: str
     number: int
     rows: Rows
     written_ms: int = ABSENT
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,7 @@ def parse_rows(content: bytes, path: str, base: int, entry: npt.DTypeLike, damag
     whole = len(content) - len(content) % size
     if whole < len(content):
         damage.append(Damage(path, whole, f"{len(content) - whole} bytes are left, an entry has {size}"))
-    return DerivedFile(path, base, np.frombuffer(content[:whole], entry))
+    return DerivedFile(path, base, np.frombuffer(content[:whole], entry), cut=whole < len(content))
 
 
 def parse_snapshot(content: bytes, path: str, written_ms: int, damage: list[Damage]) -> DerivedFile | None:

@@ -233,3 +233,36 @@ def test_indexes_of_a_log_of_which_nothing_can_be_read_are_not_blamed(
     monkeypatch.setattr(Path, "open", opened)
 
     assert blamed(run_here([broker])) == []
+
+
+@pytest.mark.parametrize("denied", ["listing", "looking"])
+def test_a_broker_of_another_user_is_named_and_the_others_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, denied: str
+) -> None:
+    """Its directory cannot be listed; or it can, and nothing in it be looked at."""
+    write_world(run_world(5, NEWEST, 300, NO_FAULTS), tmp_path)
+    first, second = tmp_path / "broker-0", tmp_path / "broker-1"
+    true_iterdir, true_stat = Path.iterdir, Path.stat
+
+    def listed(path: Path) -> Iterator[Path]:
+        if path == first:
+            raise PermissionError(13, "Permission denied")
+        return iter(true_iterdir(path))
+
+    def looked_at(path: Path, **given: bool) -> os.stat_result:
+        if first in path.parents:
+            raise PermissionError(13, "Permission denied")
+        return true_stat(path, **given)
+
+    if denied == "listing":
+        monkeypatch.setattr(Path, "iterdir", listed)
+    else:
+        monkeypatch.setattr(Path, "stat", looked_at)
+
+    report = run_here([first, second])
+
+    (bad,) = report.damage
+    assert bad.path.startswith(str(first))
+    assert "Permission denied" in bad.message
+    assert {one.path.split("/")[-2] for one in report.audited} == {"broker-1"}
+    assert blamed(report) == []

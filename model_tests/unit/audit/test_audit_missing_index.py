@@ -1,14 +1,19 @@
+import os
 from pathlib import Path
 
 import pytest
 
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.run import run_here
+from model_tests.traces.logs.kafka_log_derived import ABORTED_ENTRY
 from model_tests.unit.audit.written import data, marker, placed
-from model_tests.unit.audit.written_world import write_log
+from model_tests.unit.audit.written_world import run_world, write_log, write_world
+from reference.faults import NO_FAULTS
 from spec import rules
 from spec.versions import NEWEST
 from spec.vocabulary import ControlType
+
+ENTRY = ABORTED_ENTRY.itemsize
 
 
 @pytest.fixture
@@ -72,3 +77,33 @@ def test_a_segment_without_any_index_is_recovered_whole(broker: Path) -> None:
         first.with_suffix(f".{kind}").unlink()
 
     assert found(broker) == []
+
+
+@pytest.mark.parametrize("left", [1, 33, 35])
+def test_what_an_index_lost_with_its_end_its_damage_tells(tmp_path: Path, left: int) -> None:
+    """A copy that ended within an entry: those behind are no violation."""
+    index = cut_index(tmp_path, left)
+
+    report = run_here([tmp_path / "broker-0"])
+
+    assert report.findings == ()
+    (bad,) = report.damage
+    assert (bad.path, bad.position) == (str(index), left - left % ENTRY)
+
+
+def test_an_entry_that_a_cut_index_lacks_before_its_end_is_a_violation(tmp_path: Path) -> None:
+    """Those that are left come after it."""
+    index = cut_index(tmp_path, 2 * ENTRY + 1)
+    index.write_bytes(index.read_bytes()[ENTRY:])
+
+    ((_, finding),) = run_here([tmp_path / "broker-0"]).findings
+
+    assert finding.rule.id == "lso.aborted_index"
+
+
+def cut_index(directory: Path, left: int) -> Path:
+    """An aborted index of three entries, of which so many bytes are left."""
+    write_world(run_world(5, NEWEST, 300, NO_FAULTS), directory)
+    (index,) = (path for path in (directory / "broker-0").rglob("*.txnindex") if path.stat().st_size == 3 * ENTRY)
+    os.truncate(index, left)
+    return index
