@@ -1,5 +1,6 @@
 """What one log adds to the audit of transactions: its own summary, and, of a coordinator's log, the histories."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +24,20 @@ def _without_segments(missing: Holes, batches: Batches) -> Holes:
     return replace(missing, unreadable=missing.unreadable + np.cumsum(between))
 
 
+def _without_records(missing: Holes, batches: Batches, states: Sequence[StateRecord]) -> Holes:
+    """The holes with the batches of which not every record could be read: it may have been of any id."""
+    read = np.bincount([one.row for one in states], minlength=len(batches))
+    lost = ~batches.control & (read < batches.record_count)
+    return replace(missing, unreadable=missing.unreadable + np.cumsum(lost))
+
+
+def _may_have_later(missing: Holes, states: Sequence[StateRecord]) -> set[str]:
+    """The ids of which newer records may be in what could not be read."""
+    last = {one.transactional_id: one.row for one in states}
+    end = len(missing.unreadable) - 1
+    return {name for name, row in last.items() if missing.unreadable_between(row, end)}
+
+
 def with_transactions(
     log: LogFolder, batches: Batches, around: Surroundings, verdict: Verdict, damage: list[Damage]
 ) -> Verdict:
@@ -33,12 +48,18 @@ def with_transactions(
     if log.topic != TOPIC or not len(batches):
         return replace(verdict, told=Told(here))
     states, skipped, bad = read_states(log, batches)
-    missing = _without_segments(holes(batches, around), batches)
+    missing = _without_records(_without_segments(holes(batches, around), batches), batches, states)
     known, findings = history(log.partition, states, missing, whole=around.first_base == 0)
     whole = known.whole and not here.tail_lost and not skipped and not bad and _has_no_hole(missing)
     lost, until = here.tail_lost, _known_until(batches, around, here.end)
+    later = _may_have_later(missing, states)
     identities = tuple(
-        replace(one, later_unread=one.later_unread or lost, known_until_ms=until, whole=whole)
+        replace(
+            one,
+            later_unread=one.later_unread or lost or one.transactional_id in later,
+            known_until_ms=until,
+            whole=whole,
+        )
         for one in known.identities
     )
     damage += bad
