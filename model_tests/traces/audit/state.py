@@ -187,6 +187,7 @@ class _Snapshot:
         if name == "timestamp" and own.cleaned[link]:
             return CLEANED
         later = says["last_offset"] > logged["last_offset"] and not self._has(says["last_offset"])
+        later |= says["last_offset"] == ABSENT and says["producer_epoch"] > logged["producer_epoch"]  # by a marker
         since = ABSENT if name in ("coordinator_epoch", "txn_first_offset") else last_row
         data = np.flatnonzero(~own.control[start : link + 1])
         if name in _OF_NEWEST_BATCH:

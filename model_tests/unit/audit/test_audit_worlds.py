@@ -10,6 +10,7 @@ from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run_here
 from model_tests.unit.audit.written_world import clean_worlds, upgraded, write_world
 from reference.faults import STATE_RETAINED
+from spec import rules
 from spec.versions import KAFKA_0_11, KAFKA_2_5, KAFKA_3_9, NEWEST, PROFILES, Profile
 
 FAULTS: Final = replace(STATE_RETAINED, exhaustion=0)
@@ -83,3 +84,15 @@ def test_logs_that_several_releases_wrote_are_never_blamed(tmp_path: Path, old: 
         regimes |= {one.one.known.client_version for one in report.transactions.judged if one.one.known.decided}
     assert worlds > 1
     assert regimes == {0, 2}
+
+
+def test_a_snapshot_of_a_marker_that_the_cleaner_took_is_in_doubt(tmp_path: Path) -> None:
+    """The marker raised the epoch, so that the snapshot knows no sequence: the log has the data before it alone."""
+    world = upgraded(9000, KAFKA_3_9, NEWEST, 300, FAULTS)
+    assert world is not None
+
+    report = run_here(write_world(world, tmp_path, cleaned=True), producer_expiry_ms=world.shape.producer_expiration_ms)
+
+    assert violations(report, KAFKA_3_9) == []
+    doubts = [finding.message for _, finding in report.findings if finding.rule is rules.SEQ_STATE_RECOVERABLE]
+    assert any("00000000000000000006.snapshot, producer 1000; the log cleaner" in message for message in doubts)
