@@ -9,9 +9,12 @@ import pytest
 from pyspark.sql import DataFrame
 
 from model_tests.traces import trace_files
+from model_tests.traces.chains import CHAINS
 from model_tests.traces.circumstances import Fault
+from model_tests.traces.coordinator_links import IDENTITY
 from model_tests.traces.explain_history import explain_history
 from model_tests.traces.fault_reach import Verdict, verdicts_of, violations_counted
+from model_tests.traces.hidden_faults import hidden_faults
 from model_tests.traces.histories import Histories, key_on
 from model_tests.traces.history_links import HISTORY
 from model_tests.traces.rows_needed import Doubtful, to_explain, to_judge_again
@@ -22,6 +25,9 @@ from model_tests.traces.verdicts import rules_in
 from model_tests.unit.traces.conftest import written
 
 pytestmark = pytest.mark.xdist_group("spark")
+
+BACK, TWICE = 1_000_000, 2_000_000
+"""Numbers of the traces that are not simulated."""
 
 SEEDS: Final = range(40 * len(WORKLOADS))
 
@@ -47,6 +53,14 @@ def come_back(number: int) -> list[Row]:
     return [complete({**row, "trace": number, "step": step}) for step, row in enumerate(steps)]
 
 
+def handed_out_twice(number: int) -> list[Row]:
+    """Two nodes hand out one identity, one after the other, and something else in between."""
+    given = {"schema": 1, "profile": "4.3", "transaction_version": 2, "api": "InitProducerId", "transactional_id": "x"}
+    given |= {"reply_producer_id": 7, "reply_epoch": 3, "error": 0, "after_txn_state": 0}
+    steps = [{**given, "node": "broker-1"}, {**given, "reply_epoch": 2}, {**given, "node": "broker-2"}]
+    return [complete({**row, "trace": number, "step": step}) for step, row in enumerate(steps)]
+
+
 def verdicts(rows: Sequence[Row]) -> Iterator[Verdict]:
     """Those by which something is violated."""
     histories = Histories()
@@ -61,7 +75,7 @@ def traces() -> dict[int, list[Row]]:
     simulated = (trace_of(seed) for seed in SEEDS)
     read = [rows for rows in simulated if any(row["api"] == "ClientFetched" and row["writer"] for row in rows)]
     false = {number: told_falsely(rows, number) for number, rows in enumerate(read)}
-    return {**false, len(false): come_back(len(false))}
+    return {**false, BACK: come_back(BACK), TWICE: handed_out_twice(TWICE)}
 
 
 @cache
@@ -92,6 +106,7 @@ def test_a_violation_judged_again_is_as_in_its_whole_trace(steps: DataFrame) -> 
         rows = traces()[number]
         of_all = Doubtful(needed.keys, rows, lambda rows=rows: rows)  # type: ignore[misc]
         assert counts(of_all) == counts(needed)
+        assert list(hidden_faults(rows)) == list(hidden_faults(needed.looked_at()))
         faults |= {each["faults"] for each in violations_counted(needed)}
 
     assert reduce(or_, Fault) == reduce(or_, faults)
@@ -106,6 +121,14 @@ def test_most_steps_are_not_read(steps: DataFrame) -> None:
     assert first["trace"] == trace
     assert 0 < 3 * len(needed.rows) < len(traces()[trace])
     assert 0 < 3 * len(explained[trace]) < len(traces()[trace])
+
+
+def test_an_identity_that_another_node_handed_out_is_read(steps: DataFrame) -> None:
+    """It is on no key of the node at which it was handed out again."""
+    (again,) = (number for number, chain in CHAINS.items() if IDENTITY[1:] == (*chain.texts, *chain.numbers))
+    verdict = {"trace": TWICE, "step": 2, "kind": CHAINS[again].kind, "chain": again}
+
+    assert [0, 2] == [row["step"] for row in to_explain(steps, [verdict])[TWICE]]
 
 
 def test_an_explanation_needs_no_more_than_the_same_keys(steps: DataFrame) -> None:
