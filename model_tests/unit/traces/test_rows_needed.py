@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 from pyspark.sql import DataFrame
 
-from model_tests.traces import trace_files
+from model_tests.traces import coordinator_verdicts, trace_files
 from model_tests.traces.chains import CHAINS
 from model_tests.traces.circumstances import Fault
 from model_tests.traces.coordinator_links import IDENTITY
@@ -18,9 +18,10 @@ from model_tests.traces.hidden_faults import hidden_faults
 from model_tests.traces.histories import Histories, key_on
 from model_tests.traces.history_links import HISTORY
 from model_tests.traces.rows_needed import Doubtful, to_explain, to_judge_again
-from model_tests.traces.schema import Row, complete
+from model_tests.traces.schema import BY_NAME, Row, complete
 from model_tests.traces.session import session
 from model_tests.traces.simulate import WORKLOADS, trace_of
+from model_tests.traces.trace_files import NEEDED
 from model_tests.traces.verdicts import rules_in
 from model_tests.unit.traces.conftest import written
 
@@ -61,6 +62,12 @@ def handed_out_twice(number: int) -> list[Row]:
     return [complete({**row, "trace": number, "step": step}) for step, row in enumerate(steps)]
 
 
+def unsaid(row: Row) -> dict[str, Any]:
+    """A step that leaves out what does not apply to it, as far as it may."""
+    said = {*NEEDED, *coordinator_verdicts.NEEDED, "delivered"}
+    return {name: None if value == BY_NAME[name].absent and name not in said else value for name, value in row.items()}
+
+
 def verdicts(rows: Sequence[Row]) -> Iterator[Verdict]:
     """Those by which something is violated."""
     histories = Histories()
@@ -90,7 +97,7 @@ def violated() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
-    path = written([dict(row) for rows in traces().values() for row in rows], tmp_path_factory.mktemp("false"))
+    path = written([unsaid(row) for rows in traces().values() for row in rows], tmp_path_factory.mktemp("false"))
     return trace_files.read(session(), str(path)).steps
 
 
