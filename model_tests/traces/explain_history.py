@@ -12,7 +12,14 @@ from spec.rules import Rule
 
 
 def explain_history(rows: Sequence[Row], step: int, chain: int, rule: Rule) -> Iterator[Violation]:
-    """Why a step of a trace breaks a rule about what clients tell: each check that it does not pass on a chain."""
+    """Why a step of a trace breaks a rule about what clients tell: each check that it does not pass on a chain.
+
+    Args:
+        rows: of the trace, at least those on the same key of the chain, in order.
+        step: its number.
+        chain: the number of the chain (`HISTORY_CHAINS`).
+        rule: that is broken.
+    """
     row = next(row for row in rows if row["step"] == step)
     histories = Histories(frozenset((key_on(chain, row),)))
     for row in rows:

@@ -36,7 +36,14 @@ def misplaced(ended: Ended, one: Joined) -> Located:
 
 
 def found_misplaced(one: Joined, place: Place, loose: Iterable[Ended], found: Iterable[Located]) -> Located | None:
-    """What was found of the transaction's marker, where it is away from it at this place."""
+    """What was found of the transaction's marker, where it is away from it at this place.
+
+    Args:
+        one: the transaction.
+        place: the partition.
+        loose: markers that end no transaction of the coordinator's log.
+        found: what was found of these.
+    """
     offsets = {each.marker.offset for each in loose if each.place is place and is_misplaced(each, one)}
     return next((each for each in found if each[0] is place and _is_one(each[1], offsets, one)), None)
 
