@@ -12,6 +12,7 @@ from model_tests.traces.check_report import CheckReport
 from model_tests.traces.circumstances import Fault, claimed_in
 from model_tests.traces.histories import Histories
 from model_tests.traces.history_links import HISTORY_CHAINS
+from model_tests.traces.schema import complete
 from model_tests.traces.simulate import WORKLOADS, profile_of, trace_of, version_of
 from model_tests.unit.traces.conftest import written
 from model_tests.unit.traces.test_histories import hidden_though_committed, late_request
@@ -24,7 +25,7 @@ SEEDS = range(2, 2 + 2 * len(WORKLOADS) * len(PROFILES), len(WORKLOADS))
 OLD, NEW, HIDDEN, UNSAID = 2_000_000, 3_000_000, 4_000_000, 5_000_000
 """Numbers of the false traces: a late request before version 2 and under it, and a batch that is kept from a reader.
 
-The last is the first again, and nobody says in it which batches the application was given.
+In the last, places of two partitions hold two batches each, and it is not said of a third whether anybody was given it.
 """
 
 
@@ -41,6 +42,19 @@ def _false(traces: Sequence[list[dict[str, Any]]], number: int, change: Any, cla
     raise LookupError(change.__name__)
 
 
+def _places(number: int) -> list[dict[str, Any]]:
+    log = {"schema": 1, "profile": "4.3", "transaction_version": 2, "topic": "t", "trace": number}
+    batch = {**log, "client": "c", "first_offset": 0, "last_offset": 0, "first_record": 0, "record_count": 1}
+    told = [
+        {**batch, "api": "ClientAcknowledged", "partition": partition, "writer": writer}
+        for partition in (0, 1)
+        for writer in ("one", "other")
+    ]
+    unsaid = [{**each, "api": "ClientFetched", "writer": "third", "isolation": 0} for each in told]
+    steps = (dict(complete({**row, "step": step})) for step, row in enumerate((*told, *unsaid)))
+    return [{**row, "delivered": None} for row in steps]
+
+
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
     traces = [[dict(row) for row in trace_of(seed)] for seed in SEEDS]
@@ -49,7 +63,7 @@ def rows() -> list[dict[str, Any]]:
     verified = [rows for rows in traces if rows[0]["profile"] != KAFKA_3_9_UNVERIFIED.name]
     false = [_false(verified, OLD, late_request, claimed=False), _false(strict, NEW, late_request, claimed=True)]
     false.append(_false(strict, HIDDEN, hidden_though_committed, claimed=True))
-    false.append([{**row, "trace": UNSAID, "delivered": None} for row in false[0]])
+    false.append(_places(UNSAID))
     return [row for trace in (*traces, *false) for row in trace]
 
 
