@@ -110,14 +110,12 @@ def _without_links_over_gaps(counts: Sequence[Counted]) -> list[Counted]:
 
 def _as_far_as_faults_reach(steps: DataFrame, counts: list[Counted]) -> list[Counted]:
     """The counts, with what clients tell in violating traces judged again: which faults of the trace reach it."""
-    doubtful = [row for row in counts if row["kind"] == HISTORY and row["violated"]]
-    looked_through = set(sorted({row["trace"] for row in doubtful})[:LOOKED_THROUGH])
-    again = [row for row in doubtful if row["trace"] in looked_through]
-    if not again:
+    looked_through = set(sorted({row["trace"] for row in counts if _is_doubtful(row)})[:LOOKED_THROUGH])
+    if not looked_through:
         return counts
-    kept = [
-        row for row in counts if not (row["kind"] == HISTORY and row["violated"] and row["trace"] in looked_through)
-    ]
+    again, kept = list[Counted](), list[Counted]()
+    for row in counts:
+        (again if _is_doubtful(row) and row["trace"] in looked_through else kept).append(row)
     of_trace = {row["trace"]: {**row, "unclean": False} for row in again}
     return kept + [
         {**of_trace[trace], **counted}

@@ -48,6 +48,11 @@ def fault_of(of: Callable[[str], Term]) -> Term:
     return choose(any_of(of("api") == UNCLEAN, of("elected_uncleanly"), lost), Fault.UNCLEAN.value, by_api)
 
 
+def came_back_shorter(of: Callable[[str], Term]) -> Term:
+    """A broker came back with fewer records in its log than it had."""
+    return all_of(of("api") == RESTART, of("after_log_end") < of("before_log_end"))
+
+
 def circumstances_of(profile: Profile, faults: int = 0) -> Circumstances:
     """What a profile says about the circumstances of a run; a release that has no verification lacks nothing."""
     by_release = Circumstances(

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from model_tests.monitor.compiled import Compiled, compiled
-from model_tests.traces.circumstances import FAULTS, RESTART, Fault, fault_of
+from model_tests.traces.circumstances import FAULTS, Fault, came_back_shorter, fault_of
 from model_tests.traces.formulas import Sheet
 from model_tests.traces.hidden_faults import Happened
 from model_tests.traces.history_links import (
@@ -137,8 +137,8 @@ class Histories:
     def _lost(self, row: Row) -> int:
         """A broker came back without what was committed, whether it knew that it was or not."""
         committed = self._committed.get((row["topic"], row["partition"]), 0)
-        lost = row["api"] == RESTART and row["after_log_end"] < row["before_log_end"]
-        return Fault.UNCLEAN if lost and row["after_log_end"] < committed else 0
+        lost = came_back_shorter(row.__getitem__) and row["after_log_end"] < committed
+        return Fault.UNCLEAN if lost else 0
 
     def judged(self) -> Iterator[Judged]:
         """Every telling on every chain that it is on."""

@@ -3,17 +3,19 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial, reduce
+from functools import partial, reduce
 from operator import and_, or_
 from typing import Any, Final, TypeAlias
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame
 
 import model_tests.traces.reading_spark  # noqa: F401  # columns are operands of the formulas from here on
 from model_tests.traces import hidden_faults
 from model_tests.traces.chains import CHAIN
-from model_tests.traces.circumstances import FAULTS, RESTART
+from model_tests.traces.circumstances import came_back_shorter, fault_of
 from model_tests.traces.columns_judged import columns_of_histories
 from model_tests.traces.coordinator_links import ID_LINK, IDENTITY
 from model_tests.traces.explain import KEYS
@@ -67,21 +69,21 @@ def to_judge_again(steps: DataFrame, verdicts: Sequence[Counted]) -> Iterator[tu
         verdicts: by which what clients tell violates something, each with its chain and the first step that it is on.
     """
     traces, columns = _of_traces(verdicts), columns_of_histories()
-    has_lost = (_said("api") == RESTART) & (_said("after_log_end") < _said("before_log_end"))
-    at = rows_in(table_of(steps, traces & (_are_at(verdicts) | has_lost), columns, all_fit=True))
-    on_key = _on_keys(verdicts, at) | begins_anew(_said) | _shows_fault() | _shows_what_was_lost(at)
+    shorter = came_back_shorter(_said)
+    at = rows_in(table_of(steps, traces & (_are_at(verdicts) | shorter), columns, all_fit=True))
+    is_fault = (fault_of(_said) != 0) | shorter | _shows_what_was_lost(at)
+    on_key = _on_keys(verdicts, at) | begins_anew(_said) | is_fault
     looked_at = _said("api").isin(*hidden_faults.LOOKED_AT) | _said("after_txn_state").isin(*hidden_faults.PREPARED)
     marks = {_ON_KEY: on_key, _LOOKED_AT: looked_at}
     table = table_of(steps, traces & (on_key | looked_at), columns, marks=marks, all_fit=True)
     rows = _by_trace(rows_in(table.filter(table[_ON_KEY])))
     beside = table.filter(table[_LOOKED_AT]).select(sorted({"trace", *hidden_faults.READ}))
-    hidden = cache(lambda: _by_trace(rows_in(beside)))
     for trace, keys in _keys(verdicts, at).items():
-        yield trace, Doubtful(keys, rows[trace], partial(_of_trace, hidden, trace))
+        yield trace, Doubtful(keys, rows[trace], partial(_rows_of, trace, beside))
 
 
-def _of_trace(by_trace: Callable[[], Mapping[int, list[Row]]], trace: int) -> list[Row]:
-    return by_trace()[trace]
+def _rows_of(trace: int, table: pa.Table) -> list[Row]:
+    return rows_in(table.filter(pc.field("trace") == trace))
 
 
 def _said(name: str) -> Column:
@@ -137,15 +139,9 @@ def _among(apis: tuple[str, ...], values: Mapping[str, set[Any]]) -> Column:
     return reduce(and_, (*named, *(_said(name).isin(sorted(among)) for name, among in values.items())))
 
 
-def _shows_fault() -> Column:
-    """A step is a fault, or may be (`Histories.add`)."""
-    first = _said("appended") & (_said("before_epoch") < 0)
-    return _said("api").isin(*FAULTS) | _said("elected_uncleanly") | first
-
-
 def _shows_what_was_lost(at: Iterable[Row]) -> Column:
-    """A step shows a high watermark of a partition of which a broker lost records (`Histories.add`)."""
-    lost = [row for row in at if row["api"] == RESTART and row["after_log_end"] < row["before_log_end"]]
+    """A step shows a high watermark of a partition of which a broker may have lost records."""
+    lost = [row for row in at if came_back_shorter(row.__getitem__)]
     logs = {name: {row[name] for row in lost} for name in ("topic", "partition")}
     return _among((), logs) & (_said("after_high_watermark") > 0)
 

@@ -27,7 +27,7 @@ from model_tests.unit.traces.conftest import written
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-BACK, TWICE = 1_000_000, 2_000_000
+BACK, TWICE, NAMELESS = 1_000_000, 2_000_000, 3_000_000
 """Numbers of the traces that are not simulated."""
 
 SEEDS: Final = range(40 * len(WORKLOADS))
@@ -62,6 +62,13 @@ def handed_out_twice(number: int) -> list[Row]:
     return [complete({**row, "trace": number, "step": step}) for step, row in enumerate(steps)]
 
 
+def sent_by_nobody(number: int) -> list[Row]:
+    """Somebody who is not named sends records from the first on, then others than those that follow."""
+    sent = {"schema": 1, "profile": "4.3", "transaction_version": 2, "api": "ClientSend", "topic": "t", "partition": 0}
+    steps = [{**sent, "first_record": first, "record_count": 2} for first in (0, 5)]
+    return [complete({**row, "trace": number, "step": step}) for step, row in enumerate(steps)]
+
+
 def unsaid(row: Row) -> dict[str, Any]:
     """A step that leaves out what does not apply to it, as far as it may."""
     said = {*NEEDED, *coordinator_verdicts.NEEDED, "delivered"}
@@ -82,7 +89,7 @@ def traces() -> dict[int, list[Row]]:
     simulated = (trace_of(seed) for seed in SEEDS)
     read = [rows for rows in simulated if any(row["api"] == "ClientFetched" and row["writer"] for row in rows)]
     false = {number: told_falsely(rows, number) for number, rows in enumerate(read)}
-    return {**false, BACK: come_back(BACK), TWICE: handed_out_twice(TWICE)}
+    return {**false, BACK: come_back(BACK), TWICE: handed_out_twice(TWICE), NAMELESS: sent_by_nobody(NAMELESS)}
 
 
 @cache
@@ -136,6 +143,15 @@ def test_an_identity_that_another_node_handed_out_is_read(steps: DataFrame) -> N
     verdict = {"trace": TWICE, "step": 2, "kind": CHAINS[again].kind, "chain": again}
 
     assert [0, 2] == [row["step"] for row in to_explain(steps, [verdict])[TWICE]]
+
+
+def test_a_key_of_nobody_is_read(steps: DataFrame) -> None:
+    """Who sent is left out, and was the same all the same."""
+    (again,) = (place for place in violated() if place["trace"] == NAMELESS)
+    ((_, needed),) = to_judge_again(steps, [again])
+
+    assert [0, 1] == [row["step"] for row in needed.rows]
+    assert [0, 1] == [row["step"] for row in to_explain(steps, [again])[NAMELESS]]
 
 
 def test_an_explanation_needs_no_more_than_the_same_keys(steps: DataFrame) -> None:
