@@ -95,7 +95,7 @@ def _sort(path: str, master: str) -> None:
     laid_out.write.format("noop").mode("overwrite").save()
 
 
-def _keep_to_cores(master: str) -> None:
+def keep_to_cores(master: str) -> None:
     """What Spark starts beside its tasks runs on their cores, where the system can be told so."""
     cores = _CORES.fullmatch(master)
     if cores and hasattr(os, "sched_setaffinity"):
@@ -104,7 +104,7 @@ def _keep_to_cores(master: str) -> None:
 
 def main(master: str, rounds: int, small: str, paths: Sequence[str]) -> None:
     """Bring the session up, and time each batch."""
-    _keep_to_cores(master)
+    keep_to_cores(master)
     for _ in range(2):
         _check(small, master)
     _sort(small, master)
