@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from model_tests.traces.audit.controlled import Controlled, Name, node_of
+from model_tests.traces.audit.controlled import Controlled, Name
 from model_tests.traces.audit.controller_log_history import PartitionHistory
 from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.meta_properties import cluster_of, node_of
 from model_tests.traces.audit.replicas import Compared, Copy, compare, merged
-from model_tests.traces.audit.transactions_clusters import cluster_of
 from model_tests.traces.logs.controller_log import TOPIC
 from model_tests.traces.logs.kafka_log_derived import EPOCHS
 from model_tests.traces.logs.kafka_log_segment import Damage

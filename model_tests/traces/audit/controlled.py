@@ -2,21 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from model_tests.traces.audit.controller_log_history import ControllerHistory, PartitionHistory
 from model_tests.traces.audit.findings import Loss
-from model_tests.traces.audit.transactions_clusters import cluster_of
-from model_tests.traces.logs.locations import located
+from model_tests.traces.audit.meta_properties import cluster_of, node_of
 from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:
     from model_tests.traces.audit.transactions import Log
 
 Name = tuple[str, int]
-
-_META: Final = "meta.properties"
-_NODE: Final = ("node.id=", "broker.id=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +95,3 @@ def _losses(log: "Log", history: PartitionHistory | None, *, behind: bool) -> tu
         election = f"the unclean election of broker {one.leader} for leader epoch {one.epoch}"
         found.append(Loss(start, one.epoch, f"{election} (offset {one.offset} of the controller's log)"))
     return tuple(found)
-
-
-def node_of(path: str) -> int:
-    """The id of the broker that a folder is of, by the file beside it."""
-    try:
-        lines = (located(path).resolve().parent / _META).read_text().splitlines()
-    except (OSError, UnicodeDecodeError):
-        return ABSENT
-    said = (line.partition("=")[2].strip() for line in lines if line.startswith(_NODE))
-    return next((int(one) for one in said if one.isdigit()), ABSENT)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.group_log import TOPIC, GroupOffset, GroupOffsets, read_offsets, worded
 from model_tests.traces.audit.log import read_log
-from model_tests.traces.audit.transactions_clusters import cluster_of
+from model_tests.traces.audit.meta_properties import cluster_of
 from model_tests.traces.logs.kafka_log_folders import list_logs
 from spec import rules
 from spec.vocabulary import ABSENT

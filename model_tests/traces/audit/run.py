@@ -18,10 +18,10 @@ from model_tests.traces.audit.history_log import NOBODY
 from model_tests.traces.audit.kafka_log_verdicts import client_sides, only_topic
 from model_tests.traces.audit.kept import directory_for
 from model_tests.traces.audit.log import DAY_MS, audit_log, surroundings
+from model_tests.traces.audit.meta_properties import cluster_of, unread
 from model_tests.traces.audit.on_spark import judged_on_spark
 from model_tests.traces.audit.report import Audited, AuditReport
 from model_tests.traces.audit.transactions import Log, audit_transactions
-from model_tests.traces.audit.transactions_clusters import cluster_of
 from model_tests.traces.audit.transactions_report import Shown
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
 from model_tests.traces.logs.dump_segments import Restored, restored
@@ -198,7 +198,8 @@ def _report(
     logs = told_once(
         [Log(log.path, log.topic, log.partition, verdicts[number][0]) for number, log in enumerate(listing.logs)]
     )
-    damage = [*listing.damage, *(bad for number in verdicts for bad in verdicts[number][1])]
+    of_folders = [*listing.damage, *unread(log.path for log in listing.logs)]
+    damage = [*of_folders, *(bad for number in verdicts for bad in verdicts[number][1])]
     controllers = controlled(logs)
     transactions, findings = audit_transactions(logs, controllers)
     told = HistoryReport()

@@ -10,8 +10,9 @@ from model_tests.traces.audit.controlled import Controlled
 from model_tests.traces.audit.coordinator_epochs import judge_coordinator_epochs
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.traces.audit.findings import Finding, Verdict
+from model_tests.traces.audit.meta_properties import cluster_of
 from model_tests.traces.audit.transactions_causes import with_joined
-from model_tests.traces.audit.transactions_clusters import all_coordinators, cluster_of, furthest, places_of
+from model_tests.traces.audit.transactions_clusters import all_coordinators, furthest, places_of
 from model_tests.traces.audit.transactions_join import Joined, Place, Producer, joined
 from model_tests.traces.audit.transactions_judge import Judged, Status, judge_transaction, unended
 from model_tests.traces.audit.transactions_located import Located, placed_once

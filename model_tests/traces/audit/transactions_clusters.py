@@ -8,22 +8,9 @@ from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.traces.audit.findings import Loss
 from model_tests.traces.audit.transactions_join import Place
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
-from model_tests.traces.logs.locations import located
 from spec.protocol import finding
 
-_META: Final = "meta.properties"
-_CLUSTER: Final = "cluster.id="
 _MOST_PARTITIONS: Final = 1024
-
-
-def cluster_of(path: str) -> str:
-    """The cluster that a partition's folder belongs to: its id beside the folder, else the directory it lies in."""
-    directory = located(path).resolve().parent
-    try:
-        lines = (directory / _META).read_text().splitlines()
-    except (OSError, UnicodeDecodeError):
-        lines = []
-    return next((line for line in lines if line.startswith(_CLUSTER)), str(directory))
 
 
 def places_of(
