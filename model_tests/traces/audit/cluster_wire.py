@@ -38,8 +38,8 @@ def plain_finding(finding: Finding) -> dict[str, object]:
 
 def finding_of(plain: dict[str, Any]) -> Finding:
     """The finding again."""
-    named = {"rule": RULES[plain["rule"]], "severity": Severity(plain["severity"]), "late": tuple(plain["late"])}
-    return Finding(**{**plain, **named})
+    named = {"rule": RULES[plain["rule"]], "severity": Severity(plain["severity"])}
+    return Finding(**{**plain, **named, **{name: tuple(plain[name]) for name in ("late", "elsewhere")}})
 
 
 def _plain_history(history: ControllerHistory) -> dict[str, object]:

@@ -35,6 +35,7 @@ class Finding:
         step: the step of the protocol that failed, where that can be told.
         remedy: what an operator can do about it: a command to run, or what to look at.
         late: offsets at which batches come that are missing here.
+        elsewhere: offsets of other producers' batches that have just the sequences missing here.
     """
 
     rule: Rule
@@ -48,6 +49,7 @@ class Finding:
     step: str = ""
     remedy: str = ""
     late: tuple[int, ...] = ()
+    elsewhere: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

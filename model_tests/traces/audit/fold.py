@@ -60,6 +60,7 @@ class Break:
         more: batches directly after it that are broken in the same way.
         returned: offset at which the producer goes on in the epoch that this one left, -1 where it does not.
         belongs: offset of the producer's batch that lacks this one before it, -1 where none does.
+        elsewhere: offsets of other producers' batches that have just what is left out here.
     """
 
     number: int
@@ -74,6 +75,7 @@ class Break:
     more: int = 0
     returned: int = ABSENT
     belongs: int = ABSENT
+    elsewhere: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)

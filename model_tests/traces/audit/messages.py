@@ -19,14 +19,15 @@ def violation(broken: Break) -> Finding:
     return _finding(broken, Severity.VIOLATION, f"{_what(broken)}{_and_more(broken)}")
 
 
-def unusual_first(request: AppendRequest) -> Finding:
+def unusual_first(request: AppendRequest, elsewhere: tuple[int, ...] = ()) -> Finding:
     """The finding for a producer that does not begin at sequence 0 on a log that begins at offset 0."""
     message = (
         f"the producer's first batch in the log has sequence {request.base_sequence}, expected 0: "
         "legal since 2.5, but the log begins at offset 0, so earlier batches are missing or the producer was forgotten"
     )
     offset, producer_id, epoch = _identity(request)
-    return Finding(rules.SEQ_FIRST, Severity.SUSPICIOUS, offset, producer_id, epoch, message, "first_sequence")
+    said = (offset, producer_id, epoch, message, "first_sequence")
+    return Finding(rules.SEQ_FIRST, Severity.SUSPICIOUS, *said, elsewhere=elsewhere)
 
 
 def undecided(breaks: Iterable[Break], around: Surroundings) -> list[Finding]:
@@ -69,7 +70,8 @@ def _why(doubt: str, around: Surroundings) -> str:
 
 def _finding(broken: Break, severity: Severity, message: str) -> Finding:
     offset, producer_id, epoch = _identity(broken.request)
-    return Finding(broken.rule, severity, offset, producer_id, epoch, message, broken.guard, late=broken.late)
+    said = (broken.rule, severity, offset, producer_id, epoch, message, broken.guard)
+    return Finding(*said, late=broken.late, elsewhere=broken.elsewhere)
 
 
 def _identity(request: AppendRequest) -> tuple[int, int, int]:

@@ -27,14 +27,15 @@ class Judged:
     """The batches of a log by producer, what the decision says of each, and what is broken.
 
     Attributes:
-        unusual: first batches of producers that do not begin at sequence 0.
+        unusual: first batches of producers that do not begin at sequence 0, each with the offsets of other producers'
+            batches that have just what it lacks.
     """
 
     batches: Batches
     links: Links
     decisions: Decisions
     breaks: list[Break]
-    unusual: list[int]
+    unusual: dict[int, tuple[int, ...]]
 
     @property
     def blamed(self) -> int:
@@ -51,7 +52,19 @@ def put_right(judged: Judged, judge: Callable[[Batches], Judged]) -> tuple[Judge
         if after.blamed + 1 < judged.blamed:
             findings.append(_misnamed(judged, number, row))
             judged = after
+    _note_elsewhere(judged)
     return judged, findings
+
+
+def _note_elsewhere(judged: Judged) -> None:
+    """Say of each place where sequences are left out which others' batches have these: another log may tell whose."""
+    breaks = {broken.number: broken for broken in judged.breaks}
+    for number, rows in list(_lacking(judged)):
+        offsets = tuple(judged.batches.base_offset[rows].tolist())
+        if number in judged.unusual:
+            judged.unusual[number] = offsets
+        else:
+            breaks[number].elsewhere = offsets
 
 
 def _renamed(judged: Judged, number: int, row: int) -> Batches:

@@ -1,5 +1,6 @@
 """The audit of one partition's log: arrays in, a verdict out. No Spark, no files."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -105,7 +106,7 @@ def _judged_batches(batches: Batches, log: Condensed, missing: Holes, wanted: Wa
     links = link(batches, wanted.around, wanted.profile)
     decisions = _still_open(decide(links, wanted.profile, wanted.without), links, log)
     breaks = Fold(links, missing, wanted.around, wanted.profile, wanted.without).breaks(decisions)
-    return Judged(batches, links, decisions, breaks, _unusual(links, decisions, breaks))
+    return Judged(batches, links, decisions, breaks, dict.fromkeys(_unusual(links, decisions, breaks), ()))
 
 
 def _still_open(decisions: Decisions, links: Links, log: Condensed) -> Decisions:
@@ -139,17 +140,19 @@ def _sequence_findings(breaks: list[Break], around: Surroundings) -> list[Findin
 
 
 @evidences(rules.SEQ_FIRST, Layer.AUDIT)
-def _first_findings(links: Links, unusual_links: list[int], missing: Holes, around: Surroundings) -> list[Finding]:
+def _first_findings(
+    links: Links, unusual_links: Mapping[int, tuple[int, ...]], missing: Holes, around: Surroundings
+) -> list[Finding]:
     """Producers that do not begin at sequence 0, on a log from offset 0."""
     if around.first_base != 0:
         return []
     unusual, cleaned = [], []
-    for number in unusual_links:
+    for number, elsewhere in unusual_links.items():
         row = int(links.row[number])
         if missing.cleaned_between(ABSENT, row):
             cleaned.append(scalar_request(links, number))
         elif not missing.unreadable_between(ABSENT, row):
-            unusual.append(unusual_first(scalar_request(links, number)))
+            unusual.append(unusual_first(scalar_request(links, number), elsewhere))
     return unusual + firsts_after_cleaning(cleaned)
 
 

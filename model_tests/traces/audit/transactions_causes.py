@@ -19,7 +19,12 @@ def with_joined(held: Sequence[Finding], finding: Finding) -> list[Finding]:
     same = next((one for one in held if _same_cause(one, finding)), None)
     if same is None:
         return [*held, finding]
-    if _is_there(same, finding):
+    if finding.offset in same.elsewhere:
+        lacks = f"producer id {same.producer_id} lacks its sequences at offset {same.offset}: {same.message}"
+        merged = replace(finding, message=f"{finding.message}; {lacks}")
+    elif same.severity is Severity.SUSPICIOUS:
+        merged = replace(finding, message=f"{finding.message}; {same.message}")
+    elif _is_there(same, finding):
         place = f"at offset {finding.offset} " if finding.offset != same.offset else ""
         merged = replace(
             same,
@@ -34,7 +39,11 @@ def with_joined(held: Sequence[Finding], finding: Finding) -> list[Finding]:
 
 
 def _same_cause(one: Finding, finding: Finding) -> bool:
-    if one.producer_id != finding.producer_id or one.severity is not Severity.VIOLATION:
+    if one.producer_id != finding.producer_id:
+        return finding.offset in one.elsewhere and finding.step != "WriteTxnMarkers"
+    if one.rule is rules.SEQ_FIRST and one.severity is Severity.SUSPICIOUS:
+        return one.offset == finding.offset
+    if one.severity is not Severity.VIOLATION:
         return False
     if one.offset <= finding.offset or one.late:
         return _is_there(one, finding)

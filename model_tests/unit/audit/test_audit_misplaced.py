@@ -146,6 +146,27 @@ def test_a_batch_of_a_transaction_under_another_producer_id_is_one_finding(tmp_p
     assert ("does not register" in finding.message) == (producer_id != 8)
 
 
+@pytest.mark.parametrize("version", [0, 2])
+@pytest.mark.parametrize("producer_id", [7, 8, 10, 99])
+def test_any_batch_of_a_transaction_under_another_producer_id_is_one_finding(
+    tmp_path: Path, version: int, producer_id: int
+) -> None:
+    """The first of its epoch, which the next one lacks, and the last, which nothing lacks, too."""
+    lacking, unusual = 0, 0
+    for number, batch in enumerate(all_known(version).logs[A]):
+        if batch.is_control or batch.producer_id == producer_id:
+            continue
+        cluster = all_known(version)
+        cluster.logs[A][number] = batch._replace(producer_id=ProducerId(producer_id))
+
+        (finding,) = found(cluster, tmp_path / str(number))
+
+        assert finding.severity == "violation"
+        lacking += f"producer id {batch.producer_id} lacks its sequences" in finding.message
+        unusual += "first batch in the log has sequence" in finding.message
+    assert producer_id < 10 or (lacking > 0 and unusual > 0)
+
+
 def test_a_lost_batch_is_lost_though_another_producer_has_the_same_sequences() -> None:
     """Whose history needs them: nothing is gained by giving them to the one that lacks some."""
     batches = [data(number)._replace(producer_id=ProducerId(who)) for number in range(6) for who in (7, 8)]

@@ -12,7 +12,7 @@ from model_tests.unit.audit.test_audit_one_cause import A, B, found, two_produce
 from model_tests.unit.audit.written import data, log_of
 from model_tests.unit.audit.written_cluster import COMMIT, Cluster
 from reference.log.batch import RecordBatch
-from spec.vocabulary import Sequence
+from spec.vocabulary import ProducerId, Sequence
 
 NEXT_EPOCH = 4
 
@@ -117,15 +117,16 @@ def test_a_marker_that_was_written_once_more_says_where_the_first_is(tmp_path: P
 
 
 def test_where_what_is_missing_comes_goes_with_the_finding() -> None:
-    """Between processes, too."""
-    batches = stream()
-    batches.insert(4, batches.pop(1))
-    verdict = audit_batches(log_of(*batches))
+    """Between processes, too; and which batches of others have just that."""
+    moved, named = stream(), stream()
+    moved.insert(4, moved.pop(1))
+    named[NEXT_EPOCH] = named[NEXT_EPOCH]._replace(producer_id=ProducerId(9))
+    of_moved, of_named = (audit_batches(log_of(*batches)) for batches in (moved, named))
 
-    again, _ = decode(encode(verdict, []))
-
-    assert again.findings == verdict.findings
-    assert again.findings[0].late == (8,)
+    assert decode(encode(of_moved, []))[0].findings == of_moved.findings
+    assert decode(encode(of_named, []))[0].findings == of_named.findings
+    assert of_moved.findings[0].late == (8,)
+    assert of_named.findings[0].elsewhere == (2 * NEXT_EPOCH,)
 
 
 def test_a_late_batch_that_hangs_has_the_remedy(tmp_path: Path) -> None:
