@@ -7,6 +7,7 @@ import pytest
 
 from model_tests.reports import HOLDS
 from model_tests.traces.audit.findings import Severity
+from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run_here
 from model_tests.unit.audit.test_audit_transactions import A, B, Story, begun, found
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, Cluster
@@ -62,6 +63,13 @@ def expired_while_open(cluster: Cluster) -> None:
     cluster.record("tx", None)
 
 
+def told(story: Story, directory: Path) -> tuple[AuditReport, int]:
+    """The audit of what begins with a story, and the offset of the coordinator's last record."""
+    cluster = begun()
+    story(cluster)
+    return run_here([cluster.write(directory)]), len(cluster.coordinator) - 1
+
+
 @pytest.mark.parametrize(
     ("story", "rule"),
     [
@@ -74,11 +82,7 @@ def expired_while_open(cluster: Cluster) -> None:
 )
 def test_a_broken_history_of_an_id_is_found_at_its_record(tmp_path: Path, story: Story, rule: str) -> None:
     """Each change of state is held against the coordinator's decisions."""
-    cluster = begun()
-    story(cluster)
-    last = len(cluster.coordinator) - 1
-
-    report = run_here([cluster.write(tmp_path)])
+    report, last = told(story, tmp_path)
 
     assert found(report) == [(rule, "__transaction_state-0", last)]
 
@@ -103,11 +107,7 @@ def expired_unwritten(cluster: Cluster) -> None:
 )
 def test_what_a_refused_append_would_explain_is_undecided(tmp_path: Path, story: Story, rule: str) -> None:
     """An append may be answered with an error although its record is in the log: the coordinator then goes back."""
-    cluster = begun()
-    story(cluster)
-    last = len(cluster.coordinator) - 1
-
-    report = run_here([cluster.write(tmp_path)])
+    report, last = told(story, tmp_path)
 
     ((_, finding),) = report.findings
     assert (finding.rule.id, finding.severity, finding.offset) == (rule, Severity.UNDECIDED, last)
