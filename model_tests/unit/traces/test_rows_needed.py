@@ -145,6 +145,13 @@ def test_an_identity_that_another_node_handed_out_is_read(steps: DataFrame) -> N
     assert [0, 2] == [row["step"] for row in to_explain(steps, [verdict])[TWICE]]
 
 
+def test_what_a_broker_lost_is_read(steps: DataFrame) -> None:
+    """With what another had shown of it; the steps that are read again for a verdict are others."""
+    ((_, needed),) = to_judge_again(steps, [place for place in violated() if place["trace"] == BACK])
+
+    assert [0, 1] == [row["step"] for row in needed.rows][:2]
+
+
 def test_a_key_of_nobody_is_read(steps: DataFrame) -> None:
     """Who sent is left out, and was the same all the same."""
     (again,) = (place for place in violated() if place["trace"] == NAMELESS)
