@@ -25,7 +25,8 @@ SEEDS = range(2, 2 + 2 * len(WORKLOADS) * len(PROFILES), len(WORKLOADS))
 OLD, NEW, HIDDEN, UNSAID = 2_000_000, 3_000_000, 4_000_000, 5_000_000
 """Numbers of the false traces: a late request before version 2 and under it, and a batch that is kept from a reader.
 
-In the last, places of two partitions hold two batches each, and it is not said of a third whether anybody was given it.
+In the trace of that batch, the end of a log is wrong, too. In the last, places of two partitions hold two batches
+each, and it is not said of a third whether anybody was given it.
 """
 
 
@@ -63,6 +64,7 @@ def rows() -> list[dict[str, Any]]:
     verified = [rows for rows in traces if rows[0]["profile"] != KAFKA_3_9_UNVERIFIED.name]
     false = [_false(verified, OLD, late_request, claimed=False), _false(strict, NEW, late_request, claimed=True)]
     false.append(_false(strict, HIDDEN, hidden_though_committed, claimed=True))
+    next(row for row in false[-1] if row["appended"])["after_log_end"] += 5
     false.append(_places(UNSAID))
     return [row for trace in (*traces, *false) for row in trace]
 
