@@ -125,3 +125,19 @@ def test_no_column_is_looked_at_but_those_that_are_read_for_it() -> None:
 
     assert looked_at <= columns_of_histories()
     assert columns_of_histories() - looked_at <= {"trace"}
+
+
+@pytest.mark.parametrize(
+    ("shown", "end", "faults"), [(5, 2, Fault.UNCLEAN), (2, 2, 0), (5, 5, 0), (5, 6, 0), (0, 2, 0)]
+)
+def test_a_broker_that_comes_back_without_what_was_committed_is_a_fault(shown: int, end: int, faults: int) -> None:
+    """What any broker has shown to be committed, of the same partition: a shorter log above it lacks nothing."""
+    log, histories = {"topic": "t", "partition": 0}, Histories()
+    for step in (
+        {**log, "api": "LeaderHighWatermark", "after_high_watermark": shown},
+        {**log, "partition": 1, "api": "LeaderHighWatermark", "after_high_watermark": 9},
+        {**log, "api": "BrokerRestart", "before_log_end": 5, "after_log_end": end},
+    ):
+        histories.add(complete(step))
+
+    assert faults == histories.faults
