@@ -1,11 +1,11 @@
 """The history of each transactional id: its transactions, as its coordinator's log tells them, and what breaks it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from model_tests.traces.audit.coordinator_log_changes import COMPLETED, IN_MEMORY_ALONE, ONGOING, PREPARED, Link
-from model_tests.traces.audit.coordinator_log_keys import judged_id, put_right
+from model_tests.traces.audit.coordinator_log_keys import ToldOfId, judged_id, put_right
 from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.holes import Holes
 from model_tests.traces.logs.coordinator_log import StateRecord
@@ -74,6 +74,7 @@ class Identity:
         whole: every record of it that was ever appended is there.
         first_offset: of its first record that is there.
         first_ms: when that was appended.
+        sound: nothing in the history of the id is broken or in doubt.
     """
 
     producer_id: int
@@ -83,6 +84,7 @@ class Identity:
     whole: bool = False
     first_offset: int = ABSENT
     first_ms: int = ABSENT
+    sound: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,23 +116,27 @@ def history(
     told = {name: judged_id(own, missing, whole=whole) for name, own in by_id.items()}
     findings = put_right(told, missing, whole=whole)
     transactions: list[CoordinatorTransaction] = []
-    identities: dict[int, Identity] = {}
+    identities: list[Identity] = []
     judged = 0
     for name, own in told.items():
         findings += own.findings
         judged += own.judged
         transactions += _transactions(own.links)
-        unread = any(record.unread for record in own.records[-1:]) or _has_later_hole(own.links)
-        first = {one.value.producer_id: one for one in reversed(own.records) if one.value is not None}
-        for link in sorted(own.links, key=lambda link: link.broken):
-            value = link.record.value
-            if value is not None and not (link.broken and value.producer_id in identities):
-                at = first[value.producer_id].offset, first[value.producer_id].timestamp
-                identities[value.producer_id] = Identity(value.producer_id, name, unread, ALWAYS, False, *at)
-    known = CoordinatorHistory(
-        partition, whole, tuple(by_id), tuple(identities.values()), tuple(transactions), judged=judged
-    )
+        identities += _identities(name, own, {one.producer_id for one in identities})
+    known = CoordinatorHistory(partition, whole, tuple(by_id), tuple(identities), tuple(transactions), judged=judged)
     return known, findings
+
+
+def _identities(name: str, own: ToldOfId, others: Collection[int]) -> Iterator[Identity]:
+    """The producer ids of one id; one that a broken record alone says it has is another's if that has it."""
+    unread = any(record.unread for record in own.records[-1:]) or _has_later_hole(own.links)
+    first = {one.value.producer_id: one for one in reversed(own.records) if one.value is not None}
+    values = [(link.broken, link.record.value.producer_id) for link in own.links if link.record.value is not None]
+    unbroken = {producer_id for broken, producer_id in values if not broken}
+    for producer_id in dict.fromkeys(producer_id for _, producer_id in sorted(values, key=lambda one: one[0])):
+        if producer_id in unbroken or producer_id not in others:
+            at = first[producer_id].offset, first[producer_id].timestamp
+            yield Identity(producer_id, name, unread, ALWAYS, False, *at, sound=not own.findings)
 
 
 def _has_later_hole(links: Sequence[Link]) -> bool:

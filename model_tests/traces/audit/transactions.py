@@ -13,6 +13,7 @@ from model_tests.traces.audit.findings import Finding, Verdict
 from model_tests.traces.audit.meta_properties import cluster_of
 from model_tests.traces.audit.transactions_causes import with_joined
 from model_tests.traces.audit.transactions_clusters import all_coordinators, furthest, places_of
+from model_tests.traces.audit.transactions_identities import given_twice
 from model_tests.traces.audit.transactions_join import Joined, Place, Producer, joined
 from model_tests.traces.audit.transactions_judge import Judged, Status, judge_transaction, unended
 from model_tests.traces.audit.transactions_located import Located, placed_once
@@ -114,6 +115,7 @@ def _cluster(
     )
     transactions = [transaction for history in known for transaction in history.transactions]
     report, found = _judge(joined(places, transactions), known, {(place.topic, place.partition) for place in places})
+    found += given_twice(histories)
     if controller is not None:
         found += judge_coordinator_epochs(places, known, controller)
     return report, placed_once(found)

@@ -1,0 +1,61 @@
+"""Producer ids are handed out once: no two transactional ids have the same."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from model_tests.traces.audit.findings import Finding
+from model_tests.traces.audit.run import run_here
+from model_tests.unit.audit.test_audit_misplaced import all_known
+from model_tests.unit.audit.test_audit_one_cause import A, B, found, identified, record
+from model_tests.unit.audit.written_cluster import Cluster
+from spec.vocabulary import ProducerId
+
+
+@pytest.mark.parametrize("producer_id", [7, 8])
+def test_a_producer_id_that_is_given_to_an_idle_id_too_is_one_finding(tmp_path: Path, producer_id: int) -> None:
+    """It has not used it yet."""
+    cluster = all_known(2)
+    at = next(at for at, one in enumerate(cluster.coordinator) if identified(one)[0] == "idle")
+    name, value = identified(cluster.coordinator[at])
+    cluster.coordinator[at] = record(name, replace(value, producer_id=ProducerId(producer_id)), cluster.coordinator[at])
+
+    (finding,) = found(cluster, tmp_path)
+
+    assert finding.rule.id == "ids.unique"
+    assert finding.transactional_id in ("idle", "tx", "other")
+    assert "brokers take the two for one producer" in finding.message
+    assert finding.remedy
+
+
+def one_after_the_other(second: int) -> Cluster:
+    """Two transactional ids, which write to different partitions."""
+    cluster = Cluster(0)
+    cluster.init("first", 7)
+    cluster.transaction("first", [A])
+    cluster.init("second", second)
+    cluster.transaction("second", [B])
+    return cluster
+
+
+def test_two_ids_that_have_one_producer_id_are_named_where_the_second_gets_it(tmp_path: Path) -> None:
+    """Nothing else of them is at odds."""
+    finding: Finding
+    (finding,) = found(one_after_the_other(7), tmp_path / "same")
+
+    assert (finding.rule.id, finding.offset, finding.transactional_id) == ("ids.unique", 4, "second")
+    assert found(one_after_the_other(8), tmp_path / "other") == []
+
+
+def test_ids_of_two_coordinators_are_held_against_each_other(tmp_path: Path) -> None:
+    """Each of them claimed a block, and the blocks overlap."""
+    cluster = one_after_the_other(7)
+    records, cluster.coordinator = cluster.coordinator, cluster.coordinator[:4]
+    cluster.write(tmp_path)
+    Cluster(coordinator=records[4:]).write(tmp_path / "second", closed=False)
+    (tmp_path / "second" / "__transaction_state-0").rename(tmp_path / "__transaction_state-1")
+
+    ((_, finding),) = run_here([tmp_path]).findings
+
+    assert (finding.rule.id, finding.offset, finding.transactional_id) == ("ids.unique", 0, "second")
