@@ -11,6 +11,11 @@ from spec.vocabulary import MAX_SEQUENCE, ControlType
 DAY = 24 * 3600 * 1000
 
 
+def in_one(sequence: int) -> RecordBatch:
+    """Data in a transaction."""
+    return data(sequence, transactional=True)
+
+
 def found(*batches: RecordBatch, around: Surroundings | None = None) -> list[tuple[str, str, int]]:
     """Rule, severity and offset of every finding."""
     start = around.first_base if around else 0
@@ -53,7 +58,7 @@ def test_a_legal_history_breaks_nothing(batches: list[RecordBatch]) -> None:
         ([data(0, epoch=1), marker(epoch=0), data(1, epoch=1)], [("fence.stale_epoch", 1)]),
         ([marker(coordinator=5), marker(coordinator=4), marker(coordinator=5)], [("fence.coordinator_epoch", 1)]),
         (
-            [marker(), marker(coordinator=5), data(0), marker(), data(1), marker(), marker()],
+            [marker(), marker(coordinator=5), in_one(0), marker(), in_one(1), marker(), marker()],
             [("fence.coordinator_epoch", 3)],
         ),
         ([data(0), data(2), data(2), data(3)], [("seq.successor", 1)]),
