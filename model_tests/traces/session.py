@@ -2,6 +2,8 @@
 
 import atexit
 import os
+import shutil
+import socket
 import sys
 import tempfile
 from pathlib import Path
@@ -57,6 +59,9 @@ _SETTINGS: Final = {
 }
 
 
+_LONGEST: Final = 60
+"""Characters of a directory in which paths of sockets are as short as every system wants them."""
+
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 """The variable by which `spark-submit` says that its JVM is up."""
 
@@ -73,6 +78,9 @@ def session(master: str = LOCAL) -> SparkSession:
 
 def _new_session(master: str) -> SparkSession:
     require_java()
+    submitted = _submitted()
+    if master == LOCAL and submitted is not None:
+        master = str(submitted.get("spark.master", LOCAL))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     scratch = Path(tempfile.gettempdir()) / f"eos-spark-{os.getuid()}"
     logging = _written(scratch / "log4j2.properties")
@@ -80,11 +88,9 @@ def _new_session(master: str) -> SparkSession:
         "spark.driver.extraJavaOptions": f"-XX:-DontCompileHugeMethods -Dlog4j2.configurationFile=file:{logging}",
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.local.dir": str(scratch),
+        **_to_python_workers(master),
     }
-    submitted = _submitted()
-    builder = SparkSession.Builder().appName("eos")
-    if master != LOCAL or submitted is None or not submitted.contains("spark.master"):
-        builder = builder.master(master)
+    builder = SparkSession.Builder().appName("eos").master(master)
     for name, value in settings.items():
         if submitted is None or not submitted.contains(name):
             builder = builder.config(name, value)
@@ -95,6 +101,17 @@ def _new_session(master: str) -> SparkSession:
         atexit.register(created.stop)  # so that the cluster hears of it before it misses us
         ship(created.sparkContext)
     return created
+
+
+def _to_python_workers(master: str) -> dict[str, str]:
+    """Sockets of this machine, where tasks run here: over TCP each waits 40 ms for what the other side holds back."""
+    if not hasattr(socket, "AF_UNIX") or not f"{master}\n".startswith(_HERE):
+        return {}
+    directory = tempfile.mkdtemp(prefix="eos-sockets-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    usable = "true" if len(directory) <= _LONGEST else "false"
+    named = "spark.python.unix.domain.socket"
+    return {f"{named}.enabled": usable, f"{named}.dir": directory}
 
 
 def _say_nothing_of_long_methods(context: SparkContext) -> None:
