@@ -22,10 +22,22 @@ _OPTIONS: Final = "SPARK_SUBMIT_OPTS"
 _BRIEF: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For little work: to compile code a second time, faster, would cost more than it saves."""
 
+VARIABLES: Final = (_OPTIONS, "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+"""By which the environment gives options to the JVM that Spark starts."""
+
+_LEAST_WORK: Final = "-XX:+UseParallelGC"
+"""It stops the program where the usual one works beside it: no one waits for a single answer here."""
+
 
 def expect_little() -> None:
     """Have Spark sessions that are still to be made start fast rather than run long, unless the environment says."""
     os.environ.setdefault(_OPTIONS, _BRIEF)
+
+
+def collector() -> str:
+    """The option for the garbage collector that takes least of all cores' time; none where one is chosen already."""
+    chosen = any("GC" in os.environ.get(name, "") for name in VARIABLES)
+    return "" if chosen else _LEAST_WORK
 
 
 def require_java() -> None:

@@ -12,7 +12,7 @@ from typing import Final
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from model_tests.java import require_java
+from model_tests.java import collector, require_java
 from model_tests.traces.shipping import ship
 
 _LONG_METHODS: Final = "org.apache.spark.sql.catalyst.expressions.codegen"
@@ -38,12 +38,14 @@ _HERE: Final = ("local[", "local\n")
 
 SHUFFLE_PARTITIONS: Final = 8
 
+_COMPILE_ALL: Final = "-XX:-DontCompileHugeMethods"
+
 _SETTINGS: Final = {
     "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": str(SHUFFLE_PARTITIONS),
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
-    "spark.executor.extraJavaOptions": "-XX:-DontCompileHugeMethods",
+    "spark.executor.extraJavaOptions": _COMPILE_ALL,
     # One check compiles more than a hundred classes; what is thrown away is compiled again by the next.
     "spark.sql.codegen.cache.maxEntries": "1000",
     # Facts about columns that follow from other facts: of hundreds of parts they take half of the optimizer's time.
@@ -85,7 +87,7 @@ def _new_session(master: str) -> SparkSession:
     scratch = Path(tempfile.gettempdir()) / f"eos-spark-{os.getuid()}"
     logging = _written(scratch / "log4j2.properties")
     settings = _SETTINGS | {
-        "spark.driver.extraJavaOptions": f"-XX:-DontCompileHugeMethods -Dlog4j2.configurationFile=file:{logging}",
+        "spark.driver.extraJavaOptions": f"{_COMPILE_ALL} {collector()} -Dlog4j2.configurationFile=file:{logging}",
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.local.dir": str(scratch),
         **_to_python_workers(master),

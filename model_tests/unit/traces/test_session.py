@@ -1,4 +1,4 @@
-"""Where the session's Python workers answer, whatever the directory for temporary files is called."""
+"""What the session's JVM and Python workers are told, whatever the environment is."""
 
 import os
 import subprocess
@@ -8,6 +8,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from model_tests import java
+
 pytestmark = pytest.mark.xdist_group("spark")
 
 COUNTED = """
@@ -16,6 +18,12 @@ from model_tests.traces.session import session
 spark = session(sys.argv[1])
 print(spark.sparkContext.parallelize(range(6), 3).map(str).count())
 print(spark.conf.get("spark.python.unix.domain.socket.enabled", "false"))
+"""
+
+COLLECTED = """
+from model_tests.traces.session import session
+beans = session("local[1]")._jvm.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
+print(*sorted(bean.getName() for bean in beans))
 """
 
 
@@ -36,3 +44,22 @@ def test_workers_answer_by_sockets_of_this_machine(length: int, master: str, her
 
         assert ["6", here] == said.split()
         assert not list(Path(directory).glob("eos-sockets-*"))
+
+
+@pytest.mark.parametrize(
+    ("variable", "collector"), [("JAVA_TOOL_OPTIONS", "G1"), ("SPARK_SUBMIT_OPTS", "Copy"), ("", "PS")]
+)
+def test_a_collector_that_the_environment_chooses_stays(variable: str, collector: str) -> None:
+    """Two of them would keep Java from starting; where none is chosen, it is the one that computes least."""
+    options = {"G1": "-XX:+UseG1GC", "Copy": "-XX:+UseSerialGC"}
+    others = {name: value for name, value in os.environ.items() if name not in java.VARIABLES}
+
+    said = subprocess.run(
+        [sys.executable, "-c", COLLECTED],
+        env=others | ({variable: options[collector]} if variable else {}),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
+
+    assert said.split()[0] == collector
