@@ -2,7 +2,8 @@
 
 Each measurement is a process of its own, with a session and a JVM that nothing else has warmed or filled:
 `python -m model_tests.bench.checking MASTER ROUNDS PATH...` prints a line of JSON. The first path is a small batch that
-brings the session up. Under `local[N]` the process has no more than N cores, its compiler and collector included.
+brings the session up; then the first of the others is checked once before anything is timed, so that Java has compiled
+what they all need. Under `local[N]` the process has no more than N cores, its compiler and collector included.
 """
 
 import json
@@ -105,8 +106,8 @@ def keep_to_cores(master: str) -> None:
 def main(master: str, rounds: int, small: str, paths: Sequence[str]) -> None:
     """Bring the session up, and time each batch."""
     keep_to_cores(master)
-    for _ in range(2):
-        _check(small, master)
+    for path in (small, small, *paths[:1]):
+        _check(path, master)
     _sort(small, master)
     print(json.dumps([asdict(_timing(path, master, rounds)) for path in paths]))  # noqa: T201  # to who started it
 
