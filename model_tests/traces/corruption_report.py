@@ -4,10 +4,11 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import cycle, islice
 from pathlib import Path
 from random import Random
 from time import perf_counter
-from typing import Final
+from typing import Final, TypeAlias
 
 from rich.console import Console
 from rich.table import Table
@@ -33,6 +34,9 @@ _NOT_TOLD: Final = tuple(missing.value for missing in Missing)
 _OUTCOMES: Final = (*_NOTICED, KNOWN, *_NOT_TOLD, UNSEEN)
 _TRIES: Final = 4
 """Draws of a step after which a trace is left that cannot be corrupted in some way."""
+
+_Named: TypeAlias = tuple[str, Sequence[Row]]
+"""The name of a workload, and a trace of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,19 +155,19 @@ def run(path: str, corruptions: int, seed: int = 0) -> CorruptionReport:
     return corruption_report(chosen_traces(Path(path), corruptions, seed), corruptions, seed)
 
 
-def corruption_report(traces: Sequence[tuple[str, Sequence[Row]]], corruptions: int, seed: int = 0) -> CorruptionReport:
+def corruption_report(traces: Sequence[_Named], corruptions: int, seed: int = 0) -> CorruptionReport:
     """The same of traces at hand.
 
     Args:
-        traces: each with the name of its workload, empty where nobody knows.
+        traces: each with the name of its workload, empty where nobody knows; one at a time is looked at.
         corruptions: how many; they and the kinds take turns among the traces.
         seed: of the draws.
     """
     started = perf_counter()
-    true = [(workload, rows) for workload, rows in traces if rows and not judged(rows)[0]]
+    true = [place for place, (_, rows) in enumerate(traces) if rows and not judged(rows)[0]]
     found: dict[tuple[str, str, str, str], list[str]] = {}
     contradictions: list[str] = []
-    for number, (workload, rows, kind) in enumerate(_turns(true, corruptions)):
+    for number, (workload, rows, kind) in enumerate(islice(_turns(traces, true), corruptions)):
         made = _drawn(rows, kind, Random(zlib.crc32(f"{seed}-{number}".encode())))  # a sample, no secret
         if made is None:
             continue
@@ -185,11 +189,11 @@ def judged(rows: Iterable[Row]) -> tuple[bool, Counter[str]]:
     return bool(broken), Counter({count.rule: count.known for count in monitor.rule_counts()})
 
 
-def _turns(true: Sequence[tuple[str, Sequence[Row]]], count: int) -> Iterator[tuple[str, Sequence[Row], Kind]]:
-    kinds = tuple(Kind)
-    for number in range(count if true else 0):
-        workload, rows = true[number // len(kinds) % len(true)]
-        yield workload, rows, kinds[number % len(kinds)]
+def _turns(traces: Sequence[_Named], true: Sequence[int]) -> Iterator[tuple[str, Sequence[Row], Kind]]:
+    """The true traces over and over, each with every kind."""
+    for place in cycle(true):
+        workload, rows = traces[place]
+        yield from ((workload, rows, kind) for kind in Kind)
 
 
 def _drawn(rows: Sequence[Row], kind: Kind, chance: Random) -> Corrupted | None:

@@ -1,10 +1,11 @@
 """The trace part of `eos verify`: randomized traces of the reference, judged on Spark, and false ones refused."""
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -145,8 +146,21 @@ def not_shown(report: CheckReport, effort: Effort) -> Iterator[str]:
 
 def corruptions(count: int) -> CorruptionReport:
     """So many corruptions of fresh traces, in which all kinds, workloads and releases take turns."""
-    seeds = range(SEED, SEED + count // len(Kind))
-    return corruption_report([(simulate.workload_of(seed), simulate.trace_of(seed)) for seed in seeds], count, SEED)
+    return corruption_report(_Simulated(range(SEED, SEED + count // len(Kind))), count, SEED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Simulated(Sequence[tuple[str, Sequence[Row]]]):
+    """The traces of some seeds with their workloads, each made when it is asked for."""
+
+    seeds: range
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    def __getitem__(self, place: Any) -> Any:
+        seed = self.seeds[place]
+        return simulate.workload_of(seed), simulate.trace_of(seed)
 
 
 def not_noticed(report: CorruptionReport) -> Iterator[str]:

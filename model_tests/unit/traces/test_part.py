@@ -1,8 +1,11 @@
+import weakref
 from pathlib import Path
 
 import pytest
 
 from model_tests.traces import part, simulate
+from model_tests.traces.random_corruption import Kind
+from model_tests.traces.schema import Row
 from model_tests.verify.results import Effort
 
 
@@ -28,3 +31,23 @@ def test_other_traces_do_not_stay(effort: Effort) -> None:
 
     assert not directory.exists()
     assert not directory.parent.exists()
+
+
+class Held(list[Row]):
+    """A trace of which it can be told whether anybody holds it."""
+
+
+def test_of_the_traces_that_are_corrupted_few_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deep run corrupts thousands; each is made when its turn comes, and let go."""
+    made, held, trace_of = list[weakref.ref[Held]](), list[int](), simulate.trace_of
+
+    def watched(seed: int) -> Held:
+        trace = Held(trace_of(seed))
+        made.append(weakref.ref(trace))
+        held.append(sum(other() is not None for other in made))
+        return trace
+
+    monkeypatch.setattr(simulate, "trace_of", watched)
+
+    assert 8 == part.corruptions(8 * len(Kind)).traces
+    assert max(held) <= 2 < 8 <= len(made)
