@@ -49,5 +49,6 @@ def test_of_the_traces_that_are_corrupted_few_are_held(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(simulate, "trace_of", watched)
 
-    assert 8 == part.corruptions(8 * len(Kind)).traces
-    assert max(held) <= 2 < 8 <= len(made)
+    assert 20 == part.corruptions(20 * len(Kind)).traces
+    assert max(held) < 10
+    assert len(made) >= 20
