@@ -13,7 +13,6 @@ import numpy as np
 from model_tests.traces.audit.condensed import Condensed, Stakes, Wanted
 from model_tests.traces.audit.decision import Decisions, decide
 from model_tests.traces.audit.links import Links, Places, count_before, latest_before, link
-from model_tests.traces.audit.outside import mixing
 from model_tests.traces.audit.pieces import ends_of, is_marker, merged
 from model_tests.traces.audit.tables import stacked, taken
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts, Integers
@@ -31,8 +30,6 @@ def condense(log: Condensed, wanted: Wanted) -> Condensed:
     decisions = decide(links, wanted.profile, wanted.without)
     newly = settled & ~log.marks.settled[links.row]
     doubted = log.doubted | _doubted(links, decisions, newly, agreed & ~log.marks.agreed[links.row])
-    if not wanted.around.by_coordinator:
-        doubted |= mixing(links.batches) - wanted.whole
     doubtful = _among(links.batches.producer_id, doubted)
     rows = np.flatnonzero(_kept(log, links, wanted, context.needed(settled) & ~doubtful))
     ends = ends_of(log.rows)

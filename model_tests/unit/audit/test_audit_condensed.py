@@ -229,17 +229,12 @@ def test_parts_are_judged_as_the_log_is(wishes: list[dict[str, Any]], wanted: Wa
     assert audit_batches(batches, wanted.around, wanted.profile) == judged(read, wanted)
 
 
-def is_sound(wish: dict[str, Any]) -> bool:
-    """Only producers with transactions have markers."""
-    return wish["producer"] < 2 or wish["kind"] not in ("commit", "abort")
-
-
 @settings(max_examples=60)
 @given(st.lists(SOUND_BATCH, max_size=40), st.lists(st.integers(0, 150), max_size=6))
 def test_a_sound_log_is_read_once(wishes: list[dict[str, Any]], cuts: list[int]) -> None:
     """Wherever it is divided, nothing more is asked for, and no producer is in doubt."""
     wanted = Wanted(Surroundings(), edges=np.array([20, 60], np.int64))
-    batches = log_of([{**PLAIN, "transactional": wish["producer"] < 2, **wish} for wish in wishes if is_sound(wish)])
+    batches = log_of([{**PLAIN, **wish} for wish in wishes])
     left = together([condensed(part, wanted) for part in parts_of(batches, cuts)], wanted)
 
     verdict, asked = conclude(left, wanted)
