@@ -12,7 +12,7 @@ from spec.protocol import fence, seq
 from spec.protocol.append import Append
 from spec.protocol.guards import PASSED
 from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry
-from spec.vocabulary import ABSENT, MAX_SEQUENCE
+from spec.vocabulary import ABSENT, MAX_SEQUENCE, Origin
 
 LOOKED_AHEAD: Final = 16
 """Batches of the producer that are looked at."""
@@ -192,7 +192,7 @@ def _meant(state: ProducerEntry, request: AppendRequest) -> Iterator[AppendReque
     if request.control:
         yield replace(request, producer_epoch=state.epoch, coordinator_epoch=state.coordinator_epoch)
         return
-    numbered = request.base_sequence >= 0
+    numbered = request.base_sequence >= 0 or request.origin == Origin.CLIENT.value
     yield replace(request, producer_epoch=state.epoch, base_sequence=next_sequence(state) if numbered else ABSENT)
     if numbered and request.producer_epoch > state.epoch:
         yield replace(request, base_sequence=0)

@@ -59,11 +59,11 @@ def link(batches: Batches, around: Surroundings, profile: Profile) -> Links:
 def as_requests(batches: Batches, *, by_coordinator: bool) -> AppendRequest:
     """Each batch as the request that a leader was asked to append it by.
 
-    Markers and data without sequences come from a coordinator. What the cleaner has taken out
+    Markers come from a coordinator, and in its own topics data without sequences. What the cleaner has taken out
     of a batch was in it when it was sent. The broker has confirmed every partition of a transaction, and the log
     does not say under which transaction version a marker was written.
     """
-    sent_by_client = ~batches.control & (batches.base_sequence >= 0) & np.bool_(not by_coordinator)
+    sent_by_client = ~batches.control & np.bool_(not by_coordinator)
     data_count = np.maximum(batches.record_count, batches.last_offset_delta + 1)
     return AppendRequest(
         base_offset=batches.base_offset,

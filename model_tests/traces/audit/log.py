@@ -11,7 +11,7 @@ from model_tests.traces.audit.history_log import NOBODY, ClientSide, with_client
 from model_tests.traces.audit.holes import Surroundings
 from model_tests.traces.audit.indexes import judge_versions
 from model_tests.traces.audit.partition import conclude
-from model_tests.traces.audit.reading import Part, read_batches, read_part, read_whole
+from model_tests.traces.audit.reading import Part, emptied, read_batches, read_part, read_whole
 from model_tests.traces.audit.transactions_log import with_transactions
 from model_tests.traces.logs.controller_log import TOPIC as CONTROLLER
 from model_tests.traces.logs.kafka_log_batches import Batches
@@ -72,7 +72,8 @@ def concluded(
     log: LogFolder, part: Part, wanted: Wanted, derived: Derived, verdict: Verdict
 ) -> tuple[Verdict, list[Damage]]:
     """The verdict on a whole log with what it tells of transactions and of the cluster, and all damage."""
-    damage = [*part.damage, *([] if verdict.cleaned else _emptied(log)), *derived.damage, *part.indexes]
+    lost = [] if verdict.cleaned else [Damage(one.path, 0, "empty, but not the last segment") for one in emptied(log)]
+    damage = [*part.damage, *lost, *derived.damage, *part.indexes]
     damage += judge_versions(derived)
     damage += part.misled.damage(derived.epochs.path) if derived.epochs is not None else ()
     verdict = _with_bodies(verdict, part) if wanted.deep else verdict
@@ -109,17 +110,3 @@ def surroundings(
         by_coordinator=log.by_coordinator,
         producer_expiry_ms=producer_expiry_ms,
     )
-
-
-def _emptied(log: LogFolder) -> list[Damage]:
-    """Segments without a byte that are not the last one; only the cleaner leaves such.
-
-    The logs of coordinators are always compacted, whether a checkpoint of the cleaner was copied with them or not.
-    """
-    if log.by_coordinator:
-        return []
-    return [
-        Damage(segment.path, 0, "empty, but not the last segment")
-        for segment in log.segments
-        if segment.base in log.empty and not segment.active
-    ]

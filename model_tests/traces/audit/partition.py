@@ -16,7 +16,6 @@ from model_tests.traces.audit.links import Links, link
 from model_tests.traces.audit.logged import Logged
 from model_tests.traces.audit.messages import firsts_after_cleaning, undecided, unusual_first, violation
 from model_tests.traces.audit.misnamed import Judged, put_right
-from model_tests.traces.audit.outside import mixing, outside_findings
 from model_tests.traces.audit.pieces import tally
 from model_tests.traces.audit.summary import Transactions, first_unreplicated, open_transactions, transactions
 from model_tests.traces.audit.transactions_summary import Told, summarized
@@ -77,14 +76,12 @@ def conclude(log: Condensed, wanted: Wanted, derived: Derived | None = None) -> 
     links, decisions = judged.links, judged.decisions
     judged, misnamed = put_right(judged, lambda changed: _judged_batches(changed, log, missing, wanted))
     logged = Logged(log, batches, found, links, missing, around, wanted.profile, offsets)
-    mixed = mixing(links.batches) if not around.by_coordinator else ()
-    logged.asked.add({*log.doubted, *links.batches.producer_id[decisions.doubtful].tolist(), *mixed})
+    logged.asked.add({*log.doubted, *links.batches.producer_id[decisions.doubtful].tolist()})
     beside, judged_beside = judge_beside(logged, derived or Derived(), counted)
     findings = [
         *misnamed,
         *_sequence_findings(judged.breaks, around),
         *_first_findings(judged.links, judged.unusual, missing, around),
-        *(outside_findings(judged.links, {broken.number for broken in judged.breaks}) if mixed else ()),
         *_bounds_findings(offsets, around, unread=not log.totals.batches),
         *beside,
     ]
@@ -167,7 +164,8 @@ def _unusual(links: Links, decisions: Decisions, breaks: list[Break]) -> list[in
     of_sequences = (rules.SEQ_SUCCESSOR, rules.SEQ_EXACTLY_ONCE)
     at_odds = {broken.number for broken in breaks if broken.rule in of_sequences and not broken.doubt}
     data = np.flatnonzero(~links.batches.control)
-    numbers = np.flatnonzero(decisions.unusual)
+    refused = [broken.number for broken in breaks if not broken.doubt]
+    numbers = np.setdiff1d(np.flatnonzero(decisions.unusual), refused)
     following = np.append(data, ABSENT)[np.searchsorted(data, numbers, side="right")]
     left = [number for number, after in zip(numbers.tolist(), following.tolist(), strict=True) if after not in at_odds]
     return [number for number in left if not _comes_later(links, number, breaks)]

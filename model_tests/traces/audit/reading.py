@@ -67,7 +67,8 @@ def read_part(log: LogFolder, wanted: Wanted, *, crc: bool = True) -> Part:
         wrong += misleading
         miscut += [segment.base] if segment.is_range and (damage or misleading) else []
         lines = lines.then(_misled(batches, indexes, wanted))
-        for some in _in_chunks(batches, tail_damaged=_tail_damaged(batches, damage), wanted=wanted):
+        damaged = _tail_damaged(batches, damage) or segment in emptied(log)
+        for some in _in_chunks(batches, tail_damaged=damaged, wanted=wanted):
             left = follow(left, some, wanted.around)
             if len(left.rows) >= most:
                 left = condense(left, wanted)
@@ -103,7 +104,7 @@ def _read_all(log: LogFolder, *, crc: bool, deep: bool) -> tuple[Batches, list[D
         bodies = bodies.then(own)
         if len(batches):
             batches.follows_damage[0] |= carried
-        carried = _tail_damaged(batches, bad) or (carried and not len(batches))
+        carried = _tail_damaged(batches, bad) or (carried and not len(batches)) or segment in emptied(log)
         parts.append(batches)
         damage += bad
     return joined(parts), damage, carried, bodies
@@ -128,6 +129,16 @@ def _misled(batches: Batches, indexes: Derived, wanted: Wanted) -> Misled:
 def _tail_damaged(batches: Batches, damage: list[Damage]) -> bool:
     last = int(batches.position[-1]) if len(batches) else -1
     return any(bad.position > last for bad in damage)
+
+
+def emptied(log: LogFolder) -> list[Segment]:
+    """Segments without a byte that are not the last one, of a log that was never compacted: what they had is lost.
+
+    The logs of coordinators are always compacted, whether a checkpoint of the cleaner was copied with them or not.
+    """
+    if log.by_coordinator or log.cleaned_to > 0:
+        return []
+    return [segment for segment in log.segments if segment.base in log.empty and not segment.active]
 
 
 def _in_chunks(batches: Batches, *, tail_damaged: bool, wanted: Wanted) -> Iterator[Condensed]:

@@ -6,14 +6,9 @@ from model_tests.traces.audit.holes import Surroundings
 from model_tests.traces.audit.partition import audit_batches
 from model_tests.unit.audit.written import data, log_of, marker
 from reference.log.batch import RecordBatch, emptied
-from spec.vocabulary import MAX_SEQUENCE, ControlType
+from spec.vocabulary import MAX_SEQUENCE, ControlType, Sequence
 
 DAY = 24 * 3600 * 1000
-
-
-def in_one(sequence: int) -> RecordBatch:
-    """Data in a transaction."""
-    return data(sequence, transactional=True)
 
 
 def found(*batches: RecordBatch, around: Surroundings | None = None) -> list[tuple[str, str, int]]:
@@ -58,7 +53,7 @@ def test_a_legal_history_breaks_nothing(batches: list[RecordBatch]) -> None:
         ([data(0, epoch=1), marker(epoch=0), data(1, epoch=1)], [("fence.stale_epoch", 1)]),
         ([marker(coordinator=5), marker(coordinator=4), marker(coordinator=5)], [("fence.coordinator_epoch", 1)]),
         (
-            [marker(), marker(coordinator=5), in_one(0), marker(), in_one(1), marker(), marker()],
+            [marker(), marker(coordinator=5), data(0), marker(), data(1), marker(), marker()],
             [("fence.coordinator_epoch", 3)],
         ),
         ([data(0), data(2), data(2), data(3)], [("seq.successor", 1)]),
@@ -67,6 +62,8 @@ def test_a_legal_history_breaks_nothing(batches: list[RecordBatch]) -> None:
         ([data(0), data(7, epoch=1), data(1, epoch=1), data(2, epoch=1)], [("seq.epoch_reset", 1)]),
         ([data(0, epoch=1), data(1), data(2, epoch=1), data(3, epoch=1)], [("fence.stale_epoch", 1)]),
         ([data(0), data(1, epoch=1), marker(epoch=1), data(0, epoch=1)], [("seq.epoch_reset", 1)]),
+        ([data(0), data(1)._replace(base_sequence=Sequence(-1)), data(2)], [("seq.well_formed", 1)]),
+        ([data(0)._replace(base_sequence=Sequence(-1)), data(1), data(2)], [("seq.well_formed", 0)]),
     ],
 )
 def test_one_defect_is_one_finding(batches: list[RecordBatch], expected: list[tuple[str, int]]) -> None:

@@ -1,0 +1,44 @@
+"""A segment of which a copy has the name alone: what was in it is lost, and what it leads to blames nobody."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from model_tests.traces.audit.recorded import KAFKA_3_9
+from model_tests.traces.audit.run import run_here
+from model_tests.unit.audit.test_audit_bad_input import blamed
+from model_tests.unit.audit.test_audit_divided import Divided
+
+
+@pytest.fixture
+def copied(recordings: Path, tmp_path: Path) -> Path:
+    """One partition with its coordinator's log, and the checkpoint that says that the cleaner was never there."""
+    source = recordings / KAFKA_3_9
+    for folder in (source / "crash-0", *source.glob("__transaction_state-*")):
+        shutil.copytree(folder, tmp_path / folder.name)
+    shutil.copy(source / "cleaner-offset-checkpoint", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("number", [0, 2, 7])
+def test_an_empty_segment_is_damage_and_nothing_else(copied: Path, number: int) -> None:
+    """Neither its markers nor its sequences, nor what its indexes and the snapshots after it know, are missed."""
+    segment = sorted((copied / "crash-0").glob("*.log"))[number]
+    segment.write_bytes(b"")
+
+    report = run_here([copied])
+
+    assert blamed(report) == []
+    assert [bad.message for bad in report.damage if bad.path.endswith(".log")] == ["empty, but not the last segment"]
+
+
+def test_it_is_the_same_in_parts(copied: Path) -> None:
+    """Wherever the parts end."""
+    sorted((copied / "crash-0").glob("*.log"))[2].write_bytes(b"")
+    divided = Divided(copied)
+
+    (number,) = (number for number, log in enumerate(divided.logs) if log.topic == "crash")
+
+    assert divided.verdicts[number][0] == divided.whole(divided.logs[number])[0]
+    assert divided.verdicts[number][0].findings == ()
