@@ -8,23 +8,27 @@ from spec.vocabulary import ABSENT, ControlType
 
 _KEY: Final = struct.Struct(">hh")  # version, type
 _VALUE: Final = struct.Struct(">hi")  # version, coordinator epoch
+_PRODUCER_ID: Final = struct.Struct(">q")
+_PRODUCER_ID_AT: Final = 43
 _LONGEST_VARINT: Final = 10
 
 
 class Unreadable(Exception):
-    """A control batch whose record does not have the form of one."""
+    """A control batch whose record does not have the form of one, or is nothing that a producer has."""
 
 
 def read_control(batch: bytes) -> tuple[int, int]:
     """Type and coordinator epoch of a control batch's first record; -1 where it has none.
 
     Raises:
-        Unreadable: the record does not have the form of a control record.
+        Unreadable: the record does not have the form of a control record, or is a producer's and no marker.
     """
     try:
         key, value = _key_and_value(batch)
         kind = _KEY.unpack_from(key)[1]
         is_marker = kind in (ControlType.ABORT, ControlType.COMMIT)
+        if not is_marker and _PRODUCER_ID.unpack_from(batch, _PRODUCER_ID_AT)[0] >= 0:
+            raise Unreadable
         return kind, _VALUE.unpack_from(value)[1] if is_marker else ABSENT
     except (struct.error, IndexError) as error:
         raise Unreadable from error

@@ -242,7 +242,7 @@ def _unsound(batch: bytes, offset: int) -> str:
     stored, computed = _CRC.unpack_from(batch, _CRC_AT)[0], crc32c(memoryview(batch)[COVERED_FROM:])
     if stored != computed:
         return f"CRC of the batch at offset {offset} is {stored:#010x}, its bytes give {computed:#010x}"
-    return f"the control record of the batch at offset {offset} cannot be read"
+    return f"the control record of the batch at offset {offset} cannot be read as a marker"
 
 
 def _end_by_length(content: bytes, position: int) -> int | None:

@@ -2,6 +2,7 @@ import struct
 
 import numpy as np
 import pytest
+from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,6 +47,16 @@ def test_every_field_is_read() -> None:
         assert getattr(batches, name).tolist() == [getattr(batch, name) for batch in HISTORY]
     assert batches.control_type.tolist() == [-1, -1, 1, -1, -1, 0, -1]
     assert batches.coordinator_epoch.tolist() == [-1, -1, 0, -1, -1, 3, -1]
+
+
+@pytest.mark.parametrize("kind", [2, 7])
+def test_a_producers_control_record_that_is_no_marker_is_damage(kind: int) -> None:
+    """It is of a type that the controller's log alone has, or of none."""
+    content = bytearray(encoded(placed([marker()])))
+    content[-10:-8] = kind.to_bytes(2, "big")
+    content[17:21] = crc32c(bytes(content[21:])).to_bytes(4, "big")
+
+    assert read(bytes(content)) == ([], [(0, "the control record of the batch at offset 0 cannot be read as a marker")])
 
 
 @pytest.mark.parametrize(
