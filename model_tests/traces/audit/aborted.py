@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from model_tests.traces.audit.aborted_missing import Unlisted, without_entry, without_file
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.holes import Holes
 from model_tests.traces.audit.spans import Spans, entries_of, stable_in_bulk
@@ -16,12 +17,6 @@ from spec import rules
 from spec.vocabulary import ABSENT
 
 _SIZE: Final = ABORTED_ENTRY.itemsize
-GIVEN: Final = "a read_committed reader is given its records"
-REMEDY: Final = (
-    "With the broker stopped, delete {segment}.index: the next start then recovers the segment and makes all of its "
-    "indexes anew. If only the copy lacks the file, copy it again."
-)
-
 _FIELDS: Final = ("producer", "last offset", "first offset", "last stable offset")
 
 
@@ -138,8 +133,7 @@ class _Judge:
         listed = frozenset(span[right].tolist())
         for entry in np.flatnonzero(~right).tolist():
             self._differs(entry, self._meant(entry, int(span[entry]), lost, listed), lost)
-        for number in sorted(lost):
-            self._lost(number)
+        self._unlisted(sorted(lost))
         for entry in np.flatnonzero(right & self._goes_back()).tolist():
             before = f"the entry before it ends at {int(entries.last[entry - 1])}"
             self._violation(entry, f"ends at {int(entries.last[entry])}, but {before}: entries rise")
@@ -233,30 +227,22 @@ class _Judge:
         offsets = f"offsets {first}..{last}"
         self._violation(entry, f"lists an aborted transaction at {offsets}, but the log has {has}")
 
-    def _lost(self, span: int) -> None:
-        own = self.log.own
-        since, until = int(own.first_row[span]), int(own.marker_row[span])
-        first, last = int(own.first[span]), int(own.end[span])
-        self.result.disputed.append((first, last))
-        segment = int(self._segment(np.array([span]))[0])
-        if self.log.missing.unreadable_between(since, until) or last > self.cut_after.get(segment, last):
-            return
-        producer, epoch = int(own.producer_id[span]), int(own.producer_epoch[span])
-        severity, message = self._without_entry(segment, f"the aborted transaction at offsets {first}..{last}")
-        remedy = REMEDY.format(segment=f"{segment:020}")
-        found = Finding(rules.LSO_ABORTED_INDEX, severity, first, producer, epoch, message, remedy=remedy)
-        self.result.findings.append(found)
-
-    def _without_entry(self, segment: int, what: str) -> tuple[Severity, str]:
-        """How grave it is that nothing lists an aborted transaction, and why."""
-        file = f"{segment:020}.txnindex"
-        if self.missing.get(segment, False):
-            why = "it lies above the recovery point after a crash, so that the next start makes it anew"
-            return Severity.UNDECIDED, f"{file} is missing, with {what}: {why}"
-        if segment in self.missing:
-            why = "a broker takes it for one without entries, and while there is an .index does not make it anew"
-            return Severity.VIOLATION, f"{file} is missing, with {what}: {why}; {GIVEN}"
-        return Severity.VIOLATION, f"{file} has no entry of {what}: {GIVEN}"
+    def _unlisted(self, spans: list[int]) -> None:
+        """Aborted transactions without an entry; those of an index that is missing are one finding."""
+        own, result, files = self.log.own, self.result, dict[int, list[Unlisted]]()
+        for span in spans:
+            one = Unlisted(*(int(of[span]) for of in (own.first, own.end, own.producer_id, own.producer_epoch)))
+            result.disputed.append((one.first, one.last))
+            segment = int(self._segment(np.array([span]))[0])
+            unread = self.log.missing.unreadable_between(int(own.first_row[span]), int(own.marker_row[span]))
+            if unread or one.last > self.cut_after.get(segment, one.last):
+                continue
+            if segment in self.missing:
+                files.setdefault(segment, []).append(one)
+            else:
+                result.findings.append(without_entry(segment, one))
+        for segment, unlisted in files.items():
+            result.findings.append(without_file(segment, unlisted, made_anew=self.missing[segment]))
 
     def _excused(self, entry: int, since: int, until: int, *, by_cleaner: bool) -> bool:
         """Whether unreadable bytes, or the cleaner, explain that the log says something else."""

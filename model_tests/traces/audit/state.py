@@ -10,6 +10,7 @@ import numpy as np
 from model_tests.traces.audit.asked import Asked
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.logged import Logged
+from model_tests.traces.audit.state_told import Lacking, Wrong, told
 from model_tests.traces.logs.kafka_log_batches import Integers
 from model_tests.traces.logs.kafka_log_derived import DerivedFile
 from spec import rules
@@ -69,7 +70,8 @@ def judge_state(log: Logged, snapshots: list[DerivedFile]) -> StateJudgement:
             what = f"{Path(snapshot.path).name} is of offset {snapshot.number}"
             result.doubt(f"the log ends at offset {log.end}, its tail was lost or cut off", snapshot.number, what)
         elif snapshot.number > log.begin:
-            _judge_snapshot(log, places, snapshot, result)
+            wrong = _judge_snapshot(log, places, snapshot, result)
+            result.findings += [told(snapshot, wrong, snapshots)] if wrong else []
     return result
 
 
@@ -107,7 +109,7 @@ class _Places:
         return self.producers[self.first_row < row]
 
 
-def _judge_snapshot(log: Logged, places: _Places, snapshot: DerivedFile, result: StateJudgement) -> None:
+def _judge_snapshot(log: Logged, places: _Places, snapshot: DerivedFile, result: StateJudgement) -> list[Wrong]:
     row = int(np.searchsorted(log.batches.base_offset, snapshot.number))
     producers = snapshot.rows["producer_id"].astype(np.int64)
     says = Known(**{name: snapshot.rows[name].astype(np.int64) for name in FIELDS})
@@ -128,6 +130,7 @@ def _judge_snapshot(log: Logged, places: _Places, snapshot: DerivedFile, result:
     for entry in np.flatnonzero(link < 0).tolist():
         judging.unseen(int(producers[entry]), says.at(entry))
     judging.forgotten(forgotten, places, says)
+    return judging.wrong
 
 
 def rebuilt(log: Logged, link: Integers) -> Known:
@@ -159,6 +162,7 @@ class _Snapshot:
     def __init__(self, log: Logged, snapshot: DerivedFile, row: int, result: StateJudgement) -> None:
         self.log, self.snapshot, self.row, self.result = log, snapshot, row, result
         self.name = Path(snapshot.path).name
+        self.wrong: list[Wrong] = []
 
     def differs(self, producer: int, says: dict[str, int], logged: dict[str, int], link: int) -> None:
         """An entry of a producer that the log has."""
@@ -234,7 +238,8 @@ class _Snapshot:
         if self._between(log.missing.cleaned, ABSENT) and not self._has(says["last_offset"]):
             self.result.doubt(CLEANED, self._offset(says), what)
         else:
-            self._violation(producer, says, f"knows the producer up to offset {says['last_offset']}, the log has none")
+            what = f"knows the producer up to offset {says['last_offset']}, the log has none"
+            self._violation(producer, says, what, Lacking.IN_LOG)
 
     def forgotten(self, producers: Integers, places: "_Places", says: Known) -> None:
         """Producers of the log that the snapshot does not know: a broker forgets those that were idle for long."""
@@ -246,11 +251,8 @@ class _Snapshot:
             if self._may_be_forgotten(has, says, int(self.log.links.batches.last_offset[link[number]])):
                 self.result.doubt(EXPIRED, self._offset(has), what)
             else:
-                self._violation(
-                    producer,
-                    has,
-                    f"does not know the producer, whose last batch before is at offset {has['last_offset']}",
-                )
+                what = f"does not know the producer, whose last batch before is at offset {has['last_offset']}"
+                self._violation(producer, has, what, Lacking.IN_SNAPSHOT)
 
     def _may_be_forgotten(self, has: dict[str, int], says: Known, last: int) -> bool:
         """Whether the producer was idle for long enough when the snapshot was written, as far as can be told."""
@@ -262,17 +264,8 @@ class _Snapshot:
         idler = (says.txn_first_offset == ABSENT) & (says.timestamp <= has["timestamp"]) & (says.last_offset < last)
         return not idler.any()
 
-    def _violation(self, producer: int, values: dict[str, int], what: str) -> None:
-        self.result.findings.append(
-            Finding(
-                rules.SEQ_STATE_RECOVERABLE,
-                Severity.VIOLATION,
-                self._offset(values),
-                producer,
-                values["producer_epoch"],
-                f"{self.name}: {what}",
-            )
-        )
+    def _violation(self, producer: int, values: dict[str, int], what: str, lacking: Lacking = Lacking.NOWHERE) -> None:
+        self.wrong.append(Wrong(producer, self._offset(values), values, what, lacking))
 
     def _offset(self, values: dict[str, int]) -> int:
         """Where the producer's entry ends; the snapshot's own offset where it has no data."""

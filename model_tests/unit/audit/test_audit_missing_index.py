@@ -1,6 +1,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from model_tests.traces.audit.findings import Finding, Severity
@@ -11,7 +12,7 @@ from model_tests.unit.audit.written_world import run_world, write_log, write_wor
 from reference.faults import NO_FAULTS
 from spec import rules
 from spec.versions import NEWEST
-from spec.vocabulary import ControlType
+from spec.vocabulary import ABSENT, ControlType
 
 ENTRY = ABORTED_ENTRY.itemsize
 
@@ -107,3 +108,17 @@ def cut_index(directory: Path, left: int) -> Path:
     (index,) = (path for path in (directory / "broker-0").rglob("*.txnindex") if path.stat().st_size == 3 * ENTRY)
     os.truncate(index, left)
     return index
+
+
+def test_a_missing_index_is_one_finding_however_much_it_should_list(tmp_path: Path) -> None:
+    """It says how many transactions, and is of no producer where they are of several."""
+    write_world(run_world(5, NEWEST, 300, NO_FAULTS), tmp_path)
+    (index,) = (path for path in (tmp_path / "broker-0").rglob("*.txnindex") if path.stat().st_size == 3 * ENTRY)
+    producers = {int(one) for one in np.frombuffer(index.read_bytes(), ABORTED_ENTRY)["producer_id"]}
+    index.unlink()
+
+    ((_, finding),) = run_here([tmp_path / "broker-0"]).findings
+
+    assert finding.rule is rules.LSO_ABORTED_INDEX
+    assert f"{index.name} is missing, with 3 aborted transactions that it should list" in finding.message
+    assert finding.producer_id == (producers.pop() if len(producers) == 1 else ABSENT)

@@ -1,0 +1,72 @@
+"""One finding for a producer snapshot that does not tell what the log leads to: one file, one cause."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto, unique
+from pathlib import Path
+
+import numpy as np
+
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.logs.kafka_log_derived import DerivedFile
+from spec import rules
+from spec.vocabulary import ABSENT
+
+
+@unique
+class Lacking(Enum):
+    """Where a producer is missing."""
+
+    NOWHERE = auto()
+    IN_LOG = auto()
+    IN_SNAPSHOT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """One producer that a snapshot and the log do not agree on.
+
+    Attributes:
+        offset: where its entry ends.
+        values: of its entry, or what should be in it.
+    """
+
+    producer_id: int
+    offset: int
+    values: Mapping[str, int]
+    what: str
+    lacking: Lacking = Lacking.NOWHERE
+
+
+def told(snapshot: DerivedFile, wrong: Sequence[Wrong], snapshots: Iterable[DerivedFile]) -> Finding:
+    """What is wrong with a snapshot, of one producer or more; `snapshots` are all of the log."""
+    name, first = Path(snapshot.path).name, min(wrong, key=lambda one: one.offset)
+    if len(wrong) == 1:
+        return _finding(first, f"{name}: {first.what}")
+    renamed = _other_id(wrong)
+    if renamed is not None:
+        unknown, lacked = renamed
+        return _finding(lacked, f"{name}: says producer {unknown.producer_id}, the log {lacked.producer_id}")
+    message = f"{name}: {len(wrong)} producers are not as in the log, the first, {first.producer_id}: {first.what}"
+    twin = next((other for other in snapshots if _is_copy(other, snapshot)), None)
+    if twin is not None:
+        message += f"; all is as in {Path(twin.path).name}: the one of them was copied to the other's name"
+    return Finding(rules.SEQ_STATE_RECOVERABLE, Severity.VIOLATION, first.offset, ABSENT, ABSENT, message)
+
+
+def _other_id(wrong: Sequence[Wrong]) -> tuple[Wrong, Wrong] | None:
+    """The one that the log lacks and the one that the snapshot lacks, if they are alike but for the producer id."""
+    unknown = [one for one in wrong if one.lacking is Lacking.IN_LOG]
+    lacked = [one for one in wrong if one.lacking is Lacking.IN_SNAPSHOT]
+    if len(wrong) != 2 or len(unknown) != 1 or len(lacked) != 1 or unknown[0].values != lacked[0].values:
+        return None
+    return unknown[0], lacked[0]
+
+
+def _is_copy(other: DerivedFile, snapshot: DerivedFile) -> bool:
+    return other.number != snapshot.number and np.array_equal(other.rows, snapshot.rows)
+
+
+def _finding(one: Wrong, message: str) -> Finding:
+    epoch = one.values["producer_epoch"]
+    return Finding(rules.SEQ_STATE_RECOVERABLE, Severity.VIOLATION, one.offset, one.producer_id, epoch, message)
