@@ -10,6 +10,7 @@ from model_tests.traces.audit.chosen import chosen_findings, shown_in_words, tim
 from model_tests.traces.audit.cluster import audit_cluster, told_once, unexplained
 from model_tests.traces.audit.controlled import controlled
 from model_tests.traces.audit.findings import Verdict
+from model_tests.traces.audit.folders import by_their_content
 from model_tests.traces.audit.groups import groups_of, with_offsets
 from model_tests.traces.audit.history import History, read_received
 from model_tests.traces.audit.history_join import audit_history
@@ -195,10 +196,10 @@ def _report(
     journal: History | None,
 ) -> AuditReport:
     """The report on the logs of a listing, of which each has its verdict, and on the transactions across them."""
-    logs = told_once(
-        [Log(log.path, log.topic, log.partition, verdicts[number][0]) for number, log in enumerate(listing.logs)]
-    )
-    of_folders = [*listing.damage, *unread(log.path for log in listing.logs)]
+    given = [Log(log.path, log.topic, log.partition, verdicts[number][0]) for number, log in enumerate(listing.logs)]
+    logs, misnamed = by_their_content(given, controlled(given))
+    logs = told_once(logs)
+    of_folders = [*listing.damage, *unread(log.path for log in listing.logs), *misnamed]
     damage = [*of_folders, *(bad for number in verdicts for bad in verdicts[number][1])]
     controllers = controlled(logs)
     transactions, findings = audit_transactions(logs, controllers)
@@ -209,8 +210,8 @@ def _report(
     cluster, findings = audit_cluster(logs, findings, controllers)
     findings = chosen_findings(logs, with_offsets(logs, findings), shown, transactions)
     audited = [
-        Audited(log.path, log.topic, log.partition, replace(log.verdict, findings=found, told=None, cluster=None))
-        for log, found in zip(logs, findings, strict=True)
+        Audited(one.path, one.topic, one.partition, replace(one.verdict, findings=found, told=None, cluster=None))
+        for one, found in zip(given, findings, strict=True)
     ]
     return AuditReport(
         audited=tuple(sorted(audited, key=lambda one: (one.topic, one.partition, one.path))),

@@ -12,6 +12,9 @@ from spec.protocol import finding
 
 _MOST_PARTITIONS: Final = 1024
 
+_TELLING: Final = 4
+"""So many ids beside others of their folder make it no chance that they belong together."""
+
 
 def places_of(
     logs: Iterable[tuple[int, str, int, PartitionTransactions]],
@@ -90,3 +93,24 @@ def _agrees(at: Mapping[str, int], count: int) -> bool:
 def coordinator_partition(transactional_id: str, count: int) -> int:
     """The partition of `__transaction_state` that has an id."""
     return int(finding.partition_of(finding.hash_of(transactional_id), count))
+
+
+def coordinator_count(here: Sequence[tuple[int, Sequence[str]]]) -> int:
+    """How many partitions the coordinator's log has, where some of its folders are under the names of others.
+
+    That is so where no number puts every id into the partition it is in. Then it is the least with which all ids of
+    each folder belong to one partition, if there are ids enough to say so; else 0.
+
+    Args:
+        here: partitions by their names, with the ids that are there, one at least.
+    """
+    least = max((partition for partition, _ in here), default=0) + 1
+    counts = range(least, _MOST_PARTITIONS)
+    at = {name: partition for partition, ids in here for name in ids}
+    if sum(len(ids) - 1 for _, ids in here) < _TELLING or any(_agrees(at, count) for count in counts):
+        return 0
+    return next((count for count in counts if all(_together(ids, count) for _, ids in here)), 0)
+
+
+def _together(ids: Sequence[str], count: int) -> bool:
+    return len({coordinator_partition(name, count) for name in ids}) == 1

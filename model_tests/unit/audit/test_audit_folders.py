@@ -1,0 +1,90 @@
+import shutil
+from pathlib import Path
+
+import pytest
+
+from model_tests.traces.audit.report import AuditReport
+from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.transactions_clusters import coordinator_count, coordinator_partition
+
+TOPICS = ("orders", "payments")
+NAMES = tuple(f"tx-{number}" for number in range(12))
+
+
+@pytest.fixture
+def broker(recordings: Path, tmp_path: Path) -> Path:
+    """A copy of a broker's directory, without the controller's log."""
+    source = recordings / "kafka-3.9.0"
+    wanted = [path for topic in (*TOPICS, "__transaction_state") for path in source.glob(f"{topic}-*") if path.is_dir()]
+    for path in wanted:
+        shutil.copytree(path, tmp_path / path.name)
+    shutil.copy(source / "replication-offset-checkpoint", tmp_path)
+    assert audited(tmp_path).damage == ()
+    assert violations(audited(tmp_path)) == []
+    return tmp_path
+
+
+def audited(broker: Path) -> AuditReport:
+    return run_here([broker])
+
+
+def violations(report: AuditReport) -> list[str]:
+    return [f"{log.topic}-{log.partition} {one.rule.id}" for log, one in report.findings if one.severity == "violation"]
+
+
+def exchange(left: Path, right: Path) -> None:
+    between = left.with_name("between")
+    left.rename(between)
+    right.rename(left)
+    between.rename(right)
+
+
+def test_folders_of_two_topics_that_changed_names_are_named_and_nothing_else_is(broker: Path) -> None:
+    """Their topic ids are those of the other folders of the other topic; no transaction is blamed for it."""
+    exchange(broker / "orders-1", broker / "payments-0")
+
+    report = audited(broker)
+
+    assert violations(report) == []
+    assert [Path(bad.path).name for bad in report.damage] == ["orders-1", "payments-0"]
+    assert "its topic id in partition.metadata is that of payments" in report.damage[0].message
+    assert "its topic id in partition.metadata is that of orders" in report.damage[1].message
+
+
+def test_coordinators_folders_that_changed_names_are_read_as_what_they_are(broker: Path) -> None:
+    """The hash of each transactional id says its partition; the join is as before."""
+    before = audited(broker).transactions.counts
+    exchange(broker / "__transaction_state-0", broker / "__transaction_state-1")
+
+    report = audited(broker)
+
+    assert violations(report) == []
+    assert [Path(bad.path).name for bad in report.damage] == ["__transaction_state-0", "__transaction_state-1"]
+    assert "its transactional ids belong to partition 1 of 4" in report.damage[0].message
+    assert "its transactional ids belong to partition 0 of 4" in report.damage[1].message
+    assert report.transactions.counts == before
+
+
+def test_a_topic_id_that_no_other_folder_has_says_nothing(broker: Path) -> None:
+    """The topic may have been made anew."""
+    (broker / "orders-1" / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAABw\n")
+
+    assert audited(broker).damage == ()
+
+
+def here(count: int, given: tuple[int, ...]) -> list[tuple[int, list[str]]]:
+    """The ids of some partitions of so many."""
+    own = [(number, [name for name in NAMES if coordinator_partition(name, count) == number]) for number in given]
+    return [(number, names) for number, names in own if names]
+
+
+def test_the_number_of_coordinators_is_asked_only_where_ids_are_out_of_place() -> None:
+    """Where some number explains all, nothing is said; nor where there are too few ids, or they are mixed."""
+    (zero, one, *others) = here(4, (0, 1, 2, 3))
+
+    assert coordinator_count([zero, one, *others]) == 0
+    assert coordinator_count(here(50, tuple(range(50)))) == 0
+    assert coordinator_count([]) == 0
+    assert coordinator_count([(zero[0], one[1]), (one[0], zero[1]), *others]) == 4
+    assert coordinator_count([(zero[0], one[1][:2]), (one[0], zero[1][:2])]) == 0
+    assert coordinator_count([(zero[0], [*one[1], zero[1][0]]), (one[0], zero[1]), *others]) == 0
