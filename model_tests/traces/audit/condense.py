@@ -12,6 +12,7 @@ import numpy as np
 
 from model_tests.traces.audit.condensed import Condensed, Stakes, Wanted
 from model_tests.traces.audit.decision import Decisions, decide
+from model_tests.traces.audit.holes import begins_segment
 from model_tests.traces.audit.links import Links, Places, count_before, latest_before, link
 from model_tests.traces.audit.pieces import ends_of, is_marker, merged
 from model_tests.traces.audit.tables import stacked, taken
@@ -127,10 +128,14 @@ def _begins(rows: Batches) -> Integers:
 
 
 def _unexplained(log: Condensed, wanted: Wanted) -> Facts:
-    """Holes that neither the cleaner nor damage may come to explain; all of them where it was never here."""
+    """Holes that neither the cleaner nor damage may come to explain; all of them where it was never here.
+
+    With each between two segments what is before it, to say which offsets are missing.
+    """
     grows = _grows(log.marks.active)
     if wanted.around.cleaner_known and wanted.around.cleaned_to == ABSENT:
         grows |= log.marks.hole
+        grows[:-1] |= log.marks.hole[1:] & begins_segment(log.rows)[1:]
     return grows
 
 

@@ -94,14 +94,25 @@ def hole_counts(batches: Batches, around: Surroundings) -> HoleCounts:
     return HoleCounts(hole, np.cumsum(plain & ~inside), np.cumsum(plain & inside), np.cumsum(unreadable))
 
 
+def never_cleaned(around: Surroundings, *, rewritten: bool) -> bool:
+    """Whether the cleaner's checkpoint exists and does not name the partition, and no batch shows its work."""
+    return around.cleaner_known and around.cleaned_to == ABSENT and not rewritten
+
+
+def begins_segment(batches: Batches) -> Facts:
+    """Whether each batch has the offset that its segment is named after: the first of one that was not cleaned."""
+    begins: Facts = batches.base_offset == batches.segment
+    return begins
+
+
 def holes_of(
     counts: HoleCounts, batches: Batches, around: Surroundings, *, rewritten: bool, active_rewritten: bool
 ) -> Holes:
     """The holes of a whole log, of which all batches before which any count grows for good are there.
 
-    Where the cleaner's checkpoint exists and does not name the partition, it has not been here.
+    Where the cleaner has never been here, it explains none.
     """
-    never = around.cleaner_known and around.cleaned_to == ABSENT and not rewritten
+    never = never_cleaned(around, rewritten=rewritten)
     first = np.zeros(len(batches), np.int64)
     first[:] = len(batches) and batches.base_offset[0] > around.first_base and not batches.follows_damage[0]
     inside = np.zeros(len(batches), np.bool_)

@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from model_tests.traces.audit.cluster_log import with_cluster
-from model_tests.traces.audit.condensed import Wanted
+from model_tests.traces.audit.condensed import Wanted, uncondensed
 from model_tests.traces.audit.findings import Verdict
 from model_tests.traces.audit.history_log import NOBODY, ClientSide, with_client
 from model_tests.traces.audit.holes import Surroundings
 from model_tests.traces.audit.indexes import judge_versions
+from model_tests.traces.audit.lost_segments import lost_segments, without_lost
 from model_tests.traces.audit.partition import conclude
 from model_tests.traces.audit.reading import Part, emptied, read_batches, read_part, read_whole
 from model_tests.traces.audit.transactions_log import with_transactions
@@ -49,7 +50,7 @@ def audit_log(
     if not is_divisible(log, client):
         part = read_whole(log, wanted, crc=crc)
         verdict, damage = concluded(log, part, wanted, derived, conclude(part.log, wanted, derived)[0])
-        return with_client(part.log.rows, verdict, client), damage
+        return with_client(without_lost(part.log, around).rows, verdict, client), damage
     while True:
         part = read_part(log, wanted, crc=crc)
         verdict, asked = conclude(part.log, wanted, derived)
@@ -73,6 +74,8 @@ def concluded(
 ) -> tuple[Verdict, list[Damage]]:
     """The verdict on a whole log with what it tells of transactions and of the cluster, and all damage."""
     lost = [] if verdict.cleaned else [Damage(one.path, 0, "empty, but not the last segment") for one in emptied(log)]
+    lost += lost_segments(log, part.log, wanted.around, derived.epochs)
+    part = replace(part, log=without_lost(part.log, wanted.around))
     damage = [*part.damage, *lost, *derived.damage, *part.indexes]
     damage += judge_versions(derived)
     damage += part.misled.damage(derived.epochs.path) if derived.epochs is not None else ()
@@ -90,9 +93,10 @@ def _with_bodies(verdict: Verdict, part: Part) -> Verdict:
 
 
 def read_log(log: LogFolder, *, crc: bool = True) -> tuple[Batches, list[Damage]]:
-    """The batches of all segments, and what cannot be read of them."""
+    """The batches of all segments, and what cannot be read of them; a segment that is gone is as one that cannot be."""
     batches, damage, _ = read_batches(log, crc=crc)
-    return batches, damage
+    around = surroundings(log)
+    return without_lost(uncondensed(batches, around), around).rows, damage
 
 
 def surroundings(

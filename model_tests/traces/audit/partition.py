@@ -14,6 +14,7 @@ from model_tests.traces.audit.fold import UNREADABLE, Break, Fold
 from model_tests.traces.audit.holes import Holes, Surroundings
 from model_tests.traces.audit.links import Links, link
 from model_tests.traces.audit.logged import Logged
+from model_tests.traces.audit.lost_segments import without_lost
 from model_tests.traces.audit.messages import firsts_after_cleaning, undecided, unusual_first, violation
 from model_tests.traces.audit.misnamed import Judged, put_right
 from model_tests.traces.audit.pieces import tally
@@ -64,7 +65,9 @@ def conclude(log: Condensed, wanted: Wanted, derived: Derived | None = None) -> 
         The verdict, and what else must be kept of the log for it to be right. Nothing is asked for of a log that is
         not condensed at all.
     """
-    batches, around = log.rows, wanted.around
+    around = wanted.around
+    log = without_lost(log, around)
+    batches = log.rows
     found = transactions(batches)
     opened = open_transactions(batches, found)
     offsets = _offsets(batches, found, around, min((one.first_offset for one in opened), default=ABSENT))

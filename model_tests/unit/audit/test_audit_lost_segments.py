@@ -1,0 +1,112 @@
+"""Segments that are gone from a copy: each gap is named once, and what it leads to blames nobody."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from model_tests.traces.audit.recorded import KAFKA_3_9
+from model_tests.traces.audit.run import run_here
+from model_tests.unit.audit.test_audit_bad_input import blamed
+from model_tests.unit.audit.test_audit_divided import Divided
+
+
+@pytest.fixture
+def copied(recordings: Path, tmp_path: Path) -> Path:
+    """A partition that was never compacted, with its coordinator's logs, and the checkpoints."""
+    source = recordings / KAFKA_3_9
+    for folder in (source / "crash-0", *source.glob("__transaction_state-*")):
+        shutil.copytree(folder, tmp_path / folder.name)
+    for file in source.glob("*-checkpoint"):
+        shutil.copy(file, tmp_path)
+    return tmp_path
+
+
+def remove(folder: Path, *numbers: int) -> None:
+    """Take these segments away, with all that is named after them."""
+    segments = sorted(folder.glob("*.log"))
+    for number in numbers:
+        for file in folder.glob(f"{segments[number].stem}.*"):
+            file.unlink()
+
+
+def missing(messages: list[str]) -> list[str]:
+    """The offsets that messages say are missing."""
+    return [message.split(" is missing")[0].split()[-1] for message in messages if "is missing" in message]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ((2,), ["4326..6488"]),
+        ((2, 3), ["4326..8652"]),
+        ((2, 4), ["4326..6488", "8653..10829"]),
+        ((11,), ["23636..25830"]),
+        ((0,), ["0..2206"]),
+        ((0, 1, 5), ["0..4325", "10830..12925"]),
+    ],
+)
+def test_a_segment_that_is_gone_is_named_once_and_blames_nobody(
+    copied: Path, numbers: tuple[int, ...], expected: list[str]
+) -> None:
+    """In the middle, several of them, the last but one, and the first."""
+    remove(copied / "crash-0", *numbers)
+
+    report = run_here([copied])
+
+    assert blamed(report) == []
+    assert missing([bad.message for bad in report.damage]) == expected
+    assert len(report.damage) == len(expected)
+
+
+def test_it_is_the_same_in_parts(copied: Path) -> None:
+    """Wherever the parts end: the offset before a gap is known to the end."""
+    remove(copied / "crash-0", 0, 5, 8)
+    expected = ["0..2206", "10830..12925", "17343..19465"]
+
+    divided = Divided(copied)
+
+    (number,) = (number for number, log in enumerate(divided.logs) if log.topic == "crash")
+    assert divided.verdicts[number] == divided.whole(divided.logs[number])
+    assert missing([bad.message for bad in divided.verdicts[number][1]]) == expected
+
+
+def test_a_segment_before_an_empty_active_one_is_missed(copied: Path) -> None:
+    """No batch follows it, only the name of the last segment does."""
+    last = sorted((copied / "crash-0").glob("*.log"))[-1]
+    remove(copied / "crash-0", -2)
+    last.write_bytes(b"")
+
+    report = run_here([copied])
+
+    assert missing([bad.message for bad in report.damage]) == ["23636..25830"]
+
+
+def test_what_the_cleaner_left_is_no_missing_segment(recordings: Path, copied: Path) -> None:
+    """Offsets that no segment of a compacted topic has say nothing; nor where no checkpoint tells of the cleaner."""
+    shutil.copytree(recordings / KAFKA_3_9 / "ledger-0", copied / "ledger-0")
+    remove(copied / "ledger-0", 2)
+    compacted = run_here([copied])
+    remove(copied / "crash-0", 2)
+    (copied / "cleaner-offset-checkpoint").unlink()
+
+    unknown = run_here([copied])
+
+    assert missing([bad.message for bad in (*compacted.damage, *unknown.damage)]) == []
+
+
+def test_retention_is_no_missing_segment(copied: Path) -> None:
+    """It takes the first segments, and what the leader-epoch checkpoint had of them."""
+    remove(copied / "crash-0", 0, 1)
+    (copied / "crash-0" / "leader-epoch-checkpoint").write_text("0\n1\n0 4326\n")
+
+    report = run_here([copied])
+
+    assert (report.damage, blamed(report)) == ((), [])
+
+
+def test_a_segment_that_was_not_asked_for_is_not_missing(copied: Path) -> None:
+    """One file of a partition can be audited alone."""
+    report = run_here([sorted((copied / "crash-0").glob("*.log"))[2]])
+
+    assert [bad.message for bad in report.damage if "missing" in bad.message] == []
