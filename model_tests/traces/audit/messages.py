@@ -139,7 +139,19 @@ def _other(rule: Rule, broken: Break) -> str:
         )
     if rule is rules.SEQ_FIRST:
         return f"the producer's first batch has sequence {request.base_sequence}, expected 0"
-    return f"the append decision refuses this batch ({broken.guard}): sequence {request.base_sequence}, {state}"
+    if broken.guard == "records_counted":
+        return (
+            f"the batch has {request.record_count} records at {request.last_offset_delta + 1} offsets "
+            f"(last offset delta {request.last_offset_delta}), expected one for each"
+        )
+    if broken.guard == "sequence_missing":
+        return (
+            f"the batch has sequence {request.base_sequence}, expected {_expected(state)}: a producer numbers its data"
+        )
+    return (
+        f"the append decision refuses this batch ({broken.guard}): sequences {_sequences(request)} of epoch "
+        f"{request.producer_epoch} after epoch {state.epoch}, expected sequence {_expected(state)}"
+    )
 
 
 def _sequences(request: AppendRequest) -> str:

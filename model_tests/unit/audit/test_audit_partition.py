@@ -254,3 +254,24 @@ def test_a_log_start_above_the_end_is_a_doubt_where_the_tail_is_missing(recovery
     around = Surroundings(log_start=8, recovery_point=recovery_point)
 
     assert ("lso.bounds", severity, 2) in found(data(0), data(1), around=around)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"base_sequence": -1}, "the batch has sequence -1, expected 1: a producer numbers its data"),
+        (
+            {"record_count": 5},
+            "the batch has 5 records at 1 offsets (last offset delta 0), expected one for each",
+        ),
+    ],
+)
+def test_a_malformed_batch_is_told_by_its_values(changed: dict[str, int], expected: str) -> None:
+    """In the words of a log dump, not as what the audit holds in memory."""
+    batches = log_of(data(0), data(1), data(2))
+    for column, value in changed.items():
+        getattr(batches, column)[1] = value
+
+    findings = audit_batches(batches).findings
+
+    assert [(one.rule.id, one.offset, one.message) for one in findings] == [("seq.well_formed", 1, expected)]
