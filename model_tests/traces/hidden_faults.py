@@ -60,18 +60,22 @@ def hidden_faults(rows: Iterable[Row]) -> Iterator[Happened]:
 class _Writing:
     """Under which identities batches were written, and whether brokers had cause to refuse what was in the log.
 
-    They have after a restart, which leaves a window of one, and where a copy of a request arrived after a later one.
+    They have after a restart, which leaves a window of one, where a copy of a request arrived after a later one, and
+    where the first batch of a producer that they did not know arrived after a later one, which was refused for it: its
+    client numbers both anew, the one that is in the log by then, too.
     """
 
     def __init__(self) -> None:
-        self.restarted = self.copied = self.renumbered = False
+        self.restarted = self.copied = self.overtaken = self.renumbered = False
         self._identities: dict[tuple[object, ...], tuple[int, int]] = {}
         self._arrived: set[int] = set()
+        self._unknown: dict[tuple[object, ...], int] = {}
+        """By identity at a partition, the latest batch that was refused because its producer was unknown."""
 
     @property
     def is_renumbered(self) -> bool:
         """Whether a client wrote under another identity what may have been in the log."""
-        return self.renumbered and (self.restarted or self.copied)
+        return self.renumbered and (self.restarted or self.copied or self.overtaken)
 
     def add(self, row: Row) -> None:
         """The next step."""
@@ -83,6 +87,13 @@ class _Writing:
         batch = row["topic"], row["partition"], row["writer"], row["first_record"]
         identity = row["producer_id"], row["producer_epoch"]
         self.renumbered |= self._identities.setdefault(batch, identity) != identity
+        self._note_order((*batch[:3], *identity), row)
+
+    def _note_order(self, producer: tuple[object, ...], row: Row) -> None:
+        refused = self._unknown.get(producer, ABSENT)
+        self.overtaken |= row["first_record"] < refused
+        if row["error"] == ErrorCode.UNKNOWN_PRODUCER_ID:
+            self._unknown[producer] = max(refused, row["first_record"])
 
 
 class _Transactions:

@@ -141,3 +141,43 @@ def test_a_broker_that_comes_back_without_what_was_committed_is_a_fault(shown: i
         histories.add(complete(step))
 
     assert faults == histories.faults
+
+
+def produced(first_record: int, epoch: int, error: int = 0, partition: int = 0) -> dict[str, Any]:
+    """A request that a broker has handled, by what is looked at."""
+    batch = {"topic": "t", "partition": partition, "writer": "w", "first_record": first_record}
+    return {"api": "Produce", **batch, "producer_id": 0, "producer_epoch": epoch, "error": error}
+
+
+REFUSED: Final = 59
+"""An unknown producer that does not begin at sequence 0."""
+
+
+@pytest.mark.parametrize(
+    ("requests", "renumbered"),
+    [
+        ([produced(2, 0, REFUSED), produced(0, 0), produced(0, 1)], True),
+        ([produced(2, 0, 45), produced(0, 0), produced(0, 1)], False),
+        ([produced(0, 0), produced(2, 0, REFUSED), produced(0, 1)], False),
+        ([produced(2, 0, REFUSED), produced(0, 0, partition=1), produced(0, 1, partition=1)], False),
+        ([produced(2, 0, REFUSED), produced(2, 0), produced(2, 1)], False),
+        ([produced(2, 0, REFUSED), produced(0, 0)], False),
+        ([produced(2, 0, REFUSED), produced(0, 1)], False),
+    ],
+)
+def test_what_a_refused_later_batch_overtook_may_be_written_twice(
+    requests: Sequence[dict[str, Any]], renumbered: bool
+) -> None:
+    """The client is told that nobody knows it, and numbers anew what has arrived in between, too."""
+    rows = [complete({**request, "message": step, "step": step}) for step, request in enumerate(requests)]
+
+    assert renumbered is (Fault.RENUMBERED in {each.fault for each in hidden_faults(rows)})
+
+
+def test_a_batch_that_is_written_twice_for_it_is_known() -> None:
+    """In a simulated trace: a first batch was on its way when a later one was refused."""
+    monitor = Monitor()
+    broken = [violation for row in trace_of(59_175) for violation in monitor.judge(row)]
+
+    assert not [*broken, *monitor.finish()]
+    assert {"seq.exactly_once", "seq.order"} <= {count.rule for count in monitor.rule_counts() if count.known}
