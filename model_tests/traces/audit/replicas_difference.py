@@ -65,12 +65,16 @@ def _difference_in(paths: tuple[str, str], begins: tuple[int, int], end: int) ->
 
 
 def _read(path: str, begins: tuple[int, int], end: int) -> tuple[Batches, list[tuple[int, int]]]:
-    """The batches that begin in a range, and the ranges that unreadable bytes may have held."""
+    """The batches that begin in a range, and the ranges that unreadable bytes, or a segment that is gone, may have had.
+
+    Of a gap before a segment that begins after the range that segment tells.
+    """
     first, last = begins
     log = next(iter(list_logs([path]).logs), None)
     if log is None:
         return no_batches(), [begins]  # it was there when it was read
-    segments = [one for one in log.segments if one.base < last and (one.active or one.end > first)]
+    after = min((one.base for one in log.segments if one.base >= last), default=last)
+    segments = [one for one in log.segments if one.base <= after and (one.active or one.end > first)]
     batches, damage = read_log(replace(log, segments=tuple(segments)))
     hidden = []
     for row in np.flatnonzero(batches.follows_damage).tolist():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.recorded import KAFKA_3_9
+from model_tests.traces.audit.recorded import CLUSTER, KAFKA_3_9
 from model_tests.traces.audit.run import run_here
 from model_tests.unit.audit.test_audit_bad_input import blamed
 from model_tests.unit.audit.test_audit_divided import Divided
@@ -110,3 +110,19 @@ def test_a_segment_that_was_not_asked_for_is_not_missing(copied: Path) -> None:
     report = run_here([sorted((copied / "crash-0").glob("*.log"))[2]])
 
     assert [bad.message for bad in report.damage if "missing" in bad.message] == []
+
+
+def test_a_replica_without_a_segment_has_no_other_history(recordings: Path, tmp_path: Path) -> None:
+    """What it lacks its damage tells; the other replicas have it, and agree with all that is left."""
+    nodes = [path for path in (recordings / CLUSTER).iterdir() if (path / "orders-0").exists()]
+    for node in nodes:
+        shutil.copytree(node / "orders-0", tmp_path / node.name / "orders-0")
+        for file in (*node.glob("*-checkpoint"), node / "meta.properties"):
+            shutil.copy(file, tmp_path / node.name)
+    remove(tmp_path / nodes[0].name / "orders-0", 2)
+
+    report = run_here([tmp_path])
+
+    assert len(nodes) == 3
+    assert missing([bad.message for bad in report.damage]) == ["3263..4911"]
+    assert blamed(report) == []
