@@ -6,6 +6,7 @@ from model_tests.traces.audit.coordinator_log_history import CoordinatorTransact
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.transactions_join import Ended, Producer
 from model_tests.traces.audit.transactions_located import Located, hidden, outcome_word
+from model_tests.traces.audit.transactions_summary import Run
 from spec import rules
 from spec.protocol.coordinator import BUMPING
 from spec.vocabulary import ControlType
@@ -46,6 +47,12 @@ def _mixed_epochs(ended: Ended) -> Iterator[Located]:
     )
 
 
+def _raises(ended: Ended, run: Run) -> bool:
+    """Whether a marker raised the epoch of its data, and no other marker is hidden between the two."""
+    raised = run.producer_epoch < ended.marker.producer_epoch
+    return raised and not hidden(ended.place, run.first_offset, ended.marker.offset)
+
+
 def _torn_by_epoch(producer: Producer, loose: Iterable[Ended]) -> Iterator[Located]:
     """Markers of one raised epoch with different outcomes: such an epoch ends one transaction only."""
     raised: dict[int, list[Ended]] = {}
@@ -54,7 +61,7 @@ def _torn_by_epoch(producer: Producer, loose: Iterable[Ended]) -> Iterator[Locat
     for epoch, markers in raised.items():
         if epoch in by_complete_record(producer):
             continue
-        of_one = any(run.producer_epoch < epoch for ended in markers for run in ended.runs)
+        of_one = any(_raises(ended, run) for ended in markers for run in ended.runs)
         counts = [
             sum(ended.marker.outcome == kind.value for ended in markers) for kind in ControlType if kind in (0, 1)
         ]
