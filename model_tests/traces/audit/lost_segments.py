@@ -1,7 +1,7 @@
 """Segments that are gone: offsets that no segment has, of a log that the cleaner never touched.
 
 A broker names a segment after the end of the one before it, and its first batch has that offset. Only the cleaner
-leaves less between two segments; and only retention raises where a log begins, and the leader-epoch checkpoint with it.
+leaves less between two segments; and only retention raises where a log begins, in its checkpoints, too.
 """
 
 from dataclasses import replace
@@ -62,10 +62,14 @@ def _damage(path: str, since: int, until: int) -> Damage:
 
 
 def _before_first(around: Surroundings, epochs: LeaderEpochs | None) -> list[tuple[int, int]]:
-    """What the leader-epoch checkpoint still has before the first segment: it would begin there after retention."""
-    if epochs is None or not epochs.starts or epochs.starts[0] >= around.first_base:
+    """What the checkpoints of log starts and of leader epochs still have before the first segment.
+
+    Retention takes it from the second at once, from the first within a minute; each alone shows nothing.
+    """
+    started = 0 <= around.log_start < around.first_base
+    if not started or epochs is None or not epochs.starts or epochs.starts[0] >= around.first_base:
         return []
-    return [(max(epochs.starts[0], around.log_start, 0), around.first_base)]
+    return [(max(epochs.starts[0], around.log_start), around.first_base)]
 
 
 def _after_lost(log: Condensed, around: Surroundings) -> Facts:

@@ -19,6 +19,7 @@ def copied(recordings: Path, tmp_path: Path) -> Path:
         shutil.copytree(folder, tmp_path / folder.name)
     for file in source.glob("*-checkpoint"):
         shutil.copy(file, tmp_path)
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\ncrash 0 0\n")
     return tmp_path
 
 
@@ -95,10 +96,14 @@ def test_what_the_cleaner_left_is_no_missing_segment(recordings: Path, copied: P
     assert missing([bad.message for bad in (*compacted.damage, *unknown.damage)]) == []
 
 
-def test_retention_is_no_missing_segment(copied: Path) -> None:
-    """It takes the first segments, and what the leader-epoch checkpoint had of them."""
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("crash-0/leader-epoch-checkpoint", "0\n1\n0 4326\n"), ("log-start-offset-checkpoint", "0\n0\n")],
+)
+def test_retention_is_no_missing_segment(copied: Path, name: str, text: str) -> None:
+    """It takes the first segments, and then what the checkpoints had of them; one of the two is enough."""
     remove(copied / "crash-0", 0, 1)
-    (copied / "crash-0" / "leader-epoch-checkpoint").write_text("0\n1\n0 4326\n")
+    (copied / name).write_text(text)
 
     report = run_here([copied])
 
