@@ -5,10 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from model_tests.traces.audit.condense import condense
+from model_tests.traces.audit.log import surroundings, wanted_of
+from model_tests.traces.audit.lost_segments import lost_segments
+from model_tests.traces.audit.reading import read_part
 from model_tests.traces.audit.recorded import CLUSTER, KAFKA_3_9
 from model_tests.traces.audit.run import run_here
+from model_tests.traces.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.test_audit_bad_input import blamed
 from model_tests.unit.audit.test_audit_divided import Divided
+from model_tests.unit.audit.written import data, write_segment
+from spec.versions import NEWEST
+from spec.vocabulary import Epoch, ProducerId
 
 
 @pytest.fixture
@@ -131,3 +139,19 @@ def test_a_replica_without_a_segment_has_no_other_history(recordings: Path, tmp_
     assert len(nodes) == 3
     assert missing([bad.message for bad in report.damage]) == ["3263..4911"]
     assert blamed(report) == []
+
+
+def test_the_batch_before_a_gap_is_kept_where_nothing_else_needs_it(tmp_path: Path) -> None:
+    """Data of no producer, and no snapshot: of such a log hardly anything else is kept."""
+    batches = [data(-1)._replace(producer_id=ProducerId(-1), producer_epoch=Epoch(-1)) for _ in range(10)]
+    write_segment(tmp_path / "t-0", batches)
+    write_segment(tmp_path / "t-0", batches, 15)
+    (tmp_path / "cleaner-offset-checkpoint").write_text("0\n0\n")
+    (log,) = list_logs([str(tmp_path)]).logs
+    around = surroundings(log)
+    wanted = wanted_of(log, around, NEWEST)
+
+    left = condense(read_part(log, wanted).log, wanted)
+
+    assert len(left.rows) < len(batches)
+    assert missing([one.message for one in lost_segments(log, left, around)]) == ["10..14"]
