@@ -17,6 +17,7 @@ from model_tests.traces.harmless import Reason, changed_epochs, leaves_as_found,
 from model_tests.traces.histories import NOTHING_TOLD, Histories
 from model_tests.traces.history_links import ANSWERED, HISTORY_CHAINS, begins_anew
 from model_tests.traces.judged_facts import Facts, facts_of
+from model_tests.traces.log_links import LOG_LINK
 from model_tests.traces.random_corruption import Corrupted, Kind
 from model_tests.traces.schema import Row
 from reference.trace import STATE
@@ -34,6 +35,8 @@ class Missing(StrEnum):
     WATERMARK = "by which step a watermark moved: it may move between steps that tell of no leader epochs"
     NEIGHBOUR = "which step came directly before: beside another, each rule is put to as many steps, and holds"
 
+
+SENT: Final = "ClientSend"
 
 ANSWERS: Final = frozenset(
     ("ClientAcknowledged", "ClientSendFailed", "ClientInitTransactionsAnswered", "ClientEndTransactionAnswered")
@@ -116,11 +119,13 @@ def why_unseen(true: Sequence[Row], found: Corrupted) -> Reason | Missing | None
         return _NOT_CHANGING[found.kind] if left_as_found else Missing.UNSHOWN
     if found.kind is Kind.DROP and _at_a_turn(true, found.place):
         return Missing.TURN
-    if found.kind is Kind.DROP and _is_last_sent(true, row):
-        return Missing.LAST_SENT
+    if found.kind is Kind.DROP and row["api"] == SENT and not _is_told_of(true, row):
+        first, last = (_sent(true, row)[place]["step"] == row["step"] for place in (0, -1))
+        if first or last:
+            return Missing.LAST_SENT if last else Missing.BEGINNING
     if not differs.gained:
         return Missing.BEGINNING
-    if _moves_watermarks_alone(row):
+    if _moves_watermarks_alone(true, row):
         return Missing.WATERMARK
     if found.kind in (Kind.DROP, Kind.DUPLICATE) and not left_as_found:
         return Missing.UNSHOWN if unchanged or not _shown_by(differs.gained, row) else None
@@ -143,14 +148,23 @@ def _shown_by(checks: frozenset[str], row: Row) -> bool:
     return not columns.isdisjoint(read)
 
 
-def _is_last_sent(true: Sequence[Row], row: Row) -> bool:
-    later = [other for other in true[row["step"] + 1 :] if other["writer"] == row["writer"]]
-    told = [other for other in later if other["first_record"] == row["first_record"] and not other["node"]]
-    return row["api"] == "ClientSend" and not told and all(other["api"] != "ClientSend" for other in later)
+def _sent(true: Sequence[Row], row: Row) -> list[Row]:
+    """What the application hands over, in order."""
+    return [other for other in true if other["api"] == SENT and other["writer"] == row["writer"]]
 
 
-def _moves_watermarks_alone(row: Row) -> bool:
-    return bool(_moved(row)) and _moved(row) <= {"high_watermark", "last_stable"} and row["leader_epoch"] < 0
+def _is_told_of(true: Sequence[Row], row: Row) -> bool:
+    """Whether a client is told later what has become of what was handed over, or takes it."""
+    later = (other for other in true[row["step"] + 1 :] if other["writer"] == row["writer"] and not other["node"])
+    return any(other["first_record"] == row["first_record"] for other in later)
+
+
+def _moves_watermarks_alone(true: Sequence[Row], row: Row) -> bool:
+    """The step, or the next on its log, tells of no leader epoch, and nothing but watermarks moves."""
+    if not _moved(row) or _moved(row) - {"high_watermark", "last_stable"}:
+        return False
+    following = next((other for other in true[row["step"] + 1 :] if is_same_key(LOG_LINK, row, other)), row)
+    return bool(row["leader_epoch"] < 0 or max(following["leader_epoch"], following["leader_epoch_after"]) < 0)
 
 
 def _at_a_turn(true: Sequence[Row], place: int) -> bool:

@@ -196,10 +196,10 @@ def in_the_begun(told: Told, _previous: Told, begun: Term) -> Check:
 
 
 def in_its_course(told: Told, previous: Told, _latest: Term) -> Check:
-    """A transaction is begun once and first; it is over when its end was asked for, as that is answered."""
+    """A transaction is begun once and first, and is of one identity; it is over when its end is answered as asked."""
     at_stake = _is(told, Telling.BEGUN, Telling.SENT, Telling.ENDING, Telling.ENDED)
     asked = all_of(_is(previous, Telling.ENDING), same(previous.committed, told.committed))
-    open_ = _is(previous, Telling.BEGUN, Telling.SENT)
+    open_ = all_of(_is(previous, Telling.BEGUN, Telling.SENT), _is_of_one_identity(told, previous))
     failed = all_of(_is(previous, Telling.ENDED), negate(previous.error == 0))
     holds = choose(
         _is(told, Telling.BEGUN),
@@ -210,12 +210,20 @@ def in_its_course(told: Told, previous: Told, _latest: Term) -> Check:
 
 
 def identified_first(told: Told, previous: Told, _latest: Term) -> Check:
-    """A call to initTransactions is answered once, and before a transaction is begun."""
+    """A call to initTransactions is answered once, and before a transaction is begun, which has that identity."""
     answered = _is(previous, Telling.INITIATING)
-    known = any_of(_is(previous, Telling.BEGUN), all_of(_is(previous, Telling.IDENTIFIED), previous.error == 0))
+    identified = all_of(_is(previous, Telling.IDENTIFIED), previous.error == 0, _is_of_one_identity(told, previous))
+    known = any_of(_is(previous, Telling.BEGUN), identified)
     begins = all_of(_is(told, Telling.BEGUN), previous.telling >= 0)
     at_stake = any_of(begins, _is(told, Telling.IDENTIFIED))
     return Check(rules.TXN_CLIENT_VERDICT, at_stake, choose(_is(told, Telling.IDENTIFIED), answered, known))
+
+
+def _is_of_one_identity(told: Told, previous: Told) -> Term:
+    """Producer id and epoch are the same, as far as they are told."""
+    untold = any_of(told.producer_id < 0, previous.producer_id < 0)
+    alike = all_of(told.producer_id == previous.producer_id, told.producer_epoch == previous.producer_epoch)
+    return any_of(untold, alike)
 
 
 # --- one transaction of one application -----------------------------------------------------------------------

@@ -302,6 +302,23 @@ def answer_not_taken_to_its_end(rows: Rows) -> bool:
     return bool(fetches)
 
 
+def begun_under_another_epoch(rows: Rows) -> bool:
+    """An application is told an epoch, and begins its first transaction in one that it had before."""
+    begun = next((row for row in rows if row["api"] == "ClientBeginTransaction" and row["producer_epoch"] > 0), None)
+    if begun is None:
+        return False
+    begun["producer_epoch"] -= 1
+    return bool(begun["transaction"] == 0)
+
+
+def sent_under_another_epoch(rows: Rows) -> bool:
+    """An application sends a record of a transaction in another epoch than it began."""
+    sent = [row for row in rows if row["api"] == "ClientSend" and row["transaction"] >= 0 and row["producer_epoch"] > 0]
+    for row in sent[-1:]:
+        row["producer_epoch"] -= 1
+    return bool(sent)
+
+
 def identified_twice(rows: Rows) -> bool:
     """A call is answered a second time."""
     row = _first(rows, lambda r: r["api"] == "ClientInitTransactionsAnswered" and not r["error"])
@@ -335,6 +352,8 @@ def identified_twice(rows: Rows) -> bool:
         (range_not_listed, rules.LSO_ABORTED_INDEX, "withheld_is_in_range"),
         (answer_not_taken_to_its_end, rules.LSO_READ_COMMITTED, "reads_on"),
         (identified_twice, rules.TXN_CLIENT_VERDICT, "identified_first"),
+        (begun_under_another_epoch, rules.TXN_CLIENT_VERDICT, "identified_first"),
+        (sent_under_another_epoch, rules.TXN_CLIENT_VERDICT, "in_its_course"),
         (marker_lost, rules.TXN_MARKER_ONCE, "marked_between"),
         (given_out_twice, rules.IDS_UNIQUE, "of_one_name"),
         (zombie_commits, rules.FENCE_ZOMBIE_CANNOT_COMMIT, "no_zombie_commits"),

@@ -54,12 +54,33 @@ def first_unseen(
 
 
 @pytest.mark.parametrize(
+    ("seed", "place", "api", "wanted"),
+    [
+        (1515, 106, "FollowerHighWatermark", Missing.WATERMARK),
+        (607, 90, "LeaderHighWatermark", Missing.WATERMARK),
+        (1686, 9, "ClientSend", Missing.BEGINNING),
+    ],
+)
+def test_what_comes_once_in_thousands_of_corruptions_has_a_reason(
+    seed: int, place: int, api: str, wanted: Missing
+) -> None:
+    """The next step of the log tells of no leader epoch; nobody is told what became of the first thing sent."""
+    rows = trace_of(seed)
+    found = without(rows, place)
+
+    assert api == rows[place]["api"]
+    assert not judged(found.rows)[0]
+    assert wanted is why_unseen(rows, found)
+
+
+@pytest.mark.parametrize(
     ("fits", "wanted"),
     [
         (lambda row: row["api"] == "ClientAcknowledged", Missing.ARRIVAL),
         (lambda row: row["api"] == "ReplicaFetch" and row["before_log_end"] == 0, Missing.BEGINNING),
         (lambda row: row["api"] == "LeaderFailover", Missing.UNSHOWN),
         (lambda row: row["api"] == "ClientFetched", Missing.TURN),
+        (lambda row: row["api"] == "ClientSend", Missing.LAST_SENT),
         (lambda row: row["api"] == "OffsetsForLeaderEpoch", Reason.OBSERVED),
     ],
     ids=lambda value: getattr(value, "name", ""),
