@@ -10,7 +10,7 @@ import numpy as np
 from model_tests.traces.audit.aborted_missing import Unlisted, without_entry, without_file
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.holes import Holes
-from model_tests.traces.audit.spans import Spans, entries_of, stable_in_bulk
+from model_tests.traces.audit.spans import Spans, entries_of, stable_if_begun, stable_in_bulk
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts, Integers
 from model_tests.traces.logs.kafka_log_derived import ABORTED_ENTRY, Derived, DerivedFile
 from spec import rules
@@ -131,7 +131,8 @@ class _Judge:
         unlike = np.append(span[~right & hit], self.aborted[absent])
         self.result.producers.update(entries.producer_id[~right].tolist(), self.log.own.producer_id[unlike].tolist())
         listed = frozenset(span[right].tolist())
-        for entry in np.flatnonzero(~right).tolist():
+        follows = self._following(right, span)
+        for entry in np.flatnonzero(~right & ~follows).tolist():
             self._differs(entry, self._meant(entry, int(span[entry]), lost, listed), lost)
         self._unlisted(sorted(lost))
         for entry in np.flatnonzero(right & self._goes_back()).tolist():
@@ -150,6 +151,23 @@ class _Judge:
         placed = self._segment(span) == self.bases[entries.file[entry]]
         agrees: Facts = first & held & placed & (own.producer_id[span] == entries.producer_id[entry])
         return agrees
+
+    def _following(self, right: Facts, span: Integers) -> Facts:
+        """Entries whose last stable offset alone is wrong, and right if other transactions begin where entries say.
+
+        The log then lacks the marker before: its data seems to be of the transaction that the next marker ends.
+        """
+        entries, own = self.entries, self.log.own
+        same = ~right & (span != ABSENT)
+        same[same] = own.producer_id[span[same]] == entries.producer_id[same]
+        later = same.copy()
+        later[later] = entries.first[later] > own.first[span[later]]
+        stable = stable_if_begun(own, span[later], entries.first[later])
+        follows: Facts = same & ~later & np.bool_(later.any())
+        twin = span[follows]
+        at_first = own.first[twin] == entries.first[follows]
+        follows[follows] = at_first & (stable[twin] == entries.stable[follows])
+        return follows
 
     def _segment(self, span: Integers) -> Integers:
         """Base offset of the segment that has each span's marker."""

@@ -1,6 +1,6 @@
 """Transactions of a partition as spans of offsets, and what was still open at each marker."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -90,6 +90,17 @@ def stable_in_bulk(own: Spans) -> Integers:
     inside = np.minimum(following, max(len(own) - 1, 0))
     other = (following < len(own)) & (own.producer_id[inside] != own.producer_id)
     return np.where(other, own.first[inside], ABSENT)
+
+
+def stable_if_begun(own: Spans, span: Integers, first: Integers) -> Integers:
+    """For each span, the last stable offset of its entry if some spans began at other offsets."""
+    begins = own.first.copy()
+    begins[span] = first
+    order = np.argsort(begins, kind="stable")
+    columns = {field.name: getattr(own, field.name)[order] for field in fields(Spans)}
+    stable = np.empty(len(own), np.int64)
+    stable[order] = entries_of(Spans(**(columns | {"first": begins[order]}))).last_stable
+    return stable
 
 
 def _oldest_other(own: Spans) -> Integers:

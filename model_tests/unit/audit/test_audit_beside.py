@@ -19,6 +19,7 @@ from model_tests.traces.logs.kafka_log_derived import (
 )
 from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs
 from spec import rules
+from spec.vocabulary import ABSENT, ControlType
 
 SNAPSHOT, ABORTED = 5693, 0
 DAY_MS = 24 * 3600 * 1000
@@ -177,3 +178,19 @@ def test_a_wrong_leader_epoch_is_damage(log: LogFolder) -> None:
     (damage,) = judge_indexes(read_log(log)[0], log.segments, derived, [])
 
     assert Path(damage.path).name == "leader-epoch-checkpoint"
+
+
+def test_what_entries_say_of_a_marker_that_the_log_lacks_is_one_finding(log: LogFolder) -> None:
+    """The next transaction, which is aborted, seems to begin too early, and to hold back those that end within it."""
+    batches, derived = read_log(log)[0], read_derived(log)
+    commits = np.flatnonzero(batches.control_type == ControlType.COMMIT.value)
+    counts = []
+    for marker in commits[:60].tolist():
+        producer_id = batches.producer_id.copy()
+        producer_id[marker] = ABSENT
+        verdict = audit_batches(replace(batches, producer_id=producer_id), surroundings(log), derived=derived)
+        told = [one.message for one in verdict.findings if one.rule is rules.LSO_ABORTED_INDEX]
+        if any("says first offset" in message for message in told):
+            counts.append(len(told))
+
+    assert set(counts) == {1}
