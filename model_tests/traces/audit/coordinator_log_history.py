@@ -117,12 +117,15 @@ def history(
     findings = put_right(told, missing, whole=whole)
     transactions: list[CoordinatorTransaction] = []
     identities: list[Identity] = []
+    known_ids = set[int]()
     judged = 0
     for name, own in told.items():
         findings += own.findings
         judged += own.judged
         transactions += _transactions(own.links)
-        identities += _identities(name, own, {one.producer_id for one in identities})
+        of_id = list(_identities(name, own, known_ids))
+        identities += of_id
+        known_ids.update(one.producer_id for one in of_id)
     known = CoordinatorHistory(partition, whole, tuple(by_id), tuple(identities), tuple(transactions), judged=judged)
     return known, findings
 

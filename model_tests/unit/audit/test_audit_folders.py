@@ -32,21 +32,22 @@ def violations(report: AuditReport) -> list[str]:
     return [f"{log.topic}-{log.partition} {one.rule.id}" for log, one in report.findings if one.severity == "violation"]
 
 
-def exchange(left: Path, right: Path) -> None:
-    between = left.with_name("between")
-    left.rename(between)
-    right.rename(left)
-    between.rename(right)
+def exchanged(broker: Path, left: str, right: str) -> AuditReport:
+    """The audit where two folders have changed names: both are named, and nothing is blamed."""
+    between = broker / "between"
+    (broker / left).rename(between)
+    (broker / right).rename(broker / left)
+    between.rename(broker / right)
+    report = audited(broker)
+    assert violations(report) == []
+    assert [Path(bad.path).name for bad in report.damage] == [left, right]
+    return report
 
 
 def test_folders_of_two_topics_that_changed_names_are_named_and_nothing_else_is(broker: Path) -> None:
     """Their topic ids are those of the other folders of the other topic; no transaction is blamed for it."""
-    exchange(broker / "orders-1", broker / "payments-0")
+    report = exchanged(broker, "orders-1", "payments-0")
 
-    report = audited(broker)
-
-    assert violations(report) == []
-    assert [Path(bad.path).name for bad in report.damage] == ["orders-1", "payments-0"]
     assert "its topic id in partition.metadata is that of payments" in report.damage[0].message
     assert "its topic id in partition.metadata is that of orders" in report.damage[1].message
 
@@ -54,12 +55,8 @@ def test_folders_of_two_topics_that_changed_names_are_named_and_nothing_else_is(
 def test_coordinators_folders_that_changed_names_are_read_as_what_they_are(broker: Path) -> None:
     """The hash of each transactional id says its partition; the join is as before."""
     before = audited(broker).transactions.counts
-    exchange(broker / "__transaction_state-0", broker / "__transaction_state-1")
+    report = exchanged(broker, "__transaction_state-0", "__transaction_state-1")
 
-    report = audited(broker)
-
-    assert violations(report) == []
-    assert [Path(bad.path).name for bad in report.damage] == ["__transaction_state-0", "__transaction_state-1"]
     assert "its transactional ids belong to partition 1 of 4" in report.damage[0].message
     assert "its transactional ids belong to partition 0 of 4" in report.damage[1].message
     assert report.transactions.counts == before
