@@ -130,12 +130,14 @@ def _begins(rows: Batches) -> Integers:
 def _unexplained(log: Condensed, wanted: Wanted) -> Facts:
     """Holes that neither the cleaner nor damage may come to explain; all of them where it was never here.
 
-    With each between two segments what is before it, to say which offsets are missing.
+    Those between two segments also where nothing tells of the cleaner; with each what is before it, to say which
+    offsets are missing.
     """
     grows = _grows(log.marks.active)
-    if wanted.around.cleaner_known and wanted.around.cleaned_to == ABSENT:
-        grows |= log.marks.hole
-        grows[:-1] |= log.marks.hole[1:] & begins_segment(log.rows)[1:]
+    if wanted.around.cleaned_to == ABSENT:
+        between = log.marks.hole & begins_segment(log.rows)
+        grows |= log.marks.hole if wanted.around.cleaner_known else between
+        grows[:-1] |= between[1:]
     return grows
 
 

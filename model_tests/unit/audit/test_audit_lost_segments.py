@@ -27,7 +27,6 @@ def copied(recordings: Path, tmp_path: Path) -> Path:
         shutil.copytree(folder, tmp_path / folder.name)
     for file in source.glob("*-checkpoint"):
         shutil.copy(file, tmp_path)
-    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\ncrash 0 0\n")
     return tmp_path
 
 
@@ -92,24 +91,70 @@ def test_a_segment_before_an_empty_active_one_is_missed(copied: Path) -> None:
 
 
 def test_what_the_cleaner_left_is_no_missing_segment(recordings: Path, copied: Path) -> None:
-    """Offsets that no segment of a compacted topic has say nothing; nor where no checkpoint tells of the cleaner."""
+    """Offsets that no segment of a compacted topic has say nothing, with a checkpoint of the cleaner or without."""
     shutil.copytree(recordings / KAFKA_3_9 / "ledger-0", copied / "ledger-0")
     remove(copied / "ledger-0", 2)
     compacted = run_here([copied])
-    remove(copied / "crash-0", 2)
     (copied / "cleaner-offset-checkpoint").unlink()
 
     unknown = run_here([copied])
 
-    assert missing([bad.message for bad in (*compacted.damage, *unknown.damage)]) == []
+    assert (compacted.damage, unknown.damage) == ((), ())
+
+
+def test_where_no_checkpoint_tells_of_the_cleaner_a_segment_may_be_missing(copied: Path) -> None:
+    """Said once for a log, with what would tell; the log cleaner leaves holes inside segments, too."""
+    remove(copied / "crash-0", 2, 5)
+    (copied / "cleaner-offset-checkpoint").unlink()
+
+    report = run_here([copied])
+
+    (bad,) = report.damage
+    assert blamed(report) == []
+    assert "the segment of offsets 4326..6488 is perhaps missing" in bad.message
+    assert bad.message.endswith(
+        "unless the log cleaner was here, which cleaner-offset-checkpoint would tell and is not there; 1 more like it"
+    )
+
+
+def test_it_may_be_missing_in_parts(copied: Path) -> None:
+    """Wherever the parts end."""
+    remove(copied / "crash-0", 2, 5)
+    (copied / "cleaner-offset-checkpoint").unlink()
+
+    divided = Divided(copied)
+
+    (number,) = (number for number, log in enumerate(divided.logs) if log.topic == "crash")
+    assert divided.verdicts[number] == divided.whole(divided.logs[number])
+    assert ["perhaps missing" in bad.message for bad in divided.verdicts[number][1]] == [True]
+
+
+@pytest.mark.parametrize(("inside", "expected"), [((), [True]), ((4,), [])])
+def test_a_hole_inside_a_segment_is_the_cleaners(tmp_path: Path, inside: tuple[int, ...], expected: list[bool]) -> None:
+    """Where every batch has one record, nothing else is left of its work."""
+    alone = data(-1)._replace(producer_id=ProducerId(-1), producer_epoch=Epoch(-1))
+    first = write_segment(tmp_path / "t-0", [alone] * 10)
+    write_segment(tmp_path / "t-0", [alone] * 10, 15)
+    size = first.stat().st_size // 10
+    content = first.read_bytes()
+    first.write_bytes(b"".join(content[size * each : size * (each + 1)] for each in range(10) if each not in inside))
+
+    report = run_here([tmp_path])
+
+    assert ["perhaps missing" in bad.message for bad in report.damage] == expected
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("crash-0/leader-epoch-checkpoint", "0\n1\n0 4326\n"), ("log-start-offset-checkpoint", "0\n0\n")],
+    [
+        ("crash-0/leader-epoch-checkpoint", "0\n1\n0 4326\n"),
+        ("log-start-offset-checkpoint", "0\n1\ncrash 0 0\n"),
+        ("crash-0/00000000000000002207.log.deleted", ""),
+    ],
+    ids=["retention", "remote storage", "retention going on"],
 )
 def test_retention_is_no_missing_segment(copied: Path, name: str, text: str) -> None:
-    """It takes the first segments, and then what the checkpoints had of them; one of the two is enough."""
+    """It takes what was before the first segment from the epochs, too; only a remote log is said to start at 0."""
     remove(copied / "crash-0", 0, 1)
     (copied / name).write_text(text)
 
