@@ -18,6 +18,7 @@ from model_tests.traces.audit.goes_on import (
     gap_before,
     goes_back,
     is_broken,
+    is_in_place,
     left_of,
     own_sequences,
 )
@@ -213,7 +214,7 @@ class Fold:
             return state
         early = known.early.pop(gap_before(state, request), None)
         if early is not None:
-            early.belongs = int(request.base_offset)
+            early.belongs = ABSENT if is_in_place(early.before, early.request) else int(request.base_offset)
             return begun_anew(state, request, self._decide)
         if broken.doubt:
             broken.kept = bool(fence.is_stale(state, request))

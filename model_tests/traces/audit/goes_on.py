@@ -158,6 +158,11 @@ def own_sequences(request: AppendRequest) -> Gap | None:
     return int(request.producer_epoch), int(request.base_sequence), int(seq.last_sequence(request))
 
 
+def is_in_place(state: ProducerEntry, request: AppendRequest) -> bool:
+    """The batch has the epoch and the sequence that its producer's next one has."""
+    return bool(state.epoch == request.producer_epoch and request.base_sequence == next_sequence(state))
+
+
 def fills(gaps: Sequence[Gap], request: AppendRequest) -> Gap | None:
     """The gap that the batch belongs into: what was left out comes in order, forwards or backwards."""
     if request.control:

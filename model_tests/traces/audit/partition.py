@@ -175,13 +175,14 @@ def _unusual(links: Links, decisions: Decisions, breaks: list[Break]) -> list[in
 
 
 def _comes_later(links: Links, number: int, breaks: list[Break]) -> bool:
-    """Whether a broken batch is what a producer's first one lacks before it; it then says so."""
+    """Whether a broken batch is what a producer's first one lacks before it; one that stands behind it says so."""
     own = links.batches
     first = (own.producer_id[number], own.producer_epoch[number], own.base_sequence[number])
     for broken in breaks:
         request = broken.request
         if not request.control and (request.producer_id, request.producer_epoch, last_sequence(request) + 1) == first:
-            broken.belongs = int(own.base_offset[number])
+            follows = int(own.base_offset[number])
+            broken.belongs = follows if request.base_offset > follows else ABSENT
             return True
     return False
 

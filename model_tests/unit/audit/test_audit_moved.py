@@ -9,7 +9,7 @@ from model_tests.traces.audit.partition import audit_batches
 from model_tests.traces.audit.run import run_here
 from model_tests.traces.audit.wire import decode, encode
 from model_tests.unit.audit.test_audit_one_cause import A, B, found, two_producers
-from model_tests.unit.audit.written import data, log_of
+from model_tests.unit.audit.written import data, log_of, marker
 from model_tests.unit.audit.written_cluster import COMMIT, Cluster
 from reference.log.batch import RecordBatch
 from spec.vocabulary import ProducerId, Sequence
@@ -53,6 +53,18 @@ def test_a_batch_that_comes_early_is_one_finding(number: int, by: int) -> None:
     (finding,) = told(batches)
 
     assert finding.offset in (2 * number, 2 * number + 2)
+
+
+@pytest.mark.parametrize("transactional", [False, True])
+def test_a_malformed_batch_in_its_place_is_not_said_to_belong_elsewhere(transactional: bool) -> None:
+    """The batch after it, in the next transaction, lacks it; its count alone is wrong."""
+    batches = [data(2 * number, 2, transactional=transactional) for number in range(4)]
+    batches[2] = batches[2]._replace(record_count=3)
+
+    (finding,) = told([each for one in batches for each in ((one, marker()) if transactional else (one,))])
+
+    assert "has 3 records at 2 offsets" in finding.message
+    assert "belongs" not in finding.message
 
 
 @pytest.mark.parametrize("number", range(1, 8))
