@@ -60,7 +60,9 @@ def _finding(segment: int, severity: Severity, unlisted: Sequence[Unlisted], mes
     producer, epoch = _shared(one.producer_id for one in unlisted), _shared(one.producer_epoch for one in unlisted)
     offset = min(one.first for one in unlisted)
     remedy = REMEDY.format(segment=f"{segment:020}")
-    return Finding(rules.LSO_ABORTED_INDEX, severity, offset, producer, epoch, message, remedy=remedy)
+    others = tuple(sorted({one.producer_id for one in unlisted}))
+    said = (offset, producer, epoch, message)
+    return Finding(rules.LSO_ABORTED_INDEX, severity, *said, remedy=remedy, others=others)
 
 
 def _shared(values: Iterable[int]) -> int:

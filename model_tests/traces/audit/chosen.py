@@ -53,19 +53,25 @@ def chosen_findings(
 
 
 def _is_about(finding: Finding, shown: Shown, producers: Collection[int]) -> bool:
-    if shown.producer_id not in (ABSENT, finding.producer_id):
+    """Whether it is about the producer and the transactional id that are asked for, among others or alone."""
+    about = {finding.producer_id, finding.transactional_id, *finding.others}
+    if shown.producer_id not in (ABSENT, *about):
         return False
-    of_the_id = finding.transactional_id == shown.transactional_id or finding.producer_id in producers
-    return not shown.transactional_id or of_the_id
+    return not shown.transactional_id or shown.transactional_id in about or not about.isdisjoint(producers)
 
 
 def _in_time(log: "Log", findings: tuple[Finding, ...], shown: Shown) -> tuple[Finding, ...]:
-    """Those whose batch has a time that is asked for; one without a time is shown."""
+    """Those of which a batch has a time that is asked for, where it is missing or where it comes; or no time at all."""
     folder = next(iter(list_logs([log.path]).logs), None)
     if folder is None:
         return findings
-    times = times_at(folder, [one.offset for one in findings])
-    return tuple(one for one, time in zip(findings, times, strict=True) if time == ABSENT or shown.covers(time, time))
+    offsets = sorted({offset for one in findings for offset in (one.offset, *one.late)})
+    times = dict(zip(offsets, times_at(folder, offsets), strict=True))
+
+    def is_in_time(offset: int) -> bool:
+        return times[offset] == ABSENT or shown.covers(times[offset], times[offset])
+
+    return tuple(one for one in findings if any(map(is_in_time, (one.offset, *one.late))))
 
 
 def shown_in_words(shown: Shown, topics: Sequence[str]) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ def plain_finding(finding: Finding) -> dict[str, object]:
 def finding_of(plain: dict[str, Any]) -> Finding:
     """The finding again."""
     named = {"rule": RULES[plain["rule"]], "severity": Severity(plain["severity"])}
-    return Finding(**{**plain, **named, **{name: tuple(plain[name]) for name in ("late", "elsewhere")}})
+    return Finding(**{**plain, **named, **{name: tuple(plain[name]) for name in ("late", "elsewhere", "others")}})
 
 
 def _plain_history(history: ControllerHistory) -> dict[str, object]:

@@ -102,4 +102,5 @@ def _misplaced(record: StateRecord, owner: str) -> Finding:
         message=message,
         transactional_id=owner,
         step="the coordinator's append of the record",
+        others=(record.transactional_id,),
     )

@@ -36,6 +36,7 @@ class Finding:
         remedy: what an operator can do about it: a command to run, or what to look at.
         late: offsets at which batches come that are missing here.
         elsewhere: offsets of other producers' batches that have just the sequences missing here.
+        others: further producer ids and transactional ids that it is about.
     """
 
     rule: Rule
@@ -50,6 +51,7 @@ class Finding:
     remedy: str = ""
     late: tuple[int, ...] = ()
     elsewhere: tuple[int, ...] = ()
+    others: tuple[int | str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

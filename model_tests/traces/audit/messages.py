@@ -1,6 +1,7 @@
 """Findings in words: what the log has, what was expected, with the values."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import groupby
 
 from model_tests.traces.audit.findings import Finding, Severity
@@ -39,10 +40,11 @@ def undecided(breaks: Iterable[Break], around: Surroundings) -> list[Finding]:
     findings: list[Finding] = []
     for (_, doubt), alike in groupby(sorted(breaks, key=kind), key=kind):
         group = sorted(alike, key=lambda broken: broken.request.base_offset)
-        producers = len({broken.request.producer_id for broken in group})
-        of = "one producer" if producers == 1 else f"{producers} producers"
+        producers = _producers(broken.request for broken in group)
+        of = "one producer" if len(producers) == 1 else f"{len(producers)} producers"
         count = f"{len(group)} batches of {of}, this the first" if len(group) > 1 else "the batch"
-        findings.append(_finding(group[0], Severity.UNDECIDED, f"{count}: {_why(doubt, around)}; {_what(group[0])}"))
+        told = _finding(group[0], Severity.UNDECIDED, f"{count}: {_why(doubt, around)}; {_what(group[0])}")
+        findings.append(replace(told, others=producers))
     return findings
 
 
@@ -56,7 +58,12 @@ def firsts_after_cleaning(requests: list[AppendRequest]) -> list[Finding]:
         f"(here {requests[0].base_sequence}) after offsets that the log cleaner may have removed: "
         "whether they began at 0 is not in the log"
     )
-    return [Finding(rules.SEQ_FIRST, Severity.UNDECIDED, offset, producer_id, epoch, message, "first_sequence")]
+    said = (offset, producer_id, epoch, message, "first_sequence")
+    return [Finding(rules.SEQ_FIRST, Severity.UNDECIDED, *said, others=_producers(requests))]
+
+
+def _producers(requests: Iterable[AppendRequest]) -> tuple[int, ...]:
+    return tuple(sorted({int(request.producer_id) for request in requests}))
 
 
 def _why(doubt: str, around: Surroundings) -> str:

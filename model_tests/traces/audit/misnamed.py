@@ -113,4 +113,5 @@ def _misnamed(judged: Judged, number: int, row: int) -> Finding:
         f"{own.producer_id[number]} lacks before offset {own.base_offset[number]}"
     )
     offset = int(batches.base_offset[row])
-    return Finding(rules.SEQ_SUCCESSOR, Severity.VIOLATION, offset, producer_id, epoch, message)
+    lacks = int(own.producer_id[number])
+    return Finding(rules.SEQ_SUCCESSOR, Severity.VIOLATION, offset, producer_id, epoch, message, others=(lacks,))

@@ -1,7 +1,7 @@
 """One finding for a producer snapshot that does not tell what the log leads to: one file, one cause."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto, unique
 from pathlib import Path
 
@@ -46,12 +46,15 @@ def told(snapshot: DerivedFile, wrong: Sequence[Wrong], snapshots: Iterable[Deri
     renamed = _other_id(wrong)
     if renamed is not None:
         unknown, lacked = renamed
-        return _finding(lacked, f"{name}: says producer {unknown.producer_id}, the log {lacked.producer_id}")
+        found = _finding(lacked, f"{name}: says producer {unknown.producer_id}, the log {lacked.producer_id}")
+        return replace(found, others=(unknown.producer_id,))
     message = f"{name}: {len(wrong)} producers are not as in the log, the first, {first.producer_id}: {first.what}"
     twin = next((other for other in snapshots if _is_copy(other, snapshot)), None)
     if twin is not None:
         message += f"; all is as in {Path(twin.path).name}: the one of them was copied to the other's name"
-    return Finding(rules.SEQ_STATE_RECOVERABLE, Severity.VIOLATION, first.offset, ABSENT, ABSENT, message)
+    said = (first.offset, ABSENT, ABSENT, message)
+    others = tuple(sorted({one.producer_id for one in wrong}))
+    return Finding(rules.SEQ_STATE_RECOVERABLE, Severity.VIOLATION, *said, others=others)
 
 
 def _other_id(wrong: Sequence[Wrong]) -> tuple[Wrong, Wrong] | None:

@@ -21,7 +21,7 @@ def with_joined(held: Sequence[Finding], finding: Finding) -> list[Finding]:
         return [*held, finding]
     if finding.offset in same.elsewhere:
         lacks = f"producer id {same.producer_id} lacks its sequences at offset {same.offset}: {same.message}"
-        merged = replace(finding, message=f"{finding.message}; {lacks}")
+        merged = replace(finding, message=f"{finding.message}; {lacks}", others=(same.producer_id,))
     elif same.severity is Severity.SUSPICIOUS:
         merged = replace(finding, message=f"{finding.message}; {same.message}")
     elif _is_there(same, finding):

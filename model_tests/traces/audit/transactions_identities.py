@@ -50,4 +50,5 @@ def _finding(later: Identity, coordinator: CoordinatorHistory, first: Identity) 
         transactional_id=later.transactional_id,
         step="InitProducerId",
         remedy=remedy,
+        others=(first.transactional_id,),
     )

@@ -23,10 +23,15 @@ def copied(log: LogFolder, folder: Path) -> Path:
 
 
 def without_head(partition: Path, base: int) -> None:
-    """Remove what retention removes: segments below the base, and what is derived from them."""
+    """Remove what retention removes: segments below the base, what is derived from them, and leader epochs before it."""
     for file in partition.iterdir():
         if file.name[:20].isdigit() and int(file.name[:20]) < base:
             file.unlink()
+    checkpoint = partition / "leader-epoch-checkpoint"
+    entries = [tuple(map(int, line.split())) for line in checkpoint.read_text().splitlines()[2:]]
+    last_before = max(number for number, (_, start) in enumerate(entries) if start <= base)
+    left = [f"{epoch} {max(start, base)}" for epoch, start in entries[last_before:]]
+    checkpoint.write_text("\n".join(["0", str(len(left)), *left, ""]))
 
 
 def without_tail(log: LogFolder, partition: Path, chance: random.Random) -> int:
