@@ -34,15 +34,12 @@ SHARES: Final = 1024
 
 _VERDICT: Final = ("kind", "branch", "judged", "violated")
 _NO_VERDICT: Final[Mapping[str, Term]] = {"kind": "", "branch": 0, "judged": 0, "violated": 0}
-_ALSO: Final = tuple(f"also_{name}" for name in _VERDICT)
-"""The verdict on a step of replication, beside what it is besides."""
 _ITS_VERDICT: Final = "its_verdict"
 _FIT: Final = "fit"
 _ROWS: Final = "rows"
 _TOLD: Final = "told"
 _OF_NOBODY: Final = "of_nobody"
 """The api of a step that is on no chain."""
-_OF_ROW: Final = (chains.CHAIN, chains.OF_KEY, chains.LEFT, chains.AT, chains.MARK)
 _OF_TRACE: Final = ("unfit", "unclean", "faults", "complete")
 
 
