@@ -23,7 +23,7 @@ def copied(log: LogFolder, folder: Path) -> Path:
 
 
 def without_head(partition: Path, base: int) -> None:
-    """Remove what retention removes: segments below the base, what is derived from them, and leader epochs before it."""
+    """Remove what retention removes: segments below the base, what is derived from them, and earlier leader epochs."""
     for file in partition.iterdir():
         if file.name[:20].isdigit() and int(file.name[:20]) < base:
             file.unlink()
