@@ -117,29 +117,32 @@ def history(
     findings = put_right(told, missing, whole=whole)
     transactions: list[CoordinatorTransaction] = []
     identities: list[Identity] = []
-    known_ids = set[int]()
+    unbroken = {producer_id for own in told.values() for broken, producer_id in _named(own) if not broken}
     judged = 0
     for name, own in told.items():
         findings += own.findings
         judged += own.judged
         transactions += _transactions(own.links)
-        of_id = list(_identities(name, own, known_ids))
-        identities += of_id
-        known_ids.update(one.producer_id for one in of_id)
+        identities += _identities(name, own, unbroken)
     known = CoordinatorHistory(partition, whole, tuple(by_id), tuple(identities), tuple(transactions), judged=judged)
     return known, findings
 
 
-def _identities(name: str, own: ToldOfId, others: Collection[int]) -> Iterator[Identity]:
-    """The producer ids of one id; one that a broken record alone says it has is another's if that has it."""
+def _identities(name: str, own: ToldOfId, unbroken: Collection[int]) -> Iterator[Identity]:
+    """The producer ids of one id; one that a broken record alone says it has is another's if that has it unbroken."""
     unread = any(record.unread for record in own.records[-1:]) or _has_later_hole(own.links)
     first = {one.value.producer_id: one for one in reversed(own.records) if one.value is not None}
-    values = [(link.broken, link.record.value.producer_id) for link in own.links if link.record.value is not None]
-    unbroken = {producer_id for broken, producer_id in values if not broken}
-    for producer_id in dict.fromkeys(producer_id for _, producer_id in sorted(values, key=lambda one: one[0])):
-        if producer_id in unbroken or producer_id not in others:
+    named = sorted(_named(own), key=lambda one: one[0])
+    its_own = {producer_id for broken, producer_id in named if not broken}
+    for producer_id in dict.fromkeys(producer_id for _, producer_id in named):
+        if producer_id in its_own or producer_id not in unbroken:
             at = first[producer_id].offset, first[producer_id].timestamp
             yield Identity(producer_id, name, unread, ALWAYS, False, *at, sound=not own.findings)
+
+
+def _named(own: ToldOfId) -> list[tuple[bool, int]]:
+    """The producer ids that the records of one id name, and whether the record is broken."""
+    return [(link.broken, link.record.value.producer_id) for link in own.links if link.record.value is not None]
 
 
 def _has_later_hole(links: Sequence[Link]) -> bool:

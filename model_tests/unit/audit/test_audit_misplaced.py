@@ -77,6 +77,21 @@ def test_a_state_that_is_never_written_is_named(tmp_path: Path, state: Transacti
     assert "in memory alone" in finding.message
 
 
+@pytest.mark.parametrize("name", ["tx", "other"])
+def test_a_broken_record_does_not_give_its_id_the_producer_of_another(tmp_path: Path, name: str) -> None:
+    """Whichever of the two comes first in the log."""
+    cluster = two_producers(0)
+    at = next(at for at, batch in enumerate(cluster.coordinator) if identified(batch)[0] == name)
+    value = identified(cluster.coordinator[at])[1]
+    wrong = replace(value, producer_id=ProducerId(15 - value.producer_id), status=STATES.ONGOING.value)
+    cluster.coordinator[at] = record(name, wrong, cluster.coordinator[at])
+
+    report = run_here([cluster.write(tmp_path)])
+
+    assert [finding.rule.id for _, finding in report.findings] == ["txn.legal_transition"]
+    assert report.transactions.identities == {"tx": {7}, "other": {8}}
+
+
 @pytest.mark.parametrize("version", [0, 2])
 @pytest.mark.parametrize(("producer_id", "least"), [(7, 0), (8, 3), (10, 3), (99, 3)])
 def test_a_marker_under_another_producer_id_is_one_finding(
