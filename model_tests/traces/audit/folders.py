@@ -30,17 +30,15 @@ def by_their_content(logs: Sequence["Log"], controllers: Mapping[str, Controlled
         own = [(number, logs[number]) for number in numbers]
         for number, topic in _of_another_topic(own, controllers.get(cluster)):
             held[number] = _apart(logs[number])
-            damage.append(
-                Damage(logs[number].path, 0, f"its topic id in partition.metadata is that of {topic}{_MOVED}")
-            )
+            damage.append(Damage(logs[number].path, 0, f"its topic id in partition.metadata is that of {topic}{MOVED}"))
         for number, partition, count in _of_another_coordinator(own):
             held[number] = _as_partition(logs[number], partition)
             whose = f"its transactional ids belong to partition {partition} of {count}"
-            damage.append(Damage(logs[number].path, 0, f"{whose}{_MOVED}"))
+            damage.append(Damage(logs[number].path, 0, f"{whose}{MOVED}"))
     return held, damage
 
 
-_MOVED: Final = (
+MOVED: Final = (
     ": the folder was renamed, or copied to another's place. Give it its own name before a broker starts on it"
 )
 
@@ -49,6 +47,11 @@ def _apart(log: "Log") -> "Log":
     """The log by itself."""
     left = tuple(one for one in log.verdict.findings if one.rule not in _BY_NAME)
     return replace(log, verdict=replace(log.verdict, findings=left, told=None, cluster=None))
+
+
+def at_partition(log: "Log", partition: int) -> "Log":
+    """The log of clients as that of another partition of its topic; what brokers say of its name is not of it."""
+    return replace(_apart(log), partition=partition, verdict=replace(_apart(log).verdict, told=log.verdict.told))
 
 
 def _as_partition(log: "Log", partition: int) -> "Log":

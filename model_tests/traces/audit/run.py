@@ -9,6 +9,7 @@ from model_tests.reports import BadInput
 from model_tests.traces.audit.chosen import chosen_findings, shown_in_words, time_of
 from model_tests.traces.audit.cluster import audit_cluster, told_once, unexplained
 from model_tests.traces.audit.controlled import controlled
+from model_tests.traces.audit.exchanged import changed_places
 from model_tests.traces.audit.findings import Verdict
 from model_tests.traces.audit.folders import by_their_content
 from model_tests.traces.audit.groups import groups_of, with_offsets
@@ -199,10 +200,13 @@ def _report(
     given = [Log(log.path, log.topic, log.partition, verdicts[number][0]) for number, log in enumerate(listing.logs)]
     logs, misnamed = by_their_content(given, controlled(given))
     logs = told_once(logs)
-    of_folders = [*listing.damage, *unread(log.path for log in listing.logs), *misnamed]
-    damage = [*of_folders, *(bad for number in verdicts for bad in verdicts[number][1])]
     controllers = controlled(logs)
     transactions, findings = audit_transactions(logs, controllers)
+    logs, exchanged = changed_places(logs, findings, lambda held: audit_transactions(held, controllers)[1])
+    if exchanged:
+        transactions, findings = audit_transactions(logs, controllers)
+    of_folders = [*listing.damage, *unread(log.path for log in listing.logs), *misnamed, *exchanged]
+    damage = [*of_folders, *(bad for number in verdicts for bad in verdicts[number][1])]
     told = HistoryReport()
     if journal is not None:
         losses = {number: own for one in controllers.values() for number, own in one.losses.items()}

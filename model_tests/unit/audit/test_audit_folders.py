@@ -2,6 +2,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from crc32c import crc32c
 
 from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run_here
@@ -50,6 +51,46 @@ def test_folders_of_two_topics_that_changed_names_are_named_and_nothing_else_is(
 
     assert "its topic id in partition.metadata is that of payments" in report.damage[0].message
     assert "its topic id in partition.metadata is that of orders" in report.damage[1].message
+
+
+@pytest.mark.parametrize(("left", "right"), [("orders-0", "orders-1"), ("payments-0", "payments-2")])
+def test_folders_of_one_topic_that_changed_names_are_named_and_nothing_else_is(
+    broker: Path, left: str, right: str
+) -> None:
+    """The coordinator registered each other's transactions for them."""
+    before = audited(broker).transactions.counts
+    report = exchanged(broker, left, right)
+
+    whose = [f"its transactions are those of partition {name[-1]} of {name[:-2]}" for name in (right, left)]
+    assert [bad.message.startswith(own) for bad, own in zip(report.damage, whose, strict=True)] == [True, True]
+    assert report.transactions.counts == before
+
+
+def without_markers(folder: Path, count: int) -> None:
+    """Some markers in the middle of a partition are data of nobody."""
+    (segment,) = list(folder.glob("*.log"))[:1]
+    content, places, start = bytearray(segment.read_bytes()), [], 0
+    while start < len(content):
+        places += [start] if content[start + 22] & 0x20 else []
+        start += 12 + int.from_bytes(content[start + 8 : start + 12], "big")
+    for place in places[len(places) // 2 :][: 2 * count : 2]:
+        size = 12 + int.from_bytes(content[place + 8 : place + 12], "big")
+        content[place + 21 : place + 23] = bytes(2)
+        content[place + 43 : place + 57] = b"\xff" * 14
+        content[place + 17 : place + 21] = crc32c(bytes(content[place + 21 : place + size])).to_bytes(4, "big")
+    segment.write_bytes(content)
+
+
+def test_what_two_folders_lack_does_not_make_them_each_others(broker: Path) -> None:
+    """Markers are gone from both; under each other's names more would be broken."""
+    for name in ("orders-0", "orders-1"):
+        without_markers(broker / name, 3)
+
+    report = audited(broker)
+
+    assert {name.split()[0] for name in violations(report)} == {"orders-0", "orders-1"}
+    assert len(violations(report)) >= 4
+    assert report.damage == ()
 
 
 def test_coordinators_folders_that_changed_names_are_read_as_what_they_are(broker: Path) -> None:
