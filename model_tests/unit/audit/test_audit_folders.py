@@ -1,4 +1,5 @@
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,9 @@ def test_folders_of_one_topic_that_changed_names_are_named_and_nothing_else_is(
 
 
 def without_markers(folder: Path, count: int) -> None:
-    """Some markers in the middle of a partition are data of nobody."""
+    """Some markers in the middle of a partition are data of nobody; its indexes were not copied."""
+    for index in folder.glob("*index"):
+        index.unlink()
     (segment,) = list(folder.glob("*.log"))[:1]
     content, places, start = bytearray(segment.read_bytes()), [], 0
     while start < len(content):
@@ -88,8 +91,9 @@ def test_what_two_folders_lack_does_not_make_them_each_others(broker: Path) -> N
 
     report = audited(broker)
 
-    assert {name.split()[0] for name in violations(report)} == {"orders-0", "orders-1"}
-    assert len(violations(report)) >= 4
+    lacking = Counter(name for name in violations(report) if name.endswith("txn.marker_once"))
+    assert sorted(lacking) == ["orders-0 txn.marker_once", "orders-1 txn.marker_once"]
+    assert min(lacking.values()) >= 2
     assert report.damage == ()
 
 
