@@ -12,7 +12,7 @@ from model_tests.traces.audit.decision import Decisions, decide, scalar_request
 from model_tests.traces.audit.findings import Finding, Offsets, Severity, Verdict
 from model_tests.traces.audit.fold import UNREADABLE, Break, Fold
 from model_tests.traces.audit.holes import Holes, Surroundings
-from model_tests.traces.audit.links import Links, link
+from model_tests.traces.audit.links import Links, latest_before, link
 from model_tests.traces.audit.logged import Logged
 from model_tests.traces.audit.lost_segments import without_lost
 from model_tests.traces.audit.messages import firsts_after_cleaning, undecided, unusual_first, violation
@@ -20,7 +20,7 @@ from model_tests.traces.audit.misnamed import Judged, put_right
 from model_tests.traces.audit.pieces import tally
 from model_tests.traces.audit.summary import Transactions, first_unreplicated, open_transactions, transactions
 from model_tests.traces.audit.transactions_summary import Told, summarized
-from model_tests.traces.logs.kafka_log_batches import Batches
+from model_tests.traces.logs.kafka_log_batches import Batches, Facts
 from model_tests.traces.logs.kafka_log_derived import Derived
 from spec import rules
 from spec.evidence import Layer, evidences
@@ -168,10 +168,19 @@ def _unusual(links: Links, decisions: Decisions, breaks: list[Break]) -> list[in
     at_odds = {broken.number for broken in breaks if broken.rule in of_sequences and not broken.doubt}
     data = np.flatnonzero(~links.batches.control)
     refused = [broken.number for broken in breaks if not broken.doubt]
-    numbers = np.setdiff1d(np.flatnonzero(decisions.unusual), refused)
+    numbers = np.setdiff1d(np.flatnonzero(decisions.unusual & ~_after_epochless(links)), refused)
     following = np.append(data, ABSENT)[np.searchsorted(data, numbers, side="right")]
     left = [number for number, after in zip(numbers.tolist(), following.tolist(), strict=True) if after not in at_odds]
     return [number for number in left if not _comes_later(links, number, breaks)]
+
+
+def _after_epochless(links: Links) -> Facts:
+    """Whether a broken batch without an epoch, before each one, alone makes it seem its producer's first."""
+    numbers = np.arange(len(links))
+    begin = np.maximum.accumulate(np.where(links.first, numbers, 0))
+    had_epoch = latest_before(links.batches.producer_epoch != ABSENT, begin) != ABSENT
+    epochless: Facts = had_epoch & ~links.unseen & (links.before.epoch == ABSENT)
+    return epochless
 
 
 def _comes_later(links: Links, number: int, breaks: list[Break]) -> bool:

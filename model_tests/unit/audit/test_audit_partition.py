@@ -65,6 +65,9 @@ def test_a_legal_history_breaks_nothing(batches: list[RecordBatch]) -> None:
         ([data(0), data(1)._replace(base_sequence=Sequence(-1)), data(2)], [("seq.well_formed", 1)]),
         ([data(0)._replace(base_sequence=Sequence(-1)), data(1), data(2)], [("seq.well_formed", 0)]),
         ([data(0), data(1)._replace(base_sequence=Sequence(-1)), marker(), data(2)], [("seq.well_formed", 1)]),
+        ([data(0), data(1), marker(epoch=-1), data(2), marker(), data(3)], [("fence.stale_epoch", 2)]),
+        ([data(0), marker(epoch=-1), marker(epoch=-1), data(1), data(2)], [("fence.stale_epoch", 1)]),
+        ([marker(epoch=-1), data(5), data(6)], [("seq.first", 1)]),
     ],
 )
 def test_one_defect_is_one_finding(batches: list[RecordBatch], expected: list[tuple[str, int]]) -> None:
