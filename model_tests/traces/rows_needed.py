@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from operator import and_, or_
 from typing import Any, Final, TypeAlias
 
@@ -29,7 +29,6 @@ _Alike: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 """The columns in which the steps on a key are alike, and the apis that they are of; of any where none is named."""
 
 _ITSELF: Final[_Alike] = ("trace", "step"), ()
-_ON_KEY, _LOOKED_AT = "is_on_key", "is_looked_at"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Doubtful:
     Attributes:
         keys: on which something is violated.
         rows: what is told on these, and the faults that a step shows.
-        looked_at: the steps by which it is looked for faults that no single step shows.
+        looked_at: reads the steps by which it is looked for faults that no single step shows.
     """
 
     keys: frozenset[Key]
@@ -74,16 +73,14 @@ def to_judge_again(steps: DataFrame, verdicts: Sequence[Counted]) -> Iterator[tu
     is_fault = (fault_of(_said) != 0) | shorter | _shows_what_was_lost(at)
     on_key = _on_keys(verdicts, at) | begins_anew(_said) | is_fault
     looked_at = _said("api").isin(*hidden_faults.LOOKED_AT) | _said("after_txn_state").isin(*hidden_faults.PREPARED)
-    marks = {_ON_KEY: on_key, _LOOKED_AT: looked_at}
-    table = table_of(steps, traces & (on_key | looked_at), columns, marks=marks, all_fit=True)
-    rows = _by_trace(rows_in(table.filter(table[_ON_KEY])))
-    beside = table.filter(table[_LOOKED_AT]).select(sorted({"trace", *hidden_faults.READ}))
+    rows = _by_trace(rows_in(table_of(steps, traces & on_key, columns, all_fit=True)))
+    beside = cache(partial(table_of, steps, traces & looked_at, hidden_faults.READ, all_fit=True))
     for trace, keys in _keys(verdicts, at).items():
         yield trace, Doubtful(keys, rows[trace], partial(_rows_of, trace, beside))
 
 
-def _rows_of(trace: int, table: pa.Table) -> list[Row]:
-    return rows_in(table.filter(pc.field("trace") == trace))
+def _rows_of(trace: int, table: Callable[[], pa.Table]) -> list[Row]:
+    return rows_in(table().filter(pc.field("trace") == trace))
 
 
 def _said(name: str) -> Column:

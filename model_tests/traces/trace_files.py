@@ -175,7 +175,6 @@ def table_of(
     steps: DataFrame,
     wanted: Column,
     columns: Iterable[str],
-    marks: Mapping[str, Column] = MappingProxyType({}),
     *,
     all_fit: bool = False,
 ) -> pa.Table:
@@ -185,14 +184,12 @@ def table_of(
         steps: every step that was read.
         wanted: which of them.
         columns: that are wanted, beside the numbers of trace and step.
-        marks: what else is said of each step, by its name.
         all_fit: whether it is known that each can be judged, so that no other column need be read.
     """
     chosen = steps.where(wanted if all_fit else wanted & is_judgeable())
-    named = [of.alias(name) for name, of in marks.items()]
-    table = chosen.select(*dict.fromkeys(("trace", "step", *columns)), *named).toArrow()
+    table = chosen.select(*dict.fromkeys(("trace", "step", *columns))).toArrow()
     said = {name: table[name] for name in table.column_names}
-    filled = (name for name in said if name in BY_NAME and name not in MAY_BE_UNSAID)
+    filled = (name for name in said if name not in MAY_BE_UNSAID)
     said |= {name: pc.fill_null(said[name], BY_NAME[name].absent) for name in filled}
     return pa.table(said).sort_by([("trace", "ascending"), ("step", "ascending")])
 
