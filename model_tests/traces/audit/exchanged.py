@@ -1,7 +1,8 @@
 """Folders of one topic under each other's names: by the coordinator the transactions of each are those of the other."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, islice, permutations
+from operator import eq
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -19,18 +20,21 @@ _AT_ODDS: Final = (rules.TXN_MARKER_ONCE, rules.TXN_REGISTERED_BEFORE_DATA)
 """Rules that a partition breaks when the coordinator speaks of another under its name."""
 
 _TELLING: Final = 2
-"""So many of each folder's transactions make it no chance that the other's name explains them."""
+"""So many transactions for each folder make it no chance that other names explain them."""
 
 _EXPLAINED: Final = 4
-"""Of so many broken ones at most one may be left; that has another cause."""
+"""Of so many broken ones of a folder at most one may be left; that has another cause."""
 
-_MOST_TRIED: Final = 16
+_TOGETHER: Final = 3
+"""So many folders are tried in each other's places."""
+
+_MOST_TRIED: Final = 64
 
 
 def changed_places(
     logs: Sequence["Log"], findings: Findings, join: Callable[[Sequence["Log"]], Findings]
 ) -> tuple[list["Log"], list[Damage]]:
-    """The logs, each of two folders that changed names as that of the other's partition; and which they are.
+    """The logs, each of folders that changed names as that of the partition it is; and which they are.
 
     Args:
         logs: all of them.
@@ -39,36 +43,34 @@ def changed_places(
     """
     held, damage = list(logs), []
     moved: set[int] = set()
-    for left, right in list(_candidates(logs, findings))[:_MOST_TRIED]:
-        if moved & {left, right}:
+    for places in islice(_candidates(logs, findings), _MOST_TRIED):
+        if not moved.isdisjoint(places):
             continue
         tried = list(held)
-        tried[left] = at_partition(held[left], logs[right].partition)
-        tried[right] = at_partition(held[right], logs[left].partition)
+        for number, partition in places.items():
+            tried[number] = at_partition(held[number], partition)
         after = join(tried)
-        if _count(after) <= _count(findings) - _least_explained(findings[left], findings[right]):
-            held, findings = tried, after
-            moved |= {left, right}
-            damage += [_damage(logs[number], held[number].partition) for number in (left, right)]
+        if all(_count(after[number]) <= _count(findings[number]) // _EXPLAINED for number in places):
+            held = tried
+            moved |= places.keys()
+            damage += [_damage(logs[number], partition) for number, partition in places.items()]
     return held, damage
 
 
-def _candidates(logs: Sequence["Log"], findings: Findings) -> Iterator[tuple[int, int]]:
-    """Pairs of folders of a topic in one directory, each with transactions that are not its own."""
-    odd = [number for number, own in enumerate(findings) if _count([own]) >= _TELLING]
-    for left, right in combinations(odd, 2):
-        topics = {(PurePath(logs[number].path).parent, logs[number].topic) for number in (left, right)}
-        if len(topics) == 1 and logs[left].partition != logs[right].partition:
-            yield left, right
+def _candidates(logs: Sequence["Log"], findings: Findings) -> Iterator[dict[int, int]]:
+    """Folders of a topic in one directory, all with transactions that are not their own, with others' partitions."""
+    odd = {number: count for number, own in enumerate(findings) if (count := _count(own))}
+    for size in range(2, _TOGETHER + 1):
+        for numbers in combinations(odd, size):
+            own = [logs[number].partition for number in numbers]
+            topics = {(PurePath(logs[number].path).parent, logs[number].topic) for number in numbers}
+            if len(topics) == 1 and sum(odd[number] for number in numbers) >= _TELLING * size:
+                others = (each for each in permutations(own) if not any(map(eq, own, each)))
+                yield from (dict(zip(numbers, each, strict=True)) for each in others)
 
 
-def _least_explained(*findings: tuple[Finding, ...]) -> int:
-    broken = _count(findings)
-    return broken - broken // _EXPLAINED
-
-
-def _count(findings: Iterable[tuple[Finding, ...]]) -> int:
-    return sum(one.rule in _AT_ODDS and one.severity is Severity.VIOLATION for own in findings for one in own)
+def _count(findings: Iterable[Finding]) -> int:
+    return sum(one.rule in _AT_ODDS and one.severity is Severity.VIOLATION for one in findings)
 
 
 def _damage(log: "Log", partition: int) -> Damage:

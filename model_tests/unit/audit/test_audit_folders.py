@@ -67,6 +67,19 @@ def test_folders_of_one_topic_that_changed_names_are_named_and_nothing_else_is(
     assert report.transactions.counts == before
 
 
+def test_three_folders_of_one_topic_that_changed_names_are_told_as_what_they_are(broker: Path) -> None:
+    """No two of them changed places."""
+    before = audited(broker).transactions.counts
+    for old, new in (("0", "x"), ("1", "0"), ("2", "1"), ("x", "2")):
+        (broker / f"payments-{old}").rename(broker / f"payments-{new}")
+
+    report = audited(broker)
+
+    whose = [bad.message.partition(" of payments")[0] for bad in report.damage]
+    assert whose == [f"its transactions are those of partition {number}" for number in (1, 2, 0)]
+    assert (violations(report), report.transactions.counts) == ([], before)
+
+
 def without_markers(folder: Path, count: int) -> None:
     """Some markers in the middle of a partition are data of nobody; its indexes were not copied."""
     for index in folder.glob("*index"):
