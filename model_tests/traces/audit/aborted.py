@@ -280,8 +280,9 @@ class _Judge:
         offset = at if at != ABSENT else int(entries.first[entry])
         producer = producer if producer != ABSENT else int(entries.producer_id[entry])
         message = f"{entries.where(entry)}: {what}"
+        until = int(entries.last[entry])
         self.result.findings.append(
-            Finding(rules.LSO_ABORTED_INDEX, Severity.VIOLATION, offset, producer, ABSENT, message)
+            Finding(rules.LSO_ABORTED_INDEX, Severity.VIOLATION, offset, producer, ABSENT, message, until=until)
         )
 
 

@@ -6,6 +6,7 @@ from enum import StrEnum, unique
 from typing import TYPE_CHECKING
 
 from spec.rules import Rule
+from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:
     from model_tests.traces.audit.history_log import Tally
@@ -36,6 +37,7 @@ class Finding:
         remedy: what an operator can do about it: a command to run, or what to look at.
         late: offsets at which batches come that are missing here.
         elsewhere: offsets of other producers' batches that have just the sequences missing here.
+        until: last offset at which what it says is missing should be, from `offset` on; -1 where nothing is.
         others: further producer ids and transactional ids that it is about.
     """
 
@@ -52,6 +54,7 @@ class Finding:
     late: tuple[int, ...] = ()
     elsewhere: tuple[int, ...] = ()
     others: tuple[int | str, ...] = ()
+    until: int = ABSENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,32 @@ def with_joined(held: Sequence[Finding], finding: Finding) -> list[Finding]:
         )
     else:
         merged = replace(finding, message=f"{finding.message}; and so {same.rule.id} at offset {same.offset}")
+    merged = replace(merged, until=max(same.until, finding.until))
     return [merged if one is same else one for one in held]
+
+
+def with_markers(held: Sequence[Finding]) -> list[Finding]:
+    """The findings of a log; a marker that is missing is one with its producer's batch that has no number, its data.
+
+    A marker that is not marked as one seems to be data, and its transaction to go on to the next marker.
+    """
+    left = list(held)
+    for batch in (one for one in held if one.rule is rules.SEQ_WELL_FORMED and one.severity is Severity.VIOLATION):
+        lacking = [one for one in left if _lacks(one, batch)]
+        said = "".join(f"; at offset {one.offset} {one.message}" for one in lacking)
+        named = next((one.transactional_id for one in lacking if one.transactional_id), batch.transactional_id)
+        merged = replace(batch, message=batch.message + said, transactional_id=named)
+        left = [merged if one is batch else one for one in left if one not in lacking]
+    return left
+
+
+def _lacks(one: Finding, batch: Finding) -> bool:
+    """Whether a finding says that a marker is missing where the batch is."""
+    return (
+        one.producer_id == batch.producer_id
+        and one.offset < batch.offset <= one.until
+        and one.severity is Severity.VIOLATION
+    )
 
 
 def _same_cause(one: Finding, finding: Finding) -> bool:

@@ -1,6 +1,7 @@
 """Markers that partitions of a completed transaction lack, and what may excuse it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
@@ -62,7 +63,10 @@ def _missing_marker(one: Joined, gap: Gap) -> Located:
     rule = rules.OFFSETS_ATOMIC if split else rules.TXN_MARKER_ONCE
     if split:
         message += "; the outputs are visible, the input offsets are not"
-    return located(gap.place, rule, told_at(gap), known, message, "WriteTxnMarkers", remedy, severity=severity)
+    place, finding = located(
+        gap.place, rule, told_at(gap), known, message, "WriteTxnMarkers", remedy, severity=severity
+    )
+    return place, replace(finding, until=gap.before)
 
 
 def told_at(gap: Gap) -> int:

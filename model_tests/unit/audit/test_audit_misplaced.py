@@ -1,17 +1,21 @@
 """Records and batches under the identity of another: one finding, where they are."""
 
+import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from crc32c import crc32c
 
 from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.partition import audit_batches
+from model_tests.traces.audit.recorded import KAFKA_3_9
 from model_tests.traces.audit.run import run_here
 from model_tests.unit.audit.test_audit_one_cause import A, found, identified, record, two_producers
 from model_tests.unit.audit.written import PRODUCER, data, log_of
 from model_tests.unit.audit.written_cluster import STATES, Cluster
-from reference.log.batch import RecordBatch, data_batch
+from reference.log.batch import CONTROL, TRANSACTIONAL, RecordBatch, data_batch
 from reference.log.record import Record
 from spec.vocabulary import ProducerId, TransactionState
 
@@ -90,6 +94,52 @@ def test_a_broken_record_does_not_give_its_id_the_producer_of_another(tmp_path: 
 
     assert [finding.rule.id for _, finding in report.findings] == ["txn.legal_transition"]
     assert report.transactions.identities == {"tx": {7}, "other": {8}}
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_a_marker_that_is_not_marked_as_one_is_one_finding(tmp_path: Path, version: int) -> None:
+    """It seems to be data without a sequence, and its transaction to go on to the next marker."""
+    lacking = 0
+    for number, batch in enumerate(two_producers(version).logs[A]):
+        if not batch.is_control:
+            continue
+        cluster = two_producers(version)
+        cluster.logs[A][number] = batch._replace(attributes=TRANSACTIONAL)
+
+        (finding,) = found(cluster, tmp_path / str(number))
+
+        assert (finding.rule.id, finding.producer_id) == ("seq.well_formed", batch.producer_id)
+        lacking += "marker" in finding.message
+    assert lacking > 2
+
+
+def test_an_entry_of_the_aborted_index_for_such_a_marker_is_part_of_it(recordings: Path, tmp_path: Path) -> None:
+    """Without a coordinator's log the index alone says that the marker is missing."""
+    shutil.copytree(recordings / KAFKA_3_9 / "payments-0", tmp_path / "payments-0")
+    segment = min((tmp_path / "payments-0").glob("*.log"))
+    content, changed = bytearray(segment.read_bytes()), 0
+    for start, end in spans_of(content):
+        if content[start + 22] & CONTROL and changed < 9:
+            changed += 1
+            last = start, end
+    start, end = last
+    content[start + 22] &= ~CONTROL
+    content[start + 17 : start + 21] = crc32c(bytes(content[start + 21 : end])).to_bytes(4, "big")
+    segment.write_bytes(content)
+
+    ((_, finding),) = run_here([tmp_path]).findings
+
+    assert finding.rule.id == "seq.well_formed"
+    assert "txnindex" in finding.message
+
+
+def spans_of(content: bytearray) -> Iterator[tuple[int, int]]:
+    """Where each batch begins and ends."""
+    start = 0
+    while start < len(content):
+        end = start + 12 + int.from_bytes(content[start + 8 : start + 12], "big")
+        yield start, end
+        start = end
 
 
 @pytest.mark.parametrize("version", [0, 2])
