@@ -228,4 +228,5 @@ def _worded(value: StateValue | None) -> str:
     listed = ", ".join(f"{topic}-{number}" for topic, number in sorted(value.partitions)[:4])
     more = ", ..." if len(value.partitions) > 4 else ""
     partitions = f" with {listed}{more}" if listed else ""
-    return f"{name} of producer {value.producer_id} epoch {value.producer_epoch}{partitions}"
+    timeout = f" and timeout {value.timeout}, expected above 0" if value.timeout <= 0 else ""
+    return f"{name} of producer {value.producer_id} epoch {value.producer_epoch}{timeout}{partitions}"

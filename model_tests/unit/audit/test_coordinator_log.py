@@ -178,3 +178,16 @@ def test_two_outcomes_of_one_epoch_are_named_across_missing_records(after: S) ->
     assert across_hole(2, 1) == ["txn.one_outcome"]
     assert across_hole(2, 2) == []
     assert across_hole(0, 1) == []
+
+
+def test_a_timeout_that_no_request_has_is_said() -> None:
+    """Without it the two states look as if one followed the other."""
+    begun = value(S.ONGOING, 1, 0)
+    steps = [value(S.EMPTY, 1, 0), replace(begun, timeout=-1)]
+
+    findings, _ = judge_changes(
+        [Link(StateRecord(at, at, 10 * at, 0, "tx", one), False) for at, one in enumerate(steps)]
+    )
+
+    (message,) = (one.message for one in findings)
+    assert "Ongoing of producer 1 epoch 0 and timeout -1, expected above 0 with a-0" in message
