@@ -35,6 +35,7 @@ def held_back(name: str, one: Read) -> Iterator[str]:
 
 
 def _of(txn: OpenTransaction, findings: Sequence[Finding]) -> Finding | None:
-    """The finding that is about an open transaction: it stands at its first offset."""
-    about = (one for one in findings if (one.offset, one.producer_id) == (txn.first_offset, txn.producer_id))
-    return next(about, None)
+    """The finding that is about an open transaction: it stands at its first offset, or tells the remedy further on."""
+    own = [one for one in findings if one.producer_id == txn.producer_id and one.offset >= txn.first_offset]
+    further = (one for one in own if one.remedy)
+    return next((one for one in own if one.offset == txn.first_offset), next(further, None))

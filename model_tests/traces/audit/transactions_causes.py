@@ -49,7 +49,8 @@ def with_markers(held: Sequence[Finding]) -> list[Finding]:
         lacking = [one for one in left if _lacks(one, batch)]
         said = "".join(f"; at offset {one.offset} {one.message}" for one in lacking)
         named = next((one.transactional_id for one in lacking if one.transactional_id), batch.transactional_id)
-        merged = replace(batch, message=batch.message + said, transactional_id=named)
+        remedy = next((one.remedy for one in lacking if one.remedy), batch.remedy)
+        merged = replace(batch, message=batch.message + said, transactional_id=named, remedy=remedy)
         left = [merged if one is batch else one for one in left if one not in lacking]
     return left
 

@@ -9,6 +9,7 @@ import pytest
 from crc32c import crc32c
 
 from model_tests.traces.audit.findings import Finding
+from model_tests.traces.audit.held_back import held_back
 from model_tests.traces.audit.partition import audit_batches
 from model_tests.traces.audit.recorded import KAFKA_3_9
 from model_tests.traces.audit.run import run_here
@@ -111,6 +112,19 @@ def test_a_marker_that_is_not_marked_as_one_is_one_finding(tmp_path: Path, versi
         assert (finding.rule.id, finding.producer_id) == ("seq.well_formed", batch.producer_id)
         lacking += "marker" in finding.message
     assert lacking > 2
+
+
+def test_one_that_leaves_its_transaction_open_tells_the_command_that_ends_it(tmp_path: Path) -> None:
+    """Where readers of committed records wait, too."""
+    cluster = two_producers(0)
+    number = max(number for number, batch in enumerate(cluster.logs[A]) if batch.is_control)
+    cluster.logs[A][number] = cluster.logs[A][number]._replace(attributes=TRANSACTIONAL)
+
+    ((log, finding),) = run_here([cluster.write(tmp_path)]).findings
+
+    assert "abort --topic a --partition 0 --start-offset" in finding.remedy
+    (line,) = held_back("a-0", log)
+    assert finding.remedy in line
 
 
 def test_an_entry_of_the_aborted_index_for_such_a_marker_is_part_of_it(recordings: Path, tmp_path: Path) -> None:
