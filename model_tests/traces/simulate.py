@@ -23,7 +23,7 @@ WORKLOADS: Final = ("raw", "producers", "transactions", "replicas")
 brokers that replicate."""
 
 _FILES: Final = 32
-_FEWEST, _MOST = 10, 250
+_FEWEST, _MOST = 25, 250
 """Traces of one file, which is what one task makes: so many that there are about `_FILES`, within these bounds."""
 
 
