@@ -1,6 +1,5 @@
 """What workers do once."""
 
-import gc
 import subprocess
 import sys
 
