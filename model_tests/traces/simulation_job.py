@@ -18,7 +18,7 @@ from rich.console import Console
 from model_tests.traces.schema import Row, arrow_schema, record_batch
 from model_tests.traces.simulation_progress import shown
 from model_tests.traces.trace_directory import Piece, whole
-from model_tests.traces.worker import settle
+from model_tests.traces.worker import begin_task
 
 COMPRESSION: Final = "zstd"
 
@@ -51,7 +51,7 @@ def make(spark: SparkSession, pieces: Sequence[Piece], directory: Path, trace_of
 
 
 def _make(piece: Piece, directory: Path, trace_of: TraceOf, counters: Counters) -> None:
-    settle()
+    begin_task()
     steps = write_piece(piece, directory, trace_of)
     counters.traces.add(len(piece.seeds))
     counters.steps.add(steps)

@@ -1,13 +1,22 @@
-"""What a Python worker of Spark does once, before its first task."""
+"""What one of Spark's Python workers does before its first tasks."""
 
 import gc
+from itertools import count
+from typing import Final
+
+from pyspark import TaskContext
+
+_UNTIL_LOADED: Final = 2
+"""Tasks before which something has been loaded: Arrow imports what it needs when the first one hands over its rows."""
+
+_begun: Final = count()
 
 
-def settle() -> None:
-    """Have what is loaded by now passed over where garbage is looked for, which a worker does after each task.
+def begin_task() -> None:
+    """Leave out of collections what the worker has loaded; outside a task, nothing.
 
-    The specification and the libraries are hundreds of thousands of objects that stay as long as the process.
+    A worker collects garbage after each task, and would look at everything that Spark, Arrow and NumPy have made:
+    that takes as long as to audit some tens of thousands of batches.
     """
-    if not gc.get_freeze_count():
-        gc.collect()
+    if TaskContext.get() is not None and next(_begun) < _UNTIL_LOADED:
         gc.freeze()

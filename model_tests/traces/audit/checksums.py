@@ -10,9 +10,9 @@ from pyspark.sql.types import StructType
 
 from model_tests.traces.audit.kafka_log import KafkaLog
 from model_tests.traces.audit.kafka_log_verdicts import Row, SomeSegments, VerdictReader, WholeLogs
-from model_tests.traces.audit.workers import begin_task
 from model_tests.traces.logs.kafka_log_batches import BEFORE_LENGTH_COUNTS
 from model_tests.traces.logs.kafka_log_segment import Segment
+from model_tests.traces.worker import begin_task
 
 _COVERED_FROM: Final = 21
 """The first byte of a batch that its checksum covers."""

@@ -19,11 +19,11 @@ from pyspark.sql.types import StructType
 
 from model_tests.reports import BadInput
 from model_tests.traces.audit.kafka_log_verdicts import VERDICT_SCHEMA, VerdictReader
-from model_tests.traces.audit.workers import begin_task
 from model_tests.traces.logs.kafka_log_arrow import SPARK_SCHEMA, rows_of
 from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs, size_of
 from model_tests.traces.logs.kafka_log_read import Segment, read_checked
 from model_tests.traces.logs.locations import remember
+from model_tests.traces.worker import begin_task
 
 _BYTES_OF_A_TASK: Final = 32 << 20
 

@@ -25,12 +25,12 @@ from model_tests.traces.audit.kept import Kept
 from model_tests.traces.audit.log import DAY_MS, audit_log, is_divisible, surroundings, wanted_of
 from model_tests.traces.audit.reading import read_part
 from model_tests.traces.audit.wire import asked_of, encode, packed_part
-from model_tests.traces.audit.workers import begin_task
 from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs, size_of
 from model_tests.traces.logs.kafka_log_ranges import ranges_of
 from model_tests.traces.logs.kafka_log_segment import Segment
 from model_tests.traces.logs.locations import remember
 from model_tests.traces.told.reading import Form, read_history
+from model_tests.traces.worker import begin_task
 from spec.versions import NEWEST, PROFILES
 
 VERDICT_SCHEMA: Final = "log bigint, verdict string, part bigint, left binary"

@@ -1,24 +1,40 @@
-"""What workers do once."""
-
-import subprocess
-import sys
-
-_TWICE = """
 import gc
-from model_tests.traces.worker import settle
-kept = [[] for _ in range(1000)]
-settle()
-once = gc.get_freeze_count()
-later = [[] for _ in range(1000)]
-settle()
-print(once, gc.get_freeze_count(), len(gc.get_objects()))
-"""
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+from pyspark import TaskContext
+
+from model_tests.traces import worker
 
 
-def test_what_is_loaded_is_passed_over_and_what_comes_later_is_not() -> None:
-    """In a process of its own: this one must go on to find its garbage."""
-    said = subprocess.run([sys.executable, "-c", _TWICE], stdout=subprocess.PIPE, text=True, check=True).stdout
-    once, again, looked_at = map(int, said.split())
-    assert once > 1000
-    assert again == once
-    assert 1000 <= looked_at < 5000
+@pytest.fixture(autouse=True)
+def _nothing_left_out(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A worker that has begun no task, and no object left out of collections after the test."""
+    monkeypatch.setattr(worker, "_begun", count())
+    gc.unfreeze()
+    yield
+    gc.unfreeze()
+
+
+def test_outside_a_task_collections_look_at_everything() -> None:
+    """The process that makes the report is left as it is."""
+    worker.begin_task()
+
+    assert gc.get_freeze_count() == 0
+
+
+def test_what_a_worker_has_loaded_is_left_out_before_its_first_two_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the third task on nothing more is left out: what a task leaves as garbage is collected for as long."""
+    monkeypatch.setattr(TaskContext, "get", object)
+    loaded: list[list[int]] = []
+    counts = []
+    for _ in range(4):
+        loaded += [[] for _ in range(10)]
+        worker.begin_task()
+        counts.append(gc.get_freeze_count())
+
+    first, second, *later = counts
+    assert first > 0
+    assert second >= first + 10
+    assert max(later) <= second
