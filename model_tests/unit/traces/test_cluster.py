@@ -88,11 +88,11 @@ def test_executors_get_the_code_and_one_that_is_lost_changes_nothing(tmp_path: P
     assert told["driver"] not in before | after
     assert all(ARCHIVE in source and source.endswith("/spec/__init__.py") for _, source, _ in told["executors"])
     assert all(library.endswith(f"libraries/{LIBRARY}.py") for *_, library in told["executors"])
-    assert 80 * 300 == told["report"]["steps"]
+    assert 160 * 150 == told["report"]["steps"]
     files = sorted(out.glob("*/*.parquet"))
     assert 8 == len(files)
     for file in files:
         first, last = (int(seed) for seed in file.stem.split("-"))
         again = Piece(file.parent.name, range(first, last + 1, 4))
-        write_piece(again, tmp_path / "again", lambda seed: trace_of(seed, steps=300))
+        write_piece(again, tmp_path / "again", lambda seed: trace_of(seed, steps=150))
         assert (tmp_path / "again" / again.name).read_bytes() == file.read_bytes()
