@@ -163,7 +163,10 @@ def _add(producer: Producer, side: _Side) -> None:
     decided = [one for one in here if one.known.decided]
     markers = [one.marker for one in side.ended]
     whole = side.place.summary.begin == 0
-    numbers = match(markers, [one.known for one in decided], [not one.runs for one in side.ended], whole=whole)
+    known = (one.known for one in producer.transactions)
+    others = [one for one in known if one.decided and one.listed and name not in one.partitions]
+    empty = [not one.runs for one in side.ended]
+    numbers = match(markers, [one.known for one in decided], empty, whole=whole, others=others)
     at: dict[int, int] = {}
     for place, number in enumerate(numbers):
         one = side.ended[place]

@@ -11,6 +11,7 @@ from model_tests.traces.audit.transactions_gaps import without_marker
 from model_tests.traces.audit.transactions_join import Ended, Joined
 from model_tests.traces.audit.transactions_located import BY_HAND, OFFSETS_TOPIC, Located, hidden, located, outcome_word
 from model_tests.traces.audit.transactions_match import is_of
+from model_tests.traces.audit.transactions_misplaced import copied_here
 from model_tests.traces.audit.transactions_reach import UNREACHED, Reach
 from spec import rules
 from spec.evidence import Layer, evidences
@@ -67,7 +68,7 @@ def judge_transaction(one: Joined, told: Reach = UNREACHED, others: frozenset[tu
         *(finding for ended in one.ended if not ended.again for finding in _wrong_data(one, ended, others)),
         *without_marker(one, missing, told),
     ]
-    return Judged(one, _status(one, found), tuple(found), tuple(dict.fromkeys(missing)))
+    return Judged(one, _status(one, found), (*found, *copied_here(one)), tuple(dict.fromkeys(missing)))
 
 
 def unended(transactions: Iterable[Joined]) -> frozenset[tuple[int, int]]:
@@ -136,7 +137,13 @@ def _repeated(one: Joined, missing: list[str]) -> Iterator[Located]:
             missing.append(f"{ended.place.name}: what its coordinator's log says after the Prepare record")
             continue
         offset, place = ended.marker.offset, ended.place
-        if ended.runs:
+        if any(run.producer_epoch > ended.marker.producer_epoch for run in ended.runs):
+            message = (
+                f"a second {outcome_word(ended.marker.outcome)} marker of its transaction ends data of a later epoch, "
+                f"{ended.runs[0].producer_epoch}, from offset {ended.runs[0].first_offset} on"
+            )
+            yield located(place, rules.TXN_MARKER_ONCE, offset, one.known, message, "WriteTxnMarkers", "")
+        elif ended.runs:
             message = (
                 f"data after the marker of its transaction, ended by a second {outcome_word(ended.marker.outcome)} "
                 f"marker at offset {offset}: it came after the outcome was decided"

@@ -18,7 +18,7 @@ from model_tests.traces.audit.transactions_located import (
     outcome_word,
 )
 from model_tests.traces.audit.transactions_match import is_during, is_of
-from model_tests.traces.audit.transactions_misplaced import is_misplaced, misplaced
+from model_tests.traces.audit.transactions_misplaced import ended_early, is_misplaced, misplaced
 from model_tests.traces.audit.transactions_reach import UNREACHED, Reach
 from model_tests.traces.audit.transactions_summary import Marker, Run
 from spec import rules
@@ -87,18 +87,23 @@ def _loose_marker(producer: Producer, ended: Ended, identity: Identity) -> Itera
     if whose is not None:
         yield misplaced(ended, whose)
         return
-    owner = _owner(ended, known) if during is None else None
+    owner = _owner(ended, known) if during is None else ended_early(producer, ended)
     copied = _copied(marker, known)
-    if owner is not None and (copied is not None or marker.outcome == ControlType.COMMIT.value):
-        yield _foreign_marker(ended, owner, copied)
+    if owner is not None and (during or copied or marker.outcome == ControlType.COMMIT.value):
+        yield _foreign_marker(ended, owner, copied, during)
         return
+    yield _unasked(ended, during, during or known[-1])
+
+
+def _unasked(ended: Ended, during: CoordinatorTransaction | None, of: CoordinatorTransaction) -> Located:
+    """A marker by its time of a transaction without the partition, or of none; with data, or without."""
+    marker = ended.marker
     where = (
         f"while {during.transactional_id} completed a transaction that does not have this partition"
         if during
         else "while no transaction of its producer was to end"
     )
     outcome = outcome_word(marker.outcome)
-    of = during or known[-1]
     by_hand = during is None and marker.outcome == ControlType.ABORT.value
     severity = Severity.SUSPICIOUS if by_hand else Severity.VIOLATION
     if ended.runs:
@@ -110,11 +115,10 @@ def _loose_marker(producer: Producer, ended: Ended, identity: Identity) -> Itera
         rule, offset, step = rules.TXN_REGISTERED_BEFORE_DATA, ended.runs[0].first_offset, "AddPartitionsToTxn"
         if ended.place.topic == OFFSETS_TOPIC:
             rule = rules.OFFSETS_ATOMIC if not by_hand else rule
-        yield located(ended.place, rule, offset, of, message, step, "", marker.producer_epoch, severity)
-        return
+        return located(ended.place, rule, offset, of, message, step, "", marker.producer_epoch, severity)
     message = f"a {outcome} marker {where}, and without data" + (BY_HAND if by_hand else "")
     rule, epoch = rules.TXN_MARKER_ONCE, marker.producer_epoch
-    yield located(ended.place, rule, marker.offset, of, message, "WriteTxnMarkers", "", epoch, severity)
+    return located(ended.place, rule, marker.offset, of, message, "WriteTxnMarkers", "", epoch, severity)
 
 
 def _ended_otherwise(producer: Producer, ended: Ended) -> CoordinatorTransaction | None:
@@ -164,8 +168,13 @@ def _copied(marker: Marker, known: Sequence[CoordinatorTransaction]) -> Coordina
     )
 
 
-def _foreign_marker(ended: Ended, owner: CoordinatorTransaction, copied: CoordinatorTransaction | None) -> Located:
-    """A marker that ended an open transaction before its outcome was decided: a late copy of an earlier one's."""
+def _foreign_marker(
+    ended: Ended,
+    owner: CoordinatorTransaction,
+    copied: CoordinatorTransaction | None,
+    during: CoordinatorTransaction | None,
+) -> Located:
+    """A marker that ended an open transaction before its outcome was decided: a late copy, or another partition's."""
     marker, outcome = ended.marker, outcome_word(ended.marker.outcome)
     cause = "no Prepare record asks for it"
     if copied is not None:
@@ -173,7 +182,9 @@ def _foreign_marker(ended: Ended, owner: CoordinatorTransaction, copied: Coordin
             f"a late copy of the marker of an earlier transaction, complete at offset {copied.completed_offset} of the "
             "coordinator's log; a leader takes it for one of the open transaction (KAFKA-19446; refused since 4.2)"
         )
-    by_hand = marker.outcome == ControlType.ABORT.value
+    if during is not None:
+        cause = f"it is of the transaction whose Prepare record is at offset {during.prepared_offset}, which has it not"
+    by_hand = marker.outcome == ControlType.ABORT.value and during is None
     message = (
         f"a {outcome} marker of epoch {marker.producer_epoch} ended the data from offset {ended.runs[0].first_offset} "
         f"on while its transaction was open, registered here and not decided: {cause}{BY_HAND if by_hand else ''}"

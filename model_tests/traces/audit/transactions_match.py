@@ -1,6 +1,7 @@
 """Which transaction of a producer id each of its markers on a partition ends."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
@@ -22,10 +23,12 @@ def match(
     empty: Sequence[bool],
     *,
     whole: bool = True,
+    others: Sequence[CoordinatorTransaction] = (),
 ) -> list[int]:
     """For each marker the number of its transaction, -1 for none; both in order, `empty` markers end no data.
 
-    Of a log that is not `whole` the markers of the first transactions may be gone.
+    Of a log that is not `whole` the markers of the first transactions may be gone. The `others` are those of the
+    producer's transactions that have not registered the partition.
 
     Between the Prepare and the Complete record the coordinator waits for all markers, so that a marker's time says
     which transaction it belongs to. Where the clocks of brokers do not agree so far, epoch, outcome and order do.
@@ -33,6 +36,13 @@ def match(
     by_time = _by_time(markers, transactions, empty)
     if _agrees(by_time, markers, transactions, whole=whole) or len(markers) * len(transactions) > _LARGEST_TABLE:
         return by_time
+    strays = _strays(markers, transactions, others)
+    kept = [place for place in range(len(markers)) if place not in strays]
+    left = [markers[place] for place in kept]
+    apart = _by_time(left, transactions, [empty[place] for place in kept])
+    if strays and _agrees(apart, left, transactions, whole=False):
+        numbers = dict(zip(kept, apart, strict=True))
+        return [numbers.get(place, ABSENT) for place in range(len(markers))]
     by_cost = _by_cost(markers, transactions, empty, whole=whole)
     fewer = by_cost.count(ABSENT) < by_time.count(ABSENT) and not any(one.after_hole for one in transactions)
     return by_cost if fewer or _agrees(by_cost, markers, transactions, whole=whole) else by_time
@@ -73,6 +83,44 @@ def is_near(marker: Marker, transaction: CoordinatorTransaction) -> bool:
 def is_of(marker: Marker, transaction: CoordinatorTransaction) -> bool:
     """The marker has the epoch of the transaction's Prepare record."""
     return marker.producer_epoch == transaction.marker_epoch
+
+
+def _strays(
+    markers: Sequence[Marker], transactions: Sequence[CoordinatorTransaction], others: Sequence[CoordinatorTransaction]
+) -> set[int]:
+    """The markers away from their time among those of one leader, whose times only rise.
+
+    By its time such a one is of a transaction that has not the partition, or of one whose marker is in its place.
+    """
+    known = sorted([*transactions, *others], key=lambda one: one.first_offset)
+    without = {one.first_offset for one in others}
+    foreign = {number for number, one in enumerate(known) if one.first_offset in without}
+    numbers = [_exactly(marker, known) for marker in markers]
+    away = _away(numbers, [marker.leader_epoch for marker in markers])
+    in_place = {number for place, number in enumerate(numbers) if place not in away}
+    return {place for place in away if numbers[place] in foreign | in_place}
+
+
+def _exactly(marker: Marker, known: Sequence[CoordinatorTransaction]) -> int:
+    """The first transaction with which a marker agrees in everything."""
+    same = (
+        number
+        for number, one in enumerate(known)
+        if is_of(marker, one) and is_during(marker, one) and marker.outcome == one.outcome
+    )
+    return next(same, ABSENT)
+
+
+def _away(numbers: Sequence[int], leaders: Sequence[int]) -> set[int]:
+    """The places of numbers that are below one before them of the same leader, or above one after them."""
+    found: set[int] = set()
+    for leader in set(leaders):
+        own = [place for place, one in enumerate(leaders) if one == leader and numbers[place] != ABSENT]
+        rises = accumulate((numbers[place] for place in own), max)
+        falls = accumulate((numbers[place] for place in reversed(own)), min)
+        found |= {place for place, most in zip(own, rises, strict=True) if numbers[place] < most}
+        found |= {place for place, least in zip(reversed(own), falls, strict=True) if numbers[place] > least}
+    return found
 
 
 def _by_time(

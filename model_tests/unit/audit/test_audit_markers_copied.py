@@ -1,0 +1,100 @@
+"""A marker that stands in a log it was not written to, or once more far from its place: one finding, where it is."""
+
+from pathlib import Path
+
+import pytest
+
+from model_tests.traces.audit.findings import Finding
+from model_tests.traces.audit.run import run_here
+from model_tests.unit.audit.test_audit_one_cause import A, B, found
+from model_tests.unit.audit.written_cluster import ABORT, Cluster
+from reference.log.batch import RecordBatch
+
+
+def transactions(version: int) -> Cluster:
+    """The second transaction of the one id, and of the other, has not the partition A, or not B."""
+    cluster = Cluster(version)
+    cluster.init("tx", 7)
+    cluster.init("other", 8)
+    cluster.transaction("tx", [A, B])
+    cluster.transaction("other", [A, B])
+    cluster.transaction("tx", [B])
+    cluster.transaction("other", [A])
+    cluster.transaction("tx", [A, B], ABORT)
+    cluster.transaction("tx", [A, B])
+    cluster.transaction("other", [A, B])
+    cluster.transaction("tx", [A, B])
+    return cluster
+
+
+def copied(version: int, number: int, place: int) -> Cluster:
+    """The marker of so many transactions of the one id before, from the log of B, at a place of A."""
+    cluster = transactions(version)
+    cluster.logs[A].insert(place, of_b(version)[number])
+    return cluster
+
+
+def of_b(version: int) -> list[RecordBatch]:
+    """The markers of the first id in B."""
+    return [batch for batch in transactions(version).logs[B] if batch.is_control and batch.producer_id == 7]
+
+
+def everywhere(version: int, number: int, directory: Path) -> list[tuple[int, list[Finding]]]:
+    """What is found of the marker at each place of A."""
+    places = range(1, len(transactions(version).logs[A]) + 1)
+    return [(place, found(copied(version, number, place), directory / str(place))) for place in places]
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_a_marker_of_a_transaction_that_has_not_the_partition_is_one_finding(tmp_path: Path, version: int) -> None:
+    """Only between its neighbours in time an early release's is a late copy of the one before, and changes nothing."""
+    silent = []
+    for place, findings in everywhere(version, 1, tmp_path):
+        if not findings:
+            silent.append(place)
+            continue
+        assert [one.offset for one in findings] == [place], findings
+        assert "does not have this partition" in findings[0].message or "has it not" in findings[0].message
+    assert silent == (list(range(2, 7)) if version == 0 else [])
+
+
+@pytest.mark.parametrize("version", [0, 2])
+@pytest.mark.parametrize("number", [0, 2, 3])
+def test_a_marker_of_one_that_has_it_is_one_finding_away_from_its_place(
+    tmp_path: Path, version: int, number: int
+) -> None:
+    """Its own transaction keeps the one that was there: whether the copy is before it or behind it."""
+    away = 0
+    for place, findings in everywhere(version, number, tmp_path):
+        assert len(findings) <= 1, (place, findings)
+        away += sum("stands behind later ones" in one.message for one in findings)
+        away += sum("stands before earlier ones" in one.message for one in findings)
+    assert away > 4
+
+
+def test_data_of_an_open_transaction_that_it_ends_is_told_with_it(tmp_path: Path) -> None:
+    """It is registered, and its own marker comes next, which ends nothing."""
+    (finding,) = found(copied(0, 1, 9), tmp_path)
+
+    assert (finding.rule.id, finding.severity, finding.offset) == ("txn.marker_once", "violation", 9)
+    assert "ended the data from offset 8 on while its transaction was open, registered here" in finding.message
+
+
+@pytest.mark.parametrize(("later_ms", "expected"), [(30_000, 1), (5_000, 0)])
+def test_one_that_only_repeats_what_was_marked_is_suspicious_if_its_leader_was_further(
+    tmp_path: Path, later_ms: int, expected: int
+) -> None:
+    """A leader appends a marker not long after it gave it its time: the other's marker before it is later by far."""
+    cluster = Cluster(0)
+    cluster.init("tx", 7)
+    cluster.init("other", 8)
+    cluster.transaction("tx", [A, B])
+    cluster.now += later_ms
+    cluster.transaction("other", [A])
+    cluster.logs[A].append(cluster.logs[B][-1])
+
+    report = run_here([cluster.write(tmp_path)])
+
+    said = [(one.rule.id, one.severity, one.offset) for _, one in report.findings]
+    assert said == [("txn.marker_once", "suspicious", 4)] * expected
+    assert report.transactions.counts == {"committed": 2}
