@@ -200,12 +200,29 @@ class _Judge:
             if has != should
         ]
         segment = int(self._segment(np.array([twin]))[0])
+        stable_alone = got[:3] == expected[:3] and got[3] != expected[3]
+        elsewhere = (first, expected[2]) if first != expected[2] else ()
         self._violation(
             entry,
             f"says {'; '.join(wrong)}" if wrong else f"an entry whose marker is in segment {segment}",
             at=int(own.first[twin]),
             producer=expected[0],
+            until=last if got[1:3] != expected[1:3] else ABSENT,
+            follows=self._held_back(got[3], twin) if stable_alone else elsewhere,
         )
+
+    def _held_back(self, says: int, twin: int) -> tuple[int, ...]:
+        """First offset of the transaction without which the last stable offset would be as an entry says."""
+        own, batches, gives = self.log.own, self.log.batches, self._stable(twin)
+        if says < gives:
+            return (says,)
+        is_open = (own.first < own.end[twin]) & (own.end > own.end[twin])
+        holding, others = np.flatnonzero(is_open & (own.first == gives)), own.first[is_open & (own.first > gives)]
+        producers = own.producer_id[holding]
+        self.result.producers.update(producers.tolist())
+        without = int(others.min()) if len(others) else int(own.end[twin]) + 1
+        begun = batches.base_offset[np.isin(batches.producer_id, producers) & ~batches.control]
+        return (gives,) if says in (without, int(self.bulk[twin])) or (says < without and says in begun) else ()
 
     def _stable(self, span: int) -> int:
         return int(self.expected.last_stable[span])
@@ -243,7 +260,8 @@ class _Judge:
             return
         has = "no such data before it" if ends_own and batches.control_type[row] == 0 else "no such ABORT marker"
         offsets = f"offsets {first}..{last}"
-        self._violation(entry, f"lists an aborted transaction at {offsets}, but the log has {has}")
+        what = f"lists an aborted transaction at {offsets}, but the log has {has}"
+        self._violation(entry, what, until=last, follows=(first,))
 
     def _unlisted(self, spans: list[int]) -> None:
         """Aborted transactions without an entry; those of an index that is missing are one finding."""
@@ -275,14 +293,23 @@ class _Judge:
             return True
         return False
 
-    def _violation(self, entry: int, what: str, *, at: int = ABSENT, producer: int = ABSENT) -> None:
+    def _violation(
+        self,
+        entry: int,
+        what: str,
+        *,
+        at: int = ABSENT,
+        producer: int = ABSENT,
+        until: int = ABSENT,
+        follows: tuple[int, ...] = (),
+    ) -> None:
         entries = self.entries
         offset = at if at != ABSENT else int(entries.first[entry])
         producer = producer if producer != ABSENT else int(entries.producer_id[entry])
         message = f"{entries.where(entry)}: {what}"
-        until = int(entries.last[entry])
+        said = (offset, producer, ABSENT, message)
         self.result.findings.append(
-            Finding(rules.LSO_ABORTED_INDEX, Severity.VIOLATION, offset, producer, ABSENT, message, until=until)
+            Finding(rules.LSO_ABORTED_INDEX, Severity.VIOLATION, *said, follows=follows, until=until)
         )
 
 

@@ -38,8 +38,9 @@ def plain_finding(finding: Finding) -> dict[str, object]:
 
 def finding_of(plain: dict[str, Any]) -> Finding:
     """The finding again."""
-    named = {"rule": RULES[plain["rule"]], "severity": Severity(plain["severity"])}
-    return Finding(**{**plain, **named, **{name: tuple(plain[name]) for name in ("late", "elsewhere", "others")}})
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()}
+    values |= {"rule": RULES[plain["rule"]], "severity": Severity(plain["severity"])}
+    return Finding(**values)
 
 
 def _plain_history(history: ControllerHistory) -> dict[str, object]:

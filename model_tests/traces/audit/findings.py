@@ -38,6 +38,8 @@ class Finding:
         late: offsets at which batches come that are missing here.
         elsewhere: offsets of other producers' batches that have just the sequences missing here.
         until: last offset at which what it says is missing should be, from `offset` on; -1 where nothing is.
+        follows: offsets of batches, or of the first ones of transactions: it may be no more than what comes of it that
+            one of these is broken.
         others: further producer ids and transactional ids that it is about.
     """
 
@@ -53,6 +55,7 @@ class Finding:
     remedy: str = ""
     late: tuple[int, ...] = ()
     elsewhere: tuple[int, ...] = ()
+    follows: tuple[int, ...] = ()
     others: tuple[int | str, ...] = ()
     until: int = ABSENT
 

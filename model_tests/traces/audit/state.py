@@ -173,7 +173,15 @@ class _Snapshot:
                 self.result.doubt(why, self._offset(says), f"{self.name}, producer {producer}")
             return
         values = "; ".join(f"{_WORDS[name]} {says[name]}, the log {logged[name]}" for name in wrong)
-        self._violation(producer, says, f"says {values}")
+        follows = *self._last(link), says["last_offset"] - says["offset_delta"], logged["txn_first_offset"]
+        self._violation(producer, says, f"says {values}", follows=follows)
+
+    def _last(self, link: int) -> tuple[int, ...]:
+        """Offsets of a batch, and of the producer's last marker before it."""
+        own = self.log.links
+        start = link - int(np.argmax(own.first[link::-1]))
+        markers = np.flatnonzero(own.batches.control[start : link + 1])
+        return tuple(own.batches.base_offset[[link, *(start + markers[-1:])]].tolist())
 
     def _excuse(self, name: str, says: dict[str, int], logged: dict[str, int], producer: int, link: int) -> str | None:
         """Why the log may say otherwise: "" where that is plain, None where it may not."""
@@ -239,7 +247,7 @@ class _Snapshot:
             self.result.doubt(CLEANED, self._offset(says), what)
         else:
             what = f"knows the producer up to offset {says['last_offset']}, the log has none"
-            self._violation(producer, says, what, Lacking.IN_LOG)
+            self._violation(producer, says, what, lacking=Lacking.IN_LOG)
 
     def forgotten(self, producers: Integers, places: "_Places", says: Known) -> None:
         """Producers of the log that the snapshot does not know: a broker forgets those that were idle for long."""
@@ -252,7 +260,8 @@ class _Snapshot:
                 self.result.doubt(EXPIRED, self._offset(has), what)
             else:
                 what = f"does not know the producer, whose last batch before is at offset {has['last_offset']}"
-                self._violation(producer, has, what, Lacking.IN_SNAPSHOT)
+                follows = self._last(int(link[number]))
+                self._violation(producer, has, what, follows=follows, lacking=Lacking.IN_SNAPSHOT)
 
     def _may_be_forgotten(self, has: dict[str, int], says: Known, last: int) -> bool:
         """Whether the producer was idle for long enough when the snapshot was written, as far as can be told."""
@@ -264,8 +273,16 @@ class _Snapshot:
         idler = (says.txn_first_offset == ABSENT) & (says.timestamp <= has["timestamp"]) & (says.last_offset < last)
         return not idler.any()
 
-    def _violation(self, producer: int, values: dict[str, int], what: str, lacking: Lacking = Lacking.NOWHERE) -> None:
-        self.wrong.append(Wrong(producer, self._offset(values), values, what, lacking))
+    def _violation(
+        self,
+        producer: int,
+        values: dict[str, int],
+        what: str,
+        *,
+        follows: tuple[int, ...] = (),
+        lacking: Lacking = Lacking.NOWHERE,
+    ) -> None:
+        self.wrong.append(Wrong(producer, self._offset(values), values, what, follows, lacking))
 
     def _offset(self, values: dict[str, int]) -> int:
         """Where the producer's entry ends; the snapshot's own offset where it has no data."""

@@ -29,12 +29,14 @@ class Wrong:
     Attributes:
         offset: where its entry ends.
         values: of its entry, or what should be in it.
+        follows: offsets of what it may come from: the producer's last batches before, its open transaction.
     """
 
     producer_id: int
     offset: int
     values: Mapping[str, int]
     what: str
+    follows: tuple[int, ...] = ()
     lacking: Lacking = Lacking.NOWHERE
 
 
@@ -72,4 +74,5 @@ def _is_copy(other: DerivedFile, snapshot: DerivedFile) -> bool:
 
 def _finding(one: Wrong, message: str) -> Finding:
     epoch = one.values["producer_epoch"]
-    return Finding(rules.SEQ_STATE_RECOVERABLE, Severity.VIOLATION, one.offset, one.producer_id, epoch, message)
+    said = (one.offset, one.producer_id, epoch, message)
+    return Finding(rules.SEQ_STATE_RECOVERABLE, Severity.VIOLATION, *said, follows=one.follows)

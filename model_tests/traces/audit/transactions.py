@@ -11,7 +11,7 @@ from model_tests.traces.audit.coordinator_epochs import judge_coordinator_epochs
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.traces.audit.findings import Finding, Verdict
 from model_tests.traces.audit.meta_properties import cluster_of
-from model_tests.traces.audit.transactions_causes import with_joined, with_markers
+from model_tests.traces.audit.transactions_causes import with_consequences, with_joined, with_markers
 from model_tests.traces.audit.transactions_clusters import all_coordinators, furthest, places_of
 from model_tests.traces.audit.transactions_identities import given_twice
 from model_tests.traces.audit.transactions_join import Joined, Place, Producer, joined
@@ -207,7 +207,12 @@ def _merged(logs: Sequence[Log], found: Iterable[Located]) -> list[tuple[Finding
     own = [list(log.verdict.findings) for log in logs]
     for place, finding in found:
         own[place.log] = with_joined(own[place.log], finding)
-    return [tuple(sorted(with_markers(held), key=lambda one: (one.offset, one.rule.id))) for held in own]
+    merged = [_consequences(log, with_markers(held)) for log, held in zip(logs, own, strict=True)]
+    return [tuple(sorted(held, key=lambda one: (one.offset, one.rule.id))) for held in merged]
+
+
+def _consequences(log: Log, held: list[Finding]) -> list[Finding]:
+    return with_consequences(held, log.verdict.told.here.runs) if log.verdict.told is not None else held
 
 
 def doubtful(report: TransactionsReport) -> list[Judged]:

@@ -41,10 +41,8 @@ def _mixed_epochs(ended: Ended) -> Iterator[Located]:
         f"{ended.marker.producer_epoch} at offset {ended.marker.offset}: "
         + ("the first one's marker is missing" if unended else "the later one is of no registered transaction")
     )
-    yield (
-        ended.place,
-        Finding(rule, Severity.VIOLATION, run.first_offset, run.producer_id, run.producer_epoch, message),
-    )
+    said = (run.first_offset, run.producer_id, run.producer_epoch, message)
+    yield ended.place, Finding(rule, Severity.VIOLATION, *said, follows=(first[0].first_offset,))
 
 
 def _raises(ended: Ended, run: Run) -> bool:

@@ -5,11 +5,15 @@ from dataclasses import replace
 from typing import Final
 
 from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.transactions_summary import Run
 from spec import rules
 from spec.vocabulary import ABSENT
 
 _OF_EPOCHS: Final = (rules.FENCE_STALE_EPOCH, rules.FENCE_EPOCH_MONOTONE, rules.SEQ_EPOCH_RESET)
 """What a partition alone says after a batch with an epoch that is not its transaction's."""
+
+_BESIDE: Final = (rules.SEQ_STATE_RECOVERABLE, rules.LSO_ABORTED_INDEX)
+"""Rules about the files that a broker keeps beside its log."""
 
 _OF_SEQUENCES: Final = (rules.SEQ_SUCCESSOR, rules.SEQ_EXACTLY_ONCE)
 
@@ -62,6 +66,59 @@ def _lacks(one: Finding, batch: Finding) -> bool:
         and one.offset < batch.offset <= one.until
         and one.severity is Severity.VIOLATION
     )
+
+
+def with_consequences(held: Sequence[Finding], runs: Sequence[Run]) -> list[Finding]:
+    """The findings of a log; what broker's files say otherwise only since a batch or a marker is broken is part of it.
+
+    Args:
+        held: the findings.
+        runs: the transactional data of the log.
+    """
+    left = list(held)
+    for cause in (one for one in held if one.severity is Severity.VIOLATION and any(each.follows for each in held)):
+        if cause in left:
+            broken = _broken_by(cause, runs)
+            left = _together(cause, [one for one in left if one is not cause and _follows(one, cause, broken)], left)
+    for first in [one for one in left if one.follows]:
+        if first in left:
+            left = _together(first, [one for one in left if one is not first and _is_alike(one, first)], left)
+    return left
+
+
+def _together(cause: Finding, of_it: Sequence[Finding], held: list[Finding]) -> list[Finding]:
+    """The findings, some of them as part of another."""
+    if not of_it:
+        return held
+    more = f", and {len(of_it) - 1} more" if len(of_it) > 1 else ""
+    others = dict.fromkeys((*cause.others, *(one.producer_id for one in of_it)))
+    said = f"{cause.message}; and so {of_it[0].rule.id} at offset {of_it[0].offset}: {of_it[0].message}{more}"
+    merged = replace(cause, message=said, others=tuple(one for one in others if one != cause.producer_id))
+    return [merged if one is cause else one for one in held if one not in of_it]
+
+
+def _is_alike(one: Finding, first: Finding) -> bool:
+    """Both would not be but for the same, an entry of the aborted index among them: that says so by its value."""
+    same = not set(first.follows).isdisjoint(one.follows)
+    return same and rules.LSO_ABORTED_INDEX in (one.rule, first.rule)
+
+
+def _broken_by(cause: Finding, runs: Sequence[Run]) -> frozenset[int]:
+    """Offsets of what is broken: of batches, and of the first one of the transaction that lacks its marker."""
+    whose = {cause.producer_id, *cause.others}
+    own = [run for run in runs if run.producer_id in whose and run.first_offset <= cause.offset]
+    latest = {run.producer_id: run.marker for run in sorted(own, key=lambda one: one.first_offset)}
+    begun = (run.first_offset for run in own if run.marker == latest[run.producer_id])
+    return frozenset((cause.offset, *cause.elsewhere, *begun))
+
+
+def _follows(one: Finding, cause: Finding, broken: frozenset[int]) -> bool:
+    """Whether a finding is a mere consequence of what another has broken."""
+    if broken.isdisjoint(one.follows):
+        return False
+    lacks_marker = cause.until != ABSENT or cause.rule is rules.SEQ_WELL_FORMED
+    own = one.producer_id in (cause.producer_id, *cause.others) and cause.rule not in _BESIDE
+    return own or lacks_marker or not set(cause.elsewhere).isdisjoint(one.follows)
 
 
 def _same_cause(one: Finding, finding: Finding) -> bool:

@@ -81,4 +81,4 @@ def _misnamed(lacking: Located, marker: Marker, known: CoordinatorTransaction) -
     )
     at, remedy = marker.offset, finding.remedy
     of, named = located(place, finding.rule, at, known, message, finding.step, remedy, marker.producer_epoch)
-    return of, replace(named, producer_id=marker.producer_id, others=(known.producer_id,))
+    return of, replace(named, producer_id=marker.producer_id, others=(known.producer_id,), until=finding.until)

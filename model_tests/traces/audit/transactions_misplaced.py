@@ -100,4 +100,4 @@ def _is_one(finding: Finding, offsets: set[int], one: Joined) -> bool:
 def with_lacking(misplaced: Located, lacking: Located) -> Located:
     """The finding with what the transaction lacks for it."""
     place, finding = misplaced
-    return place, replace(finding, message=f"{finding.message}; {lacking[1].message}")
+    return place, replace(finding, message=f"{finding.message}; {lacking[1].message}", until=lacking[1].until)

@@ -1,0 +1,155 @@
+"""What files beside a log say otherwise only since one marker or batch in it is broken: one finding, with that."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from crc32c import crc32c
+
+from model_tests.traces.audit.cluster_wire import finding_of, plain_finding
+from model_tests.traces.audit.findings import Finding
+from model_tests.traces.audit.recorded import KAFKA_3_9
+from model_tests.traces.audit.run import run_here
+from model_tests.traces.logs.kafka_log_derived import ABORTED_ENTRY
+from model_tests.unit.audit.test_audit_misplaced import spans_of
+from reference.log.batch import CONTROL
+
+Change = Callable[[bytearray, int], None]
+
+PARTITION = "zombie-1"
+PRODUCER_ID, EPOCH = slice(43, 51), slice(51, 53)
+FIRST, STABLE = 10, 26
+"""Where an entry of the aborted index has its first offset, and its last stable offset."""
+
+
+def not_marked(content: bytearray, start: int) -> None:
+    """The marker seems to be data."""
+    content[start + 22] &= ~CONTROL
+
+
+def without_id(content: bytearray, start: int) -> None:
+    """The batch is nobody's."""
+    content[start + PRODUCER_ID.start : start + PRODUCER_ID.stop] = b"\xff" * 8
+
+
+def without_epoch(content: bytearray, start: int) -> None:
+    """The marker's epoch is -1."""
+    content[start + EPOCH.start : start + EPOCH.stop] = b"\xff" * 2
+
+
+@pytest.fixture
+def broker(recordings: Path, tmp_path: Path) -> Path:
+    """One partition of the recording, with many aborted transactions, a snapshot, and no coordinator's log."""
+    shutil.copytree(recordings / KAFKA_3_9 / PARTITION, tmp_path / PARTITION)
+    return tmp_path
+
+
+def segment_of(broker: Path) -> Path:
+    """The partition's first segment."""
+    return min((broker / PARTITION).glob("*.log"))
+
+
+def changed(content: bytes, number: int, change: Change, *, control: bool) -> bytes:
+    """The segment where one marker, or one batch of data, is changed and has the right checksum."""
+    broken = bytearray(content)
+    own = [(start, end) for start, end in spans_of(broken) if bool(broken[start + 22] & CONTROL) is control]
+    start, end = own[number]
+    change(broken, start)
+    broken[start + 17 : start + 21] = crc32c(bytes(broken[start + 21 : end])).to_bytes(4, "big")
+    return bytes(broken)
+
+
+def found(broker: Path) -> list[Finding]:
+    """All findings."""
+    return [finding for _, finding in run_here([broker]).findings]
+
+
+@pytest.mark.parametrize("change", [not_marked, without_id, without_epoch])
+def test_a_broken_marker_is_one_finding_with_all_entries_that_tell_of_it(broker: Path, change: Change) -> None:
+    """Whichever it is: other producers' entries, whose last stable offset it seems to hold back, and the snapshot."""
+    sound = segment_of(broker).read_bytes()
+    telling = 0
+    for number in range(20):
+        segment_of(broker).write_bytes(changed(sound, number, change, control=True))
+
+        findings = found(broker)
+
+        assert len(findings) == 1, (number, findings)
+        telling += "; and so" in findings[0].message
+    assert telling > (0 if change is without_epoch else 10)
+
+
+def test_data_of_nobody_is_one_finding_with_the_entries_that_its_transaction_has(
+    recordings: Path, tmp_path: Path
+) -> None:
+    """What its producer lacks says where it is; an aborted index lists it, or begins with it, and so do others'."""
+    shutil.copytree(recordings / KAFKA_3_9 / "orders-0", tmp_path / PARTITION)
+    sound = segment_of(tmp_path).read_bytes()
+    telling = 0
+    for number in range(0, 145, 5):
+        segment_of(tmp_path).write_bytes(changed(sound, number, without_id, control=False))
+
+        findings = found(tmp_path)
+
+        assert len(findings) <= 1, (number, findings)
+        telling += sum("; and so" in one.message for one in findings)
+    assert telling > 0
+
+
+@pytest.mark.parametrize("change", [not_marked, without_id, without_epoch])
+def test_it_is_one_finding_with_what_the_coordinators_log_says_of_it(
+    recordings: Path, broker: Path, change: Change
+) -> None:
+    """Of a transaction that hangs by it, which holds all later ones back, and of one at the snapshot's offset."""
+    for folder in (recordings / KAFKA_3_9).glob("__transaction_state-*"):
+        shutil.copytree(folder, broker / folder.name)
+    sound = segment_of(broker).read_bytes()
+    for number in (6, 14, 20):
+        segment_of(broker).write_bytes(changed(sound, number, change, control=True))
+
+        findings = found(broker)
+
+        assert len(findings) == 1, (number, findings)
+
+
+def test_a_finding_is_the_same_after_it_was_sent(broker: Path) -> None:
+    """Audits on Spark join what tasks have found."""
+    index = min((broker / PARTITION).glob("*.txnindex"))
+    content = bytearray(index.read_bytes())
+    content[FIRST + 7] += 1
+    index.write_bytes(content)
+
+    (finding,) = found(broker)
+
+    assert finding.follows == (1, 0)
+    assert finding_of(json.loads(json.dumps(plain_finding(finding)))) == finding
+
+
+def test_two_broken_markers_are_two_findings(broker: Path) -> None:
+    """Each with what is told of its own."""
+    for number in (6, 10):
+        content = changed(segment_of(broker).read_bytes(), number, not_marked, control=True)
+        segment_of(broker).write_bytes(content)
+
+    assert [one.rule.id for one in found(broker)] == ["seq.well_formed"] * 2
+
+
+@pytest.mark.parametrize(("entry", "field", "added"), [(-1, STABLE, -1), (0, FIRST, 1)])
+def test_an_entry_that_the_broken_marker_does_not_explain_stays_a_finding(
+    broker: Path, entry: int, field: int, added: int
+) -> None:
+    """Its last stable offset is wrong in either case, or it is of an earlier transaction."""
+    index = min((broker / PARTITION).glob("*.txnindex"))
+    content = bytearray(index.read_bytes())
+    at = entry * ABORTED_ENTRY.itemsize % len(content) + field
+    content[at : at + 8] = (int.from_bytes(content[at : at + 8], "big") + added).to_bytes(8, "big")
+    sound = segment_of(broker).read_bytes()
+    segment_of(broker).write_bytes(changed(sound, 6, not_marked, control=True))
+    assert len(found(broker)) == 1
+    index.write_bytes(content)
+
+    findings = found(broker)
+
+    assert sorted(one.rule.id for one in findings) == ["lso.aborted_index", "seq.well_formed"]
