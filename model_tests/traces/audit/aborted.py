@@ -2,21 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from model_tests.traces.audit.aborted_entries import flat
 from model_tests.traces.audit.aborted_missing import Unlisted, without_entry, without_file
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.holes import Holes
-from model_tests.traces.audit.spans import Spans, entries_of, stable_if_begun, stable_in_bulk
+from model_tests.traces.audit.spans import Spans, entries_of, stable_if_begun, stable_in_bulk, stable_without
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts, Integers
-from model_tests.traces.logs.kafka_log_derived import ABORTED_ENTRY, Derived, DerivedFile
+from model_tests.traces.logs.kafka_log_derived import Derived
 from spec import rules
 from spec.vocabulary import ABSENT
 
-_SIZE: Final = ABORTED_ENTRY.itemsize
 _FIELDS: Final = ("producer", "last offset", "first offset", "last stable offset")
 
 
@@ -52,45 +51,6 @@ class AbortedJudgement:
     producers: set[int] = field(default_factory=set)
     beyond: list[tuple[int, str]] = field(default_factory=list)
     cleaned: list[tuple[int, str]] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Entries:
-    """All entries of a log's aborted indexes, file by file."""
-
-    files: tuple[DerivedFile, ...]
-    file: Integers
-    number: Integers  # in its file
-    producer_id: Integers
-    first: Integers
-    last: Integers
-    stable: Integers
-
-    def where(self, entry: int) -> str:
-        """File and position of an entry."""
-        path = Path(self.files[int(self.file[entry])].path)
-        return f"{path.name} position {int(self.number[entry]) * _SIZE}"
-
-
-def flat(derived: Derived) -> _Entries:
-    """The entries of all files."""
-    files = tuple(derived.aborted[base] for base in sorted(derived.aborted))
-    rows = np.concatenate([file.rows for file in files]) if files else np.empty(0, ABORTED_ENTRY)
-    counts = [len(file.rows) for file in files]
-    numbers = [np.arange(count) for count in counts]
-
-    def column(name: str) -> Integers:
-        return rows[name].astype(np.int64)
-
-    return _Entries(
-        files,
-        np.repeat(np.arange(len(files)), counts),
-        np.concatenate(numbers) if numbers else np.empty(0, np.int64),
-        column("producer_id"),
-        column("first_offset"),
-        column("last_offset"),
-        column("last_stable"),
-    )
 
 
 def judge_aborted(log: IndexedLog, derived: Derived) -> AbortedJudgement:
@@ -213,14 +173,12 @@ class _Judge:
 
     def _held_back(self, says: int, twin: int) -> tuple[int, ...]:
         """First offset of the transaction without which the last stable offset would be as an entry says."""
-        own, batches, gives = self.log.own, self.log.batches, self._stable(twin)
+        gives = self._stable(twin)
         if says < gives:
             return (says,)
-        is_open = (own.first < own.end[twin]) & (own.end > own.end[twin])
-        holding, others = np.flatnonzero(is_open & (own.first == gives)), own.first[is_open & (own.first > gives)]
-        producers = own.producer_id[holding]
+        without, producers = stable_without(self.log.own, twin, gives)
         self.result.producers.update(producers.tolist())
-        without = int(others.min()) if len(others) else int(own.end[twin]) + 1
+        batches = self.log.batches
         begun = batches.base_offset[np.isin(batches.producer_id, producers) & ~batches.control]
         return (gives,) if says in (without, int(self.bulk[twin])) or (says < without and says in begun) else ()
 

@@ -86,7 +86,7 @@ def _lacking(judged: Judged) -> Iterator[tuple[int, list[int]]]:
         missing = int(own.base_sequence[number]) - first
         same = (batches.producer_epoch == own.producer_epoch[number]) & (batches.base_sequence == first)
         same &= (batches.last_offset_delta == missing - 1) & ~batches.control
-        same &= batches.transactional == own.transactional[number]
+        same &= (batches.transactional == own.transactional[number]) | (batches.producer_id == ABSENT)
         since, until = _data_before(judged.links, number), int(judged.links.row[number])
         rows = [row for row in np.flatnonzero(same).tolist() if since < row < until]
         if 0 < len(rows) <= _MOST_NAMED:

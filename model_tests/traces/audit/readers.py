@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model_tests.traces.audit.aborted import flat
+from model_tests.traces.audit.aborted_entries import flat
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.logged import Logged
 from model_tests.traces.audit.pieces import Tally

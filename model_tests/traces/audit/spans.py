@@ -103,6 +103,14 @@ def stable_if_begun(own: Spans, span: Integers, first: Integers) -> Integers:
     return stable
 
 
+def stable_without(own: Spans, span: int, first: int) -> tuple[int, Integers]:
+    """The last stable offset of a span's entry without those that are open then from an offset on; whose these are."""
+    is_open = (own.first < own.end[span]) & (own.end > own.end[span])
+    others = own.first[is_open & (own.first > first)]
+    stable = int(others.min()) if len(others) else int(own.end[span]) + 1
+    return stable, own.producer_id[is_open & (own.first == first)]
+
+
 def _oldest_other(own: Spans) -> Integers:
     """First offset of the oldest other transaction that is open at the end of each; -1 where there is none."""
     if not len(own):

@@ -14,7 +14,7 @@ from model_tests.traces.audit.recorded import KAFKA_3_9
 from model_tests.traces.audit.run import run_here
 from model_tests.traces.logs.kafka_log_derived import ABORTED_ENTRY
 from model_tests.unit.audit.test_audit_misplaced import spans_of
-from reference.log.batch import CONTROL
+from reference.log.batch import CONTROL, TRANSACTIONAL
 
 Change = Callable[[bytearray, int], None]
 
@@ -32,6 +32,12 @@ def not_marked(content: bytearray, start: int) -> None:
 def without_id(content: bytearray, start: int) -> None:
     """The batch is nobody's."""
     content[start + PRODUCER_ID.start : start + PRODUCER_ID.stop] = b"\xff" * 8
+
+
+def outside(content: bytearray, start: int) -> None:
+    """The batch is nobody's, and in no transaction."""
+    without_id(content, start)
+    content[start + 22] &= ~TRANSACTIONAL
 
 
 def without_epoch(content: bytearray, start: int) -> None:
@@ -81,15 +87,16 @@ def test_a_broken_marker_is_one_finding_with_all_entries_that_tell_of_it(broker:
     assert telling > (0 if change is without_epoch else 10)
 
 
+@pytest.mark.parametrize("change", [without_id, outside])
 def test_data_of_nobody_is_one_finding_with_the_entries_that_its_transaction_has(
-    recordings: Path, tmp_path: Path
+    recordings: Path, tmp_path: Path, change: Change
 ) -> None:
     """What its producer lacks says where it is; an aborted index lists it, or begins with it, and so do others'."""
     shutil.copytree(recordings / KAFKA_3_9 / "orders-0", tmp_path / PARTITION)
     sound = segment_of(tmp_path).read_bytes()
     telling = 0
     for number in range(0, 145, 5):
-        segment_of(tmp_path).write_bytes(changed(sound, number, without_id, control=False))
+        segment_of(tmp_path).write_bytes(changed(sound, number, change, control=False))
 
         findings = found(tmp_path)
 
