@@ -29,7 +29,7 @@ def by_their_content(logs: Sequence["Log"], controllers: Mapping[str, Controlled
         numbers = [number for number, log in enumerate(logs) if cluster_of(log.path) == cluster]
         own = [(number, logs[number]) for number in numbers]
         for number, topic in _of_another_topic(own, controllers.get(cluster)):
-            held[number] = _apart(logs[number])
+            held[number] = apart(logs[number])
             damage.append(Damage(logs[number].path, 0, f"its topic id in partition.metadata is that of {topic}{MOVED}"))
         for number, partition, count in _of_another_coordinator(own):
             held[number] = _as_partition(logs[number], partition)
@@ -43,15 +43,15 @@ MOVED: Final = (
 )
 
 
-def _apart(log: "Log") -> "Log":
-    """The log by itself."""
+def apart(log: "Log") -> "Log":
+    """The log by itself, joined with no other."""
     left = tuple(one for one in log.verdict.findings if one.rule not in _BY_NAME)
     return replace(log, verdict=replace(log.verdict, findings=left, told=None, cluster=None))
 
 
 def at_partition(log: "Log", partition: int) -> "Log":
     """The log of clients as that of another partition of its topic; what brokers say of its name is not of it."""
-    return replace(_apart(log), partition=partition, verdict=replace(_apart(log).verdict, told=log.verdict.told))
+    return replace(apart(log), partition=partition, verdict=replace(apart(log).verdict, told=log.verdict.told))
 
 
 def _as_partition(log: "Log", partition: int) -> "Log":
@@ -60,8 +60,8 @@ def _as_partition(log: "Log", partition: int) -> "Log":
     if told is None or told.coordinated is None:
         return log
     own = replace(told, coordinated=replace(told.coordinated, partition=partition))
-    apart = _apart(log)
-    return replace(apart, partition=partition, verdict=replace(apart.verdict, told=own))
+    alone = apart(log)
+    return replace(alone, partition=partition, verdict=replace(alone.verdict, told=own))
 
 
 def _of_another_topic(logs: Sequence[tuple[int, "Log"]], controller: Controlled | None) -> Iterator[tuple[int, str]]:

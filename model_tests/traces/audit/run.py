@@ -9,6 +9,7 @@ from model_tests.reports import BadInput
 from model_tests.traces.audit.chosen import chosen_findings, shown_in_words, time_of
 from model_tests.traces.audit.cluster import audit_cluster, told_once, unexplained
 from model_tests.traces.audit.controlled import controlled
+from model_tests.traces.audit.copied_segments import copied_over
 from model_tests.traces.audit.exchanged import changed_places
 from model_tests.traces.audit.findings import Verdict
 from model_tests.traces.audit.folders import by_their_content
@@ -205,7 +206,10 @@ def _report(
     logs, exchanged = changed_places(logs, findings, lambda held: audit_transactions(held, controllers)[1])
     if exchanged:
         transactions, findings = audit_transactions(logs, controllers)
-    of_folders = [*listing.damage, *unread(log.path for log in listing.logs), *misnamed, *exchanged]
+    logs, copied = copied_over(logs, [log.segments for log in listing.logs], findings)
+    if copied:
+        transactions, findings = audit_transactions(logs, controllers)
+    of_folders = [*listing.damage, *unread(log.path for log in listing.logs), *misnamed, *exchanged, *copied]
     damage = [*of_folders, *(bad for number in verdicts for bad in verdicts[number][1])]
     told = HistoryReport()
     if journal is not None:
