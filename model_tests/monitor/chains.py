@@ -5,9 +5,17 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from model_tests.monitor.judges import identity_judge, new_id_judge
+from model_tests.monitor.judges import change_judge, identity_judge, new_id_judge
 from model_tests.traces import follower_links, links, log_links, place_links
-from model_tests.traces.coordinator_links import ASKED_FOR, AT_NODE, IDENTITY, NEW_ID, NEW_ID_LINK
+from model_tests.traces.coordinator_links import (
+    ASKED_FOR,
+    AT_NODE,
+    BY_ID,
+    IDENTITY,
+    NEW_ID,
+    NEW_ID_LINK,
+    OPEN_LINK,
+)
 from model_tests.traces.follower_links import FOLLOWER_LINK
 from model_tests.traces.log_links import LOG_LINK
 from model_tests.traces.place_links import PLACE_LINK
@@ -24,6 +32,7 @@ _place_of: Final = itemgetter(*place_links.KEY)
 _id_of: Final = itemgetter(*AT_NODE)
 _identity_of: Final = itemgetter(*IDENTITY)
 _new_id_of: Final = itemgetter(*NEW_ID)
+_open_of: Final = itemgetter(*BY_ID)
 
 
 class Linked(NamedTuple):
@@ -36,7 +45,7 @@ class Linked(NamedTuple):
 
 
 class _Chain:
-    """The steps on one key: how many were faults, the last one, and the last that was an accepted batch of data."""
+    """The steps on one key: how many were breaks, the last one, and the last that was an accepted batch of data."""
 
     __slots__ = ("accepted", "accepted_faults", "faults", "previous", "previous_faults")
 
@@ -47,8 +56,7 @@ class _Chain:
 
     def add(self, row: Row) -> Linked:
         """The step with what came before it, which it joins."""
-        is_fault = row["origin"] < 0
-        self.faults += is_fault
+        self.faults += links.is_break(row)
         told = {
             "faults": self.faults,
             "previous_faults": self.previous_faults,
@@ -56,7 +64,7 @@ class _Chain:
         }
         step = Linked(row, self.previous, self.accepted, told)
         self.previous, self.previous_faults = row, self.faults
-        if row["appended"] and not row["control"] and not is_fault:
+        if row["appended"] and not row["control"] and row["origin"] >= 0:
             self.accepted, self.accepted_faults = row, self.faults
         return step
 
@@ -118,3 +126,9 @@ class Chains:
             return None
         step = self._after_previous(row, NEW_ID_LINK, _new_id_of(row))
         return step._replace(chain={"handed_out_before": step.chain["has_previous"]})
+
+    def of_open(self, row: Row) -> Linked | None:
+        """A step that changes what is known of an id with the one before it, at whichever node; none of others."""
+        if not row["transactional_id"] or not change_judge()(row)[0]:
+            return None
+        return self._after_previous(row, OPEN_LINK, _open_of(row))

@@ -16,7 +16,7 @@ from model_tests.monitor.judges import (
 from model_tests.traces.chains import check_of, of_kind
 from model_tests.traces.check_report import RuleCount, Violation
 from model_tests.traces.circumstances import Fault, claimed_in
-from model_tests.traces.coordinator_links import ID_LINK, NEW_ID_LINK
+from model_tests.traces.coordinator_links import ID_LINK, NEW_ID_LINK, OPEN_LINK
 from model_tests.traces.coordinator_verdicts import is_coordinators
 from model_tests.traces.explain import explain_coordinator, explain_link, explain_step
 from model_tests.traces.explain_history import explain_judged
@@ -143,6 +143,7 @@ class Monitor:
             PLACE_LINK: self._chains.of_place,
             ID_LINK: self._chains.of_id,
             NEW_ID_LINK: self._chains.of_new_id,
+            OPEN_LINK: self._chains.of_open,
         }
         for kind, with_earlier in linked.items():
             step = with_earlier(row)

@@ -11,7 +11,14 @@ from typing import Any, Final, TypeAlias
 
 from model_tests.traces import coordinator_links, follower_links, links, log_links, place_links
 from model_tests.traces.composed import Integers, Record, Value, Where
-from model_tests.traces.coordinator_links import ID_LINK, ID_LINKS, NEW_ID_LINK, NEW_ID_LINKS
+from model_tests.traces.coordinator_links import (
+    ID_LINK,
+    ID_LINKS,
+    NEW_ID_LINK,
+    NEW_ID_LINKS,
+    OPEN_LINK,
+    OPEN_LINKS,
+)
 from model_tests.traces.follower_links import FOLLOWER_LINK, FOLLOWER_LINKS
 from model_tests.traces.formulas import Sheet
 from model_tests.traces.judged_column import Element
@@ -114,21 +121,22 @@ def check_of(link: AnyLink, scalar: Scalar) -> Check:
     return link.check(linked(scalar)) if isinstance(link, Link) else link.check(scalar)
 
 
-def _is_batch_or_fault(of: Scalar) -> Term:
-    return all_of(links.on_key(of), any_of(all_of(of("appended"), negate(of("control"))), of("origin") < 0))
+def _is_batch_or_break(of: Scalar) -> Term:
+    batch = all_of(of("appended"), negate(of("control")))
+    return all_of(links.on_key(of), any_of(batch, links.breaks_sequences(of)))
 
 
-_STATE, _BATCHES, _LOG, _ID, _IDENTITY, _FOLLOWER, _PLACE, _NEW_ID = range(1, 9)
+_STATE, _BATCHES, _LOG, _ID, _IDENTITY, _FOLLOWER, _PLACE, _NEW_ID, _OPEN = range(1, 10)
 
 CHAINS: Final[Mapping[int, Chain]] = {
     _STATE: Chain(LINK, LINKS[1:], links.on_key, ("node", "topic"), ("partition", "producer_id")),
     _BATCHES: Chain(
         LINK,
         LINKS[:1],
-        _is_batch_or_fault,
+        _is_batch_or_break,
         ("node", "topic"),
         ("partition", "producer_id"),
-        leaves=lambda of: of("origin") >= 0,
+        leaves=lambda of: negate(links.breaks_sequences(of)),
     ),
     _LOG: Chain(LOG_LINK, LOG_LINKS, log_links.on_log, ("node", "topic"), ("partition",)),
     _ID: Chain(ID_LINK, ID_LINKS[:1], coordinator_links.on_id, ("node", "transactional_id"), ()),
@@ -153,6 +161,13 @@ CHAINS: Final[Mapping[int, Chain]] = {
         coordinator_links.hands_out_new_id,
         (),
         ("reply_producer_id",),
+    ),
+    _OPEN: Chain(
+        OPEN_LINK,
+        OPEN_LINKS,
+        coordinator_links.changes_id,
+        ("transactional_id",),
+        (),
     ),
 }
 """Every chain by its number."""

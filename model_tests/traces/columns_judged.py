@@ -16,7 +16,16 @@ from model_tests.traces import (
 )
 from model_tests.traces.chains import of_kind
 from model_tests.traces.circumstances import fault_of
-from model_tests.traces.coordinator_links import ID_LINK, NEW_ID, NEW_ID_LINK, hands_out, hands_out_new_id
+from model_tests.traces.coordinator_links import (
+    BY_ID,
+    ID_LINK,
+    NEW_ID,
+    NEW_ID_LINK,
+    OPEN_LINK,
+    changes_id,
+    hands_out,
+    hands_out_new_id,
+)
 from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
 from model_tests.traces.follower_links import FOLLOWER_LINK
 from model_tests.traces.formulas import Sheet, columns_read
@@ -78,6 +87,8 @@ def _read(row: Row) -> Iterator[frozenset[str]]:
         yield _of_links(ID_LINK) | frozenset((*coordinator_links.AT_NODE, *coordinator_links.IDENTITY))
     if hands_out_new_id(row.__getitem__):
         yield _of_links(NEW_ID_LINK) | columns_read(hands_out_new_id(Sheet().column)) | frozenset(NEW_ID)
+    if changes_id(row.__getitem__):
+        yield _of_links(OPEN_LINK) | columns_read(changes_id(Sheet().column)) | frozenset(BY_ID)
     telling = TELLINGS.get(row["api"])
     if telling is not None:
         yield _of_telling(telling)

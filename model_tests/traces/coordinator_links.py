@@ -2,7 +2,7 @@
 
 At one node an id is before a step what the step before left: elections, resignations and restarts leave steps too.
 An identity that was handed out once is not handed out again, by whichever node. Nor is a producer id: to no other id,
-and to no producer without one.
+and to no producer without one. Whoever coordinates an id next knows it while its transaction is open.
 """
 
 from typing import Any, Final
@@ -15,6 +15,7 @@ from spec.algebra import all_of, any_of, negate
 from spec.evidence import Layer, evidences
 from spec.protocol.judge import Check
 from spec.protocol.records import flatten
+from spec.vocabulary import TransactionState
 
 ID_LINK: Final = "id_link"
 
@@ -25,8 +26,13 @@ NEW_ID_LINK: Final = "new_id_link"
 
 NEW_ID: Final = ("trace", "reply_producer_id")
 
+OPEN_LINK: Final = "open_transaction_link"
+
+BY_ID: Final = ("trace", "transactional_id")
+
 _REPEATED: Final = "handed_out_before"
 ASKED_FOR: Final = "InitProducerId"
+_RECORDED: Final = ("txn_state", "txn_partitions")
 
 
 @evidences(rules.TXN_LEGAL_TRANSITION, Layer.TRACE)
@@ -51,6 +57,14 @@ def new_producer_id(scalar: Scalar) -> Check:
     return Check(rules.IDS_UNIQUE, scalar("reply_producer_id") >= 0, negate(scalar(_REPEATED)))
 
 
+@evidences(rules.TXN_FAILOVER, Layer.TRACE)
+def not_forgotten(scalar: Scalar) -> Check:
+    """Who hands an identity to an id with an open transaction knows the id, whichever node opened the transaction."""
+    was_open = scalar("previous_after_txn_state") == TransactionState.ONGOING.value
+    at_stake = all_of(scalar("has_previous"), was_open, scalar("reply_producer_id") >= 0)
+    return Check(rules.TXN_FAILOVER, at_stake, scalar("before_txn_state") >= 0)
+
+
 def on_id(scalar: Scalar) -> Any:
     """A step is a transactional id's at a node; what an application was told of it is at none."""
     return all_of(negate(scalar("transactional_id") == ""), negate(scalar("node") == ""), scalar("origin") < 0)
@@ -65,6 +79,13 @@ def hands_out_new_id(scalar: Scalar) -> Any:
     same = scalar("reply_producer_id") == scalar("before_txn_producer_id")
     asked = all_of(scalar("api") == ASKED_FOR, negate(scalar("node") == ""))
     return all_of(asked, scalar("error") == 0, scalar("reply_producer_id") >= 0, negate(same))
+
+
+def changes_id(scalar: Scalar) -> Any:
+    """A node knows of a transactional id what it did not know before, or hands out another identity of it."""
+    changed = any_of(*(negate(scalar(f"before_{name}") == scalar(f"after_{name}")) for name in _RECORDED))
+    known = all_of(scalar("after_txn_state") >= 0, changed)
+    return all_of(on_id(scalar), any_of(known, all_of(scalar("api") == ASKED_FOR, hands_out(scalar))))
 
 
 def hands_out(scalar: Scalar) -> Any:
@@ -83,4 +104,8 @@ ID_LINKS: Final = (
 
 NEW_ID_LINKS: Final = (
     StepLink("producer_id", rules.IDS_UNIQUE, new_producer_id, "a producer id that was never handed out"),
+)
+
+OPEN_LINKS: Final = (
+    StepLink("open_transaction", rules.TXN_FAILOVER, not_forgotten, "an id that is known: its transaction is open"),
 )

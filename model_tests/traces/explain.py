@@ -9,10 +9,13 @@ from model_tests.traces.chains import AnyLink, check_of, of_kind
 from model_tests.traces.check_report import Violation
 from model_tests.traces.coordinator_links import (
     AT_NODE,
+    BY_ID,
     ID_LINK,
     IDENTITY,
     NEW_ID,
     NEW_ID_LINK,
+    OPEN_LINK,
+    changes_id,
     hands_out,
     hands_out_new_id,
     is_on_id,
@@ -56,7 +59,7 @@ def _with_earlier(row: Row, rows: Sequence[Row], kind: str) -> dict[str, Any]:
     """The step with the one before it on its key, and with the last accepted batch there."""
     before = [other for other in rows if other["step"] < row["step"] and is_same_key(kind, row, other)]
     at_batches = [at for at, other in enumerate(before) if other["appended"] and not other["control"]]
-    faults = [other["origin"] < 0 for other in before]
+    faults = [links.is_break(other) for other in before]
     accepted = before[at_batches[-1]] if at_batches else _NOTHING
     unbroken = bool(at_batches) and not any(faults[at_batches[-1] :])
     return {
@@ -89,6 +92,8 @@ def is_on(kind: str, row: Row) -> bool:
         return is_on_id(row)
     if kind == NEW_ID_LINK:
         return bool(hands_out_new_id(row.__getitem__))
+    if kind == OPEN_LINK:
+        return bool(changes_id(row.__getitem__))
     if kind == FOLLOWER_LINK:
         return follower_links.is_on_follower(row)
     if kind == PLACE_LINK:
@@ -104,6 +109,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     PLACE_LINK: place_links.KEY,
     ID_LINK: AT_NODE,
     NEW_ID_LINK: NEW_ID,
+    OPEN_LINK: BY_ID,
 }
 
 

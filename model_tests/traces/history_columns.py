@@ -35,8 +35,10 @@ FIRST: Final = min(HISTORY_CHAINS)
 
 _FIELDS: Final = (TELLING, *COLUMN_OF)
 _OF_NODES: Final = frozenset((Telling.ANSWERED, Telling.LISTED))
-_ASKED: Final = frozenset((Telling.ASKED,))
-_OF_CLIENTS: Final = frozenset(Telling) - _OF_NODES - _ASKED
+_BESIDE: Final = frozenset((Telling.ASKED, Telling.FOUND))
+"""What steps tell that are on chains of nodes, too."""
+
+_OF_CLIENTS: Final = frozenset(Telling) - _OF_NODES - _BESIDE
 _BOOLEANS: Final = frozenset(
     name for name, column in COLUMN_OF.items() if name not in NAMES and BY_NAME[column].kind is Kind.BOOLEAN
 )
@@ -51,7 +53,7 @@ def telling(sheet: Sheet) -> Term:
     apis = {value: [api for api, told in TELLINGS.items() if told is value] for value in set(TELLINGS.values())}
     found: Term = ABSENT
     for value, names in apis.items():
-        only = sheet.column("transaction") >= 0 if value in _ASKED else True
+        only = sheet.column("transaction") >= 0 if value is Telling.ASKED else True
         only = sheet.given("delivered") if value is Telling.TAKEN else only
         found = choose(all_of(sheet.among("api", names), only), value.value, found)
     return found
@@ -82,7 +84,7 @@ def rows_of_step(sheet: Sheet) -> tuple[tuple[Term, Those], tuple[Term, Those], 
     itself = (True, chains.itself(sheet))
     of_clients = Those((itself, chains.row_at_place(sheet), *_rows(sheet, _OF_CLIENTS)))
     of_readers = Those((itself, chains.row_on_log(sheet), *_rows(sheet, _OF_NODES)))
-    of_nodes = Those((itself, *chains.rows_of_step(sheet), *_rows(sheet, _ASKED)))
+    of_nodes = Those((itself, *chains.rows_of_step(sheet), *_rows(sheet, _BESIDE)))
     return (_tells(sheet, _OF_CLIENTS), of_clients), (_tells(sheet, _OF_NODES), of_readers), of_nodes
 
 

@@ -41,13 +41,16 @@ TELLINGS: Final[Mapping[str, Telling]] = MappingProxyType(
         "EndTxn": Telling.ASKED,
         "AddPartitionsToTxn": Telling.ASKED,
         "AddOffsetsToTxn": Telling.ASKED,
+        "OffsetFetch": Telling.FOUND,
+        "TxnOffsetCommit": Telling.FOUND,
+        "ClientCommitOffsets": Telling.MOVED,
     }
 )
 """What a row tells, by its api."""
 
 COLUMN_OF: Final = MappingProxyType(
     {field.name: field.name for field in fields(Told) if field.name != "telling"}
-    | {"name": "transactional_id", "last_stable": "before_last_stable"}
+    | {"name": "transactional_id", "last_stable": "before_last_stable", "known_offset": "before_committed_offset"}
 )
 """The column of each field of a telling but `telling` itself, which follows from the api."""
 
@@ -182,6 +185,13 @@ def _of_committed_reader(of: Of) -> Term:
     return all_of(negate(of("client") == ""), of("isolation") == history.READ_COMMITTED)
 
 
+def _is_decided_offset(of: Of) -> Term:
+    """An offset of a group that a client was told to be committed, or that no transaction may change."""
+    told = any_of(_is(of, Telling.MOVED), all_of(_is(of, Telling.ENDED), of("committed")))
+    found = all_of(_is(of, Telling.FOUND), negate(of("offset_pending")))
+    return all_of(of("error") == ErrorCode.NONE.value, any_of(all_of(told, of("offset") >= 0), found))
+
+
 def _has_effect(of: Of) -> Term:
     """A request has changed a log, or what a coordinator knows."""
     moved = (of(f"before_{name}") == of(f"after_{name}") for name in ("txn_state", "txn_partitions"))
@@ -192,7 +202,7 @@ _OF_CALLS: Final = frozenset((Telling.BEGUN, Telling.SENT, Telling.ENDING, Telli
 """What an application does in a transaction, and is told of it."""
 
 PLACE, BATCH, TRANSACTION, READER, DECIDED, SENT_TO, IDENTITY, CALLS, HANDED_OVER, NUMBERED, COURSE = range(11, 22)
-ANSWER, LISTED, IDENTIFYING = range(22, 25)
+ANSWER, LISTED, IDENTIFYING, GROUP_OFFSET = range(22, 26)
 
 HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
     {
@@ -324,6 +334,15 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
             ("client",),
             (),
             at=lambda of: of("step"),
+        ),
+        GROUP_OFFSET: HistoryChain(
+            _links(history.offsets_stay),
+            frozenset((Telling.ENDED, Telling.MOVED, Telling.FOUND)),
+            lambda of: all_of(negate(of("group") == ""), _is_decided_offset(of)),
+            ("group", "topic"),
+            ("partition",),
+            at=lambda of: of("step"),
+            mark=lambda of: (negate(_is(of, Telling.FOUND)), of("offset")),
         ),
     }
 )

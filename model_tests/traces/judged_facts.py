@@ -12,7 +12,7 @@ from model_tests.monitor.chains import Chains, Linked
 from model_tests.monitor.judges import place_in_link
 from model_tests.traces.chains import AnyLink, check_of, of_kind
 from model_tests.traces.columns_judged import columns_of_step
-from model_tests.traces.coordinator_links import ID_LINK, NEW_ID_LINK
+from model_tests.traces.coordinator_links import ID_LINK, NEW_ID_LINK, OPEN_LINK
 from model_tests.traces.follower_links import FOLLOWER_LINK
 from model_tests.traces.formulas import Sheet, columns_read
 from model_tests.traces.histories import Histories, Judged
@@ -63,6 +63,7 @@ def _of_links(chains: Chains, row: Row) -> Iterator[Fact]:
         PLACE_LINK: chains.of_place(row),
         ID_LINK: chains.of_id(row),
         NEW_ID_LINK: chains.of_new_id(row),
+        OPEN_LINK: chains.of_open(row),
     }
     for kind, step in steps.items():
         for link in of_kind(kind) if step is not None else ():

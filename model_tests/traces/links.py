@@ -8,12 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from model_tests.monitor.compiled import holds
 from model_tests.traces.formulas import Sheet, columns_read
 from model_tests.traces.log_links import on_log
 from model_tests.traces.schema import column_of, columns_of
 from model_tests.traces.verdicts import KEPT
 from spec import rules
-from spec.algebra import Term, all_of, negate
+from spec.algebra import Term, all_of, any_of, negate
 from spec.evidence import Layer, evidences
 from spec.protocol import seq
 from spec.protocol.judge import Check, entries_agree
@@ -32,6 +33,18 @@ def on_key(of: Callable[[str], Term]) -> Term:
     """A step touches what a partition knows of a producer."""
     return all_of(of("producer_id") >= 0, on_log(of))
 
+
+def breaks_sequences(of: Callable[[str], Term]) -> Term:
+    """After a step the sequences of a producer begin anew: a fault, or a marker of another epoch than the one known.
+
+    A follower takes such a marker also under a lower epoch, from a leader that has forgotten the producer.
+    """
+    of_another_epoch = all_of(of("appended"), of("control"), negate(of("before_epoch") == of("after_epoch")))
+    return any_of(of("origin") < 0, of_another_epoch)
+
+
+is_break: Final = holds(breaks_sequences)
+"""The same of a row."""
 
 NEEDED: Final = tuple(
     dict.fromkeys((*KEPT, *KEY, *_STATE, *_BATCH, *columns_of(("before_", ProducerEntry)), "appended"))

@@ -79,6 +79,11 @@ class TransactionStateManager:
         for led in tuple(self._led.values()):
             yield from tuple((led.entries or {}).values())
 
+    @property
+    def is_loading(self) -> bool:
+        """Whether a partition that is led has not been read yet."""
+        return any(led.entries is None for led in self._led.values())
+
     def remembered(self, transactional_id: str) -> TransactionEntry | None:
         """The entry of an id, None if it is unknown, coordinated elsewhere or still being read."""
         led = self._led.get(self.log.partition_of(transactional_id))

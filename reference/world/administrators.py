@@ -60,7 +60,13 @@ class Administrators:
         )
 
     def hanging(self) -> Iterator[Hanging]:
-        """What `kafka-transactions.sh find-hanging` finds: open for too long, and in no coordinator's transaction."""
+        """What `kafka-transactions.sh find-hanging` finds: open for too long, and in no coordinator's transaction.
+
+        Whoever aborts what is found has waited until every coordinator is there: ListTransactions is refused while one
+        loads, and what one has that nobody leads is in no answer.
+        """
+        if self._brokers.has_leaderless or any(node.transactions.states.is_loading for node in self._brokers.nodes):
+            return
         open_since = self._brokers.clock.now - self._brokers.shape.max_timeout_ms
         for name, replicated in self._brokers.partitions.items():
             for producer_id, entry in sorted(replicated.leader.state.producers.items()):

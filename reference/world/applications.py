@@ -148,7 +148,7 @@ class Applications:
     def _ended(self, instance: Instance, result: PendingResult, commits: bool) -> PendingResult:
         instance.transaction.commits = commits
         instance.transaction.result = result
-        named = session_columns(instance) | {"committed": commits}
+        named = session_columns(instance) | ended_columns(instance.transaction) | {"committed": commits}
         self.history.calls(instance.client, instance.untold, "ClientEndTransaction", result, named)
         self._tell(instance)
         return result
@@ -242,6 +242,15 @@ def session_columns(instance: Instance) -> Row:
         "producer_epoch": epoch,
         "transaction": instance.ordinal,
     }
+
+
+def ended_columns(transaction: ClientTransaction) -> Row:
+    """Of the offsets that a transaction commits the first that was sent last; nothing of one without offsets."""
+    if not transaction.offsets:
+        return {}
+    group, offsets, _ = transaction.offsets[-1]
+    first = next(iter(offsets.items()), None)
+    return {} if first is None else {"group": group, **committed_columns(*first)}
 
 
 def committed_columns(partition: TopicPartition, committed: OffsetAndMetadata) -> Row:

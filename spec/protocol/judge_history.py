@@ -37,6 +37,8 @@ class Telling(IntEnum):
     ASKED = 10  # a node was asked on behalf of one of a client's transactions
     FAILED = 11  # an application was told that nobody will try to write a batch any more
     INITIATING = 12  # an application asked for its producer id and epoch
+    FOUND = 13  # a group's coordinator told, or was given, an offset of a group
+    MOVED = 14  # a consumer was told that an offset of its group is committed, in no transaction
 
 
 @unique
@@ -61,6 +63,7 @@ class Told:
         name: the transactional id.
         writer: who made the batch, or who committed the offset; with `first_record`, the batch's own name.
         offset: that was asked for, or that a group has committed.
+        known_offset: of a group, that its coordinator found as committed.
         batch_count: of an answer; absent, too, where nobody says what is made of it.
         aborted_count: of an answer, aborted transactions that it lists; of one of these, how many follow it.
         last_stable: last stable offset of the node that lists an aborted transaction.
@@ -85,6 +88,7 @@ class Told:
     aborted_count: Term = ABSENT
     record_count: Term = ABSENT
     offset: Term = NO_OFFSET
+    known_offset: Term = NO_OFFSET
     first_offset: Term = NO_OFFSET
     last_offset: Term = NO_OFFSET
     last_stable: Term = NO_OFFSET
@@ -265,6 +269,17 @@ def offsets_with_outputs(told: Told, previous: Told, course: Term) -> Check:
     asked = any_of(course == Course.COMMIT_ASKED.value, course == Course.COMMIT_TOLD.value)
     with_outputs = implies(_is_visible_or_hidden(previous), previous.delivered)
     return Check(rules.OFFSETS_ATOMIC, at_stake, all_of(asked, with_outputs))
+
+
+def offsets_stay(told: Told, _previous: Told, committed: Term) -> Check:
+    """A coordinator finds no lower offset of a group than one that an application was told to be committed.
+
+    Args:
+        told: what it finds, where no transaction is undecided.
+        committed: the latest offset of which a client was told before that it, or its transaction, is committed.
+    """
+    at_stake = all_of(_is(told, Telling.FOUND), committed >= 0)
+    return Check(rules.OFFSETS_ATOMIC, at_stake, told.known_offset >= committed)
 
 
 # --- what one reader took, in its own order -------------------------------------------------------------------

@@ -139,6 +139,12 @@ def test_a_monitor_sees_every_row_of_its_run() -> None:
     assert len(trace_of(2)) == monitor.steps
 
 
+@pytest.mark.parametrize(("seed", "workload"), [(1065, "raw"), (415, "transactions")])
+def test_what_once_was_no_violation_and_was_said_to_be_one(seed: int, workload: str) -> None:
+    """A follower takes a marker of a past epoch; an administrator aborts nothing while a coordinator is away."""
+    assert run_of(seed, workload=workload).play().violations == ()
+
+
 def test_after_an_unclean_election_what_asks_for_clean_ones_is_known(true_runs: list[Played]) -> None:
     """The step of the election is in the trace, and narrows the domain from there on."""
     rows = (row for run in true_runs for row in run.rows if row["api"] == "Produce" and row["appended"])

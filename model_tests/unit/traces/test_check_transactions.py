@@ -5,23 +5,26 @@ from typing import Any
 
 import pytest
 
+from model_tests.monitor.runs import run_of
 from model_tests.traces import check
 from model_tests.traces.check_report import CheckReport, Violation
+from model_tests.traces.coordinator_links import changes_id
 from model_tests.traces.corrupt import corrupted
 from model_tests.traces.corrupt_coordinators import OF_COORDINATORS
 from model_tests.traces.replay import run as replayed
 from model_tests.traces.schema import Row
 from model_tests.traces.simulate import WORKLOADS, trace_of, workload_of
 from model_tests.unit.traces.conftest import written
+from reference.broker import transaction_log
 from spec.versions import PROFILES
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import ErrorCode, TransactionState
 
 pytestmark = pytest.mark.xdist_group("spark")
 
 SEEDS = tuple(range(2, 2 + len(WORKLOADS) * len(PROFILES), len(WORKLOADS)))
 """A transactions trace of every profile."""
 
-LOST, REPEATED, FALSE = 1_000_001, 1_000_002, 2_000_000
+LOST, REPEATED, FORGOTTEN, FALSE = 1_000_001, 1_000_002, 1_000_003, 2_000_000
 
 
 def without_a_step_of_an_id(rows: Sequence[Row]) -> tuple[list[dict[str, Any]], int]:
@@ -45,6 +48,19 @@ def with_an_identity_twice(rows: Sequence[Row]) -> tuple[list[dict[str, Any]], i
     return [{**r, "trace": REPEATED, **(told if r is false else {})} for r in rows], false["step"]
 
 
+def with_an_id_forgotten(rows: Sequence[Row]) -> tuple[list[dict[str, Any]], int]:
+    """The trace in which an InitProducerId does not know an id that was left with an open transaction."""
+    changed = [r for r in rows if changes_id(r.__getitem__)]
+    pairs = ((earlier, later) for at, later in enumerate(changed) for earlier in reversed(changed[:at]))
+    ids = ((earlier, later) for earlier, later in pairs if earlier["transactional_id"] == later["transactional_id"])
+    left, found = next(each for each in ids if each[1]["api"] == "InitProducerId" and each[1]["reply_producer_id"] >= 0)
+    told = {
+        left["step"]: {"after_txn_state": TransactionState.ONGOING.value},
+        found["step"]: {"before_txn_state": -1},
+    }
+    return [{**r, "trace": FORGOTTEN, **told.get(r["step"], {})} for r in rows], found["step"]
+
+
 @pytest.fixture(scope="module")
 def traces() -> list[list[Row]]:
     return [trace_of(seed) for seed in SEEDS]
@@ -56,7 +72,9 @@ def report(traces: list[list[Row]], tmp_path_factory: pytest.TempPathFactory) ->
     false = [corrupted(corruption, traces, FALSE + number) for number, corruption in enumerate(OF_COORDINATORS)]
     lost, _ = without_a_step_of_an_id(traces[13])
     repeated, _ = with_an_identity_twice(traces[13])
-    rows = [dict(row) for trace in (*traces, *(each.rows for each in false), lost, repeated) for row in trace]
+    forgotten, _ = with_an_id_forgotten(traces[13])
+    bad = (*(each.rows for each in false), lost, repeated, forgotten)
+    rows = [dict(row) for trace in (*traces, *bad) for row in trace]
     return check.run(str(written(rows, tmp_path_factory.mktemp("transactions"))))
 
 
@@ -111,6 +129,26 @@ def test_an_identity_handed_out_twice_is_seen(report: CheckReport, traces: list[
     guards = {v.guard for v in of_trace(report, REPEATED) if (v.step, v.rule) == (step, "ids.identity_never_repeats")}
 
     assert "identity" in guards
+
+
+def test_an_id_that_is_forgotten_while_its_transaction_is_open_is_seen(
+    report: CheckReport, traces: list[list[Row]]
+) -> None:
+    """Whichever node opened the transaction; the explanation names what the step before left."""
+    _, step = with_an_id_forgotten(traces[13])
+
+    (found,) = (v for v in of_trace(report, FORGOTTEN) if (v.step, v.guard) == (step, "open_transaction"))
+
+    assert found.rule == "txn.failover"
+    assert found.values["previous_after_txn_state"] == TransactionState.ONGOING
+
+
+def test_a_coordinator_that_loads_nothing_is_seen_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records that cannot be read leave no step; the next producer of the id is handed a fresh identity."""
+    monkeypatch.setattr(transaction_log, "_load_record", lambda *_: None)
+    runs = (run_of(seed, workload="transactions").play() for seed in range(40))
+
+    assert any("open_transaction" in {v.guard for v in run.violations} for run in runs)
 
 
 def test_a_replayed_trace_of_transactions_holds() -> None:

@@ -13,6 +13,7 @@ from model_tests.traces.circumstances import Fault, claimed_in
 from model_tests.traces.hidden_faults import hidden_faults
 from model_tests.traces.histories import Histories
 from model_tests.traces.history_links import HISTORY_CHAINS
+from model_tests.traces.schema import complete
 from model_tests.traces.simulate import trace_of
 from spec import rules
 from spec.rules import RULES
@@ -254,6 +255,20 @@ def offset_of_an_aborted_transaction(rows: Rows) -> bool:
     return bool(changed)
 
 
+def committed_offset_lost(rows: Rows) -> bool:
+    """A group's coordinator finds no offset, after an application was told that one is committed."""
+    told = _first(rows, lambda r: r["api"] == "ClientEndTransactionAnswered" and r["committed"] and _has_offset(r))
+    later = [] if told is None else [r for r in rows[told["step"] :] if r["api"] == "OffsetFetch" and not r["error"]]
+    found = [r for r in later if told is not None and all(r[key] == told[key] for key in ("topic", "partition"))]
+    for row in found:
+        row.update(before_committed_offset=-1, offset=-1)
+    return bool(found)
+
+
+def _has_offset(row: dict[str, Any]) -> bool:
+    return bool(row["group"]) and not row["error"]
+
+
 def one_listed_less(rows: Rows) -> bool:
     """An answer lists one aborted transaction less than it says."""
     return _left_out(rows, "ConsumerFetchAborted")
@@ -358,6 +373,7 @@ def identified_twice(rows: Rows) -> bool:
         (given_out_twice, rules.IDS_UNIQUE, "of_one_name"),
         (zombie_commits, rules.FENCE_ZOMBIE_CANNOT_COMMIT, "no_zombie_commits"),
         (offset_of_an_aborted_transaction, rules.OFFSETS_ATOMIC, "offsets_with_outputs"),
+        (committed_offset_lost, rules.OFFSETS_ATOMIC, "offsets_stay"),
     ],
     ids=lambda value: getattr(value, "__name__", str(getattr(value, "id", value))),
 )
@@ -367,6 +383,21 @@ def test_a_false_telling_is_named(clean: Sequence[Rows], change: Change, rule: r
     false = (rows for rows in copies if change(rows))
 
     assert any((rule.id, check) in broken(rows) for rows in islice(false, 60))
+
+
+@pytest.mark.parametrize(
+    ("moved", "found", "stays"),
+    [(None, 7, True), (None, 6, False), (None, -1, False), (3, 3, True), (3, 2, False)],
+)
+def test_a_group_finds_what_was_last_told_to_be_committed(moved: int | None, found: int, stays: bool) -> None:
+    """Nothing lower than the offset of a transaction that was told to be committed, or that a consumer went back to."""
+    place = {"group": "g", "topic": "t", "partition": 0, "profile": "4.3", "transaction_version": 2, "error": 0}
+    told = [{"api": "ClientEndTransactionAnswered", "client": "a", "transaction": 0, "committed": True, "offset": 7}]
+    told += [] if moved is None else [{"api": "ClientCommitOffsets", "client": "g", "offset": moved}]
+    answer = {"api": "OffsetFetch", "node": "broker-0", "offset": found, "before_committed_offset": found}
+    rows = [complete({**place, **each, "step": step}) for step, each in enumerate([*told, answer])]
+
+    assert (("offsets.atomic", "offsets_stay") in broken(rows)) is not stays
 
 
 def test_a_trace_with_a_gap_tells_less_and_nothing_false(traces: Sequence[Rows]) -> None:

@@ -47,6 +47,22 @@ def test_an_open_transaction_does_not_hang() -> None:
     assert [] == list(world.administrators.hanging())
 
 
+def test_nothing_hangs_while_a_coordinator_is_away() -> None:
+    """What a coordinator has that loads, or that nobody leads, is in no answer, and is not aborted for it."""
+    world = new_world()
+    began(world, started(world))
+    world.clock.advance(world.shape.max_timeout_ms * 2)
+    partition = world.brokers.log.partition_of(ID)
+
+    world.coordinator_fails_over(partition, 1, loads=False)
+    world.coordinator_resigns(partition, 0)
+    assert [] == list(world.administrators.hanging())
+
+    del world.brokers.log_leaders[partition]
+    world.coordinator_resigns(partition, 1)
+    assert [] == list(world.administrators.hanging())
+
+
 def test_a_fence_shuts_out_the_instance() -> None:
     """The open transaction is aborted; the instance can neither end it nor begin another."""
     world = new_world()
