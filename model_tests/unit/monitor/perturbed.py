@@ -29,11 +29,15 @@ def random_appends(count: int, seed: int) -> Iterator[dict[str, Any]]:
 
 
 def changed_traces(seeds: range, share: float) -> Iterator[dict[str, Any]]:
-    """Simulated traces in which this share of the steps has a column that is changed."""
+    """Simulated traces in which this share of the steps has a column that is changed; all can be judged.
+
+    An append of which the origin is not said would be set aside, with all links of its trace.
+    """
+    of_appends = tuple(name for name in APPEND_COLUMNS if name != "origin")
     for seed in seeds:
         chance = Random(seed)  # test data
         for row in trace_of(seed):
-            columns = APPEND_COLUMNS if row["origin"] >= 0 else _changeable_of_coordinators()
+            columns = of_appends if row["origin"] >= 0 else _changeable_of_coordinators()
             yield changed(row, columns, chance) if chance.random() < share else dict(row)
 
 
