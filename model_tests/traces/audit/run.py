@@ -9,8 +9,6 @@ from model_tests.reports import BadInput
 from model_tests.traces.audit.chosen import chosen_findings, shown_in_words, time_of
 from model_tests.traces.audit.cluster import audit_cluster, told_once, unexplained
 from model_tests.traces.audit.controlled import controlled
-from model_tests.traces.audit.copied_segments import copied_over
-from model_tests.traces.audit.exchanged import changed_places
 from model_tests.traces.audit.findings import Verdict
 from model_tests.traces.audit.folders import by_their_content
 from model_tests.traces.audit.groups import groups_of, with_offsets
@@ -18,6 +16,7 @@ from model_tests.traces.audit.history import History, read_received
 from model_tests.traces.audit.history_join import audit_history
 from model_tests.traces.audit.history_judge import HistoryReport
 from model_tests.traces.audit.history_log import NOBODY
+from model_tests.traces.audit.in_their_places import in_their_places
 from model_tests.traces.audit.kafka_log_verdicts import client_sides, only_topic
 from model_tests.traces.audit.kept import directory_for
 from model_tests.traces.audit.log import DAY_MS, audit_log, surroundings
@@ -203,13 +202,11 @@ def _report(
     logs = told_once(logs)
     controllers = controlled(logs)
     transactions, findings = audit_transactions(logs, controllers)
-    logs, exchanged = changed_places(logs, findings, lambda held: audit_transactions(held, controllers)[1])
-    if exchanged:
+    segments = [log.segments for log in listing.logs]
+    logs, misplaced = in_their_places(logs, segments, controllers, transactions, findings)
+    if misplaced:
         transactions, findings = audit_transactions(logs, controllers)
-    logs, copied = copied_over(logs, [log.segments for log in listing.logs], findings)
-    if copied:
-        transactions, findings = audit_transactions(logs, controllers)
-    of_folders = [*listing.damage, *unread(log.path for log in listing.logs), *misnamed, *exchanged, *copied]
+    of_folders = [*listing.damage, *unread(log.path for log in listing.logs), *misnamed, *misplaced]
     damage = [*of_folders, *(bad for number in verdicts for bad in verdicts[number][1])]
     told = HistoryReport()
     if journal is not None:
