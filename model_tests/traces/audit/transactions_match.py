@@ -25,16 +25,14 @@ def match(
     whole: bool = True,
     others: Sequence[CoordinatorTransaction] = (),
 ) -> list[int]:
-    """For each marker the number of its transaction, -1 for none; both in order.
+    """For each marker the number of its transaction, -1 for none; both in order, `empty` markers end no data.
+
+    Of a log that is not `whole` the markers of the first transactions may be gone.
 
     Between the Prepare and the Complete record the coordinator waits for all markers, so that a marker's time says
     which transaction it belongs to. Where the clocks of brokers do not agree so far, epoch, outcome and order do.
 
     Args:
-        markers: of the producer on the partition.
-        transactions: of the producer that have registered the partition.
-        empty: for each marker, whether it ends no data.
-        whole: if not, the markers of the first transactions may be gone.
         others: the producer's transactions that have not registered the partition.
     """
     by_time = _by_time(markers, transactions, empty)
