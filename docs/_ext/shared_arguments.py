@@ -284,7 +284,10 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         "model_tests.traces.verdicts": {"kind": "of the verdict."},
         "model_tests.traces.audit.changes": {"batches": "how many."},
         "model_tests.traces.audit.controller_log_fold": {"end": "of the controller's log."},
-        "model_tests.traces.audit.transactions_match": {"transactions": "in the order of the coordinator's log."},
+        "model_tests.traces.audit.transactions_match": {
+            "transactions": "in the order of the coordinator's log.",
+            "others": "of the producer, which have not registered the partition.",
+        },
         "model_tests.traces.told": {
             "history": "as columns, or its file.",
             "told": "records, a row each.",

@@ -27,13 +27,11 @@ def match(
 ) -> list[int]:
     """For each marker the number of its transaction, -1 for none; both in order, `empty` markers end no data.
 
-    Of a log that is not `whole` the markers of the first transactions may be gone.
+    Of a log that is not `whole` the markers of the first transactions may be gone. The `others` are those of the
+    producer's transactions that have not registered the partition.
 
     Between the Prepare and the Complete record the coordinator waits for all markers, so that a marker's time says
     which transaction it belongs to. Where the clocks of brokers do not agree so far, epoch, outcome and order do.
-
-    Args:
-        others: the producer's transactions that have not registered the partition.
     """
     by_time = _by_time(markers, transactions, empty)
     if _agrees(by_time, markers, transactions, whole=whole) or len(markers) * len(transactions) > _LARGEST_TABLE:
