@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from model_tests.monitor.judges import change_judge, identity_judge, new_id_judge
+from model_tests.monitor.judges import identity_judge, new_id_judge
 from model_tests.traces import follower_links, links, log_links, place_links
 from model_tests.traces.coordinator_links import (
     ASKED_FOR,
@@ -15,6 +15,7 @@ from model_tests.traces.coordinator_links import (
     NEW_ID,
     NEW_ID_LINK,
     OPEN_LINK,
+    is_change_of_id,
 )
 from model_tests.traces.follower_links import FOLLOWER_LINK
 from model_tests.traces.log_links import LOG_LINK
@@ -129,6 +130,6 @@ class Chains:
 
     def of_open(self, row: Row) -> Linked | None:
         """A step that changes what is known of an id with the one before it, at whichever node; none of others."""
-        if not row["transactional_id"] or not change_judge()(row)[0]:
+        if not is_change_of_id(row):
             return None
         return self._after_previous(row, OPEN_LINK, _open_of(row))

@@ -5,7 +5,7 @@ from typing import Final
 
 from model_tests.monitor.compiled import Compiled, Place, compiled
 from model_tests.traces.chains import check_of, of_kind
-from model_tests.traces.coordinator_links import changes_id, hands_out, hands_out_new_id
+from model_tests.traces.coordinator_links import hands_out, hands_out_new_id
 from model_tests.traces.coordinator_verdicts import as_recorded
 from model_tests.traces.formulas import Sheet
 from model_tests.traces.history_links import HISTORY_CHAINS, check_of_history
@@ -90,12 +90,6 @@ def identity_judge() -> Compiled:
 def new_id_judge() -> Compiled:
     """Whether a step hands out a producer id that is new; it takes a row."""
     return compiled({"hands_out": hands_out_new_id(Sheet().column)})
-
-
-@cache
-def change_judge() -> Compiled:
-    """Whether a step changes what is known of a transactional id; it takes a row."""
-    return compiled({"changes": changes_id(Sheet().column)})
 
 
 def place_in_link(column: str) -> Place:

@@ -25,6 +25,7 @@ from model_tests.traces.coordinator_links import (
     changes_id,
     hands_out,
     hands_out_new_id,
+    is_change_of_id,
 )
 from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
 from model_tests.traces.follower_links import FOLLOWER_LINK
@@ -87,7 +88,7 @@ def _read(row: Row) -> Iterator[frozenset[str]]:
         yield _of_links(ID_LINK) | frozenset((*coordinator_links.AT_NODE, *coordinator_links.IDENTITY))
     if hands_out_new_id(row.__getitem__):
         yield _of_links(NEW_ID_LINK) | columns_read(hands_out_new_id(Sheet().column)) | frozenset(NEW_ID)
-    if changes_id(row.__getitem__):
+    if is_change_of_id(row):
         yield _of_links(OPEN_LINK) | columns_read(changes_id(Sheet().column)) | frozenset(BY_ID)
     telling = TELLINGS.get(row["api"])
     if telling is not None:

@@ -97,6 +97,9 @@ def hands_out(scalar: Scalar) -> Any:
     return all_of(scalar("error") == 0, scalar("reply_producer_id") >= 0, changed)
 
 
+is_change_of_id: Final = holds(changes_id)
+"""The same as `changes_id`, of a row."""
+
 ID_LINKS: Final = (
     StepLink("previous_id_state", rules.TXN_LEGAL_TRANSITION, same_state, "the state that the step before left"),
     StepLink("identity", rules.IDS_IDENTITY_NEVER_REPEATS, new_identity, "an identity that was never handed out"),

@@ -15,9 +15,9 @@ from model_tests.traces.coordinator_links import (
     NEW_ID,
     NEW_ID_LINK,
     OPEN_LINK,
-    changes_id,
     hands_out,
     hands_out_new_id,
+    is_change_of_id,
     is_on_id,
 )
 from model_tests.traces.coordinator_verdicts import as_recorded
@@ -93,7 +93,7 @@ def is_on(kind: str, row: Row) -> bool:
     if kind == NEW_ID_LINK:
         return bool(hands_out_new_id(row.__getitem__))
     if kind == OPEN_LINK:
-        return bool(changes_id(row.__getitem__))
+        return is_change_of_id(row)
     if kind == FOLLOWER_LINK:
         return follower_links.is_on_follower(row)
     if kind == PLACE_LINK:
