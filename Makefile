@@ -14,7 +14,7 @@ export PYSPARK_DRIVER_PYTHON := $(PYSPARK_PYTHON)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup test verify docs screens bench lint clean python java profile
+.PHONY: help setup test verify docs screens bench lint tables clean python java profile
 
 help: ## this list
 	@echo "make [target] [PROFILE=quick|default|deep]"
@@ -39,11 +39,18 @@ screens: python $(STAMP) ## every page of build/docs in headless Chromium, light
 bench: profile python java $(STAMP) ## ratios measured in one run
 	$(BIN)/python -m model_tests.bench
 
-lint: python $(STAMP) ## ruff, mypy --strict, the import contract
+lint: python $(STAMP) ## ruff, mypy --strict, the import contract, tables of results that are stale
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m model_tests.tables
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q model_tests/unit/test_import_contract.py
+
+tables: python java $(STAMP) ## renew the tables of results that `make lint` calls stale; an hour where much has changed
+	$(BIN)/python -m model_tests.traces.reachable
+	$(BIN)/python -m model_tests.mutants.decisions
+	$(BIN)/python -m model_tests.mutants.decisions.cross
+	$(BIN)/python -m model_tests.mutants.states
 
 clean: ## everything that was made, the environment too
 	rm -rf build $(VENV) .hypothesis .pytest_cache .mypy_cache .ruff_cache *.egg-info spark-warehouse metastore_db derby.log
@@ -51,7 +58,8 @@ clean: ## everything that was made, the environment too
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]' --constraint constraints.txt
+	@echo "installing into $(VENV) (a minute or two)"
+	@$(BIN)/python -m pip --quiet --quiet --disable-pip-version-check install --editable '.[dev,docs]' --constraint constraints.txt
 	@touch $(STAMP)
 
 # What must be there already. One line says what is missing and how to get it.

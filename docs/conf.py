@@ -35,6 +35,7 @@ extensions = [
     "covered",
     "api_pages",
     "bench_page",
+    "derived_pages",
     "internal_links",
     "line_breaks",
 ]

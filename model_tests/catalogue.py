@@ -9,9 +9,8 @@ from rich.text import Text
 
 from model_tests.reports import BadInput
 from model_tests.verify.coverage import owed_by, waived_by
-from model_tests.verify.modules import import_production_modules
+from model_tests.verify.marks import marks
 from model_tests.verify.report import domain_text
-from spec.evidence import checks
 from spec.rules import RULES, Rule
 
 
@@ -41,7 +40,6 @@ def print_catalogue(console: Console) -> None:
 
 def print_rule(rule: Rule, console: Console) -> None:
     """Write one rule: statement, source, domain, the evidence it owes, and the checks marked with it."""
-    import_production_modules()
     table = Table(title=rule.id, title_justify="left", show_header=False, show_lines=True)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -53,7 +51,7 @@ def print_rule(rule: Rule, console: Console) -> None:
 
 
 def _evidence_lines(rule: Rule) -> Iterator[Text]:
-    marked = checks()
+    marked = marks(rule)
     for layer in owed_by(rule):
         where = marked.get((rule.id, layer), ())
         yield Text.assemble(f"{layer}: ", ", ".join(where) or ("no check is marked with it", "red"))

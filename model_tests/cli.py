@@ -14,9 +14,8 @@ from rich.console import Console
 
 from model_tests.catalogue import print_catalogue, print_rule, rule_called
 from model_tests.java import require_java
-from model_tests.reports import NOTHING_JUDGED, BadInput, Report, lacking_on_executors
+from model_tests.reports import NOTHING_JUDGED, BadInput, Report, full_disk, lacking_on_executors
 from model_tests.verify.results import Effort
-from model_tests.verify.run import DIRECTORY, chosen, verify
 from spec.versions import PROFILES, Profile
 
 app: Final = typer.Typer(
@@ -33,6 +32,7 @@ Master: TypeAlias = Annotated[str, typer.Option(help="Where Spark runs.")]
 LOCAL: Final = "local[*]"
 READ_COMMITTED: Final = "read_committed"
 READ_UNCOMMITTED: Final = "read_uncommitted"
+VERIFIED: Final = Path("build/verify")
 SIDE_BY_SIDE: Final = min(4, os.cpu_count() or 1)
 
 
@@ -54,7 +54,7 @@ def verify_command(
     only: Annotated[
         str, typer.Option(metavar="PART,...", help="Run these parts, and judge only what they bring.")
     ] = "",
-    out: Annotated[Path, typer.Option(help="Where the reports go.")] = DIRECTORY,
+    out: Annotated[Path, typer.Option(help="Where the reports go.")] = VERIFIED,
     jobs: Annotated[
         int, typer.Option(min=1, help="Parts that run side by side; one for each core, up to four.")
     ] = SIDE_BY_SIDE,
@@ -63,9 +63,10 @@ def verify_command(
     """Run everything: proofs, machines, mutants, traces, recorded sessions, logs of real brokers."""
 
     def run() -> Report:
-        parts = chosen(only)
+        verifying = import_module("model_tests.verify.run")
+        parts = verifying.chosen(only)
         require_java()
-        return verify(profile, parts, out, Console(), jobs)
+        return cast(Report, verifying.verify(profile, parts, out, Console(), jobs))
 
     _judge(run, json_file)
 
@@ -374,7 +375,7 @@ def _bad_input_in_one_line() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        bad = error if isinstance(error, BadInput) else lacking_on_executors(error)
+        bad = error if isinstance(error, BadInput) else lacking_on_executors(error) or full_disk(error)
         if bad is None:
             raise
         typer.echo(f"eos: {' '.join(str(bad).split())}", err=True)

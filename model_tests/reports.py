@@ -1,5 +1,6 @@
 """What every command that judges hands back, and how input that cannot be judged is told."""
 
+import errno
 import re
 from typing import Final, Protocol
 
@@ -37,6 +38,7 @@ class BadInput(Exception):
     """Input that cannot be judged, told in one line: what it is, what is wrong with it, what to do instead."""
 
 
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 _OF_SPARK: Final = ("py4j.", "pyspark.")
 _MISSING: Final = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
 
@@ -48,6 +50,13 @@ def lacking_on_executors(error: Exception) -> BadInput | None:
         return None
     remedy = "install it there, or send it with --archives (docs/cluster.md)"
     return BadInput(f"the Python of Spark's executors has no {missing[1]}: {remedy}")
+
+
+def full_disk(error: Exception) -> BadInput | None:
+    """What an error says where there is no room left; None for any other error."""
+    if not isinstance(error, OSError) or error.errno not in _NO_ROOM:
+        return None
+    return BadInput(f"no room is left for {error.filename or 'what is written'}: make some, and run it again")
 
 
 def wide(console: Console) -> Console:

@@ -5,11 +5,14 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from model_tests.mutants.decisions.crossing_table import read_cells
+from model_tests.derived import complaints
+from model_tests.mutants.decisions.crossing_table import CROSSING, read_cells
+from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.made import mutants as made
-from model_tests.mutants.decisions.shown import shown
+from model_tests.mutants.decisions.shown import showable, shown
 from model_tests.mutants.decisions.shown_cells import ALL, FEW, SOME, all_showable, shown_cells
 from model_tests.mutants.decisions.survivors import explained_again, survivors
+from model_tests.mutants.decisions.table import TABLE as DECISIONS
 from model_tests.mutants.decisions.table import counted, not_hunted, read
 from model_tests.mutants.in_pipelines import hunt_in_pipelines, true_pipelines
 from model_tests.mutants.in_sessions import hunt_in_sessions
@@ -23,6 +26,7 @@ from model_tests.mutants.on_disk import hunt_on_disk, true_disk
 from model_tests.mutants.on_spark import BROKEN, OF_THE_LOG, broken_guard
 from model_tests.mutants.planted import Planted
 from model_tests.mutants.reference import PLANTED, hunt, run_once
+from model_tests.mutants.states import TABLE as STATES
 from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.tape_runs import ANYWHERE
 from model_tests.verify.results import Effort, Mutant, Part
@@ -45,8 +49,8 @@ REPLICA_RUNS: Final = {Effort.QUICK: 5, Effort.DEFAULT: 40, Effort.DEEP: 2000}
 PIPELINE_RUNS: Final = {Effort.QUICK: 2, Effort.DEFAULT: 10, Effort.DEEP: 1000}
 """Runs of the true pipelines."""
 
-DECISIONS_SAMPLE: Final = {Effort.QUICK: 20, Effort.DEFAULT: 120, Effort.DEEP: 10_000}
-"""Mutants of decisions that are shown again to the recorded session that killed each; a deep run shows all."""
+DECISIONS_SAMPLE: Final = {Effort.QUICK: 60, Effort.DEFAULT: 10_000, Effort.DEEP: 10_000}
+"""Mutants of decisions that are shown again to the recorded session that killed each: all, but in a quick run."""
 
 CELLS_SAMPLE: Final = {Effort.QUICK: FEW, Effort.DEFAULT: SOME, Effort.DEEP: ALL}
 """Cells of the crossing of decisions and layers that are shown again, by layer."""
@@ -83,6 +87,7 @@ def evidence(effort: Effort) -> Part:
     surviving = survivors(table)
     again = tuple(explained_again(surviving)) if deep else ()
     failures += tuple(f"mutant of a decision survives without a reason: {each}" for each in again if not each.why)
+    failures += complaints((DECISIONS, CROSSING, STATES))
     return Part(
         name="mutants",
         mutants=(*mutants, *guards, *decided, *of_cells),
@@ -98,7 +103,7 @@ def evidence(effort: Effort) -> Part:
         f"ran {len(of_transactions)} of {len(OF_TRANSACTIONS)} mutants of transactions, "
         f"{len(of_pipelines)} of {len(OF_PIPELINES)} of pipelines, "
         f"{len(of_replicas)} of {len(OF_REPLICAS)} of replicas, "
-        f"{len(decided)} of {len(table):,} of decisions; "
+        f"{len(decided)} of {len(showable(table, by_name())):,} of decisions that recorded sessions kill; "
         f"explained {len(again)} of {len(surviving)} survivors again; "
         f"showed {len(of_cells)} of {all_showable(cells):,} cells of decisions and layers again",
     )

@@ -2,10 +2,9 @@
 
 A mutant that some finite instance meets opens states there, closes some, or makes others of as many. The instances are
 those of the quick searches, smallest first; told is the first in which the number differs, else the first that meets
-the mutant. `python -m model_tests.mutants.states` counts all and writes the table and its page.
+the mutant. `python -m model_tests.mutants.states` counts those that are stale in the table, with `--all` every one.
 """
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,21 +14,16 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-import model_tests
+from model_tests.derived import Table, Texts
 from model_tests.mutants.decisions.made import Mutant, by_name, mutants
 from model_tests.mutants.decisions.occasions import Place, watched
 from model_tests.mutants.decisions.places import searched
+from model_tests.mutants.decisions.texts import of_decisions, of_systems
 from model_tests.verify.proofs import SEARCHES
 from model_tests.verify.results import Effort
 from model_tests.verify.searched import Build
 from spec.engines.explore import explore
 from spec.engines.verdict import Unknown
-
-TABLE: Final = Path(__file__).parent / "states.json"
-"""What the last whole count found, a line for each mutant that a search meets."""
-
-PAGE: Final = Path(model_tests.__path__[0]).parent / "docs" / "mutant_states.md"
-"""Where it is told."""
 
 MOST_STATES: Final = 10_000
 """A mutant that leaves more is said to leave more than so many; every instance as it is has fewer."""
@@ -108,15 +102,42 @@ _BUILDS: Final = builds()
 # --- the table ------------------------------------------------------------------------------------------------
 
 
-def read(path: Path = TABLE) -> tuple[Counted, ...]:
-    """The table as it was written."""
-    return tuple(Counted(**each) for each in json.loads(path.read_text()))
+def _texts() -> Texts:
+    """A count is about a decision and a system."""
+    return {**of_decisions(), **of_systems(name.partition(",")[0] for name in _BUILDS)}
 
 
-def write(found: Iterable[Counted], path: Path = TABLE) -> None:
-    """A line for each mutant; what is empty is left out."""
-    lines = (json.dumps({k: v for k, v in asdict(each).items() if v != ""}, ensure_ascii=False) for each in found)
-    path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
+TABLE: Final = Table(Path(__file__).parent / "states.json", "make tables", _texts)
+"""What the last count of each mutant found, a line for each that a search meets."""
+
+
+def read(path: Path | None = None) -> tuple[Counted, ...]:
+    """The table as it was written, but for what is stale.
+
+    Args:
+        path: another table than the one beside the code.
+    """
+    found = tuple(Counted(**row) for row in TABLE.rows(path))
+    stale = TABLE.stale(path)
+    return tuple(each for each in found if not {_decision(each), _system(each)} & set(stale))
+
+
+def write(found: Iterable[Counted], path: Path | None = None) -> None:
+    """A line for each mutant, under the digests of the decisions and systems as they are now.
+
+    Args:
+        found: one for each mutant that a search meets.
+        path: another place than the one beside the code.
+    """
+    TABLE.write(map(asdict, found), path=path)
+
+
+def _decision(counted: Counted) -> str:
+    return counted.mutant.partition(":")[0]
+
+
+def _system(counted: Counted) -> str:
+    return f"system {counted.instance.partition(',')[0]}"
 
 
 def sample(found: Sequence[Counted], size: int, seed: int = 0) -> tuple[Counted, ...]:
@@ -169,17 +190,21 @@ def _rows(found: Iterable[Counted]) -> Iterator[str]:
         yield f"| `{mutant}` | {each.instance} | {each.true:,} | {states} | {difference} |"
 
 
-def main() -> None:
-    """Count, and write."""
-    found: list[Counted] = []
-    for each in count_all(mutants(), searched()):
-        found.append(each)
-        if len(found) % 50 == 0:
-            sys.stdout.write(f"{len(found)} mutants counted\n")
+def main(*, all_anew: bool) -> None:
+    """Count what is not in the table or is stale there, and write the table.
+
+    Args:
+        all_anew: count everything.
+    """
+    known = {} if all_anew or not TABLE.path.exists() else {each.mutant: each for each in read()}
+    listed = [mutant for mutant in mutants() if mutant.name not in known]
+    for each in count_all(listed, searched()):
+        known[each.mutant] = each
+        if len(known) % 50 == 0:
+            sys.stdout.write(f"{len(known)} mutants are in the table\n")
             sys.stdout.flush()
-    write(found)
-    PAGE.write_text(page(found))
+    write(known[mutant.name] for mutant in mutants() if mutant.name in known)
 
 
 if __name__ == "__main__":
-    main()
+    main(all_anew="--all" in sys.argv[1:])

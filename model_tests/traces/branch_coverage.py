@@ -94,7 +94,7 @@ def coverage(met: Iterable[Met]) -> tuple[Coverage, ...]:
             by_profile.setdefault(profile, Counter())[found] += count
     derived = table()
     for name in by_profile.keys() - derived.keys():
-        raise BadInput(f"nothing was derived of what {name} can reach: run python -m model_tests.traces.reachable")
+        raise BadInput(f"nothing was derived of what {name} can reach: run make tables")
     return tuple(_of(name, by_profile[name], derived[name]) for name in PROFILES if name in by_profile)
 
 

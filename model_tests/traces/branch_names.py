@@ -1,31 +1,42 @@
 """Names of the branches of decisions, and which of them can be reached: the table that `reachable` derives, read."""
 
-import json
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+import spec.protocol
+from model_tests.derived import Table, Texts, digest_of_file, digest_of_value
 from spec.protocol import electing, repl
 from spec.protocol.coordinator import names_of
 from spec.protocol.electing import Proposal
 from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce
-from spec.versions import Profile
+from spec.versions import PROFILES, Profile
 
 APPEND: Final = "append"
-TABLE: Final = Path(__file__).parent / "reachable.json"
-"""What `reachable.derived` finds, as it was last written; a test derives it again."""
 
 Branches = dict[str, tuple[str, ...]]
 """Names of the branches that can be reached, by decision."""
 
 
 @cache
+def texts() -> Texts:
+    """The digests of what a branch's reachability depends on: every module of the protocol, and every release."""
+    modules = sorted(Path(spec.protocol.__path__[0]).glob("*.py"))
+    of_modules = {f"spec.protocol.{path.stem}": digest_of_file(path) for path in modules}
+    return {**of_modules, **{f"release {name}": digest_of_value(profile) for name, profile in PROFILES.items()}}
+
+
+TABLE: Final = Table(Path(__file__).parent / "reachable.json", "make tables", texts)
+"""What `reachable.derived` finds, a row for each release and decision."""
+
+
+@cache
 def table() -> dict[str, Branches]:
     """The branches that can be reached, by release, as they were last derived."""
-    return {
-        profile: {decision: tuple(branches) for decision, branches in found.items()}
-        for profile, found in json.loads(TABLE.read_text(encoding="utf-8")).items()
-    }
+    found: dict[str, Branches] = {}
+    for row in TABLE.rows():
+        found.setdefault(row["release"], {})[row["decision"]] = tuple(row["branches"])
+    return found
 
 
 def replicated_name(api: str) -> str:

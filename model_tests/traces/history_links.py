@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from model_tests.traces.trace_files import STEP_BITS
 from spec.algebra import Term, all_of, any_of, choose, negate
-from spec.evidence import Layer, evidences
 from spec.protocol import judge_history as history
 from spec.protocol.judge import Check
 from spec.protocol.judge_history import NOBODY, Course, Telling, Told
@@ -149,12 +148,8 @@ def _counts(of: Of) -> Term:
     return any_of(negate(_is(of, Telling.ENDED, Telling.IDENTIFIED)), of("error") == ErrorCode.NONE.value)
 
 
-def _link(check: Callable[[Told, Told, Term], Check], rule: Rule) -> HistoryLink:
-    return HistoryLink(check.__name__, rule, evidences(rule, Layer.TRACE)(check))
-
-
 def _links(*checks: Callable[[Told, Told, Term], Check]) -> tuple[HistoryLink, ...]:
-    return tuple(_link(check, check(Told(), Told(), ABSENT).rule) for check in checks)
+    return tuple(HistoryLink(check.__name__, check(Told(), Told(), ABSENT).rule, check) for check in checks)
 
 
 def _not_yet_lower(of: Of) -> Term:

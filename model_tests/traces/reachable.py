@@ -5,14 +5,13 @@ say, at a coordinator in a state that its own decisions lead to, and that is hel
 coordinators have in common is found by induction: of some candidates those are kept that every decision keeps.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
 from model_tests.mutants.decisions.well_formed import well_formed
-from model_tests.traces.branch_names import APPEND, TABLE, Branches, names_in, replicated_name
+from model_tests.traces.branch_names import APPEND, TABLE, Branches, names_in, replicated_name, table, texts
 from model_tests.traces.replication_verdicts import JUDGES
 from model_tests.traces.replication_verdicts import judged as of_replication
 from model_tests.traces.schema import BY_NAME, coordinator_step_of, step_of
@@ -67,9 +66,16 @@ def derived(profile: Profile) -> Branches:
 
 
 def write_table() -> None:
-    """Derive the table anew."""
-    found = {name: derived(profile) for name, profile in PROFILES.items()}
-    TABLE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    """Derive the table anew: of a release that has changed; where the protocol has changed, of all."""
+    stale = TABLE.stale() if TABLE.path.exists() else tuple(texts())
+    everything = any(not name.startswith("release ") for name in stale)
+    known = {} if everything else {name: of for name, of in table().items() if f"release {name}" not in stale}
+    found = {name: known.get(name) or derived(profile) for name, profile in PROFILES.items()}
+    TABLE.write(
+        {"release": release, "decision": decision, "branches": branches}
+        for release, of in found.items()
+        for decision, branches in of.items()
+    )
 
 
 def _cases(profile: Profile) -> Iterator[Case]:

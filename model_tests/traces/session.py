@@ -6,6 +6,8 @@ import shutil
 import socket
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -64,6 +66,9 @@ _SETTINGS: Final = {
 _LONGEST: Final = 60
 """Characters of a directory in which paths of sockets are as short as every system wants them."""
 
+_STDERR: Final = 2
+"""The file descriptor of standard error, which a JVM inherits."""
+
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 """The variable by which `spark-submit` says that its JVM is up."""
 
@@ -96,13 +101,39 @@ def _new_session(master: str) -> SparkSession:
     for name, value in settings.items():
         if submitted is None or not submitted.contains(name):
             builder = builder.config(name, value)
-    created = builder.getOrCreate()
+    with _java_writes_to(scratch / f"spark-{os.getpid()}.log"):
+        created = builder.getOrCreate()
     created.sparkContext.setLogLevel("ERROR")
     _say_nothing_of_long_methods(created.sparkContext)
     if not f"{created.sparkContext.master}\n".startswith(_HERE):
         atexit.register(created.stop)  # so that the cluster hears of it before it misses us
         ship(created.sparkContext)
     return created
+
+
+@contextmanager
+def _java_writes_to(log: Path) -> Iterator[None]:
+    """Have a JVM that is started here write its standard error to a file, and so its Python workers.
+
+    Java and Spark announce modules and log levels there, and workers whose query ended early leave tracebacks of closed
+    pipes. What goes wrong comes back as an exception; the file has the rest, and is named where Spark does not start.
+    """
+    if SparkContext._gateway is not None:
+        yield
+        return
+    sys.stderr.flush()
+    ours = os.dup(_STDERR)
+    with log.open("wb") as file:
+        os.dup2(file.fileno(), _STDERR)
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"what Spark wrote is in {log}")
+        raise
+    finally:
+        os.dup2(ours, _STDERR)
+        os.close(ours)
+    atexit.register(log.unlink, missing_ok=True)
 
 
 def _to_python_workers(master: str) -> dict[str, str]:

@@ -2,7 +2,9 @@
 
 import pytest
 
+from model_tests.traces.history_links import HISTORY_CHAINS
 from model_tests.verify.coverage import owed
+from model_tests.verify.marks import marks
 from model_tests.verify.modules import import_production_modules
 from spec.evidence import Layer, checks
 from spec.rules import RULES, Rule
@@ -25,3 +27,28 @@ def test_evidence_that_is_owed_has_a_marked_check(
 def test_marks_name_registered_rules(marked: dict[tuple[str, Layer], tuple[str, ...]]) -> None:
     """A mark for a rule that is not registered is evidence for nothing."""
     assert set() == {rule for rule, _ in marked} - set(RULES)
+
+
+def test_the_source_has_the_marks_that_importing_makes(marked: dict[tuple[str, Layer], tuple[str, ...]]) -> None:
+    """`eos rules ID` reads them there, because importing every module takes seconds."""
+    assert {cell: sorted(names) for cell, names in marks().items()} == {
+        cell: sorted(names) for cell, names in marked.items()
+    }
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+def test_the_marks_of_one_rule_are_those_among_all(rule: Rule) -> None:
+    """Fewer files are read for one rule."""
+    assert marks(rule) == {cell: names for cell, names in marks().items() if cell[0] == rule.id}
+
+
+def test_history_checks_are_marked_with_the_rule_that_they_judge() -> None:
+    """The mark and the check name the rule in two places."""
+    links = {link for chain in HISTORY_CHAINS.values() for link in chain.links}
+
+    wrong = [
+        link.name
+        for link in links
+        if f"spec.protocol.judge_history.{link.name}" not in marks().get((link.rule.id, Layer.TRACE), ())
+    ]
+    assert wrong == []

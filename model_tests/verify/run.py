@@ -140,7 +140,12 @@ def _make(directory: Path) -> None:
 
 
 def _write(path: Path, values: Mapping[str, object]) -> None:
-    path.write_text(json.dumps(values, indent=1, default=_plain) + "\n")
+    try:
+        path.write_text(json.dumps(values, indent=1, default=_plain) + "\n")
+    except OSError as error:
+        raise BadInput(
+            f"{path} cannot be written: {error.strerror}; make room, or choose a place with --out"
+        ) from error
 
 
 _PLAIN: Final[tuple[tuple[type, Callable[..., object]], ...]] = ((Mapping, dict), (Set, sorted), (Path, str))

@@ -10,6 +10,7 @@ from typing import Final
 
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
+from spec.evidence import Layer, evidences
 from spec.protocol.judge import Check
 from spec.vocabulary import ABSENT, NO_OFFSET, ControlType
 
@@ -108,12 +109,14 @@ def _is_visible_or_hidden(told: Told) -> Term:
 # --- the log of a partition, by offset ------------------------------------------------------------------------
 
 
+@evidences(rules.SEQ_EXACTLY_ONCE, Layer.TRACE)
 def acknowledged_place(told: Told, previous: Told, _latest: Term) -> Check:
     """At the place that an acknowledgement names lies that batch and no other."""
     acknowledged = any_of(_is(told, Telling.ACKNOWLEDGED), _is(previous, Telling.ACKNOWLEDGED))
     return Check(rules.SEQ_EXACTLY_ONCE, all_of(previous.telling >= 0, acknowledged), _do_not_clash(told, previous))
 
 
+@evidences(rules.REPL_COMMITTED_SURVIVES, Layer.TRACE)
 def read_place(told: Told, previous: Told, _latest: Term) -> Check:
     """Whoever reads a place finds the same batch there, and none that overlaps it."""
     both = all_of(_is(told, Telling.TAKEN), _is(previous, Telling.TAKEN))
@@ -134,6 +137,7 @@ def _do_not_clash(told: Told, previous: Told) -> Term:
 # --- one batch ------------------------------------------------------------------------------------------------
 
 
+@evidences(rules.SEQ_EXACTLY_ONCE, Layer.TRACE)
 def one_place(told: Told, previous: Told, acknowledged_at: Term) -> Check:
     """A batch that was acknowledged to an idempotent producer is read at one place.
 
@@ -148,6 +152,7 @@ def one_place(told: Told, previous: Told, acknowledged_at: Term) -> Check:
     return Check(rules.SEQ_EXACTLY_ONCE, at_stake, all_of(as_told, as_read))
 
 
+@evidences(rules.TXN_ONE_OUTCOME, Layer.TRACE)
 def one_outcome(told: Told, previous: Told, _latest: Term) -> Check:
     """What was visible once is visible to every later reader, and what was not never is."""
     at_stake = all_of(_is_visible_or_hidden(told), _is_visible_or_hidden(previous))
@@ -155,6 +160,7 @@ def one_outcome(told: Told, previous: Told, _latest: Term) -> Check:
     return Check(rules.TXN_ONE_OUTCOME, at_stake, negate(unlike))
 
 
+@evidences(rules.SEQ_EXACTLY_ONCE, Layer.TRACE)
 def told_once(told: Told, previous: Told, answered: Term) -> Check:
     """A batch is handed over before anything is told of it, and its application is told once what has become of it.
 
@@ -175,6 +181,7 @@ def told_once(told: Told, previous: Told, answered: Term) -> Check:
 # --- what one application hands over and calls, in its own order ----------------------------------------------
 
 
+@evidences(rules.SEQ_ORDER, Layer.TRACE)
 def numbered_on(told: Told, _previous: Told, following: Term) -> Check:
     """An application numbers its records in the order in which it hands them over; the log's order is held to that.
 
@@ -186,6 +193,7 @@ def numbered_on(told: Told, _previous: Told, following: Term) -> Check:
     return Check(rules.SEQ_ORDER, at_stake, told.first_record == following)
 
 
+@evidences(rules.TXN_NO_CROSSTALK, Layer.TRACE)
 def in_the_begun(told: Told, _previous: Told, begun: Term) -> Check:
     """What an application hands over and calls belongs to the transaction that it has begun, one after the other.
 
@@ -199,6 +207,7 @@ def in_the_begun(told: Told, _previous: Told, begun: Term) -> Check:
     return Check(rules.TXN_NO_CROSSTALK, at_stake, told.transaction == choose(begins, begun + 1, begun))
 
 
+@evidences(rules.TXN_CLIENT_VERDICT, Layer.TRACE)
 def in_its_course(told: Told, previous: Told, _latest: Term) -> Check:
     """A transaction is begun once and first, and is of one identity; it is over when its end is answered as asked."""
     at_stake = _is(told, Telling.BEGUN, Telling.SENT, Telling.ENDING, Telling.ENDED)
@@ -213,6 +222,7 @@ def in_its_course(told: Told, previous: Told, _latest: Term) -> Check:
     return Check(rules.TXN_CLIENT_VERDICT, at_stake, holds)
 
 
+@evidences(rules.TXN_CLIENT_VERDICT, Layer.TRACE)
 def identified_first(told: Told, previous: Told, _latest: Term) -> Check:
     """A call to initTransactions is answered once, and before a transaction is begun, which has that identity."""
     answered = _is(previous, Telling.INITIATING)
@@ -233,18 +243,21 @@ def _is_of_one_identity(told: Told, previous: Told) -> Term:
 # --- one transaction of one application -----------------------------------------------------------------------
 
 
+@evidences(rules.TXN_ATOMIC, Layer.TRACE)
 def all_or_nothing(told: Told, previous: Told, _latest: Term) -> Check:
     """All of a transaction's records are visible, or none is."""
     at_stake = all_of(_is_visible_or_hidden(told), _is_visible_or_hidden(previous))
     return Check(rules.TXN_ATOMIC, at_stake, same(previous.delivered, told.delivered))
 
 
+@evidences(rules.TXN_CLIENT_VERDICT, Layer.TRACE)
 def as_told_to_client(told: Told, _previous: Told, course: Term) -> Check:
     """After commit said OK the transaction's records are visible; after abort said OK none is."""
     at_stake = all_of(_is_visible_or_hidden(told), course >= Course.ABORT_TOLD.value)
     return Check(rules.TXN_CLIENT_VERDICT, at_stake, same(told.delivered, course == Course.COMMIT_TOLD.value))
 
 
+@evidences(rules.TXN_NO_CROSSTALK, Layer.TRACE)
 def as_asked_by_client(told: Told, _previous: Told, course: Term) -> Check:
     """Records become visible only if their own transaction was asked to commit, and are not lost if it has."""
     asked = any_of(course == Course.COMMIT_ASKED.value, course == Course.COMMIT_TOLD.value)
@@ -253,6 +266,7 @@ def as_asked_by_client(told: Told, _previous: Told, course: Term) -> Check:
     return Check(rules.TXN_NO_CROSSTALK, at_stake, holds)
 
 
+@evidences(rules.TXN_NO_CROSSTALK, Layer.TRACE)
 def acts_on_its_own(told: Told, _previous: Told, begun: Term) -> Check:
     """No request of one transaction changes anything before its client has begun it, or once it has begun the next.
 
@@ -263,6 +277,7 @@ def acts_on_its_own(told: Told, _previous: Told, begun: Term) -> Check:
     return Check(rules.TXN_NO_CROSSTALK, all_of(_is(told, Telling.ASKED), begun >= 0), told.transaction == begun)
 
 
+@evidences(rules.OFFSETS_ATOMIC, Layer.TRACE)
 def offsets_with_outputs(told: Told, previous: Told, course: Term) -> Check:
     """An offset of a transaction that a group resumes from was asked to be committed, and its outputs are visible."""
     at_stake = all_of(_is(told, Telling.RESUMED), told.error == 0, course >= 0)
@@ -271,6 +286,7 @@ def offsets_with_outputs(told: Told, previous: Told, course: Term) -> Check:
     return Check(rules.OFFSETS_ATOMIC, at_stake, all_of(asked, with_outputs))
 
 
+@evidences(rules.OFFSETS_ATOMIC, Layer.TRACE)
 def offsets_stay(told: Told, _previous: Told, committed: Term) -> Check:
     """A coordinator finds no lower offset of a group than one that an application was told to be committed.
 
@@ -285,6 +301,7 @@ def offsets_stay(told: Told, _previous: Told, committed: Term) -> Check:
 # --- what one reader took, in its own order -------------------------------------------------------------------
 
 
+@evidences(rules.LSO_READ_COMMITTED, Layer.TRACE)
 def reads_on(told: Told, previous: Told, answered_end: Term) -> Check:
     """A reader goes on right behind what it took, or at the offset its group has committed: nothing twice or left out.
 
@@ -300,6 +317,7 @@ def reads_on(told: Told, previous: Told, answered_end: Term) -> Check:
     return Check(rules.LSO_READ_COMMITTED, all_of(told.isolation == READ_COMMITTED, at_stake), holds)
 
 
+@evidences(rules.SEQ_EXACTLY_ONCE, Layer.TRACE)
 def reads_all(told: Told, previous: Told, answered_end: Term) -> Check:
     """So does a reader of what is not committed: what is in the log once, it takes once."""
     at_stake, holds = _goes_on(told, previous, answered_end)
@@ -337,6 +355,7 @@ def _takes(told: Told, previous: Told, answered_end: Term) -> Term:
     return all_of(choose(_is(previous, Telling.TAKEN), follows, all_of(holds_asked, is_first)), in_answer)
 
 
+@evidences(rules.LSO_ABORTED_INDEX, Layer.TRACE)
 def listed_in_full(told: Told, previous: Told, _latest: Term) -> Check:
     """An answer to a reader lists as many aborted transactions as it says, before anything else is taken or asked."""
     left = choose(_is(previous, Telling.ANSWERED, Telling.LISTED), previous.aborted_count, 0)
@@ -346,6 +365,7 @@ def listed_in_full(told: Told, previous: Told, _latest: Term) -> Check:
     return Check(rules.LSO_ABORTED_INDEX, at_stake, choose(is_listed, told.aborted_count == left - 1, left == 0))
 
 
+@evidences(rules.LSO_ABORTED_INDEX, Layer.TRACE)
 def withheld_is_listed(told: Told, _previous: Told, listed: Term) -> Check:
     """What is of a transaction and is not given stands in the list of the answer that it came with.
 
@@ -357,6 +377,7 @@ def withheld_is_listed(told: Told, _previous: Told, listed: Term) -> Check:
     return Check(rules.LSO_ABORTED_INDEX, all_of(withheld, listed >= 0), listed > 0)
 
 
+@evidences(rules.LSO_ABORTED_INDEX, Layer.TRACE)
 def withheld_is_in_range(told: Told, previous: Told, listed: Term) -> Check:
     """What is not given lies in a range that was listed: not right behind a marker of its producer.
 
@@ -373,6 +394,7 @@ def withheld_is_in_range(told: Told, previous: Told, listed: Term) -> Check:
 # --- one producer on a partition, as one reader read on without a break; the last offset first ----------------
 
 
+@evidences(rules.LSO_READ_COMMITTED, Layer.TRACE)
 def visible_as_decided(told: Told, _previous: Told, marker: Term) -> Check:
     """A read_committed reader is given what is of no transaction, and of transactions what the next marker commits.
 
@@ -386,6 +408,7 @@ def visible_as_decided(told: Told, _previous: Told, marker: Term) -> Check:
     return Check(rules.LSO_READ_COMMITTED, at_stake, same(told.delivered, visible))
 
 
+@evidences(rules.LSO_ABORTED_INDEX, Layer.TRACE)
 def aborted_is_listed(told: Told, _previous: Told, marker: Term) -> Check:
     """What an ABORT ends is in the list of aborted transactions, and so is not given; what is listed, an ABORT ends.
 
@@ -397,6 +420,7 @@ def aborted_is_listed(told: Told, _previous: Told, marker: Term) -> Check:
     return Check(rules.LSO_ABORTED_INDEX, any_of(hidden, listed), holds)
 
 
+@evidences(rules.TXN_MARKER_ONCE, Layer.TRACE)
 def marked_between(told: Told, following: Told, _marker: Term) -> Check:
     """Between the records of two transactions of a producer there is a marker."""
     both = all_of(_is_visible_or_hidden(told), _is_visible_or_hidden(following), negate(told.writer == NOBODY))
@@ -407,6 +431,7 @@ def marked_between(told: Told, following: Told, _marker: Term) -> Check:
 # --- what one application wrote to a partition, by offset -----------------------------------------------------
 
 
+@evidences(rules.SEQ_ORDER, Layer.TRACE)
 def in_order_sent(told: Told, previous: Told, _latest: Term) -> Check:
     """A later place holds a later record of an idempotent producer."""
     at_stake = all_of(_is(told, Telling.TAKEN), _is(previous, Telling.TAKEN), told.producer_id >= 0)
@@ -417,6 +442,7 @@ def in_order_sent(told: Told, previous: Told, _latest: Term) -> Check:
 # --- one producer id, the highest epoch first -----------------------------------------------------------------
 
 
+@evidences(rules.IDS_UNIQUE, Layer.TRACE)
 def of_one_name(told: Told, previous: Told, _latest: Term) -> Check:
     """A producer id belongs to one transactional id, or to one application without."""
     named = any_of(negate(told.name == NOBODY), negate(previous.name == NOBODY))
@@ -425,6 +451,7 @@ def of_one_name(told: Told, previous: Told, _latest: Term) -> Check:
     return Check(rules.IDS_UNIQUE, all_of(previous.telling >= 0, both), holds)
 
 
+@evidences(rules.FENCE_ZOMBIE_CANNOT_COMMIT, Layer.TRACE)
 def no_zombie_commits(call: Told, taken: Told, newer_since: Term) -> Check:
     """What was asked to be committed after a newer epoch had been told to someone never becomes visible.
 

@@ -1,31 +1,33 @@
-"""Hunt every mutant of the decisions; write the table, its page of the docs, and `build/mutants.json`.
+"""Hunt the mutants of the decisions and write the table.
 
-With `--new`, only mutants that the table does not have are hunted, and those that are no longer made are left out.
+Hunted are the mutants of the decisions that are named, as `append.guards`; without names those of decisions that are
+new or have changed since; with `--all` every one.
 """
 
-import json
 import sys
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Sequence
+from typing import Final
 
 from model_tests.mutants.decisions.hunting import hunt_all
 from model_tests.mutants.decisions.layers import LAYERS
 from model_tests.mutants.decisions.made import mutants
-from model_tests.mutants.decisions.table import PAGE, TABLE, page, read, write
+from model_tests.mutants.decisions.table import TABLE, decision_of, read, write
 
-BUILD = Path("build/mutants.json")
+ALL: Final = "--all"
 
 
-def main(*, only_new: bool) -> None:
-    """Hunt, and write."""
-    known = {each.mutant: each for each in read()} if only_new and TABLE.exists() else {}
-    hunted = hunt_all([each for each in mutants() if each.name not in known], LAYERS, _say)
+def main(arguments: Sequence[str]) -> None:
+    """Hunt, and write.
+
+    Args:
+        arguments: names of decisions, or `--all`.
+    """
+    kept = () if ALL in arguments or not TABLE.path.exists() else read()
+    known = {each.mutant: each for each in kept if decision_of(each) not in arguments}
+    listed = [each for each in mutants() if each.name not in known]
+    hunted = hunt_all(listed, LAYERS, _say) if listed else ()
     known |= {each.mutant: each for each in hunted}
-    table = tuple(known[each.name] for each in mutants())
-    write(table)
-    PAGE.write_text(page(table))
-    BUILD.parent.mkdir(exist_ok=True)
-    BUILD.write_text(json.dumps([asdict(each) for each in table], indent=1) + "\n")
+    write(known[each.name] for each in mutants())
 
 
 def _say(line: str) -> None:
@@ -34,4 +36,4 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    main(only_new="--new" in sys.argv[1:])
+    main(sys.argv[1:])

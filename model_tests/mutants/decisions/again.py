@@ -1,4 +1,4 @@
-"""Hunt again those that only tests see, in more places of the layers that name a rule; write the table and its page."""
+"""Hunt again those that only tests see, in more places of the layers that name a rule; write the table."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from model_tests.mutants.decisions.hunting import MADE_UP, OF_FEW_PLACES, Fate, 
 from model_tests.mutants.decisions.layers import MORE
 from model_tests.mutants.decisions.made import Mutant, by_name
 from model_tests.mutants.decisions.occasions import Place, watched
-from model_tests.mutants.decisions.table import PAGE, page, read, write
+from model_tests.mutants.decisions.table import read, write
 
 AT_ONCE: Final = 2000
 """So many places are watched before the mutants are put to them, which bounds what is kept in memory."""
@@ -56,7 +56,6 @@ def main(layers: Sequence[str]) -> None:
     """Hunt, and write after every number of places."""
     for table in hunt_again(read(), {name: MORE[name] for name in layers or MORE}, _say):
         write(table)
-        PAGE.write_text(page(table))
 
 
 def _say(line: str) -> None:

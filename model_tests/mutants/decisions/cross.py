@@ -1,16 +1,16 @@
-"""Cross every decision with every layer: `python -m model_tests.mutants.decisions.cross [LAYER...]`.
+"""Cross decisions with layers and write the crossing: `python -m model_tests.mutants.decisions.cross [LAYER...]`.
 
-What has been found of a layer is kept in `build/crossing` as it is found, so that an interrupted run continues. Then
-the crossing is written beside the table, and its page among the docs. With `--write` alone, what is kept is written.
+Only cells of decisions that have changed since, or that are new, are looked for; with `--all` every one. What has been
+found of a layer is kept in `build/crossing` as it is found, so that an interrupted run continues.
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from model_tests.mutants.decisions.crossing import Cell, Sight, candidates, crossed
-from model_tests.mutants.decisions.crossing_page import PAGE, page
-from model_tests.mutants.decisions.crossing_table import read_cells, write_cells
+from model_tests.mutants.decisions.crossing_table import CROSSING, read_cells, write_cells
 from model_tests.mutants.decisions.hunting import OF_FEW_PLACES
 from model_tests.mutants.decisions.layers import NAMING
 from model_tests.mutants.decisions.occasions import watched
@@ -18,7 +18,7 @@ from model_tests.mutants.decisions.table import read
 
 BUILD: Final = Path("build/crossing")
 
-WRITE: Final = "--write"
+ALL: Final = "--all"
 
 EVERY: Final = 10
 """So many cells are found between two times of keeping them."""
@@ -27,40 +27,50 @@ EVERY: Final = 10
 def main(arguments: list[str]) -> None:
     """Cross, and write."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    asked = [layer for layer in arguments if layer != WRITE]
-    for layer in asked if asked or WRITE in arguments else NAMING:
-        cross(layer)
-    cells = whole()
-    write_cells(cells)
-    PAGE.write_text(page(cells))
+    known = () if ALL in arguments or not CROSSING.path.exists() else read_cells()
+    for layer in [each for each in arguments if each != ALL] or NAMING:
+        cross(layer, known)
+    write_cells(whole(known))
 
 
-def whole() -> tuple[Cell, ...]:
-    """The cells of every layer as they are kept; what has not been found yet is said so."""
-    kept = {layer: _read(layer) for layer in NAMING}
+def whole(known: Sequence[Cell]) -> tuple[Cell, ...]:
+    """The cells of every layer; what has not been found yet is said so.
+
+    Args:
+        known: cells that need not be looked for again.
+    """
+    found = {layer: _found(layer, known) for layer in NAMING}
     every = ((layer, decision) for layer in NAMING for decision in candidates(read()))
-    return tuple(kept[layer].get(decision) or Cell(decision, layer, Sight.UNTRIED) for layer, decision in every)
+    return tuple(found[layer].get(decision) or Cell(decision, layer, Sight.UNTRIED) for layer, decision in every)
 
 
-def cross(layer: str) -> None:
-    """The cells of one layer."""
-    path, found = _kept(layer), _read(layer)
-    known = dict(found)
+def cross(layer: str, known: Sequence[Cell]) -> None:
+    """Find the cells of one layer that are missing.
+
+    Args:
+        layer: its name.
+        known: cells that need not be looked for again.
+    """
+    table, found = read(), _found(layer, known)
+    if candidates(table).keys() <= found.keys():
+        return
+    before = dict(found)
     occasions = watched(NAMING[layer](), afresh=layer in OF_FEW_PLACES)
-    _say(f"{layer}: {len(occasions.seconds):,} places, {len(known)} cells are there")
+    _say(f"{layer}: {len(occasions.seconds):,} places, {len(before)} cells are there")
 
     def keep(cell: Cell) -> None:
         found[cell.decision] = cell
         _say(f"{cell.decision}: {cell.sight} {' '.join(cell.rules[:3])} ({cell.seconds} s)")
         if len(found) % EVERY == 0:
-            write_cells(found.values(), path)
+            write_cells(found.values(), _kept(layer))
 
-    write_cells(list(crossed(layer, occasions, read(), known, keep)), path)
+    write_cells(list(crossed(layer, occasions, table, before, keep)), _kept(layer))
 
 
-def _read(layer: str) -> dict[str, Cell]:
+def _found(layer: str, known: Sequence[Cell]) -> dict[str, Cell]:
     path = _kept(layer)
-    return {cell.decision: cell for cell in read_cells(path)} if path.exists() else {}
+    kept = read_cells(path) if path.exists() else ()
+    return {cell.decision: cell for cell in (*known, *kept) if cell.layer == layer and cell.sight is not Sight.UNTRIED}
 
 
 def _kept(layer: str) -> Path:

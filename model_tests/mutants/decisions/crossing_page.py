@@ -1,16 +1,11 @@
 """The crossing as a page of the docs: a row for each decision, a column for each layer, and why some are not seen."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
-import model_tests
 from model_tests.mutants.decisions.crossing import Cell, Sight
 from model_tests.mutants.decisions.crossing_reasons import BY_LAYER, FEW, UNNAMED
 from spec.rules import RULES
-
-PAGE: Final = Path(model_tests.__path__[0]).parent / "docs" / "crossing.md"
-"""Where the crossing is told."""
 
 ENOUGH: Final = 2
 """So many layers must see a decision broken, or it is said why not."""

@@ -1,28 +1,39 @@
 """The crossing as it is kept beside the code."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from model_tests.derived import Row, Table
+from model_tests.mutants.decisions import texts
 from model_tests.mutants.decisions.crossing import Cell, Sight
 
-CROSSING: Final = Path(__file__).parent / "crossing.json"
+CROSSING: Final = Table(Path(__file__).parent / "crossing.json", "make tables", texts.of_decisions)
 """A line for each decision and layer."""
 
 
-def read_cells(path: Path = CROSSING) -> tuple[Cell, ...]:
-    """The cells as they were written."""
-    return tuple(map(_cell, json.loads(path.read_text())))
+def read_cells(path: Path | None = None) -> tuple[Cell, ...]:
+    """The cells as they were written, but for what is stale.
+
+    Args:
+        path: another table than the one beside the code.
+    """
+    cells = tuple(map(_cell, CROSSING.rows(path)))
+    stale = CROSSING.stale(path)
+    return tuple(cell for cell in cells if cell.decision not in stale)
 
 
-def write_cells(cells: Iterable[Cell], path: Path = CROSSING) -> None:
-    """A line for each cell; what is empty is left out."""
-    lines = (json.dumps({k: v for k, v in asdict(each).items() if v}, ensure_ascii=False) for each in cells)
-    path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
+def write_cells(cells: Iterable[Cell], path: Path | None = None) -> None:
+    """A line for each cell, under the digests of the decisions as they are now.
+
+    Args:
+        cells: one for every decision and layer.
+        path: another place than the one beside the code.
+    """
+    CROSSING.write(map(asdict, cells), path=path)
 
 
-def _cell(said: dict[str, Any]) -> Cell:
+def _cell(said: Row) -> Cell:
     known = {part.name: said[part.name] for part in fields(Cell) if part.name in said}
     return Cell(**{**known, "sight": Sight(said["sight"]), "rules": tuple(said.get("rules", ()))})

@@ -2,7 +2,7 @@
 
 `python -m model_tests.mutants.decisions.survivors` meets the arguments of the decisions in traces, in all searches,
 and in their tests where nothing else here meets them; with `--whole`, in every layer but the proofs, whose arguments
-are terms. The table is told how many questions the solver was asked, and its page of the docs is written.
+are terms. The table then says how many questions the solver was asked.
 """
 
 import random
@@ -23,7 +23,7 @@ from model_tests.mutants.decisions.made import Mutant, by_name
 from model_tests.mutants.decisions.occasions import Occasions, Place, watched
 from model_tests.mutants.decisions.own_tests import tested
 from model_tests.mutants.decisions.places import known_bugs, replicated, searched, traced
-from model_tests.mutants.decisions.table import PAGE, page, read, write
+from model_tests.mutants.decisions.table import read, write
 from model_tests.mutants.decisions.users import above
 
 Made = Mapping[str, Callable[[], Iterator[Place]]]
@@ -130,7 +130,7 @@ class _Met:
 
 
 def main(layers: Made) -> int:
-    """Explain every survivor again by these layers; name what is not explained, else write the table and its page."""
+    """Explain every survivor again by these layers; name what is not explained, else write the table."""
     again = {each.found.mutant: each for each in explained_again(survivors(read()), layers, _say)}
     lost = [each for each in again.values() if not each.why]
     for each in lost:
@@ -139,7 +139,6 @@ def main(layers: Made) -> int:
     if not lost:
         told = [replace(each, place=again[each.mutant].why) if each.mutant in again else each for each in read()]
         write(told)
-        PAGE.write_text(page(told))
     return 1 if lost else 0
 
 

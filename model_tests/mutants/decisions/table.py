@@ -1,35 +1,42 @@
-"""The table of mutants: what became of each, kept beside the code, and told in a page of the docs."""
+"""The table of mutants: what became of each, kept beside the code, and shown by a page of the docs."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import model_tests
+from model_tests.derived import Row, Table
+from model_tests.mutants.decisions import texts
 from model_tests.mutants.decisions.hunting import Fate, Found
 from model_tests.mutants.decisions.made import Mutant
 
-TABLE: Final = Path(__file__).parent / "table.json"
-"""What the last whole hunt found, a line for each mutant."""
-
-PAGE: Final = Path(model_tests.__path__[0]).parent / "docs" / "mutants.md"
-"""Where its summary is told."""
+TABLE: Final = Table(Path(__file__).parent / "table.json", "make tables", texts.of_decisions)
+"""What the last hunt of each decision's mutants found, a line for each mutant."""
 
 
-def read(path: Path = TABLE) -> tuple[Found, ...]:
-    """The table as it was written."""
-    return tuple(map(_found, json.loads(path.read_text())))
+def read(path: Path | None = None) -> tuple[Found, ...]:
+    """The table as it was written, but for what is stale.
+
+    Args:
+        path: another table than the one beside the code.
+    """
+    rows = tuple(map(_found, TABLE.rows(path)))
+    stale = TABLE.stale(path)
+    return tuple(each for each in rows if decision_of(each) not in stale)
 
 
-def write(found: Iterable[Found], path: Path = TABLE) -> None:
-    """A line for each mutant; what is empty is left out."""
-    lines = (json.dumps({k: v for k, v in asdict(each).items() if v}, ensure_ascii=False) for each in found)
-    path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
+def write(found: Iterable[Found], path: Path | None = None) -> None:
+    """A line for each mutant, under the digests of the decisions as they are now.
+
+    Args:
+        found: one for every mutant that is made.
+        path: another place than the one beside the code.
+    """
+    TABLE.write(map(asdict, found), path=path)
 
 
-def _found(said: dict[str, Any]) -> Found:
+def _found(said: Row) -> Found:
     known = {part.name: said[part.name] for part in fields(Found) if part.name in said}
     return Found(**{**known, "fate": Fate(said["fate"]), "rules": tuple(said.get("rules", ()))})
 

@@ -8,7 +8,7 @@ import pytest
 
 from model_tests.mutants.decisions.audited import DELETED, OF_NOBODY
 from model_tests.mutants.decisions.crossing import Cell, Sight, candidates, crossed
-from model_tests.mutants.decisions.crossing_page import ENOUGH, PAGE, page, seen_by_few, unnamed, why_unnamed
+from model_tests.mutants.decisions.crossing_page import ENOUGH, page, seen_by_few, unnamed, why_unnamed
 from model_tests.mutants.decisions.crossing_reasons import UNNAMED
 from model_tests.mutants.decisions.crossing_table import read_cells, write_cells
 from model_tests.mutants.decisions.hunting import Fate, Found, judged
@@ -72,11 +72,6 @@ def test_no_layer_is_blind_without_a_reason() -> None:
     assert [(cell.decision, cell.layer) for cell in left if not why_unnamed(cell)] == []
     told = {(name, cell.layer) for cell in left for name in (cell.decision, cell.decision.partition(".")[0])}
     assert set(UNNAMED) - told == set()
-
-
-def test_the_page_is_that_of_the_cells() -> None:
-    """Nothing was written by hand."""
-    assert PAGE.read_text() == page(read_cells())
 
 
 def test_a_sample_of_the_cells_is_seen_again() -> None:

@@ -63,7 +63,7 @@ def test_a_release_that_nothing_was_derived_of_is_named(monkeypatch: pytest.Monk
     """With the command that derives it."""
     monkeypatch.setattr(branch_coverage, "table", dict)
 
-    with pytest.raises(BadInput, match=r"of what 4\.3 can reach: run python -m model_tests\.traces\.reachable"):
+    with pytest.raises(BadInput, match=r"of what 4\.3 can reach: run make tables"):
         coverage([Met("row", "4.3", 0, 7)])
 
 

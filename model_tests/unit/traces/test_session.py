@@ -63,3 +63,35 @@ def test_a_collector_that_the_environment_chooses_stays(variable: str, collector
     ).stdout
 
     assert said.split()[0] == collector
+
+
+def test_spark_writes_nothing_by_itself() -> None:
+    """Neither of modules and log levels, nor of workers whose query needed no more of them."""
+    ended_early = "session('local[2]').sparkContext.parallelize(range(100_000), 4).map(str).take(1)"
+
+    done = subprocess.run(
+        [sys.executable, "-c", f"from model_tests.traces.session import session\nprint(len({ended_early}))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert (done.stdout.split(), done.stderr) == (["1"], "")
+
+
+def test_a_session_that_does_not_start_says_where_spark_wrote(tmp_path: Path) -> None:
+    """The file has what Java said."""
+    tried = "from model_tests.traces.session import session\nsession('local[none]')"
+
+    done = subprocess.run(
+        [sys.executable, "-c", tried],
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode
+    assert "what Spark wrote is in " in done.stderr
+    (log,) = tmp_path.glob("eos-spark-*/spark-*.log")
+    assert str(log) in done.stderr
