@@ -76,9 +76,14 @@ class Initialized:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The answer to AddPartitionsToTxn, by partition."""
+    """The answer to AddPartitionsToTxn, by partition.
+
+    Attributes:
+        whole: the error of the whole request, which then says nothing of any partition.
+    """
 
     errors: Mapping[str, ErrorCode]
+    whole: ErrorCode = ErrorCode.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,10 +255,12 @@ class Side(Protocol):
         overtaking: how many of the owed markers are written while a Produce is verified and not yet appended.
         lagging: the coordinator of groups does not come to the markers of their partitions for now, where the release
             lets it lag (KAFKA-17507).
+        leaderless: the next broker that comes back goes on with its transactions before it knows of any leader.
     """
 
     overtaking: int
     lagging: bool
+    leaderless: bool
 
     def answer(self, request: Request) -> Answer:
         """Answer a request, or do what the recorder did; then whatever was set under way comes to its end.

@@ -104,6 +104,7 @@ class Coordinator:
         )
         transition = registering.register(before, asked, self._profile)
         self._rule(name, before, transition, _registering(self._profile))
+        self._remember(name, transition.entry, registered)
         if transition.appends:
             self._complete(name, transition.target, registered | set(request.partitions))
         if not request.verify_only:
@@ -149,16 +150,22 @@ class Coordinator:
         )
         self._log[request.transactional_id] = (entry, frozenset(request.partitions))
 
-    def restart(self, epoch: int) -> None:
-        """A new coordinator loads the log, and goes on with the markers of what is decided."""
+    def restart(self, epoch: int, *, leaderless: bool = False) -> None:
+        """A new coordinator loads the log, and goes on with the markers of what is decided.
+
+        Args:
+            epoch: its own, counted from that at the session's start.
+            leaderless: it takes every partition for deleted, because it knows of no leader.
+        """
         self._epoch = epoch
         self._owed.clear()
         self._memory = {
             name: (coordinator.loaded(record, self._profile), registered)
             for name, (record, registered) in self._log.items()
         }
-        for name, (entry, _) in list(self._memory.items()):
+        for name, (entry, registered) in list(self._memory.items()):
             if coordinator.is_preparing(entry):
+                self._remember(name, entry, NO_PARTITIONS if leaderless else registered)
                 self._owe_markers(name)
 
     def time_out(self, transactional_id: str) -> None:
@@ -198,7 +205,7 @@ class Coordinator:
         """The record is durable."""
         entry, _ = self._known(name)
         self._log[name] = (target, registered)
-        self._memory[name] = (coordinator.completed(entry, target), registered)
+        self._memory[name] = (coordinator.completed(entry, target, self._profile), registered)
 
     def _abort(self, name: str) -> int:
         """The coordinator's own abort, with the fencing epoch."""
