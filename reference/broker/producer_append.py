@@ -110,7 +110,6 @@ class ProducerAppend:
 
         Raises:
             InvalidProducerEpoch: the epoch falls.
-            ProducerFenced: the same, as older versions call it.
         """
         # [fence.stale_epoch]
         if batch.producer_epoch < self.entry.epoch and not self.tolerates_stale_epoch():
@@ -256,7 +255,6 @@ class ProducerAppend:
 
         Raises:
             InvalidProducerEpoch: the marker's epoch is not above the producer's, or falls.
-            ProducerFenced: it falls, as older versions call it.
         """
         if self.effective_marker_version() < 2:
             self.check_epoch(batch)

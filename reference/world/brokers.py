@@ -6,6 +6,7 @@ their coordinators: what is in them is taken to be replicated.
 
 from collections.abc import Callable
 
+from reference.broker.add_partitions_manager import AddPartitionsToTxnManager
 from reference.broker.coordinator_errors import CoordinatorNotAvailable, NotCoordinator
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_log import OffsetsTopic
@@ -85,12 +86,12 @@ class Brokers:
     def _started(self, number: int) -> Node:
         log = NodeTransactionLog(self.profile, self.log, number, self.log_leaders)
         producer_ids = ProducerIdManager(self._allocator)
-        markers = MarkerSender(lambda partition, marker: self._send_marker(number, partition, marker))
+        markers = MarkerSender(lambda *marker: self._send_marker(number, *marker), self.is_led)
         clock = self.clocks[number]
         config = CoordinatorConfig(self.shape.max_timeout_ms, self.shape.id_expiration_ms)
         transactions = TransactionCoordinator(self.profile, producer_ids, log, markers.write, clock, config)
         groups = GroupCoordinator(self.profile, self.offsets, clock)
-        return Node(log, producer_ids, transactions, groups, markers, {})
+        return Node(log, producer_ids, transactions, groups, markers, AddPartitionsToTxnManager(), {})
 
     def _send_marker(self, node: int, partition: TopicPartition, marker: TxnMarker) -> int:
         version = VERSION_WITH_TRANSACTION_VERSION if self.profile.marker_epoch_strict else 1
@@ -103,6 +104,14 @@ class Brokers:
         if partition.topic == OFFSETS_TOPIC:
             return self.group_leaders.get(partition.partition, 0)
         return self.partitions[partition].leader_node
+
+    def is_led(self, partition: TopicPartition) -> bool:
+        """Whether a data or offsets partition has a leader, as far as nodes hear of it."""
+        if not self.shape.leaderless_is_known:
+            return True
+        if partition.topic == OFFSETS_TOPIC:
+            return partition.partition in self.group_leaders
+        return partition not in self.unavailable
 
     @property
     def has_leaderless(self) -> bool:
