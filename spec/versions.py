@@ -66,7 +66,8 @@ class Profile:
         offsets_verified_first: a transactional commit of offsets is held against the group after the coordinator
             of its transaction was asked (3.7, KAFKA-15784); before, a rebalance in between lets a past member in.
         old_member_epoch_commits: a member of a consumer group (KIP-848) may commit with an older member epoch, where it
-            was assigned the partition in that epoch or before (4.3; groups of streams in 4.2); before, with its present one alone.
+            was assigned the partition in that epoch or before (4.3; groups of streams in 4.2); before, with its present
+            one alone.
         scala_group_errors: errors of the log are told to who commits offsets as GroupMetadataManager words them (before
             4.0); since, as CoordinatorOperationExceptionHelper does.
         offsets_lag_marker: the marker on an offsets partition is answered before the offsets of its transaction are

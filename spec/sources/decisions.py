@@ -56,6 +56,7 @@ COMMIT: Final = _any(committing.CommitRequest, claim=CLAIM)
 PRODUCER: Final = _any(ProducerEntry, cached=(_any(CachedBatch),) * WINDOW)
 LEADING, FETCH, END = _any(repl.Leading), _any(repl.FollowerFetch), _any(repl.EpochEnd)
 PRODUCED: Final = _any(repl.Produce)
+SIZE: Final[Any] = ANYTHING
 
 
 def answers_of(guards: Iterable[Guard]) -> Answers:
@@ -169,7 +170,7 @@ DECISIONS: Final[Mapping[str, Decided]] = MappingProxyType(
         "sync-group": lambda _: answers_of(groups.sync_guards(GROUP, CLAIM)),
         "fetch": lambda _: answers_of(lso.fetch_guards(_any(lso.LogOffsets), ANYTHING)),
         "claim-block": lambda _: answers_of(
-            blocks.guards(_any(blocks.BlockRecord), _any(blocks.BlockRecord), ANYTHING, blocks.LARGEST)
+            blocks.guards(_any(blocks.BlockRecord), _any(blocks.BlockRecord), SIZE, blocks.LARGEST)
         ),
         "fetch-of-replica": _replica_fetch,
         "append-of-leader": lambda _: answers_of(repl.append_guards(PRODUCED)),

@@ -10,7 +10,6 @@ from typing import Final, get_type_hints
 import pytest
 
 import spec.protocol
-
 from spec.protocol.guards import Guard
 from spec.sources import decisions
 from spec.sources import known as known_module
