@@ -33,8 +33,8 @@ class Profile:
             the broker's setting `transaction.partition.verification.enable` turns it off.
         ongoing_compares_epoch: a transaction is ongoing only for its own epoch (4.0, KAFKA-18575).
         stale_epoch_before_verification: a stale epoch is refused before the verification guard is looked at
-            (4.1 and later, KAFKA-19690).
-        stale_epoch_before_asking: a stale epoch is refused before the coordinator is asked (4.0, KAFKA-18042).
+            (4.2, and late in the branches of 4.1 and 4.0, KAFKA-19690).
+        stale_epoch_before_asking: a stale epoch is refused before the coordinator is asked (4.1, KAFKA-18042).
         first_after_bump_is_zero: under version 2 the first sequence of a verified transaction is 0 (4.1, KAFKA-18202).
         marker_epoch_strict: under version 2 a marker must carry a bumped epoch, retries excepted (4.2, KAFKA-19446).
         marker_keeps_next_guard: a marker leaves the guard of the next transaction alone (4.0, KAFKA-18654).
@@ -66,7 +66,8 @@ class Profile:
         offsets_verified_first: a transactional commit of offsets is held against the group after the coordinator
             of its transaction was asked (3.7, KAFKA-15784); before, a rebalance in between lets a past member in.
         old_member_epoch_commits: a member of a consumer group (KIP-848) may commit with an older member epoch, where it
-            was assigned the partition in that epoch or before (4.2, KAFKA-19779); before, with its present one alone.
+            was assigned the partition in that epoch or before (4.3; groups of streams in 4.2); before, with its present
+            one alone.
         scala_group_errors: errors of the log are told to who commits offsets as GroupMetadataManager words them (before
             4.0); since, as CoordinatorOperationExceptionHelper does.
         offsets_lag_marker: the marker on an offsets partition is answered before the offsets of its transaction are
@@ -188,12 +189,13 @@ KAFKA_4_2: Final = replace(
     last_epoch_recovers=False,
     rotation_persisted=False,
     leaderless_marker_dropped=False,
+    old_member_epoch_commits=False,
 )
-KAFKA_4_1: Final = replace(KAFKA_4_2, name="4.1", marker_epoch_strict=False, old_member_epoch_commits=False)
+KAFKA_4_1: Final = replace(KAFKA_4_2, name="4.1", marker_epoch_strict=False)
 KAFKA_4_0: Final = replace(
     KAFKA_4_1,
     name="4.0",
-    stale_epoch_before_verification=False,
+    stale_epoch_before_asking=False,
     first_after_bump_is_zero=False,
     eligible_leader_replicas=False,
     previous_id_always_follows=False,
@@ -209,7 +211,7 @@ SNAPSHOT_4_0: Final = replace(
     empty_abort_accepted=False,
     retry_by_stored_version=True,
     exhausted_reply_is_next=False,
-    stale_epoch_before_asking=False,
+    stale_epoch_before_verification=False,
     client_version_kept=False,
     completion_keeps_last_epoch=False,
 )
@@ -256,9 +258,14 @@ KAFKA_2_0: Final = replace(
     name="2.0",
     replica_tolerates_stale_epoch=False,
     fetch_names_leader_epoch=False,
+)
+KAFKA_1_0: Final = replace(
+    KAFKA_2_0,
+    name="1.0",
+    unknown_after_marker=False,
+    truncation_names_epoch=False,
     returns_at_epoch_start=False,
 )
-KAFKA_1_0: Final = replace(KAFKA_2_0, name="1.0", unknown_after_marker=False, truncation_names_epoch=False)
 KAFKA_0_11: Final = replace(
     KAFKA_1_0, name="0.11", cached_batches=1, unknown_producer_error=False, cached_first_wraps=False
 )

@@ -6,7 +6,18 @@ import pytest
 
 from spec.protocol.append import Append, append, guards, names
 from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry, Verification
-from spec.versions import KAFKA_0_11, KAFKA_1_0, KAFKA_2_0, KAFKA_2_4, KAFKA_2_5, KAFKA_3_9, KAFKA_4_0, NEWEST, Profile
+from spec.versions import (
+    KAFKA_0_11,
+    KAFKA_1_0,
+    KAFKA_2_0,
+    KAFKA_2_4,
+    KAFKA_2_5,
+    KAFKA_3_9,
+    KAFKA_4_0,
+    NEWEST,
+    SNAPSHOT_4_0,
+    Profile,
+)
 from spec.vocabulary import MAX_EPOCH, MAX_SEQUENCE, ErrorCode, Origin
 
 ONE_BATCH = ProducerEntry(epoch=3, cached=(CachedBatch(9, 109, 4), *[CachedBatch()] * 4))
@@ -196,12 +207,12 @@ def test_version_2_starts_a_verified_transaction_at_0() -> None:
     assert decided_by(append(ProducerEntry(), data(5, transactional=True), NEWEST, bumping)) == "first_after_bump"
 
 
-def test_a_stale_epoch_comes_before_the_guard_since_4_1() -> None:
+def test_a_stale_epoch_comes_before_the_guard_since_4_0() -> None:
     """A fenced transactional producer is told so, not that its transaction is unknown (KAFKA-19690)."""
     stale = data(10, epoch=2, transactional=True)
 
     assert decided_by(append(ONE_BATCH, stale, NEWEST)) == "stale_epoch_of_transaction"
-    assert decided_by(append(ONE_BATCH, stale, KAFKA_4_0), KAFKA_4_0) == "unverified"
+    assert decided_by(append(ONE_BATCH, stale, SNAPSHOT_4_0), SNAPSHOT_4_0) == "unverified"
 
 
 def test_names_and_rules_of_guards_are_the_same_for_all_profiles() -> None:

@@ -18,7 +18,7 @@ from spec.protocol.electing import (
     progressed,
     stays_electable,
 )
-from spec.versions import KAFKA_2_0, KAFKA_2_7, KAFKA_4_0, NEWEST, Profile
+from spec.versions import KAFKA_1_0, KAFKA_2_7, KAFKA_4_0, NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode
 
 LAG_MAX = 30_000
@@ -74,8 +74,8 @@ def test_a_follower_returns_with_what_the_leaders_epoch_began_with(end: int, ret
 
 def test_before_the_repair_a_new_leaders_high_watermark_was_enough() -> None:
     """KAFKA-7128."""
-    assert may_return(5, 5, 8, KAFKA_2_0)
-    assert not may_return(4, 5, 8, KAFKA_2_0)
+    assert may_return(5, 5, 8, KAFKA_1_0)
+    assert not may_return(4, 5, 8, KAFKA_1_0)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,198 @@
+"""Every guard and every answer of every decision under a release, enumerated from the decisions themselves."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+from spec.protocol import (
+    append,
+    blocks,
+    committing,
+    completing,
+    coordinator_steps,
+    electing,
+    ending,
+    groups,
+    ids,
+    lso,
+    offsets,
+    produce,
+    registering,
+    repl,
+    verification,
+)
+from spec.protocol.coordinator import TransactionEntry, worded
+from spec.protocol.guards import Guard
+from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, ProducerEntry, Verification
+from spec.sources.unknown import ANYTHING, constants_of, is_open
+from spec.versions import PROFILES, SPLIT_OUT_OF_ORDER, Profile
+from spec.vocabulary import ErrorCode
+
+AS_MET: Final = "as met"
+"""The answer of a guard that passes on an error that it was given."""
+
+RELEASED: Final = tuple(profile for profile in PROFILES.values() if profile.name != SPLIT_OUT_OF_ORDER.name)
+"""Every release and build, oldest first; what is only proposed has no source."""
+
+Answers = Mapping[str, frozenset[str]]
+"""What the guards of a decision answer, by their names, in order."""
+
+Decided = Callable[[Profile], Answers]
+
+Record = TypeVar("Record")
+
+
+def _any(kind: type[Record], **given: Any) -> Record:
+    """A record of which nothing is known but what is given."""
+    names = (part.name for part in fields(kind))  # type: ignore[arg-type]
+    return kind(**{name: given.get(name, ANYTHING) for name in names})
+
+
+ENTRY: Final = _any(TransactionEntry)
+GROUP: Final = _any(groups.GroupEntry)
+CLAIM: Final = _any(groups.Claim)
+COMMIT: Final = _any(committing.CommitRequest, claim=CLAIM)
+PRODUCER: Final = _any(ProducerEntry, cached=(_any(CachedBatch),) * WINDOW)
+LEADING, FETCH, END = _any(repl.Leading), _any(repl.FollowerFetch), _any(repl.EpochEnd)
+PRODUCED: Final = _any(repl.Produce)
+SIZE: Final[Any] = ANYTHING
+
+
+def answers_of(guards: Iterable[Guard]) -> Answers:
+    """What each guard answers; one that never applies is left out."""
+    found: dict[str, frozenset[str]] = {}
+    for guard in guards:
+        if guard.applies is not False:
+            found[guard.name] = found.get(guard.name, frozenset()) | _named(guard.error)
+    return MappingProxyType(found)
+
+
+def _named(error: Any) -> frozenset[str]:
+    """Names of the error codes that a term may be."""
+    return frozenset((*(ErrorCode(code).name for code in constants_of(error)), *((AS_MET,) if is_open(error) else ())))
+
+
+def _renamed(told: Callable[[int], Any]) -> Answers:
+    """For each error code that is told as another one, in some version of the request, what it is told as."""
+    found = {code.name.lower(): _named(told(code.value)) - {code.name} for code in ErrorCode}
+    return MappingProxyType({name: told_as for name, told_as in found.items() if told_as})
+
+
+def _said_of(facts: Mapping[str, Callable[[int], Any]]) -> Answers:
+    """For each error code of which one of some facts holds, which it is."""
+    held = {
+        code.name.lower(): frozenset(name for name, fact in facts.items() if fact(code.value) is True)
+        for code in ErrorCode
+    }
+    return MappingProxyType({name: names for name, names in held.items() if names})
+
+
+def _replica_fetch(profile: Profile) -> Answers:
+    return answers_of(
+        (
+            *repl.fetch_guards(LEADING, FETCH),
+            *repl.range_guards(LEADING, FETCH, END),
+            *repl.incarnation_guards(LEADING, FETCH, END, profile),
+        )
+    )
+
+
+def _by_itself(profile: Profile) -> Answers:
+    """What a coordinator does without being asked: each step is its own guard."""
+    step = _any(coordinator_steps.CoordinatorStep, before=ENTRY, after=ENTRY, asked=_ASKED, answered=_NOBODY)
+    found: dict[str, frozenset[str]] = {}
+    for decide in (coordinator_steps.time_out, coordinator_steps.expire, coordinator_steps.load):
+        found.update(answers_of(decide(step, profile).checks))
+    return MappingProxyType(found)
+
+
+def _unlogged(_profile: Profile) -> Answers:
+    """What is answered where the coordinator's own log does not take a record, and where it is elsewhere."""
+    return MappingProxyType(
+        {
+            "not_logged": frozenset(code.name for code in coordinator_steps.NOT_LOGGED),
+            "elsewhere": frozenset(code.name for code in coordinator_steps.ELSEWHERE),
+        }
+    )
+
+
+def _older_versions(_profile: Profile) -> Answers:
+    """What clients of older request versions are told for PRODUCER_FENCED, by request."""
+    since = {
+        "init_producer_id": ids.FENCED_SINCE,
+        "add_partitions_to_txn": registering.FENCED_SINCE,
+        "add_offsets_to_txn": committing.FENCED_SINCE,
+        "end_txn": ending.FENCED_SINCE,
+    }
+    fenced = ErrorCode.PRODUCER_FENCED.value
+    return MappingProxyType({api: _named(worded(fenced, first - 1, first)) for api, first in since.items()})
+
+
+def _verified(_profile: Profile) -> Answers:
+    """What is told of single partitions of AddPartitionsToTxn."""
+    passed = registering.register(ENTRY, _any(registering.AddRequest), PROFILES["3.9.0"])
+    return MappingProxyType(
+        {
+            "not_registered": _named(registering.verified(passed, False)) & {ErrorCode.TRANSACTION_ABORTABLE.name},
+            "partition_unknown": _named(registering.refused_together(0, False, False)),
+            "other_unknown": _named(registering.refused_together(0, True, False)),
+        }
+    )
+
+
+_NOBODY: Final = _any(ending.Identity)
+_ASKED: Final = _any(coordinator_steps.Asked, producer=_NOBODY, expected=_NOBODY)
+
+DECISIONS: Final[Mapping[str, Decided]] = MappingProxyType(
+    {
+        "produce": lambda _: answers_of(produce.guards(_any(produce.ProduceRequest))),
+        "append": lambda profile: answers_of(append.guards(PRODUCER, _any(AppendRequest), profile, _any(Verification))),
+        "verification": lambda _: _renamed(lambda error: verification.told(error, ANYTHING)),
+        "init-producer-id": lambda profile: answers_of(ids.guards(ENTRY, _any(ids.InitRequest), profile)),
+        "add-partitions": lambda profile: answers_of(registering.guards(ENTRY, _any(registering.AddRequest), profile)),
+        "partition-of-add-partitions": _verified,
+        "end-txn": lambda profile: answers_of(ending.guards(ENTRY, _any(ending.EndRequest), profile)),
+        "coordinator-log": _unlogged,
+        "coordinator-by-itself": _by_itself,
+        "older-request-versions": _older_versions,
+        "marker-answered": lambda _: _said_of({"done": completing.is_done, "given up": completing.is_given_up}),
+        "txn-offset-commit": lambda profile: answers_of(committing.transactional_guards(GROUP, COMMIT, profile)),
+        "errors-of-txn-offset-commit": lambda profile: _renamed(
+            lambda error: committing.told(error, ANYTHING, profile)
+        ),
+        "offset-commit": lambda profile: answers_of(committing.plain_guards(GROUP, COMMIT, profile)),
+        "marker-on-offsets": lambda _: answers_of(
+            offsets.application_guards(_any(offsets.OffsetEntry), _any(offsets.OffsetEntry), ANYTHING)
+        ),
+        "offset-fetch": lambda _: answers_of(offsets.fetch_guards(ANYTHING, ANYTHING)),
+        "join-group": lambda _: answers_of(groups.join_guards(GROUP, CLAIM, ANYTHING)),
+        "sync-group": lambda _: answers_of(groups.sync_guards(GROUP, CLAIM)),
+        "fetch": lambda _: answers_of(lso.fetch_guards(_any(lso.LogOffsets), ANYTHING)),
+        "claim-block": lambda _: answers_of(
+            blocks.guards(_any(blocks.BlockRecord), _any(blocks.BlockRecord), SIZE, blocks.LARGEST)
+        ),
+        "fetch-of-replica": _replica_fetch,
+        "append-of-leader": lambda _: answers_of(repl.append_guards(PRODUCED)),
+        "acknowledge": lambda _: answers_of(repl.acknowledge_guards(PRODUCED, ANYTHING, ANYTHING)),
+        "alter-partition": lambda profile: answers_of(
+            electing.proposal_guards(_any(electing.Proposal), ANYTHING, ANYTHING, profile)
+        ),
+    }
+)
+"""Every decision that may refuse or rename, by its name on the pages."""
+
+
+def answers(decision: str, profile: Profile) -> Answers:
+    """What the guards of a decision answer under a release, with any transaction version that it has."""
+    found: dict[str, frozenset[str]] = {}
+    for version in range(profile.transaction_version, -1, -1):
+        for guard, answered in DECISIONS[decision](profile.under(version)).items():
+            found[guard] = found.get(guard, frozenset()) | answered
+    return MappingProxyType(found)
+
+
+BEHAVIOURS: Final = tuple(
+    part.name for part in fields(Profile) if part.name not in {"name", "max_sequence", "max_epoch"}
+)
+"""What releases differ in; the largest sequence and the largest epoch are those of the fields' types."""

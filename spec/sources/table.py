@@ -1,0 +1,173 @@
+"""The table of sources: a row says in which releases a guard gives an answer, and from where that is known.
+
+A row names a method of the release that does it; or a recording; or says that nothing of the release can meet the
+guard, that the source says otherwise, or that nothing supports it. Every file of this folder that is not `files.toml`
+holds rows: a table for each decision and guard, in it a list for each answer.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from spec.sources.decisions import RELEASED
+from spec.versions import PROFILES, Profile
+
+FOLDER: Final = Path(__file__).parent
+FILES: Final = FOLDER / "files.toml"
+BETWEEN: Final = " .. "
+
+
+@unique
+class Support(StrEnum):
+    """How a guard's answer is known under a release."""
+
+    SOURCE = "source"  # a method of the release says so
+    RECORDING = "recording"  # a recorded broker of the release did so
+    UNMET = "unmet"  # nothing that the release can be sent meets the guard
+    WRONG = "wrong"  # the release's source says otherwise
+    UNSUPPORTED = "unsupported"  # nothing is known
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A guard's answer under a release.
+
+    Attributes:
+        decision: name of the decision.
+        guard: name of the guard, or of the behaviour.
+        answer: what it answers; the value of a behaviour.
+        release: name of the profile.
+    """
+
+    decision: str
+    guard: str
+    answer: str
+    release: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the table.
+
+    Attributes:
+        decision: name of the decision.
+        guard: name of the guard, or of the behaviour.
+        answer: what it answers; the value of a behaviour.
+        first: the oldest release that the row is about.
+        last: the newest one.
+        support: how it is known.
+        at: class and method, as `ProducerAppendInfo.checkSequence`, or a class alone; empty where there is none.
+        says: what has to occur there.
+        lacks: what must not occur there.
+        note: the recording; or what is so instead; or why nothing can meet the guard.
+    """
+
+    decision: str
+    guard: str
+    answer: str
+    first: str
+    last: str
+    support: Support
+    at: str = ""
+    says: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where in the table the row is."""
+        return f"{self.decision}.{self.guard} = {self.answer}, {self.first}{BETWEEN}{self.last}"
+
+    @property
+    def releases(self) -> tuple[Profile, ...]:
+        """The releases from the first to the last."""
+        names = [profile.name for profile in RELEASED]
+        return RELEASED[names.index(self.first) : names.index(self.last) + 1]
+
+    @property
+    def holder(self) -> str:
+        """The class that has the method."""
+        return self.at.partition(".")[0]
+
+    @property
+    def method(self) -> str:
+        """The method; empty where the row names the whole class."""
+        return self.at.partition(".")[2]
+
+
+class Malformed(ValueError):
+    """The table says something that it cannot mean."""
+
+
+@cache
+def rows() -> tuple[Row, ...]:
+    """Every row, file by file."""
+    found = (path for path in sorted(FOLDER.glob("*.toml")) if path != FILES)
+    return tuple(row for path in found for row in _read(tomllib.loads(path.read_text(encoding="utf-8"))))
+
+
+@cache
+def files() -> Mapping[str, Mapping[str, str]]:
+    """Path of each class by release.
+
+    Raises:
+        Malformed: a range names no release.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for holder, paths in tomllib.loads(FILES.read_text(encoding="utf-8")).items():
+        for span, path in paths.items():
+            first, last = _span(span, f"files.{holder}")
+            for profile in Row("", "", "", first, last, Support.SOURCE).releases:
+                found.setdefault(holder, {})[profile.name] = path
+    return MappingProxyType(found)
+
+
+def _read(decisions: Mapping[str, Any]) -> Iterator[Row]:
+    for decision, guards in decisions.items():
+        for guard, answers in guards.items():
+            for answer, listed in answers.items():
+                yield from (_row(decision, guard, answer, given) for given in listed)
+
+
+KINDS: Final = MappingProxyType(
+    {
+        "recorded": Support.RECORDING,
+        "unmet": Support.UNMET,
+        "wrong": Support.WRONG,
+        "unsupported": Support.UNSUPPORTED,
+    }
+)
+"""Keys of a row that say how it is supported, other than by its method alone; their value is the note."""
+
+
+def _row(decision: str, guard: str, answer: str, given: Mapping[str, Any]) -> Row:
+    place = f"{decision}.{guard} = {answer}"
+    kinds = [key for key in given if key in KINDS]
+    unknown = set(given) - {"in", "at", "says", "lacks", *KINDS}
+    if unknown or len(kinds) > 1 or "in" not in given:
+        raise Malformed(f"{place}: a row has `in`, and of {', '.join(KINDS)} at most one: {dict(given)}")
+    support = KINDS[kinds[0]] if kinds else Support.SOURCE
+    at, note = given.get("at", ""), given[kinds[0]] if kinds else ""
+    if support is Support.SOURCE and not at:
+        raise Malformed(f"{place}: a row without `at` has to say how it is known: {dict(given)}")
+    first, last = _span(given["in"], place)
+    return Row(decision, guard, answer, first, last, support, at, _words(given, "says"), _words(given, "lacks"), note)
+
+
+def _words(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    words = given.get(key, ())
+    return (words,) if isinstance(words, str) else tuple(words)
+
+
+def _span(text: str, place: str) -> tuple[str, str]:
+    first, _, last = text.partition(BETWEEN)
+    span = first, last or first
+    order = list(PROFILES)
+    if any(name not in order for name in span) or order.index(span[0]) > order.index(span[1]):
+        raise Malformed(f"{place}: no range of releases: {text}")
+    return span
