@@ -67,6 +67,9 @@ class Profile:
             ones too (group coordinator of 4.0); before, of those that are still there.
         tombstone_drops_pending: a tombstone of an offset also drops what transactions have pending for it (group
             coordinator of 4.0).
+        leaderless_marker_dropped: a partition whose leader is unknown or not registered counts as deleted for the
+            coordinator, which drops its marker and completes without it (4.3, since KAFKA-17573; KAFKA-20734); before,
+            the marker waits for a leader.
         split_out_of_order: a proposed variant, in no release: a sequence below the expected one is answered
             DUPLICATE_SEQUENCE_NUMBER, one above it OUT_OF_ORDER_SEQUENCE_NUMBER.
         truncates_by_leader_epoch: a replica that returns cuts its log where the leader's epoch ends (0.11, KIP-101);
@@ -131,6 +134,7 @@ class Profile:
     refused_commit_drops_pending: bool = False
     read_offsets_create_group: bool = True
     tombstone_drops_pending: bool = True
+    leaderless_marker_dropped: bool = True
     split_out_of_order: bool = False
     truncates_by_leader_epoch: bool = True
     truncation_names_epoch: bool = True
@@ -155,7 +159,14 @@ class Profile:
 
 NEWEST: Final = Profile("4.3")
 SPLIT_OUT_OF_ORDER: Final = replace(NEWEST, name="split-out-of-order", split_out_of_order=True)
-KAFKA_4_2: Final = replace(NEWEST, name="4.2", fence_rotates=False, last_epoch_recovers=False, rotation_persisted=False)
+KAFKA_4_2: Final = replace(
+    NEWEST,
+    name="4.2",
+    fence_rotates=False,
+    last_epoch_recovers=False,
+    rotation_persisted=False,
+    leaderless_marker_dropped=False,
+)
 KAFKA_4_1: Final = replace(KAFKA_4_2, name="4.1", marker_epoch_strict=False)
 KAFKA_4_0: Final = replace(
     KAFKA_4_1,

@@ -11,13 +11,16 @@ from model_tests.bugs.coordinator_world import CoordinatorWorld
 from model_tests.bugs.defects import DEFECTS
 from model_tests.bugs.groups_world import MembershipWorld, OffsetsWorld
 from model_tests.bugs.leader_world import ExpiryWorld, VerifyingWorld
+from model_tests.bugs.markers_world import MarkersWorld
+from model_tests.bugs.mendings import MENDINGS
 from model_tests.bugs.stream_world import StreamWorld
 from model_tests.bugs.transactions_world import TransactionsWorld
 from model_tests.bugs.world import Make, Staging
 from spec.bugs.bug import Bug, Case
 from spec.bugs.of_coordinator import BEFORE_18660
-from spec.bugs.of_transactions import BEFORE_18654
+from spec.bugs.of_transactions import BEFORE_18654, IDENTITY_COMPARED
 from spec.systems.coordinator.transactional_id import Knobs
+from spec.systems.marking import WAITS_FOR_LEADER
 from spec.versions import NEWEST, PROFILES, Profile
 
 
@@ -42,6 +45,7 @@ WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
         "verifying": VerifyingWorld,
         "offsets": OffsetsWorld,
         "membership": MembershipWorld,
+        "marking": MarkersWorld,
         "transactions": TransactionsWorld,
     }
 )
@@ -54,6 +58,8 @@ BETWEEN: Final[Mapping[str, Profile]] = MappingProxyType(
         "4.2-before-19999": PROFILES["4.2"],
         BEFORE_18654.name: BEFORE_18654,
         BEFORE_18660.name: BEFORE_18660,
+        IDENTITY_COMPARED.name: IDENTITY_COMPARED,
+        WAITS_FOR_LEADER.name: WAITS_FOR_LEADER,
     }
 )
 """Releases, and clients, without a profile of their own, and the one in which they are carried out."""
@@ -69,7 +75,14 @@ def staged(bug: Bug) -> Staging | None:
     world = _world(bug.broken)
     if world is None:
         return None
-    return Staging(world, profile_of(bug.broken), NEWEST, DEFECTS.get(bug.name))
+    true = _without_it(bug)
+    return Staging(world, profile_of(bug.broken), true, DEFECTS.get(bug.name), MENDINGS.get(true.name))
+
+
+def _without_it(bug: Bug) -> Profile:
+    """The newest release, or where it has the bug what would mend it."""
+    is_open = NEWEST.name in {case.profile for case in bug.violated}
+    return profile_of(bug.mended[-1]) if is_open else NEWEST
 
 
 def _world(case: Case) -> Make | None:

@@ -9,7 +9,7 @@ from spec.engines.bmc import search
 from spec.engines.explore import Exploration, explore
 from spec.engines.finite import demand_all_happen, instance_of
 from spec.engines.verdict import Holds, Refuted
-from spec.systems import cleaning, expiry, membership, offsets, verifying
+from spec.systems import cleaning, expiry, marking, membership, offsets, verifying
 from spec.systems.client import producer as clients
 from spec.systems.client.system import client
 from spec.systems.client.system import sizes as client_sizes
@@ -22,6 +22,8 @@ from spec.versions import KAFKA_2_7, KAFKA_3_6, KAFKA_3_9, NEWEST
 CLIENT, EXPIRY, ASKING = clients.Knobs(), expiry.Knobs(), verifying.Knobs()
 MARKERS, GROUP = offsets.Knobs(), membership.Knobs()
 OTHERS = offsets.Knobs(others=2)
+ZOMBIES = offsets.Knobs(zombies=2)
+LEADERS = marking.Knobs(departures=2)
 EMPTYING = membership.Knobs(generations=4, apart=True)
 COMPACTED = cleaning.Knobs()
 ONE_ID = ids.Knobs(ids.early(NEWEST), loses_replies=True, fails_over=True, append_fails=True, starts=2)
@@ -32,6 +34,8 @@ TRUE: Mapping[str, tuple[System, Mapping[str, int], int]] = {
     "verifying": (verifying.verifying(ASKING), verifying.sizes(ASKING), 18),
     "offsets": (offsets.committing(MARKERS), offsets.sizes(MARKERS), 10),
     "offsets of others": (offsets.committing(OTHERS), offsets.sizes(OTHERS), 245),
+    "offsets of zombies": (offsets.committing(ZOMBIES), offsets.sizes(ZOMBIES), 28),
+    "marking": (marking.marking(LEADERS), marking.sizes(LEADERS), 474),
     "membership": (membership.membership(GROUP), membership.sizes(GROUP), 20),
     "membership apart": (membership.membership(EMPTYING), membership.sizes(EMPTYING), 272),
     "cleaning": (cleaning.cleaning(COMPACTED), cleaning.sizes(COMPACTED), 1311),
@@ -64,6 +68,16 @@ BROKEN: Mapping[str, tuple[Callable[[], System], Mapping[str, int], str]] = {
         lambda: offsets.committing(replace(OTHERS, profile=offsets.PENDING_SURVIVES)),
         offsets.sizes(OTHERS),
         "deleted_stays_deleted",
+    ),
+    "a refused commit drops what is pending": (
+        lambda: offsets.committing(replace(ZOMBIES, profile=replace(NEWEST, refused_commit_drops_pending=True))),
+        offsets.sizes(ZOMBIES),
+        "committed_is_visible",
+    ),
+    "a partition without a leader is taken for deleted": (
+        lambda: marking.marking(replace(LEADERS, profile=NEWEST)),
+        marking.sizes(LEADERS),
+        "complete_has_every_marker",
     ),
     "a marker's key is compared": (
         lambda: cleaning.cleaning(cleaning.Knobs(KAFKA_2_7)),

@@ -1,0 +1,39 @@
+"""What the reference needs to be without a known bug that every release has."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from model_tests.mutants.planted import Patch, Planted
+from reference.broker import transaction_coordinator
+from reference.broker.identity_checks import check_expected
+from reference.broker.ids import ProducerIdentity
+from reference.broker.transaction_metadata import TransactionMetadata
+from reference.errors import ProducerFenced
+from spec import rules
+from spec.bugs.of_transactions import IDENTITY_COMPARED
+from spec.vocabulary import TransactionState
+
+
+def compare_the_epoch(metadata: TransactionMetadata, expected: ProducerIdentity | None) -> None:
+    """While a transaction is open, a producer that goes on must have its epoch too.
+
+    Raises:
+        ProducerFenced: it has another identity.
+    """
+    check_expected(metadata, expected)
+    is_open = metadata.state is TransactionState.ONGOING
+    if expected is not None and is_open and expected.epoch != metadata.epoch:
+        raise ProducerFenced(rules.TXN_NO_CROSSTALK, current=metadata.epoch, got=expected.epoch)
+
+
+MENDINGS: Final[Mapping[str, Planted]] = MappingProxyType(
+    {
+        IDENTITY_COMPARED.name: Planted(
+            "the whole identity is compared",
+            rules.TXN_NO_CROSSTALK,
+            (Patch(transaction_coordinator, "check_expected", compare_the_epoch),),
+        ),
+    }
+)
+"""By the profile that would mend the bug."""
