@@ -26,7 +26,8 @@ class Profile:
             UNKNOWN_PRODUCER_ID (1.0 to 2.4, KAFKA-5793) instead of OUT_OF_ORDER_SEQUENCE_NUMBER.
         unknown_after_marker: that answer also goes to a known producer of which only markers are left (2.0 to 2.4).
         cached_first_wraps: the first sequence of a cached batch is derived modulo 2^31 (since 1.0).
-        produce_error_is_fenced: a stale epoch on Produce is answered PRODUCER_FENCED (before 2.7, KIP-588).
+        fenced_has_code: PRODUCER_FENCED has an error code of its own, 90 (2.7, KIP-588), and says at coordinators that
+            an epoch is stale; before, that is INVALID_PRODUCER_EPOCH, as it is on Produce in every release.
         replica_tolerates_stale_epoch: replicas log a falling epoch and go on (2.4); before, they stop.
         partition_verification: Produce asks the coordinator whether the partition is in the transaction (3.6, KIP-890);
             the broker's setting `transaction.partition.verification.enable` turns it off.
@@ -52,11 +53,20 @@ class Profile:
         last_epoch_recovers: an id that reached epoch 32767 can still be ended and rotated (4.3, KAFKA-20090).
         completion_keeps_last_epoch: under version 2 the end of a transaction keeps the epoch before the bump in mind
             (4.0), so that an InitProducerId that expects it counts as repeated; before, it is fenced.
+        previous_id_always_follows: every transition overwrites the previous producer id with the current one (4.1,
+            TransactionMetadata.completeTransitionTo); before, those to Empty alone and the end of a transaction of
+            version 2.
+        empty_clears_start: a transition to Empty clears the start time of the transaction before in memory too (4.1,
+            KAFKA-15370); before, in the record alone.
         rotation_persisted: previous and next producer id are in the coordinator's log (4.3, KAFKA-20310).
         commits_fenced_by_generation: a transactional commit of offsets that names a member is held against the group's
             members and generation (2.5, KIP-447); before, only the transactional id fences.
         offsets_verified_first: a transactional commit of offsets is held against the group after the coordinator
             of its transaction was asked (3.7, KAFKA-15784); before, a rebalance in between lets a past member in.
+        old_member_epoch_commits: a member of a consumer group (KIP-848) may commit with an older member epoch, where it
+            was assigned the partition in that epoch or before (4.2, KAFKA-19779); before, with its present one alone.
+        scala_group_errors: errors of the log are told to who commits offsets as GroupMetadataManager words them (before
+            4.0); since, as CoordinatorOperationExceptionHelper does.
         offsets_lag_marker: the marker on an offsets partition is answered before the offsets of its transaction are
             taken over or dropped (before the fix of KAFKA-17507).
         commit_creates_group: a transactional commit of offsets creates its group whatever generation it names, and
@@ -95,6 +105,8 @@ class Profile:
             its log leaves even as the last one (4.1, KIP-966; 4.0 has it switched off).
         cleaner_compares_marker_keys: the cleaner takes a marker for an older version of a record whose key has the same
             bytes (before the fix of KAFKA-14055, 3.0 to 3.3 by branch).
+        cleaner_keeps_below_watermark: a round of the cleaner keeps the last batch below the high watermark, though
+            nothing of it is left (4.4, KAFKA-20452); before, the last one that it has read.
         max_sequence: the sequence number after which the next one is 0; smaller in finite models, and None
             where sequences are never to wrap. Every release has 2^31-1.
         max_epoch: the epoch that only a coordinator uses, the one before being the last of a client; smaller in
@@ -109,7 +121,7 @@ class Profile:
     unknown_producer_error: bool = False
     unknown_after_marker: bool = False
     cached_first_wraps: bool = True
-    produce_error_is_fenced: bool = False
+    fenced_has_code: bool = True
     replica_tolerates_stale_epoch: bool = True
     partition_verification: bool = True
     ongoing_compares_epoch: bool = True
@@ -126,9 +138,13 @@ class Profile:
     exhausted_reply_is_next: bool = True
     last_epoch_recovers: bool = True
     completion_keeps_last_epoch: bool = True
+    previous_id_always_follows: bool = True
+    empty_clears_start: bool = True
     rotation_persisted: bool = True
     commits_fenced_by_generation: bool = True
     offsets_verified_first: bool = True
+    old_member_epoch_commits: bool = True
+    scala_group_errors: bool = False
     offsets_lag_marker: bool = False
     commit_creates_group: bool = False
     refused_commit_drops_pending: bool = False
@@ -149,6 +165,7 @@ class Profile:
     high_watermark_needs_min_isr: bool = True
     eligible_leader_replicas: bool = True
     cleaner_compares_marker_keys: bool = False
+    cleaner_keeps_below_watermark: bool = True
     max_sequence: int | None = MAX_SEQUENCE
     max_epoch: int = MAX_EPOCH
 
@@ -157,23 +174,27 @@ class Profile:
         return replace(self, transaction_version=transaction_version)
 
 
-NEWEST: Final = Profile("4.3")
+NEWEST: Final = Profile("4.4")
+KAFKA_4_4: Final = NEWEST
 SPLIT_OUT_OF_ORDER: Final = replace(NEWEST, name="split-out-of-order", split_out_of_order=True)
+KAFKA_4_3: Final = replace(NEWEST, name="4.3", cleaner_keeps_below_watermark=False)
 KAFKA_4_2: Final = replace(
-    NEWEST,
+    KAFKA_4_3,
     name="4.2",
     fence_rotates=False,
     last_epoch_recovers=False,
     rotation_persisted=False,
     leaderless_marker_dropped=False,
 )
-KAFKA_4_1: Final = replace(KAFKA_4_2, name="4.1", marker_epoch_strict=False)
+KAFKA_4_1: Final = replace(KAFKA_4_2, name="4.1", marker_epoch_strict=False, old_member_epoch_commits=False)
 KAFKA_4_0: Final = replace(
     KAFKA_4_1,
     name="4.0",
     stale_epoch_before_verification=False,
     first_after_bump_is_zero=False,
     eligible_leader_replicas=False,
+    previous_id_always_follows=False,
+    empty_clears_start=False,
 )
 SNAPSHOT_4_0: Final = replace(
     KAFKA_4_0,
@@ -192,6 +213,7 @@ KAFKA_3_9: Final = replace(
     SNAPSHOT_4_0,
     name="3.9.0",
     transaction_version=0,
+    scala_group_errors=True,
     offsets_lag_marker=True,
     commit_creates_group=True,
     refused_commit_drops_pending=True,
@@ -212,7 +234,7 @@ KAFKA_2_7: Final = replace(
 KAFKA_2_5: Final = replace(
     KAFKA_2_7,
     name="2.5",
-    produce_error_is_fenced=True,
+    fenced_has_code=False,
     fetch_finds_divergence=False,
     insync_set_is_asked_for=False,
 )
@@ -254,7 +276,8 @@ PROFILES: Final = MappingProxyType(
             KAFKA_4_0,
             KAFKA_4_1,
             KAFKA_4_2,
-            NEWEST,
+            KAFKA_4_3,
+            KAFKA_4_4,
             SPLIT_OUT_OF_ORDER,
         )
     }

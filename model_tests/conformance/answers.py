@@ -250,10 +250,12 @@ class Side(Protocol):
         overtaking: how many of the owed markers are written while a Produce is verified and not yet appended.
         lagging: the coordinator of groups does not come to the markers of their partitions for now, where the release
             lets it lag (KAFKA-17507).
+        leaderless: the next broker that comes back goes on with its transactions before it knows of any leader.
     """
 
     overtaking: int
     lagging: bool
+    leaderless: bool
 
     def answer(self, request: Request) -> Answer:
         """Answer a request, or do what the recorder did; then whatever was set under way comes to its end.

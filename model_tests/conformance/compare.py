@@ -41,7 +41,9 @@ def differences(step: Step, answer: Answer, seen: Seen, symbols: Symbols) -> tup
 
 def undecided(found: tuple[Difference, ...], marks: Marks) -> str:
     """Why the recording itself says that these differences decide nothing; empty if it does not."""
-    return RACY_ERROR if all(_is_accepted(difference, marks.accept_errors) for difference in found) else ""
+    if all(_is_accepted(difference, marks.accept_errors) for difference in found):
+        return RACY_ERROR
+    return f"kafka_bug: {marks.bug}" if marks.bug else ""
 
 
 def _is_accepted(difference: Difference, errors: frozenset[str]) -> bool:

@@ -69,6 +69,7 @@ class OnReference:
         self._broker = Broker(profile, [named(name) for name in partitions], segment_bytes)
         self._groups = Groups(self._broker)
         self.overtaking = 0
+        self.leaderless = False
 
     def answer(self, request: Request) -> Answer:
         """Answer a request; then the markers that it set under way are written."""

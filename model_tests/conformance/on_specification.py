@@ -67,6 +67,7 @@ class OnSpecification:
         """Fresh partitions under a profile; `without` names guards of groups and offsets that never apply."""
         self.overtaking = 0
         self.lagging = False
+        self.leaderless = False
         self._idle: frozenset[KnownProducer] = frozenset()
         self._marked: tuple[Decision, ...] = ()
         self._profile = profile
@@ -245,7 +246,9 @@ class OnSpecification:
         for partition in self._partitions.values():
             partition.restart()
         self._groups.restart()
-        self._coordinator.restart(request.coordinator_epoch)
+        dropped = self.leaderless and self._profile.leaderless_marker_dropped
+        self._coordinator.restart(request.coordinator_epoch, leaderless=dropped)
+        self.leaderless = False
 
     def _forget(self, kept: frozenset[KnownProducer]) -> None:
         self._idle = kept

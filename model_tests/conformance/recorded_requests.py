@@ -31,6 +31,9 @@ from model_tests.conformance.requests import (
     WriteTxnMarkers,
 )
 
+TELLS_VERSION_SINCE: Final = 2
+"""First version of WriteTxnMarkers whose markers say of which transaction version they are."""
+
 MOST_RECORDS: Final = 100_000  # of one batch: more is a damaged recording
 
 
@@ -75,7 +78,9 @@ def _of_coordinator(api: str, version: int, request: Fields) -> Request:
         case "AddOffsetsToTxn":
             return AddOffsetsToTxn(version, *_identified(request), request.text("group"))
         case "WriteTxnMarkers":
-            return WriteTxnMarkers(version, tuple(_marker(part) for part in request.objects("markers", "marker")))
+            return WriteTxnMarkers(
+                version, tuple(_marker(part, version) for part in request.objects("markers", "marker"))
+            )
         case "ListTransactions":
             return _list_transactions(version, request)
         case "_InjectTxnState":
@@ -141,13 +146,14 @@ def _offsets(request: Fields) -> tuple[tuple[str, int], ...]:
     return tuple((partition, offsets.integer(partition, -(2**63), 2**63 - 1)) for partition in offsets.values)
 
 
-def _marker(part: Fields) -> Marker:
+def _marker(part: Fields, version: int) -> Marker:
     return Marker(
         _producer_id(part),
         _epoch(part),
         part.flag("committed"),
         part.integer("coordinator_epoch", -(2**31), 2**31 - 1),
         part.texts("partitions"),
+        part.integer("transaction_version", -(2**7), 2**7 - 1) if version >= TELLS_VERSION_SINCE else 0,
     )
 
 

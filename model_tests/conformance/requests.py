@@ -121,13 +121,18 @@ class EndTxn:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """One marker of WriteTxnMarkers; the coordinator epoch counts from that at the session's start."""
+    """One marker of WriteTxnMarkers; the coordinator epoch counts from that at the session's start.
+
+    Attributes:
+        transaction_version: of the transaction that it ends; before version 2 of the request it cannot say so.
+    """
 
     producer_id: Named
     producer_epoch: int
     committed: bool
     coordinator_epoch: int
     partitions: tuple[str, ...]
+    transaction_version: int = 0
 
 
 @dataclass(frozen=True, slots=True)

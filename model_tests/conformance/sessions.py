@@ -1,11 +1,13 @@
 """Recorded sessions of real brokers: the format, read strictly, as typed records."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.conformance.fields import Fields, Json
+from model_tests.conformance.api_versions import lacking
+from model_tests.conformance.fields import Fields, Json, Malformed
 from model_tests.conformance.lagging import shows_lag
 from model_tests.conformance.recorded_requests import request_of
 from model_tests.conformance.requests import Request, Unsupported
@@ -38,8 +40,7 @@ FAMILIES: Final = MappingProxyType(
 )
 """Families of sessions by their name in a recording."""
 
-BUILDS: Final = ("3.9.0", "4.0-SNAPSHOT")
-"""Builds that sessions were recorded from; each is a profile."""
+_BUG: Final = re.compile(r"step (\d+): (.+)", re.DOTALL)
 
 DEFAULT_SEGMENT_BYTES: Final = 2**30
 """Size of a segment where a session does not say it; far more than any session writes."""
@@ -53,11 +54,13 @@ class Marks:
         racy: sent without waiting for markers; any number of those that were owed may have been written by then.
         accept_errors: the names of the error that depend on other clients.
         lagging: a group is seen as it was before a marker that its partition has already.
+        bug: the defect of the broker that the step shows, in the recorder's words; empty where it shows none.
     """
 
     racy: bool = False
     accept_errors: frozenset[str] = frozenset()
     lagging: bool = False
+    bug: str = ""
 
 
 NO_MARKS: Final = Marks()
@@ -116,15 +119,20 @@ def session_of(value: object) -> Session:
     profile = _profile(fields)
     partitions = _partitions(fields.within("topics"))
     recorded = [Fields.of(f"session {session} step {n}", step) for n, step in enumerate(fields.items("steps"))]
-    lags = profile.offsets_lag_marker
-    steps = tuple(_step(step, origin, lags=lags) for step, origin in zip(recorded, _origins(recorded), strict=True))
+    bugs = _bugs(fields.within("config"), len(recorded))
+    steps = tuple(
+        _step(step, origin, profile, bugs.get(number, ""))
+        for number, (step, origin) in enumerate(zip(recorded, _origins(recorded), strict=True))
+    )
     segment_bytes = fields.within("config").integer("segment.bytes", 14, 2**31 - 1, default=DEFAULT_SEGMENT_BYTES)
     return Session(session, family, profile, partitions, steps, segment_bytes)
 
 
 def _profile(fields: Fields) -> Profile:
-    build = PROFILES[fields.one_of("kafka", *BUILDS)].under(fields.integer("txn_version", 0, 2))
-    return replace(build, partition_verification=fields.within("config").flag("verification", default=True))
+    release = PROFILES[fields.one_of("kafka", *PROFILES)]
+    profile = release.under(fields.integer("txn_version", 0, release.transaction_version))
+    verifies = fields.within("config").flag("verification", default=True)
+    return replace(profile, partition_verification=release.partition_verification and verifies)
 
 
 def _partitions(topics: Fields) -> tuple[str, ...]:
@@ -146,11 +154,24 @@ def _origins(steps: Sequence[Fields]) -> list[int]:
     return origins
 
 
-def _step(fields: Fields, origin: int, *, lags: bool) -> Step:
+def _bugs(config: Fields, steps: int) -> dict[int, str]:
+    """By step, the defect of the broker that it shows; the recorder says it as `step 4: what it is`."""
+    if "kafka_bug" not in config.values:
+        return {}
+    found = _BUG.fullmatch(config.text("kafka_bug"))
+    if found is None or int(found[1]) >= steps:
+        raise config.wrong("kafka_bug", "a step of the session and what it shows, as 'step 4: a marker is missing'")
+    return {int(found[1]): found[2]}
+
+
+def _step(fields: Fields, origin: int, profile: Profile, bug: str) -> Step:
     response = fields.within("response")
     response.text("error")
     after = _after(fields)
     api = fields.text("api")
+    lacks = lacking(profile, api, fields.integer("version", 0, 100))
+    if lacks:
+        raise Malformed(f"{fields.place}: {lacks}")
     request = request_of(api, fields, origin)
     return Step(
         api,
@@ -158,7 +179,7 @@ def _step(fields: Fields, origin: int, *, lags: bool) -> Step:
         fields.within("request").values,
         response.values,
         after,
-        _marks(fields, late=lags and after is not None and shows_lag(after)),
+        _marks(fields, late=profile.offsets_lag_marker and after is not None and shows_lag(after), bug=bug),
     )
 
 
@@ -174,8 +195,11 @@ def _after(fields: Fields) -> Json | None:
     return {**after, "groups": {**known, **fields.within("groups_racy").values}}
 
 
-def _marks(fields: Fields, *, late: bool) -> Marks:
+def _marks(fields: Fields, *, late: bool, bug: str) -> Marks:
     racy = fields.flag("racy", default=False)
-    if "racy_error" not in fields.values:
-        return Marks(racy, lagging=late) if racy or late else NO_MARKS
-    return Marks(racy, frozenset(str(error) for error in fields.items("accept_errors")), late)
+    accepted: frozenset[str] = frozenset()
+    if "racy_error" in fields.values or "accept_errors" in fields.values:
+        fields.items("accept_errors")
+        accepted = frozenset(fields.texts("accept_errors"))
+    marks = Marks(racy, accepted, late, bug)
+    return NO_MARKS if marks == NO_MARKS else marks

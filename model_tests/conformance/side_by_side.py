@@ -13,7 +13,7 @@ from model_tests.conformance.decided import Decision
 from model_tests.conformance.on_reference import OnReference
 from model_tests.conformance.on_specification import OnSpecification
 from model_tests.conformance.report import Disagreement
-from model_tests.conformance.requests import resolved
+from model_tests.conformance.requests import Restart, resolved
 from model_tests.conformance.sessions import Session, Step
 from model_tests.conformance.symbols import Symbols
 from model_tests.conformance.wording import ids_in
@@ -73,7 +73,7 @@ class _World:
         """
         self.side.lagging = step.marks.lagging
         if not step.marks.racy:
-            yield from self._settled()
+            yield from self._settled(step)
             return
         owed = self.side.owed()
         *others, last = ((w, o) for w in range(owed + 1) for o in range(owed - w + 1))
@@ -91,9 +91,16 @@ class _World:
         self.side.overtaking = overtaking
         return self
 
-    def _settled(self) -> Iterator["_World"]:
-        """Itself with nothing owed; where a partition is late with its idle producers, with and without these."""
+    def _settled(self, step: Step) -> Iterator["_World"]:
+        """Itself with nothing owed; where a partition is late with its idle producers, with and without these.
+
+        Where the recording marks a restart as one that shows a defect, also one after which no leader is known.
+        """
         self.side.settle()
+        if step.marks.bug and isinstance(step.request, Restart):
+            world = self._copied()
+            world.side.leaderless = True
+            yield world
         if self.side.is_late():
             world = self._copied()
             world.side.catch_up()

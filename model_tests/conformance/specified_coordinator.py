@@ -149,16 +149,22 @@ class Coordinator:
         )
         self._log[request.transactional_id] = (entry, frozenset(request.partitions))
 
-    def restart(self, epoch: int) -> None:
-        """A new coordinator loads the log, and goes on with the markers of what is decided."""
+    def restart(self, epoch: int, *, leaderless: bool = False) -> None:
+        """A new coordinator loads the log, and goes on with the markers of what is decided.
+
+        Args:
+            epoch: its own, counted from that at the session's start.
+            leaderless: it takes every partition for deleted, because it knows of no leader.
+        """
         self._epoch = epoch
         self._owed.clear()
         self._memory = {
             name: (coordinator.loaded(record, self._profile), registered)
             for name, (record, registered) in self._log.items()
         }
-        for name, (entry, _) in list(self._memory.items()):
+        for name, (entry, registered) in list(self._memory.items()):
             if coordinator.is_preparing(entry):
+                self._remember(name, entry, NO_PARTITIONS if leaderless else registered)
                 self._owe_markers(name)
 
     def time_out(self, transactional_id: str) -> None:

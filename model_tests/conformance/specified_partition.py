@@ -141,7 +141,9 @@ def data_request(batch: Batch, log_end: int) -> AppendRequest:
 
 def marker_request(marker: Marker) -> MarkerRequest:
     """A marker of WriteTxnMarkers, as whoever sends it words it."""
-    return MarkerRequest(int(marker.producer_id), marker.producer_epoch, marker.coordinator_epoch)
+    return MarkerRequest(
+        int(marker.producer_id), marker.producer_epoch, marker.coordinator_epoch, marker.transaction_version
+    )
 
 
 def _in_log(batch: AppendRequest, values: tuple[str, ...], first: int) -> SeenBatch:

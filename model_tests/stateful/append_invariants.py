@@ -47,7 +47,7 @@ def fence_stale_epoch(asked: Asked, ledger: Ledger) -> None:
     """A batch of a lower epoch is refused with the version's error, and no other batch is."""
     rule = rules.FENCE_STALE_EPOCH
     if asked.is_stale:
-        error = FENCED[asked.profile.produce_error_is_fenced]
+        error = ErrorCode.INVALID_PRODUCER_EPOCH
         ledger.expect(rule, asked.was_refused(error), f"an epoch below the known one is refused {error.name}: {asked}")
     elif asked.answer.error in FENCED:
         ledger.expect(rule, False, f"the epoch is not below the known one, yet it was fenced: {asked}")

@@ -15,7 +15,7 @@ from model_tests.traces.session import LOCAL, session
 from model_tests.traces.trace_directory import TraceDirectory, digest_of
 from reference.simulate import simulate
 from reference.trace import SCHEMA_VERSION
-from spec.versions import PROFILES
+from spec.versions import KAFKA_4_3, NEWEST, PROFILES
 
 STEPS: Final = 200
 WORKLOADS: Final = ("raw", "producers", "transactions", "replicas")
@@ -132,9 +132,15 @@ def trace_of(seed: int, steps: int = STEPS) -> list[Row]:
     return list(simulate(seed, profile, steps, workload=workload_of(seed)))
 
 
+RELEASES: Final = tuple(name for name in PROFILES if name != NEWEST.name)
+"""The profiles that take turns; the newest release shares those of the one before, so that it deals no seed anew."""
+
+
 def profile_of(seed: int) -> str:
-    """The profile of a seed's trace: all take turns."""
-    return list(PROFILES)[seed // len(WORKLOADS) % len(PROFILES)]
+    """The profile of a seed's trace: all take turns, the newest release in every other turn of the one before it."""
+    turn, place = divmod(seed // len(WORKLOADS), len(RELEASES))
+    newest = RELEASES[place] == KAFKA_4_3.name and turn % 2 == 1
+    return NEWEST.name if newest else RELEASES[place]
 
 
 def version_of(seed: int) -> int:
@@ -142,7 +148,7 @@ def version_of(seed: int) -> int:
     newest = PROFILES[profile_of(seed)].transaction_version
     if workload_of(seed) != "transactions":
         return newest
-    return newest - seed // (len(WORKLOADS) * len(PROFILES)) % (newest + 1)
+    return newest - seed // (len(WORKLOADS) * len(RELEASES)) % (newest + 1)
 
 
 def workload_of(seed: int) -> str:

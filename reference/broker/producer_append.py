@@ -12,7 +12,6 @@ from reference.errors import (
     InvalidProducerEpoch,
     InvalidTxnState,
     OutOfOrderSequence,
-    ProducerFenced,
     Refusal,
     TransactionCoordinatorFenced,
     UnknownProducerId,
@@ -315,9 +314,8 @@ class ProducerAppend:
         return self.origin == Origin.REPLICATION and self.profile.replica_tolerates_stale_epoch
 
     def stale_epoch(self, batch: RecordBatch) -> Refusal:
-        """The version's answer to a stale epoch."""
-        named = ProducerFenced if self.profile.produce_error_is_fenced else InvalidProducerEpoch
-        return named(current=self.entry.epoch, got=batch.producer_epoch)
+        """The answer to a stale epoch: code 47 in every release."""
+        return InvalidProducerEpoch(current=self.entry.epoch, got=batch.producer_epoch)
 
     def not_in_sequence(self, last: Sequence, got: Sequence) -> Refusal:
         """The answer to a sequence that does not follow; the proposed variant tells a past one from a future one."""

@@ -48,6 +48,6 @@ def request_versions(profile: Profile) -> RequestVersions:
         return TRANSACTION_VERSION_2
     if not profile.any_first_sequence:
         return BEFORE_BUMPS
-    if profile.produce_error_is_fenced:
+    if not profile.fenced_has_code:
         return BEFORE_FENCED_BY_NAME
     return GENERIC_ERRORS if profile.partition_verification else FENCED_BY_NAME

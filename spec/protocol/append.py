@@ -75,7 +75,7 @@ def guards(
     marker = all_of(identified, request.control, request.record_count > 0)
     deciding = all_of(identified, fence.asks_as_leader(request), request.transactional)
     joining = all_of(deciding, negate(txn.is_ongoing(entry, request, profile)))
-    stale = fence.stale_epoch_error(profile).value
+    stale = fence.STALE_EPOCH.value
     out_of_order = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER.value
     unknown = seq.unknown_error(profile).value
     refused_as_stale = fence.is_refused_as_stale(entry, request, profile)

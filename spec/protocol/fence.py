@@ -1,14 +1,14 @@
 """Epochs at a partition: who is fenced, and with which error."""
 
+from typing import Final
+
 from spec.algebra import Term, all_of, any_of, negate
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, Origin
 
-
-def stale_epoch_error(profile: Profile) -> ErrorCode:
-    """What a fenced producer is told by a partition leader."""
-    return ErrorCode.PRODUCER_FENCED if profile.produce_error_is_fenced else ErrorCode.INVALID_PRODUCER_EPOCH
+STALE_EPOCH: Final = ErrorCode.INVALID_PRODUCER_EPOCH
+"""What a fenced producer is told by a partition leader: code 47 in every release, whatever its client calls it."""
 
 
 def is_stale(entry: ProducerEntry, request: AppendRequest) -> Term:

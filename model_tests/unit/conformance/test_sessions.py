@@ -2,10 +2,12 @@ from typing import Any
 
 import pytest
 
+from model_tests.conformance.api_versions import TAKEN
 from model_tests.conformance.fields import Malformed
-from model_tests.conformance.requests import Produce, Restart
+from model_tests.conformance.requests import Produce, Restart, WriteTxnMarkers
 from model_tests.conformance.sessions import session_of
 from model_tests.unit.conformance.written import Written, accepted, init, produce, restart, session
+from spec.versions import PROFILES
 
 
 def values_of(written: Written, step: int) -> tuple[str, ...]:
@@ -28,6 +30,81 @@ def test_a_session_is_read_with_the_profile_of_its_broker() -> None:
     assert not read.profile.partition_verification
     assert read.partitions == ("t-0", "t-1")
     assert read.steps[0].request == Restart(clean=False)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_profile_is_taken_by_its_name(profile: str) -> None:
+    """A session names the release that it was recorded from, as the profiles do."""
+    read = session_of(session(restart(), kafka=profile))
+
+    assert PROFILES[profile].under(0) == read.profile
+
+
+def test_a_release_has_no_younger_transaction_version() -> None:
+    """The feature came with 4.0: a session of 2.7 cannot have it."""
+    with pytest.raises(Malformed, match="txn_version is 2, not within"):
+        session_of(session(restart(), kafka="2.7", txn_version=2))
+
+
+@pytest.mark.parametrize(
+    ("kafka", "api", "version", "message"),
+    [
+        ("2.4", "Produce", 9, "Kafka 2.4 takes Produce versions 0 to 8, not 9"),
+        ("4.1", "WriteTxnMarkers", 2, "Kafka 4.1 takes WriteTxnMarkers versions 1 to 1, not 2"),
+        ("4.3", "Produce", 2, "Kafka 4.3 takes Produce versions 3 to 13, not 2"),
+        ("4.3", "TxnOffsetCommit", 6, "Kafka 4.3 takes TxnOffsetCommit versions 0 to 5, not 6"),
+        ("2.7", "ListTransactions", 0, "Kafka 2.7 has no ListTransactions"),
+        ("3.9.0", "ProduceMulti", 12, "Kafka 3.9.0 takes Produce versions 0 to 11, not 12"),
+    ],
+)
+def test_a_request_that_the_release_does_not_take_is_one_line(kafka: str, api: str, version: int, message: str) -> None:
+    """A session cannot have asked a broker for what it does not know."""
+    step = {"api": api, "version": version, "request": {}, "response": {"error": "NONE", "error_code": 0}}
+
+    with pytest.raises(Malformed) as malformed:
+        session_of(session(step, kafka=kafka))
+
+    assert f"session hand-A-1 step 0: {message}" == str(malformed.value)
+
+
+def test_every_profile_says_which_requests_it_takes() -> None:
+    """No release is without its versions, and no version counts backwards."""
+    assert list(PROFILES) == list(TAKEN)
+    assert all(first <= last for taken in TAKEN.values() for first, last in taken.values())
+
+
+@pytest.mark.parametrize(("version", "tells"), [(1, 0), (2, 2)])
+def test_markers_say_their_transaction_version_since_version_2(version: int, tells: int) -> None:
+    """Before, the field is not there, and the marker counts as one of version 0."""
+    written = {"producer_id": "pid0", "producer_epoch": 1, "committed": True, "coordinator_epoch": 0, "partitions": []}
+    step = {
+        "api": "WriteTxnMarkers",
+        "version": version,
+        "request": {"markers": [{**written, "transaction_version": 2}]},
+        "response": {"error": "NONE", "error_code": 0, "markers": []},
+    }
+
+    request = session_of(session(step, kafka="4.3")).steps[0].request
+
+    assert isinstance(request, WriteTxnMarkers)
+    assert [tells] == [marker.transaction_version for marker in request.markers]
+    del written["committed"]
+    with pytest.raises(Malformed, match="step 0 request marker 0: committed is missing"):
+        session_of(session({**step, "request": {"markers": [written]}}, kafka="4.3"))
+
+
+def test_a_step_that_shows_a_defect_says_so() -> None:
+    """The recorder names the step; the others are judged as ever."""
+    read = session_of(session(restart(), restart(), config={"kafka_bug": "step 1: a marker is missing"}))
+
+    assert ["", "a marker is missing"] == [step.marks.bug for step in read.steps]
+
+
+@pytest.mark.parametrize("bug", ["step 7: no such step", "the second", 3])
+def test_a_defect_of_no_step_is_malformed(bug: object) -> None:
+    """A mark that cannot be read excuses nothing."""
+    with pytest.raises(Malformed, match="kafka_bug"):
+        session_of(session(restart(), config={"kafka_bug": bug}))
 
 
 def test_a_repetition_of_a_repetition_has_the_values_of_the_original() -> None:
@@ -53,8 +130,8 @@ def test_what_is_not_specified_yet_is_named() -> None:
     [
         ({"id": 7}, "the session: id is 7, not a string"),
         ({"family": "Q"}, "session hand-A-1: family is 'Q', not A or Ax"),
-        ({"kafka": "5.0"}, "session hand-A-1: kafka is '5.0', not 3.9.0 or 4.0-SNAPSHOT"),
-        ({"txn_version": 3}, "session hand-A-1: txn_version is 3, not within 0 .. 2"),
+        ({"kafka": "5.0"}, "session hand-A-1: kafka is '5.0', not " + " or ".join(PROFILES)),
+        ({"txn_version": 3}, "session hand-A-1: txn_version is 3, not within 0 .. 0"),
         ({"topics": []}, "session hand-A-1 topics is [], not an object"),
         ({"steps": []}, "session hand-A-1: steps is [], not a list with something in it"),
         ({"steps": ["x"]}, "session hand-A-1 step 0 is 'x', not an object"),

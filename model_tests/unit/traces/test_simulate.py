@@ -98,21 +98,24 @@ def test_a_short_run_shows_nothing() -> None:
     assert "" == shown_there.getvalue()
 
 
-def test_the_seeds_of_one_turn_reach_every_profile_with_every_workload() -> None:
-    """No release is left out, whatever the first seed."""
-    turn = range(100, 100 + len(simulate.WORKLOADS) * len(PROFILES))
+def test_the_seeds_of_two_turns_reach_every_profile_with_every_workload() -> None:
+    """No release is left out, whatever the first seed; the newest one shares the turns of the one before."""
+    turns = range(100, 100 + 2 * len(simulate.WORKLOADS) * len(simulate.RELEASES))
 
-    assert len(turn) == len({(simulate.profile_of(seed), simulate.workload_of(seed)) for seed in turn})
+    reached = {(simulate.profile_of(seed), simulate.workload_of(seed)) for seed in turns}
+
+    assert len(simulate.WORKLOADS) * len(PROFILES) == len(reached)
 
 
 def test_the_transaction_versions_of_a_release_take_turns() -> None:
     """The newest release is simulated under each version, an old one under none but its own."""
-    turns = range(3 * len(simulate.WORKLOADS) * len(PROFILES))
+    turns = range(6 * len(simulate.WORKLOADS) * len(simulate.RELEASES))
     transactions = [seed for seed in turns if simulate.workload_of(seed) == "transactions"]
 
     versions = {(simulate.profile_of(seed), simulate.version_of(seed)) for seed in transactions}
 
     assert {0, 1, 2} == {version for profile, version in versions if profile == "4.3"}
+    assert {0, 1, 2} == {version for profile, version in versions if profile == "4.4"}
     assert {0} == {version for profile, version in versions if profile == "3.9.0"}
 
 

@@ -1,0 +1,96 @@
+"""Versions of each request that the broker of a release takes, so that a session cannot ask for what there was not.
+
+Sources: the release branches, `validVersions` of the schemas in clients/src/main/resources/common/message without those
+that are unstable; Protocol.java of 0.11 and `schemaVersions` of the requests of 1.0 and 2.0.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from spec.versions import (
+    KAFKA_0_11,
+    KAFKA_1_0,
+    KAFKA_2_0,
+    KAFKA_2_4,
+    KAFKA_2_5,
+    KAFKA_2_7,
+    KAFKA_3_6,
+    KAFKA_3_9,
+    KAFKA_3_9_UNVERIFIED,
+    KAFKA_4_0,
+    KAFKA_4_1,
+    KAFKA_4_2,
+    KAFKA_4_3,
+    KAFKA_4_4,
+    SNAPSHOT_4_0,
+    SPLIT_OUT_OF_ORDER,
+    Profile,
+)
+
+APIS: Final = (
+    "Produce",
+    "Fetch",
+    "InitProducerId",
+    "AddPartitionsToTxn",
+    "AddOffsetsToTxn",
+    "EndTxn",
+    "WriteTxnMarkers",
+    "TxnOffsetCommit",
+    "OffsetCommit",
+    "OffsetFetch",
+    "ListTransactions",
+)
+"""The requests of sessions that have a version."""
+
+_4_2: Final = ((3, 13), (4, 18), (0, 5), (0, 5), (0, 4), (0, 5), (1, 2), (0, 5), (2, 10), (1, 10), (0, 2))
+_4_4: Final = ((3, 13), (4, 18), (0, 5), (0, 5), (0, 4), (0, 5), (1, 2), (0, 6), (2, 10), (1, 10), (0, 2))
+_4_1: Final = ((3, 13), (4, 18), (0, 5), (0, 5), (0, 4), (0, 5), (1, 1), (0, 5), (2, 9), (1, 9), (0, 2))
+_4_0: Final = ((3, 12), (4, 17), (0, 5), (0, 5), (0, 4), (0, 5), (1, 1), (0, 5), (2, 9), (1, 9), (0, 1))
+_SNAPSHOT: Final = ((0, 11), (0, 17), (0, 5), (0, 5), (0, 4), (0, 5), (0, 1), (0, 4), (0, 9), (0, 9), (0, 1))
+_3_9: Final = ((0, 11), (0, 17), (0, 5), (0, 5), (0, 4), (0, 4), (0, 1), (0, 4), (0, 9), (0, 9), (0, 1))
+_3_6: Final = ((0, 9), (0, 15), (0, 4), (0, 4), (0, 3), (0, 3), (0, 1), (0, 3), (0, 8), (0, 8), (0, 0))
+_2_7: Final = ((0, 8), (0, 12), (0, 4), (0, 2), (0, 2), (0, 2), (0, 0), (0, 3), (0, 8), (0, 7))
+_2_5: Final = ((0, 8), (0, 11), (0, 3), (0, 1), (0, 1), (0, 1), (0, 0), (0, 3), (0, 8), (0, 7))
+_2_4: Final = ((0, 8), (0, 11), (0, 2), (0, 1), (0, 1), (0, 1), (0, 0), (0, 2), (0, 8), (0, 6))
+_2_0: Final = ((0, 6), (0, 8), (0, 1), (0, 1), (0, 1), (0, 1), (0, 0), (0, 1), (0, 4), (0, 4))
+_1_0: Final = ((0, 5), (0, 6), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 3), (0, 3))
+_0_11: Final = ((0, 3), (0, 5), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 3), (0, 3))
+
+TAKEN: Final[Mapping[str, Mapping[str, tuple[int, int]]]] = MappingProxyType(
+    {
+        profile.name: MappingProxyType(dict(zip(APIS, taken, strict=False)))
+        for profile, taken in (
+            (KAFKA_0_11, _0_11),
+            (KAFKA_1_0, _1_0),
+            (KAFKA_2_0, _2_0),
+            (KAFKA_2_4, _2_4),
+            (KAFKA_2_5, _2_5),
+            (KAFKA_2_7, _2_7),
+            (KAFKA_3_6, _3_6),
+            (KAFKA_3_9, _3_9),
+            (KAFKA_3_9_UNVERIFIED, _3_9),
+            (SNAPSHOT_4_0, _SNAPSHOT),
+            (KAFKA_4_0, _4_0),
+            (KAFKA_4_1, _4_1),
+            (KAFKA_4_2, _4_2),
+            (KAFKA_4_3, _4_2),
+            (KAFKA_4_4, _4_4),
+            (SPLIT_OUT_OF_ORDER, _4_4),
+        )
+    }
+)
+"""By profile and request, the first and the last version; a request that is not there is younger than the release."""
+
+
+def lacking(profile: Profile, api: str, version: int) -> str:
+    """What a release lacks that would take a request of this version, in a few words; empty if it takes it."""
+    named = "Produce" if api == "ProduceMulti" else api
+    if named not in APIS:
+        return ""
+    if named not in TAKEN[profile.name]:
+        return f"Kafka {profile.name} has no {named}"
+    first, last = TAKEN[profile.name][named]
+    if first <= version <= last:
+        return ""
+    return f"Kafka {profile.name} takes {named} versions {first} to {last}, not {version}"
