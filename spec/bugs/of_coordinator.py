@@ -53,7 +53,7 @@ OF_COORDINATOR: Final = (
         cases=(
             _HALF,
             holds_in(_HALF, "1.0", instance("1.0", _PLAIN, 3), why="the abort raises the epoch"),
-            holds_in(_HALF, "4.3", instance("4.3", _PLAIN, 3), why="the abort raises the epoch"),
+            holds_in(_HALF, "4.4", instance("4.4", _PLAIN, 3), why="the abort raises the epoch"),
         ),
     ),
     Bug(
@@ -66,7 +66,7 @@ OF_COORDINATOR: Final = (
         cases=(
             _BURNT,
             holds_in(_BURNT, "2.7", instance("2.7", _FAILING, 4), why="a fence that failed is remembered"),
-            holds_in(_BURNT, "4.3", instance("4.3", _FAILING, 4), why="under version 2 the abort itself raises it"),
+            holds_in(_BURNT, "4.4", instance("4.4", _FAILING, 4), why="under version 2 the abort itself raises it"),
         ),
     ),
     Bug(
@@ -79,7 +79,7 @@ OF_COORDINATOR: Final = (
         cases=(
             _GOES_ON,
             holds_in(_GOES_ON, "4.0", instance("4.0", _TWO, 3), why="the error is fatal to the client"),
-            holds_in(_GOES_ON, "4.3", instance("4.3", _TWO, 3), why="the error is fatal to the client"),
+            holds_in(_GOES_ON, "4.4", instance("4.4", _TWO, 3), why="the error is fatal to the client"),
         ),
     ),
     Bug(
@@ -92,7 +92,7 @@ OF_COORDINATOR: Final = (
         cases=(
             _SELF_FENCED,
             holds_in(_SELF_FENCED, "4.0", instance("4.0", _PLAIN), why="a pending transition is looked at first"),
-            holds_in(_SELF_FENCED, "4.3", instance("4.3", _LOSSY), why="a pending transition is looked at first"),
+            holds_in(_SELF_FENCED, "4.4", instance("4.4", _LOSSY), why="a pending transition is looked at first"),
         ),
     ),
     Bug(

@@ -48,7 +48,7 @@ OF_GROUPS: Final = (
         cases=(
             _ENDED_TOGETHER,
             holds_in(_ENDED_TOGETHER, "4.0", ending("4.0"), why="a marker is answered when it has done its work"),
-            holds_in(_ENDED_TOGETHER, "4.3", ending("4.3"), why="a marker is answered when it has done its work"),
+            holds_in(_ENDED_TOGETHER, "4.4", ending("4.4"), why="a marker is answered when it has done its work"),
         ),
     ),
     Bug(
@@ -62,7 +62,7 @@ OF_GROUPS: Final = (
         cases=(
             _DROPPED,
             holds_in(_DROPPED, "4.0", ending("4.0", zombies=1), why="a commit that is refused changes nothing"),
-            holds_in(_DROPPED, "4.3", ending("4.3", zombies=1), why="a commit that is refused changes nothing"),
+            holds_in(_DROPPED, "4.4", ending("4.4", zombies=1), why="a commit that is refused changes nothing"),
         ),
     ),
     Bug(
@@ -75,7 +75,7 @@ OF_GROUPS: Final = (
         cases=(
             _PAST_WRITES,
             holds_in(_PAST_WRITES, "3.9.0", rebalancing("3.9.0"), why="the group is looked at after the coordinator"),
-            holds_in(_PAST_WRITES, "4.3", rebalancing("4.3"), why="the group is looked at after the coordinator"),
+            holds_in(_PAST_WRITES, "4.4", rebalancing("4.4"), why="the group is looked at after the coordinator"),
         ),
     ),
 )

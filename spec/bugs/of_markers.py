@@ -3,7 +3,7 @@
 from typing import Final
 
 from spec import rules
-from spec.bugs.bug import Bug, Instance, holds_in, violated
+from spec.bugs.bug import Bug, Instance, holds_in, violated, violated_in
 from spec.systems import marking
 from spec.versions import PROFILES, Profile
 
@@ -31,6 +31,7 @@ OF_MARKERS: Final = (
         rule=rules.TXN_ATOMIC,
         cases=(
             _WITHOUT_MARKER,
+            violated_in(_WITHOUT_MARKER, "4.4", marked("4.4")),
             holds_in(_WITHOUT_MARKER, "4.2", marked("4.2"), why="the marker waits until the partition has a leader"),
             holds_in(
                 _WITHOUT_MARKER,

@@ -73,7 +73,7 @@ OF_TRANSACTIONS: Final = (
         cases=(
             _LATE_END,
             holds_in(_LATE_END, "4.0", instance("4.0", _TWO, (ENDS,)), why="every transaction has its own epoch"),
-            holds_in(_LATE_END, "4.3", instance("4.3", _THREE, (ENDS,)), why="every transaction has its own epoch"),
+            holds_in(_LATE_END, "4.4", instance("4.4", _THREE, (ENDS,)), why="every transaction has its own epoch"),
         ),
     ),
     Bug(
@@ -86,7 +86,7 @@ OF_TRANSACTIONS: Final = (
         cases=(
             _LATE_BATCH,
             holds_in(_LATE_BATCH, "4.0", instance("4.0", _TWO, (BATCHES,)), why="its epoch is of its transaction"),
-            holds_in(_LATE_BATCH, "4.3", instance("4.3", _THREE, (BATCHES,)), why="its epoch is of its transaction"),
+            holds_in(_LATE_BATCH, "4.4", instance("4.4", _THREE, (BATCHES,)), why="its epoch is of its transaction"),
         ),
     ),
     Bug(
@@ -99,7 +99,7 @@ OF_TRANSACTIONS: Final = (
         cases=(
             _HANGING,
             holds_in(_HANGING, "3.9.0", instance("3.9.0", _TWO, (BATCHES,)), why="the partition asks the coordinator"),
-            holds_in(_HANGING, "4.3", instance("4.3", _THREE, (BATCHES,)), why="the epoch of the batch is stale"),
+            holds_in(_HANGING, "4.4", instance("4.4", _THREE, (BATCHES,)), why="the epoch of the batch is stale"),
         ),
     ),
     Bug(
@@ -112,7 +112,7 @@ OF_TRANSACTIONS: Final = (
         cases=(
             _RACE,
             holds_in(_RACE, "3.6", instance("3.6", _TWO, (BATCHES,)), why="a marker takes the guard away"),
-            holds_in(_RACE, "4.3", instance("4.3", _TWO, (BATCHES,)), why="a marker takes the guard away"),
+            holds_in(_RACE, "4.4", instance("4.4", _TWO, (BATCHES,)), why="a marker takes the guard away"),
         ),
     ),
     Bug(
@@ -125,7 +125,7 @@ OF_TRANSACTIONS: Final = (
         cases=(
             _GUARD_TAKEN,
             holds_in(_GUARD_TAKEN, "4.0", instance("4.0", _TWO), why="a marker leaves the guard of its epoch"),
-            holds_in(_GUARD_TAKEN, "4.3", instance("4.3", _TWO), why="a marker leaves the guard of its epoch"),
+            holds_in(_GUARD_TAKEN, "4.4", instance("4.4", _TWO), why="a marker leaves the guard of its epoch"),
         ),
     ),
     Bug(
@@ -138,7 +138,7 @@ OF_TRANSACTIONS: Final = (
         cases=(
             _LATE_MARKER,
             holds_in(_LATE_MARKER, "4.2", instance("4.2", _TWO, (MARKERS,)), why="a marker's epoch must be bumped"),
-            holds_in(_LATE_MARKER, "4.3", instance("4.3", _THREE, (MARKERS,)), why="a marker's epoch must be bumped"),
+            holds_in(_LATE_MARKER, "4.4", instance("4.4", _THREE, (MARKERS,)), why="a marker's epoch must be bumped"),
         ),
     ),
     Bug(
@@ -170,7 +170,7 @@ OF_TRANSACTIONS: Final = (
         cases=(
             _STUCK,
             holds_in(_STUCK, "4.2", instance("4.2", _ONE_FAILING_OVER), why="a repeated marker is recognised"),
-            holds_in(_STUCK, "4.3", instance("4.3", _ONE_FAILING_OVER), why="a repeated marker is recognised"),
+            holds_in(_STUCK, "4.4", instance("4.4", _ONE_FAILING_OVER), why="a repeated marker is recognised"),
         ),
     ),
 )
