@@ -51,6 +51,8 @@ class Profile:
         exhausted_reply_is_next: EndTxn at the last epoch answers the next producer id at once (4.0, KAFKA-18464);
             before, only its retry does.
         last_epoch_recovers: an id that reached epoch 32767 can still be ended and rotated (4.3, KAFKA-20090).
+        client_version_kept: the coordinator writes down the transaction version of whoever adds partitions, and keeps
+            it when the id becomes Empty (4.0); before, only the end of a transaction names one.
         completion_keeps_last_epoch: under version 2 the end of a transaction keeps the epoch before the bump in mind
             (4.0), so that an InitProducerId that expects it counts as repeated; before, it is fenced.
         previous_id_always_follows: every transition overwrites the previous producer id with the current one (4.1,
@@ -137,6 +139,7 @@ class Profile:
     retry_by_stored_version: bool = False
     exhausted_reply_is_next: bool = True
     last_epoch_recovers: bool = True
+    client_version_kept: bool = True
     completion_keeps_last_epoch: bool = True
     previous_id_always_follows: bool = True
     empty_clears_start: bool = True
@@ -207,6 +210,7 @@ SNAPSHOT_4_0: Final = replace(
     retry_by_stored_version=True,
     exhausted_reply_is_next=False,
     stale_epoch_before_asking=False,
+    client_version_kept=False,
     completion_keeps_last_epoch=False,
 )
 KAFKA_3_9: Final = replace(

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Final
 
 from spec.protocol.completing import expire, fence, fencing_abort, is_expired, is_timed_out, prepare_complete
-from spec.protocol.coordinator import BUMPING, TransactionEntry, Transition, completed, is_preparing
+from spec.protocol.coordinator import BUMPING, TransactionEntry, Transition, is_preparing
 from spec.protocol.ending import EndRequest, end
 from spec.protocol.ids import InitRequest, initialize
 from spec.protocol.registering import AddRequest, register
@@ -79,8 +79,7 @@ def _from(entry: TransactionEntry, profile: Profile, client_version: int) -> Ite
 
 def completed_state(transition: Transition) -> int:
     """The state once the record is durable; that of a tombstone is Dead."""
-    target = transition.target
-    return int(target.state if target.state == TransactionState.DEAD.value else completed(target, target).state)
+    return int(transition.target.state)
 
 
 def name_of(entry: TransactionEntry) -> str:

@@ -76,9 +76,14 @@ class Initialized:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The answer to AddPartitionsToTxn, by partition."""
+    """The answer to AddPartitionsToTxn, by partition.
+
+    Attributes:
+        whole: the error of the whole request, which then says nothing of any partition.
+    """
 
     errors: Mapping[str, ErrorCode]
+    whole: ErrorCode = ErrorCode.NONE
 
 
 @dataclass(frozen=True, slots=True)

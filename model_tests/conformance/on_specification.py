@@ -216,6 +216,8 @@ class OnSpecification:
             }
             about = (rules.TXN_REGISTERED_BEFORE_DATA,)
             self._marked = (Ruled(request.transactional_id, "refused_together", about, "a partition is not there"),)
+        if ErrorCode.UNSUPPORTED_VERSION.value in errors.values():
+            return Added({}, ErrorCode.UNSUPPORTED_VERSION)
         return Added(
             {name: _worded(error, request.version, registering.FENCED_SINCE) for name, error in errors.items()}
         )

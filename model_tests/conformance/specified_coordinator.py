@@ -104,6 +104,7 @@ class Coordinator:
         )
         transition = registering.register(before, asked, self._profile)
         self._rule(name, before, transition, _registering(self._profile))
+        self._remember(name, transition.entry, registered)
         if transition.appends:
             self._complete(name, transition.target, registered | set(request.partitions))
         if not request.verify_only:
@@ -204,7 +205,7 @@ class Coordinator:
         """The record is durable."""
         entry, _ = self._known(name)
         self._log[name] = (target, registered)
-        self._memory[name] = (coordinator.completed(entry, target), registered)
+        self._memory[name] = (coordinator.completed(entry, target, self._profile), registered)
 
     def _abort(self, name: str) -> int:
         """The coordinator's own abort, with the fencing epoch."""

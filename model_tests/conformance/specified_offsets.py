@@ -165,7 +165,7 @@ class Groups:
         if decided.branch == PASSED:
             logged = self._append(request.group, batch, guarded=verified is not None)
             appended = logged.reply.appended
-            error = committing.told(logged.reply.error, request.version)
+            error = committing.told(logged.reply.error, request.version, self._profile)
             group.hold(producer, _entries(said, batch), self._profile, appended=appended)
         group.entry = groups.after_commit(group.entry, self._profile, recorded=appended, transactional=True)
         return int(error)

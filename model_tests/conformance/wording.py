@@ -142,6 +142,8 @@ def _batch(batch: SeenBatch, name: Name) -> dict[str, Any]:
 
 
 def _added(answer: Added, recorded: Json) -> Json:
+    if answer.whole is not ErrorCode.NONE:
+        return {**_error(answer.whole), "partitions": {}}
     return {**_summary(answer.errors.values(), recorded), "partitions": _error_names(answer.errors)}
 
 

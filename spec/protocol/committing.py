@@ -48,15 +48,37 @@ TOLD: Final = MappingProxyType(
         ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+        ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+        ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.PRODUCER_FENCED: ErrorCode.INVALID_PRODUCER_EPOCH,
+    }
+)
+"""What a group's coordinator makes of errors of the partition and of the transaction's coordinator.
+
+Source: CoordinatorOperationExceptionHelper.handleOperationException of 4.0 to 4.4; the last line is from
+AddPartitionsToTxnManager, which words the answer of the transaction's coordinator.
+"""
+
+
+SCALA_TOLD: Final = MappingProxyType(
+    {
+        ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
         ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
         ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
         ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+        ErrorCode.INVALID_FETCH_SIZE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
         ErrorCode.PRODUCER_FENCED: ErrorCode.INVALID_PRODUCER_EPOCH,
     }
 )
-"""What a group's coordinator makes of errors of the partition and of the transaction's coordinator."""
+"""The same before 4.0 (GroupMetadataManager.maybeConvertOffsetCommitError, before 3.7 in storeOffsets)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +129,7 @@ def transactional_guards(group: GroupEntry, request: CommitRequest, profile: Pro
         "unverified",
         rules.TXN_REGISTERED_BEFORE_DATA,
         negate(request.verification_error == ErrorCode.NONE.value),
-        told(request.verification_error, request.version),
+        told(request.verification_error, request.version, profile),
     )
     members = commit_guards(
         group, request.claim, profile, transactional=True, not_found=request.version >= TXN_NOT_FOUND_SINCE
@@ -137,11 +159,18 @@ def plain_guards(group: GroupEntry, request: CommitRequest, profile: Profile) ->
     return commit_guards(group, request.claim, profile, transactional=False, not_found=not_found)
 
 
-def told(error: Term, version: Term) -> Term:
-    """An error of the partition or of the transaction's coordinator, as TxnOffsetCommit of this version tells it."""
+def told(error: Term, version: Term, profile: Profile) -> Term:
+    """An error of the partition or of the transaction's coordinator, as TxnOffsetCommit of this version tells it.
+
+    Args:
+        error: as the partition or the transaction's coordinator has it.
+        version: of the request.
+        profile: the release.
+    """
+    table = SCALA_TOLD if profile.scala_group_errors else TOLD
     unknown = all_of(error == ErrorCode.TRANSACTION_ABORTABLE.value, version < ABORTABLE_SINCE)
     renamed = error
-    for met, known in TOLD.items():
+    for met, known in table.items():
         renamed = choose(error == met.value, known.value, renamed)
     return choose(unknown, ErrorCode.INVALID_TXN_STATE.value, renamed)
 

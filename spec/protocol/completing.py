@@ -57,8 +57,12 @@ def to_append(marker: MarkerRequest, log_end: Term) -> AppendRequest:
 
 
 def is_done(error: Term) -> Term:
-    """The partition has its marker and leaves the transaction."""
-    return error == ErrorCode.NONE.value
+    """The partition has its marker, or cannot ever have one, and leaves the transaction.
+
+    A broker that knows no markers holds no transactions either (TransactionMarkerRequestCompletionHandler).
+    """
+    unmarkable = (ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPPORTED_VERSION)
+    return any_of(error == ErrorCode.NONE.value, *(error == code.value for code in unmarkable))
 
 
 def is_given_up(error: Term) -> Term:
@@ -81,8 +85,9 @@ def is_dropped(exists: Term, led: Term, profile: Profile) -> Term:
 def prepare_complete(entry: TransactionEntry, now: Term, profile: Profile) -> Transition:
     """The record that ends a transaction once every partition has its marker; an exhausted id rotates.
 
-    It is pending from the moment that the Prepare record is durable.
+    It is pending from the moment that the Prepare record is durable; then no fence counts as failed any more.
     """
+    entry = replace(entry, fence_failed=False)
     commits = entry.state == TransactionState.PREPARE_COMMIT.value
     state = choose(commits, TransactionState.COMPLETE_COMMIT.value, TransactionState.COMPLETE_ABORT.value)
     bumped = entry.client_version >= BUMPING
@@ -95,7 +100,7 @@ def prepare_complete(entry: TransactionEntry, now: Term, profile: Profile) -> Tr
         producer_id=choose(rotates, entry.next_producer_id, entry.producer_id),
         producer_epoch=choose(rotates, 0, entry.producer_epoch),
         last_epoch=choose(forgotten, entry.producer_epoch, entry.last_epoch),
-        previous_producer_id=choose(rotates, entry.producer_id, entry.previous_producer_id),
+        previous_producer_id=entry.producer_id,
         next_producer_id=ABSENT,
         update_time=now,
     )

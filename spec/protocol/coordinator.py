@@ -28,7 +28,7 @@ class TransactionEntry:
         previous_producer_id: the producer id before the last rotation.
         next_producer_id: the producer id that the end of this transaction rotates to.
         start_time: when the transaction began.
-        client_version: transaction version of the request that made the last transition.
+        client_version: transaction version of whoever made the last transition.
         fence_failed: the epoch was raised to fence a producer, but the record could not be appended.
     """
 
@@ -135,16 +135,29 @@ def decide(entry: TransactionEntry, branch: Term, error: Term, appends: Term, ta
     )
 
 
-def completed(entry: TransactionEntry, target: TransactionEntry) -> TransactionEntry:
-    """Memory once the record is durable.
+def completed(entry: TransactionEntry, target: TransactionEntry, profile: Profile) -> TransactionEntry:
+    """Memory once the record is durable, which has more to say than memory takes before 4.1.
 
-    The start of the transaction before stays in memory where the id becomes Empty; the record has none.
+    There the start of the transaction before stays where the id becomes Empty, and the producer id before only goes
+    with a new identity: at Empty, and at the end of a transaction of version 2.
+
+    Args:
+        entry: memory, with the transition pending.
+        target: the record.
+        profile: the release.
     """
     empty = target.state == TransactionState.EMPTY.value
-    start_time = choose(empty, entry.start_time, target.start_time)
-    failed = all_of(entry.fence_failed, negate(is_at_rest(target)))
+    kept = all_of(empty, not profile.empty_clears_start)
+    ended = is_in(target, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+    follows = any_of(profile.previous_id_always_follows, empty, all_of(ended, target.client_version >= BUMPING))
     dead = target.state == TransactionState.DEAD.value
-    after = replace(target, pending=ABSENT, start_time=start_time, fence_failed=failed)
+    after = replace(
+        target,
+        pending=ABSENT,
+        start_time=choose(kept, entry.start_time, target.start_time),
+        previous_producer_id=choose(follows, target.previous_producer_id, entry.previous_producer_id),
+        fence_failed=entry.fence_failed,
+    )
     return choose_entry(dead, TransactionEntry(), after)
 
 
@@ -176,6 +189,31 @@ def loaded(record: TransactionEntry, profile: Profile) -> TransactionEntry:
         client_version=record.client_version if profile.transaction_version >= 1 else 0,
         fence_failed=False,
     )
+
+
+def is_unwritable(client_version: Term, profile: Profile) -> Term:
+    """The record cannot hold the client's transaction version, for which the format of version 0 has no field.
+
+    Kafka fails after it has noted the transition as pending, and never clears it (TransactionLog.valueToBytes).
+    """
+    return all_of(profile.transaction_version == 0, client_version > 0)
+
+
+def left_pending(transition: Transition, unwritable: Term, target: TransactionEntry) -> Transition:
+    """The transition, or only that it is pending for ever where its record cannot be written.
+
+    Args:
+        transition: the decision.
+        unwritable: it is refused because of that.
+        target: what the record would have said.
+    """
+    stuck = replace(transition.entry, pending=target.state)
+    return replace(transition, entry=choose_entry(unwritable, stuck, transition.entry))
+
+
+def fenced_error(profile: Profile) -> ErrorCode:
+    """What a coordinator tells whoever has a stale epoch; before 2.7 there is no code of its own for it."""
+    return ErrorCode.PRODUCER_FENCED if profile.fenced_has_code else ErrorCode.INVALID_PRODUCER_EPOCH
 
 
 def worded(error: Term, version: Term, fenced_since: int) -> Term:

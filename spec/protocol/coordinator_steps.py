@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from spec import rules
-from spec.algebra import Term, all_of, any_of, choose, implies, negate
+from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import completing, ending, ids, registering
 from spec.protocol.coordinator import (
     TransactionEntry,
@@ -125,8 +125,8 @@ def initialize(step: CoordinatorStep, profile: Profile) -> Outcome:
         checks,
         choose(fences, handed, worded(transition.error, asked.version, ids.FENCED_SINCE)),
         handed_out(transition),
-        choose_entry(fences, decided(aborted, asked.now, profile), durable(transition)),
-        implies(transition.appends, step.partitions_after == 0),
+        choose_entry(fences, decided(aborted, asked.now, profile), durable(transition, profile)),
+        choose(transition.appends, step.partitions_after == 0, step.partitions_after == step.partitions),
     )
     rolled_back = choose_entry(
         fences,
@@ -149,13 +149,15 @@ def register(step: CoordinatorStep, profile: Profile, *, verifies: bool = False)
     )
     transition = registering.register(step.before, request, profile)
     error = registering.verified(transition, asked.registered) if verifies else transition.error
+    grown = choose(asked.registered, step.partitions_after == step.partitions, step.partitions_after > step.partitions)
+    joined = all_of(step.registered_after, grown)
     plain = Outcome(
         transition.branch,
         registering.guards(step.before, request, profile),
         worded(error, asked.version, registering.FENCED_SINCE),
         NOBODY,
-        durable(transition),
-        implies(transition.appends, step.registered_after),
+        durable(transition, profile),
+        choose(transition.appends, joined, step.partitions_after == step.partitions),
     )
     return unless_failed(step, plain, transition.appends, append_failed(step.before, transition, profile))
 
@@ -217,7 +219,7 @@ def marked(step: CoordinatorStep, profile: Profile) -> Outcome:
     is_owed = all_of(is_preparing(entry), entry.pending == target.state)
     timely = all_of(entry.update_time <= after.update_time, after.update_time <= step.asked.now)
     done = all_of(is_owed, timely, is_at_rest(after), step.partitions <= 1)
-    ended = choose_entry(done, completed(entry, target), entry)
+    ended = choose_entry(done, completed(entry, target, profile), entry)
     partitions = choose(done, step.partitions_after == 0, step.partitions_after < step.partitions)
     return Outcome(0, (), ErrorCode.NONE.value, NOBODY, ended, partitions)
 
@@ -227,7 +229,7 @@ def expire(step: CoordinatorStep, profile: Profile) -> Outcome:
     idle = completing.is_expired(step.before, step.asked.now, expiration=0)
     guard = Guard("expired", rules.TXN_EXPIRY, True, ErrorCode.NONE.value)
     entry = choose_entry(idle, TransactionEntry(), step.before)
-    return Outcome(1, (guard,), ErrorCode.NONE.value, NOBODY, entry)
+    return Outcome(1, (guard,), ErrorCode.NONE.value, NOBODY, entry, step.partitions_after == step.partitions)
 
 
 def load(step: CoordinatorStep, profile: Profile) -> Outcome:
@@ -248,14 +250,15 @@ def abort(step: CoordinatorStep, fencing: TransactionEntry, profile: Profile) ->
     return ending.end(fencing, completing.fencing_abort(step.before, fresh, now, profile), profile)
 
 
-def durable(transition: Transition) -> TransactionEntry:
+def durable(transition: Transition, profile: Profile) -> TransactionEntry:
     """Memory after a transition whose record is in the log."""
-    return choose_entry(transition.appends, completed(transition.entry, transition.target), transition.entry)
+    memory = completed(transition.entry, transition.target, profile)
+    return choose_entry(transition.appends, memory, transition.entry)
 
 
 def decided(transition: Transition, now: Term, profile: Profile) -> TransactionEntry:
     """Memory after a decision: its completion is pending from now on."""
-    owing = completing.prepare_complete(durable(transition), now, profile).entry
+    owing = completing.prepare_complete(durable(transition, profile), now, profile).entry
     return choose_entry(transition.appends, owing, transition.entry)
 
 
@@ -289,7 +292,7 @@ def unless_failed(step: CoordinatorStep, outcome: Outcome, appends: Term, rolled
             choose(untold, ABSENT, outcome.answered.producer_epoch),
         ),
         choose_entry(elsewhere, step.before, choose_entry(failed, rolled_back, outcome.entry)),
-        any_of(failed, elsewhere, outcome.partitions),
+        choose(untold, step.partitions_after == step.partitions, outcome.partitions),
     )
 
 

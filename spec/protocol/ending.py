@@ -13,12 +13,15 @@ from spec.protocol.coordinator import (
     Transition,
     choose_entry,
     decide,
+    fenced_error,
     is_at_rest,
     is_exhausted,
     is_fencing,
     is_in,
     is_in_transition,
     is_preparing,
+    is_unwritable,
+    left_pending,
     look_up,
 )
 from spec.protocol.guards import PASSED, Guard, branch, error_of, number
@@ -136,9 +139,9 @@ def end(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Trans
     checks = guards(entry, request, profile)
     decided = branch(checks)
     fenced = raised(entry, request, profile)
-    transition = decide(
-        entry, decided, error_of(checks, decided), decided == PASSED, _prepared(fenced, request, profile)
-    )
+    target = _prepared(fenced, request, profile)
+    transition = decide(entry, decided, error_of(checks, decided), decided == PASSED, target)
+    transition = left_pending(transition, decided == number(checks, "unwritable"), target)
     overflowed = decided == number(checks, "epoch_overflows")
     left = choose_entry(all_of(overflowed, is_fencing(entry)), fenced, transition.entry)
     return replace(transition, entry=left)
@@ -150,6 +153,7 @@ def guards(entry: TransactionEntry, request: EndRequest, profile: Profile) -> tu
     other = all_of(
         negate(entry.producer_id == request.producer_id), negate(is_retry_of_rotation(entry, request, profile))
     )
+    fenced = fenced_error(profile).value
     waits = is_in_transition(entry)
     at_once = all_of(profile.pending_checked_first, request.bumps)
     outcome = cell(entry, request, profile)
@@ -158,12 +162,12 @@ def guards(entry: TransactionEntry, request: EndRequest, profile: Profile) -> tu
         Guard("id_unknown", rules.TXN_LEGAL_TRANSITION, negate(entry.known), mapping),
         Guard("pending_first", rules.TXN_ONE_OUTCOME, all_of(at_once, waits), _WAIT),
         Guard("producer_other", rules.FENCE_STALE_EPOCH, other, mapping),
-        Guard("epoch_other", rules.FENCE_STALE_EPOCH, negate(is_valid_epoch(entry, request, profile)), _FENCED),
+        Guard("epoch_other", rules.FENCE_STALE_EPOCH, negate(is_valid_epoch(entry, request, profile)), fenced),
         Guard("pending", rules.TXN_ONE_OUTCOME, waits, _WAIT),
         Guard("repeated", rules.TXN_ONE_OUTCOME, outcome == _NONE, _NONE),
         Guard("outcome_fixed", rules.TXN_ONE_OUTCOME, outcome == _STATE, _STATE),
         Guard("completing", rules.TXN_ONE_OUTCOME, outcome == _WAIT, _WAIT),
-        Guard("fenced", rules.FENCE_STALE_EPOCH, outcome == _FENCED, _FENCED),
+        Guard("fenced", rules.FENCE_STALE_EPOCH, outcome == _FENCED, fenced),
         Guard(
             "fence_under_way",
             rules.TXN_ONE_OUTCOME,
@@ -175,6 +179,12 @@ def guards(entry: TransactionEntry, request: EndRequest, profile: Profile) -> tu
             rules.FENCE_EPOCH_EXHAUSTION,
             overflows(raised(entry, request, profile), request, profile),
             ErrorCode.UNKNOWN_SERVER_ERROR.value,
+        ),
+        Guard(
+            "unwritable",
+            rules.TXN_LEGAL_TRANSITION,
+            is_unwritable(choose(request.bumps, BUMPING, 0), profile),
+            ErrorCode.UNSUPPORTED_VERSION.value,
         ),
     )
 
@@ -261,6 +271,7 @@ def _prepared(entry: TransactionEntry, request: EndRequest, profile: Profile) ->
         state=choose(request.commits, _PREPARE_COMMIT, _PREPARE_ABORT),
         producer_epoch=epoch,
         last_epoch=choose(request.bumps, entry.producer_epoch, entry.last_epoch),
+        previous_producer_id=entry.producer_id,
         next_producer_id=choose(rotates, request.fresh_producer_id, ABSENT),
         start_time=begun,
         update_time=request.now,

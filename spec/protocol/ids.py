@@ -10,10 +10,13 @@ from spec.protocol.coordinator import (
     Transition,
     choose_entry,
     decide,
+    fenced_error,
     is_at_rest,
     is_exhausted,
     is_in,
     is_preparing,
+    is_unwritable,
+    left_pending,
 )
 from spec.protocol.guards import Guard, branch, error_of, number
 from spec.versions import Profile
@@ -67,8 +70,9 @@ def initialize(entry: TransactionEntry, request: InitRequest, profile: Profile) 
     checks = guards(known, request, profile)
     decided = branch(checks)
     appends = any_of(*(decided == number(checks, row) for row in HANDING_OUT))
-    target = _empty(known, request, decided, checks)
+    target = _empty(known, request, decided, checks, profile)
     transition = decide(known, decided, error_of(checks, decided), appends, target)
+    transition = left_pending(transition, decided == number(checks, "unwritable"), target)
     fences = decided == number(checks, "fences")
     fencing = replace(known, pending=TransactionState.PREPARE_EPOCH_FENCE.value)
     return replace(transition, entry=choose_entry(fences, fencing, transition.entry))
@@ -80,18 +84,26 @@ HANDING_OUT: Final = ("rotates", "bumps", "bumps_expected", "repeats")
 
 def guards(entry: TransactionEntry, request: InitRequest, profile: Profile) -> tuple[Guard, ...]:
     """The table of InitProducerId, row by row; the first that applies decides, and one always does."""
-    fenced = ErrorCode.PRODUCER_FENCED.value
+    fenced = fenced_error(profile).value
     concurrent = ErrorCode.CONCURRENT_TRANSACTIONS.value
     none = ErrorCode.NONE.value
     at_rest = is_at_rest(entry)
     exhausted = is_exhausted(entry.producer_epoch, profile)
     current = request.producer_epoch == entry.producer_epoch
     new = entry.producer_epoch == ABSENT
+    repeats = request.producer_epoch == entry.last_epoch
+    handed = any_of(negate(request.expects), current, all_of(negate(exhausted), any_of(new, repeats)))
     return (
         *_malformed(request),
         Guard("pending", rules.TXN_ONE_OUTCOME, entry.pending >= 0, concurrent),
         Guard("identity_fenced", rules.FENCE_STALE_EPOCH, is_other(entry, request, profile), fenced),
         Guard("preparing", rules.TXN_ONE_OUTCOME, is_preparing(entry), concurrent),
+        Guard(
+            "unwritable",
+            rules.TXN_LEGAL_TRANSITION,
+            all_of(at_rest, handed, is_unwritable(_written_version(entry, profile), profile)),
+            ErrorCode.UNSUPPORTED_VERSION.value,
+        ),
         Guard(
             "rotates",
             rules.FENCE_EPOCH_EXHAUSTION,
@@ -109,7 +121,7 @@ def guards(entry: TransactionEntry, request: InitRequest, profile: Profile) -> t
         Guard(
             "repeats",
             rules.IDS_IDENTITY_NEVER_REPEATS,
-            all_of(at_rest, request.producer_epoch == entry.last_epoch),
+            all_of(at_rest, repeats),
             none,
         ),
         Guard("epoch_fenced", rules.FENCE_STALE_EPOCH, at_rest, fenced),
@@ -164,10 +176,25 @@ def _broken() -> int:
     return ErrorCode.UNKNOWN_SERVER_ERROR.value
 
 
-def _empty(entry: TransactionEntry, request: InitRequest, decided: Term, checks: tuple[Guard, ...]) -> TransactionEntry:
-    """The record of an id that has a new identity and no transaction."""
+def _written_version(entry: TransactionEntry, profile: Profile) -> Term:
+    """The transaction version in the record: that of the last client; before 4.0 none."""
+    return entry.client_version if profile.client_version_kept else 0
+
+
+def _empty(
+    entry: TransactionEntry, request: InitRequest, decided: Term, checks: tuple[Guard, ...], profile: Profile
+) -> TransactionEntry:
+    """The record of an id that has a new identity and no transaction.
+
+    Args:
+        entry: what is known of the id.
+        request: InitProducerId.
+        decided: number of the row that decides.
+        checks: the table.
+        profile: the release.
+    """
     rotates, repeats = decided == number(checks, "rotates"), decided == number(checks, "repeats")
-    next_epoch = choose(rotates, 0, choose(entry.fence_failed, entry.producer_epoch, entry.producer_epoch + 1))
+    next_epoch = choose(rotates, 0, entry.producer_epoch + 1)
     before = choose(request.expects, entry.producer_epoch, ABSENT)
     return replace(
         entry,
@@ -179,5 +206,5 @@ def _empty(entry: TransactionEntry, request: InitRequest, decided: Term, checks:
         timeout=request.timeout,
         start_time=ABSENT,
         update_time=request.now,
-        client_version=0,
+        client_version=_written_version(entry, profile),
     )

@@ -7,19 +7,19 @@ have decided, or the one that did.
 from typing import Final
 
 from spec import rules
-from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
+from spec.algebra import Term, all_of, any_of, choose, negate, same
 from spec.protocol import ending
-from spec.protocol.coordinator import BUMPING, TransactionEntry, is_in, is_preparing
+from spec.protocol.coordinator import TransactionEntry, is_preparing
 from spec.protocol.coordinator_steps import DECISIONS, ELSEWHERE, CoordinatorStep, Outcome, is_one_of
 from spec.protocol.guards import PASSED
 from spec.protocol.judge import Check
 from spec.protocol.records import flatten
 from spec.rules import Rule
 from spec.versions import Profile
-from spec.vocabulary import ErrorCode, TransactionState
+from spec.vocabulary import ErrorCode
 
-NOT_ALWAYS_OF_EFFECT: Final = ("known", "client_version", "fence_failed", "previous_producer_id")
-"""Scalars of an id that are compared in a way of their own."""
+FACTS: Final = ("known", "fence_failed")
+"""Scalars of an id that are true or false."""
 
 
 def judge(api: str, step: CoordinatorStep, profile: Profile) -> tuple[Outcome, tuple[Check, ...]]:
@@ -38,20 +38,9 @@ def judge(api: str, step: CoordinatorStep, profile: Profile) -> tuple[Outcome, t
 
 
 def known_alike(expected: TransactionEntry, got: TransactionEntry) -> Term:
-    """The same in every scalar that anything depends on.
-
-    A failed fence counts while the transaction is open, the producer id before only where it may just have been
-    rotated away, and versions 0 and 1 of a client are one.
-    """
-    facts = {name: left == right for (name, left), (_, right) in zip(flatten(expected), flatten(got), strict=True)}
-    ongoing = is_in(expected, TransactionState.ONGOING)
-    return all_of(
-        *(fact for name, fact in facts.items() if name not in NOT_ALWAYS_OF_EFFECT),
-        same(expected.known, got.known),
-        same(expected.client_version >= BUMPING, got.client_version >= BUMPING),
-        implies(ongoing, same(expected.fence_failed, got.fence_failed)),
-        implies(expected.producer_epoch == 0, facts["previous_producer_id"]),
-    )
+    """The same in every scalar."""
+    both = zip(flatten(expected), flatten(got), strict=True)
+    return all_of(*(same(left, right) if name in FACTS else left == right for (name, left), (_, right) in both))
 
 
 def _responsible(step: CoordinatorStep, expected: Outcome) -> dict[Rule, Term]:

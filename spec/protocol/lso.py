@@ -87,11 +87,15 @@ def ends_the_list(entry: AbortedTransaction, upper: Term) -> Term:
 
 
 def fetch_guards(offsets: LogOffsets, fetch_offset: Term) -> tuple[Guard, ...]:
-    """What a fetch is refused for, in order."""
+    """What a fetch is refused for, in order.
+
+    Between the high watermark and the log end a reader waits: a new leader's watermark lags behind what its
+    consumers have read (LocalLog.read).
+    """
     out_of_range = ErrorCode.OFFSET_OUT_OF_RANGE.value
     return (
         Guard("below_log_start", rules.LSO_BOUNDS, fetch_offset < offsets.log_start, out_of_range),
-        Guard("above_high_watermark", rules.LSO_BOUNDS, fetch_offset > offsets.high_watermark, out_of_range),
+        Guard("beyond_log_end", rules.LSO_BOUNDS, fetch_offset > offsets.log_end, out_of_range),
     )
 
 

@@ -5,8 +5,18 @@ from typing import Final
 
 from spec import rules
 from spec.algebra import Term, all_of, choose, negate
-from spec.protocol.coordinator import BUMPING, TransactionEntry, Transition, decide, is_in, is_preparing
-from spec.protocol.guards import PASSED, Guard, branch, error_of
+from spec.protocol.coordinator import (
+    BUMPING,
+    TransactionEntry,
+    Transition,
+    decide,
+    fenced_error,
+    is_in,
+    is_preparing,
+    is_unwritable,
+    left_pending,
+)
+from spec.protocol.guards import PASSED, Guard, branch, error_of, number
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, TransactionState
 
@@ -40,7 +50,9 @@ def register(entry: TransactionEntry, request: AddRequest, profile: Profile) -> 
     """Let partitions join the transaction, which begins with the first of them."""
     checks = guards(entry, request, profile)
     decided = branch(checks)
-    return decide(entry, decided, error_of(checks, decided), decided == PASSED, _ongoing(entry, request))
+    target = _ongoing(entry, request, profile)
+    transition = decide(entry, decided, error_of(checks, decided), decided == PASSED, target)
+    return left_pending(transition, decided == number(checks, "unwritable"), target)
 
 
 def guards(entry: TransactionEntry, request: AddRequest, profile: Profile) -> tuple[Guard, ...]:
@@ -69,7 +81,7 @@ def guards(entry: TransactionEntry, request: AddRequest, profile: Profile) -> tu
             "epoch_other",
             rules.FENCE_STALE_EPOCH,
             negate(entry.producer_epoch == request.producer_epoch),
-            ErrorCode.PRODUCER_FENCED.value,
+            fenced_error(profile).value,
         ),
         Guard("pending", rules.TXN_ONE_OUTCOME, pending, concurrent),
         Guard("preparing", rules.TXN_ONE_OUTCOME, is_preparing(entry), concurrent),
@@ -80,6 +92,12 @@ def guards(entry: TransactionEntry, request: AddRequest, profile: Profile) -> tu
             ErrorCode.NONE.value,
         ),
         Guard("verified", rules.TXN_REGISTERED_BEFORE_DATA, request.verify_only, ErrorCode.NONE.value),
+        Guard(
+            "unwritable",
+            rules.TXN_LEGAL_TRANSITION,
+            is_unwritable(_written_version(request, profile), profile),
+            ErrorCode.UNSUPPORTED_VERSION.value,
+        ),
     )
 
 
@@ -109,12 +127,18 @@ def _unknown() -> int:
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value
 
 
-def _ongoing(entry: TransactionEntry, request: AddRequest) -> TransactionEntry:
+def _written_version(request: AddRequest, profile: Profile) -> Term:
+    """The transaction version in the record; before 4.0 it is not that of the client."""
+    return request.client_version if profile.client_version_kept else 0
+
+
+def _ongoing(entry: TransactionEntry, request: AddRequest, profile: Profile) -> TransactionEntry:
     begun = choose(is_in(entry, TransactionState.ONGOING), entry.start_time, request.now)
     return replace(
         entry,
         state=TransactionState.ONGOING.value,
+        previous_producer_id=entry.producer_id,
         start_time=begun,
         update_time=request.now,
-        client_version=request.client_version,
+        client_version=_written_version(request, profile),
     )

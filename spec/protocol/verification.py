@@ -7,7 +7,7 @@ from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import fence, txn
 from spec.protocol.records import AppendRequest, ProducerEntry, Verification
 from spec.versions import Profile
-from spec.vocabulary import ABSENT, ErrorCode
+from spec.vocabulary import ABSENT, ErrorCode, Origin
 
 ADDS_SINCE: Final = 12
 """First version of Produce with which the partition joins the transaction, instead of asking whether it has."""
@@ -46,6 +46,9 @@ NOTHING_ASKED: Final = VerificationEntry()
 def is_asked(entry: ProducerEntry, request: AppendRequest, version: Term, profile: Profile) -> Term:
     """The coordinator is asked: the batch would open a transaction on the partition, and verification is on.
 
+    A Produce leaves out batches without a producer id (ReplicaManager.handleProduceAppend); of offsets the coordinator
+    is asked whatever the id, and knows no such producer (CoordinatorPartitionWriter.maybeStartTransactionVerification).
+
     Args:
         entry: what the partition knows of the producer.
         request: the batch.
@@ -56,7 +59,7 @@ def is_asked(entry: ProducerEntry, request: AppendRequest, version: Term, profil
     return all_of(
         verifies,
         request.transactional,
-        request.producer_id >= 0,
+        any_of(request.producer_id >= 0, request.origin == Origin.COORDINATOR.value),
         negate(txn.is_ongoing(entry, request, profile)),
     )
 

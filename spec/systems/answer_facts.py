@@ -13,7 +13,7 @@ from spec.protocol import append, committing, completing, registering, verificat
 from spec.protocol.completing import MarkerRequest
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.systems.decision_facts import About, Fact, stated
-from spec.versions import NEWEST, Profile
+from spec.versions import KAFKA_3_9, NEWEST, Profile
 from spec.vocabulary import ErrorCode
 
 
@@ -57,6 +57,7 @@ _OF_LOGS: Final = (
     ErrorCode.KAFKA_STORAGE_ERROR,
     ErrorCode.MESSAGE_TOO_LARGE,
     ErrorCode.RECORD_LIST_TOO_LARGE,
+    ErrorCode.INVALID_FETCH_SIZE,
 )
 """Words that mean nothing to who commits offsets."""
 
@@ -90,24 +91,28 @@ def producer_understands(of: Refused) -> Term:
     )
 
 
-def committer_understands(of: Refused) -> Term:
+def committer_understands(profile: Profile, of: Refused) -> Term:
     """Why offsets may not join a transaction is told so that a producer tries again exactly where that can help.
 
-    Only a group whose coordinator is another one has to be found anew. No version is told a word that it does not know,
-    or that belongs to logs.
+    Only a group whose coordinator is another one has to be found anew, or one that was too slow since 4.0. No version
+    is told a word that it does not know, or that belongs to logs, but for the one that 4.0 and later let through.
     """
-    told = committing.told(of.error, of.version)
+    told = committing.told(of.error, of.version, profile)
     abortable = ErrorCode.TRANSACTION_ABORTABLE.value
+    through = () if profile.scala_group_errors else (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,)
+    slow = () if profile.scala_group_errors else (ErrorCode.REQUEST_TIMED_OUT,)
+    of_logs = tuple(code for code in _OF_LOGS if code not in through)
     moved = (
         *_TO_FIND_ANEW,
-        *(code for code in _OF_LOGS if code in _RETRIED and code is not ErrorCode.NETWORK_EXCEPTION),
+        *slow,
+        *(code for code in of_logs if code in _RETRIED and code is not ErrorCode.NETWORK_EXCEPTION),
     )
     return all_of(
         same(_is_one_of(told, _RETRIED), _is_one_of(of.error, _RETRIED)),
         same(_is_one_of(told, _TO_FIND_ANEW), _is_one_of(of.error, moved)),
         same(told == 0, of.error == 0),
         same(_is_fatal(told), _is_fatal(of.error)),
-        negate(_is_one_of(told, (*_OF_LOGS, ErrorCode.PRODUCER_FENCED))),
+        negate(_is_one_of(told, (*of_logs, ErrorCode.PRODUCER_FENCED))),
         implies(told == abortable, of.version >= 4),
         implies(all_of(of.error == abortable, of.version >= 4), told == abortable),
     )
@@ -187,12 +192,13 @@ def _marker(of: Marking) -> AppendRequest:
 
 
 def answer_facts() -> tuple[Fact, ...]:
-    """For the newest release."""
+    """For the newest release; what is told of offsets also for the last one before 4.0."""
     marking: About = (("entry", ProducerEntry), ("of", Marking))
     refused: About = (("of", Refused),)
     return (
         stated(producer_understands, rules.TXN_REGISTERED_BEFORE_DATA, refused),
-        stated(committer_understands, rules.TXN_REGISTERED_BEFORE_DATA, refused),
+        stated(committer_understands, rules.TXN_REGISTERED_BEFORE_DATA, refused, NEWEST),
+        stated(committer_understands, rules.TXN_REGISTERED_BEFORE_DATA, refused, KAFKA_3_9),
         stated(partitions_are_told_their_fate, rules.TXN_REGISTERED_BEFORE_DATA, (("of", Together),)),
         stated(marker_is_taken_or_given_up, rules.TXN_MARKER_ONCE, marking, NEWEST),
         stated(marker_has_the_clients_version, rules.TXN_MARKER_ONCE, marking, NEWEST),

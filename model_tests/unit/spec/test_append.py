@@ -46,7 +46,7 @@ REFUSALS = [
     ("control batch of a client", "control_by_client", NEWEST, ONE_BATCH, data(10, control=True), "INVALID_RECORD"),
     ("no sequence", "sequence_missing", NEWEST, ONE_BATCH, data(-1), "INVALID_RECORD"),
     ("lower epoch", "stale_epoch", NEWEST, ONE_BATCH, data(10, epoch=2), "INVALID_PRODUCER_EPOCH"),
-    ("lower epoch before 2.7", "stale_epoch", KAFKA_2_5, ONE_BATCH, data(10, epoch=2), "PRODUCER_FENCED"),
+    ("lower epoch before 2.7", "stale_epoch", KAFKA_2_5, ONE_BATCH, data(10, epoch=2), "INVALID_PRODUCER_EPOCH"),
     ("new epoch not from 0", "epoch_reset", NEWEST, ONE_BATCH, data(10, epoch=4), "OUT_OF_ORDER_SEQUENCE_NUMBER"),
     ("gap", "successor", NEWEST, ONE_BATCH, data(11), "OUT_OF_ORDER_SEQUENCE_NUMBER"),
     ("partial overlap", "successor", NEWEST, ONE_BATCH, data(8, 2), "OUT_OF_ORDER_SEQUENCE_NUMBER"),

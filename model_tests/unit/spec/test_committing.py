@@ -92,18 +92,36 @@ def test_without_its_guard_a_commit_passes(guard: str) -> None:
         (ErrorCode.NOT_COORDINATOR, 4, ErrorCode.NOT_COORDINATOR),
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 4, ErrorCode.COORDINATOR_NOT_AVAILABLE),
         (ErrorCode.NOT_ENOUGH_REPLICAS, 4, ErrorCode.COORDINATOR_NOT_AVAILABLE),
-        (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, 4, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, 4, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND),
+        (ErrorCode.REQUEST_TIMED_OUT, 4, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.INVALID_FETCH_SIZE, 4, ErrorCode.UNKNOWN_SERVER_ERROR),
         (ErrorCode.NOT_LEADER_OR_FOLLOWER, 4, ErrorCode.NOT_COORDINATOR),
         (ErrorCode.KAFKA_STORAGE_ERROR, 4, ErrorCode.NOT_COORDINATOR),
-        (ErrorCode.MESSAGE_TOO_LARGE, 4, ErrorCode.INVALID_COMMIT_OFFSET_SIZE),
-        (ErrorCode.RECORD_LIST_TOO_LARGE, 4, ErrorCode.INVALID_COMMIT_OFFSET_SIZE),
+        (ErrorCode.MESSAGE_TOO_LARGE, 4, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (ErrorCode.RECORD_LIST_TOO_LARGE, 4, ErrorCode.UNKNOWN_SERVER_ERROR),
         (ErrorCode.INVALID_TXN_STATE, 4, ErrorCode.INVALID_TXN_STATE),
         (ErrorCode.INVALID_PRODUCER_EPOCH, 4, ErrorCode.INVALID_PRODUCER_EPOCH),
     ],
 )
 def test_how_an_error_is_told(error: ErrorCode, version: int, expected: ErrorCode) -> None:
     """A group's client knows errors of coordinators; a transition under way is told as it is, unlike to Produce."""
-    assert expected == told(error.value, version)
+    assert expected == told(error.value, version, NEWEST)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT),
+        (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE),
+        (ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE),
+        (ErrorCode.INVALID_FETCH_SIZE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE),
+    ],
+)
+def test_how_the_coordinator_before_4_0_tells_it(error: ErrorCode, expected: ErrorCode) -> None:
+    """GroupMetadataManager has words of its own, which the coordinator of 4.0 and later does not use."""
+    assert expected == told(error.value, 4, KAFKA_3_9)
+    assert expected != told(error.value, 4, NEWEST)
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_a_tombstone_leaves_nothing() -> None:
     transition = expire(entry(TransactionState.EMPTY))
 
     assert transition.target.state == TransactionState.DEAD
-    assert completed(transition.entry, transition.target) == TransactionEntry()
+    assert completed(transition.entry, transition.target, NEWEST) == TransactionEntry()
 
 
 def test_an_open_transaction_keeps_its_producer_in_mind() -> None:

@@ -24,7 +24,7 @@ from spec.versions import KAFKA_3_6, KAFKA_3_9, KAFKA_4_2, NEWEST, SNAPSHOT_4_0
 from spec.vocabulary import ErrorCode, TransactionState
 
 UNKNOWN = TransactionEntry()
-COMPLETE = replace(COMMITTED, update_time=150)
+COMPLETE = replace(COMMITTED, update_time=150, previous_producer_id=PRODUCER)
 NOT_TAKEN = ErrorCode.COORDINATOR_NOT_AVAILABLE.value
 LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.value
 EXHAUSTED = entry(TransactionState.ONGOING, producer_epoch=LAST - 1)
@@ -60,7 +60,7 @@ def test_a_step_of_markers_that_cannot_be(
 @pytest.mark.parametrize("time", [100, 150, 200])
 def test_the_last_marker_completes(time: int) -> None:
     """At any time from Prepare until now."""
-    found = step(COMMITTING, ASKED, after=replace(COMMITTED, update_time=time), partitions_after=0)
+    found = step(COMMITTING, ASKED, after=replace(COMPLETE, update_time=time), partitions_after=0)
 
     assert broken("MarkerAnswered", found) == set()
 
@@ -75,12 +75,13 @@ def test_a_record_of_completion_owes_nothing() -> None:
 
 
 def test_memory_after_a_record_owes_nothing() -> None:
-    """A failed fence is remembered as long as the transaction is not at its end."""
+    """A failed fence is remembered until the outcome is decided, and Complete is pending from then on."""
     before = replace(ONGOING, fence_failed=True)
     prepared = entry(TransactionState.PREPARE_ABORT, pending=5)
 
-    assert completed(before, prepared).pending == -1
-    assert [completed(before, target).fence_failed for target in (prepared, COMMITTED)] == [True, False]
+    assert completed(before, prepared, NEWEST).pending == -1
+    assert completed(before, prepared, NEWEST).fence_failed
+    assert not prepare_complete(replace(prepared, pending=-1, fence_failed=True), 300, NEWEST).entry.fence_failed
 
 
 def test_a_marker_is_a_transactional_control_batch() -> None:

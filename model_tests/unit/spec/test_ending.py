@@ -210,7 +210,7 @@ def test_nothing_changes_the_outcome_after_prepare() -> None:
             for epoch in (EPOCH - 1, EPOCH, EPOCH + 1):
                 before = entry(state)
                 transition = end(before, ending(commits=commits, epoch=epoch), NEWEST)
-                assert keeps_outcome(before, completed(transition.entry, transition.target))
+                assert keeps_outcome(before, completed(transition.entry, transition.target, NEWEST))
 
 
 def test_a_stored_version_decides_about_repetitions_before_4_0() -> None:

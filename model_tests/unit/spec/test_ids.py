@@ -5,7 +5,7 @@ import pytest
 from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, OTHER, PRODUCER, entry
 from spec.protocol.coordinator import TransactionEntry, completed, is_fencing, names_of, worded
 from spec.protocol.ids import FENCED_SINCE, InitRequest, created, fencing_epoch, guards, initialize
-from spec.versions import KAFKA_4_2, NEWEST
+from spec.versions import KAFKA_4_0, KAFKA_4_1, KAFKA_4_2, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ErrorCode, TransactionState
 
 EMPTY, ONGOING = TransactionState.EMPTY, TransactionState.ONGOING
@@ -83,18 +83,19 @@ def test_a_new_id_gets_a_fresh_producer_id_at_epoch_0() -> None:
     """Its metadata is in memory until the record is durable."""
     transition = initialize(TransactionEntry(), request(), NEWEST)
 
-    after = completed(transition.entry, transition.target)
+    after = completed(transition.entry, transition.target, NEWEST)
 
     assert (after.producer_id, after.producer_epoch, after.state) == (FRESH, 0, EMPTY)
     assert after.timeout == 60_000
     assert (transition.entry.producer_epoch, transition.entry.update_time) == (-1, 500)
 
 
-def test_an_id_at_rest_is_of_no_clients_version() -> None:
-    """The recorded records of Empty say version 0, also after a transaction of version 2."""
-    transition = initialize(entry(COMMITTED, client_version=2), request(), NEWEST)
+@pytest.mark.parametrize(("profile", "version"), [(SNAPSHOT_4_0, 0), (KAFKA_4_0, 2), (NEWEST, 2)])
+def test_an_id_at_rest_is_of_the_last_clients_version(profile: Profile, version: int) -> None:
+    """Records of Empty after a transaction of version 2 say so; those of the snapshot say version 0."""
+    transition = initialize(entry(COMMITTED, client_version=2), request(), profile)
 
-    assert transition.target.client_version == 0
+    assert transition.target.client_version == version
 
 
 def test_a_refused_request_creates_nothing() -> None:
@@ -123,7 +124,7 @@ def test_a_repetition_keeps_the_identity() -> None:
     expects = request(producer_id=PRODUCER, producer_epoch=EPOCH)
     first = initialize(entry(EMPTY), expects, NEWEST)
 
-    again = initialize(completed(first.entry, first.target), expects, NEWEST)
+    again = initialize(completed(first.entry, first.target, NEWEST), expects, NEWEST)
 
     assert again.error == ErrorCode.NONE
     assert again.target.producer_epoch == first.target.producer_epoch == EPOCH + 1
@@ -133,19 +134,20 @@ def test_a_retry_after_rotation_works_exactly_once() -> None:
     """Every transition to Empty takes the current producer id for the one before."""
     expects = request(producer_id=PRODUCER, producer_epoch=LAST - 1)
     rotated = initialize(entry(EMPTY, producer_epoch=LAST - 1), expects, NEWEST)
-    second = initialize(completed(rotated.entry, rotated.target), expects, NEWEST)
-    third = initialize(completed(second.entry, second.target), expects, NEWEST)
+    second = initialize(completed(rotated.entry, rotated.target, NEWEST), expects, NEWEST)
+    third = initialize(completed(second.entry, second.target, NEWEST), expects, NEWEST)
 
     assert (rotated.target.producer_id, rotated.target.producer_epoch) == (FRESH, 0)
     assert (second.error, third.error) == (ErrorCode.NONE, ErrorCode.PRODUCER_FENCED)
 
 
-def test_memory_keeps_the_start_of_the_transaction_before() -> None:
-    """The record of an Empty id has none."""
-    transition = initialize(entry(COMMITTED), request(), NEWEST)
+@pytest.mark.parametrize(("profile", "kept"), [(KAFKA_4_0, 100), (KAFKA_4_1, -1), (NEWEST, -1)])
+def test_memory_keeps_the_start_of_the_transaction_before_up_to_4_0(profile: Profile, kept: int) -> None:
+    """The record of an Empty id has none; 4.1 clears it in memory too (KAFKA-15370)."""
+    transition = initialize(entry(COMMITTED), request(), profile)
 
     assert transition.target.start_time == -1
-    assert completed(transition.entry, transition.target).start_time == 100
+    assert completed(transition.entry, transition.target, profile).start_time == kept
 
 
 def test_an_open_transaction_is_fenced_and_the_client_comes_again() -> None:

@@ -47,9 +47,9 @@ TRUE = [
     ("InitProducerId", COMMITTED, ASKED, 0),
     ("InitProducerId", EXHAUSTED, ASKED, 0),
     ("InitProducerId", ONGOING, ASKED, 1),
-    ("AddPartitionsToTxn", EMPTY, ADDED, 1),
+    ("AddPartitionsToTxn", EMPTY, replace(ADDED, version=3), 2),
     ("VerifyPartitions", ONGOING, ADDED, 1),
-    ("AddOffsetsToTxn", EMPTY, replace(ADDED, version=3), 1),
+    ("AddOffsetsToTxn", EMPTY, replace(ADDED, version=3), 2),
     ("EndTxn", ONGOING, ASKED, 1),
     ("EndTxn", COMMITTED, replace(ASKED, producer=Identity(PRODUCER, EPOCH - 1)), 1),
     ("TransactionTimeout", ONGOING, LATE, 1),
@@ -64,10 +64,50 @@ def test_the_decisions_own_outcome_breaks_nothing(
     api: str, before: TransactionEntry, asked: Asked, left: int, profile: Profile
 ) -> None:
     """A step that shows the decision holds, and a rule is at stake in it."""
-    found = replace(decided(api, step(before, asked), profile), partitions_after=left)
+    known = replace(before, client_version=before.client_version and profile.transaction_version)
+    found = replace(decided(api, step(known, asked), profile), partitions_after=left)
 
     assert broken(api, found, profile) == set()
     assert any(check.at_stake for check in judge(api, found, profile)[1])
+
+
+FIELDS = {
+    "previous_producer_id": FRESH,
+    "client_version": 1,
+    "fence_failed": True,
+    "last_epoch": 3,
+    "next_producer_id": FRESH,
+    "start_time": 7,
+    "update_time": 7,
+    "timeout": 7,
+    "pending": TransactionState.EMPTY.value,
+}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize(("api", "before", "asked"), [("EndTxn", ONGOING, ASKED), ("InitProducerId", COMMITTED, ASKED)])
+def test_no_scalar_of_an_id_is_left_out(api: str, before: TransactionEntry, asked: Asked, field: str) -> None:
+    """Whatever is not as the decision has it breaks a rule, also what no next request depends on."""
+    found = replace(decided(api, step(before, asked)), partitions_after=1 if api == "EndTxn" else 0)
+    wrong = replace(found.after, **{field: FIELDS[field]})
+
+    assert broken(api, found) == set()
+    assert broken(api, replace(found, after=wrong))
+
+
+@pytest.mark.parametrize(
+    ("found", "partitions_after"),
+    [
+        (step(ONGOING, replace(ADDED, producer=Identity(PRODUCER, EPOCH - 1)), error=90, registered_after=False), 2),
+        (step(ONGOING, replace(ADDED, registered=True)), 0),
+        (step(ONGOING, ASKED, error=ErrorCode.COORDINATOR_NOT_AVAILABLE.value), 2),
+    ],
+    ids=["refused", "there already", "not logged"],
+)
+def test_partitions_do_not_come_or_go_by_themselves(found: CoordinatorStep, partitions_after: int) -> None:
+    """Where nothing joins and nothing ends, a transaction has as many partitions as before."""
+    assert broken("AddPartitionsToTxn", found) == set()
+    assert broken("AddPartitionsToTxn", replace(found, partitions_after=partitions_after))
 
 
 STALE = replace(ASKED, producer=Identity(PRODUCER, EPOCH - 1))

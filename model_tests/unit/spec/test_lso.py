@@ -68,15 +68,27 @@ def test_a_marker_at_the_high_watermark_is_not_replicated() -> None:
     ("offset", "committed", "error", "bound"),
     [
         (9, True, ErrorCode.OFFSET_OUT_OF_RANGE, -1),
-        (51, True, ErrorCode.OFFSET_OUT_OF_RANGE, -1),
+        (61, True, ErrorCode.OFFSET_OUT_OF_RANGE, -1),
+        (60, True, ErrorCode.NONE, 30),
+        (51, True, ErrorCode.NONE, 30),
+        (51, False, ErrorCode.NONE, 50),
         (10, True, ErrorCode.NONE, 30),
         (50, True, ErrorCode.NONE, 30),
         (10, False, ErrorCode.NONE, 50),
     ],
-    ids=["below start", "above high watermark", "committed", "at the high watermark", "all"],
+    ids=[
+        "below start",
+        "beyond the log end",
+        "at the log end",
+        "above high watermark",
+        "all above high watermark",
+        "committed",
+        "at the high watermark",
+        "all",
+    ],
 )
 def test_fetch(offset: int, committed: bool, error: ErrorCode, bound: int) -> None:
-    """Readers get what is between log start and their bound."""
+    """Readers get what is between log start and their bound, and wait between that and the log end."""
     answer = fetch(offsets(ongoing=30), offset, committed)
 
     assert (error, bound) == (answer.error, answer.bound)

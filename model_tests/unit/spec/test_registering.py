@@ -60,7 +60,7 @@ def test_before_4_0_the_identity_is_looked_at_first() -> None:
 def test_the_first_partition_begins_the_transaction() -> None:
     """Its start is now; a later partition leaves it alone."""
     first = register(entry(EMPTY), request(client_version=2), NEWEST)
-    begun = completed(first.entry, first.target)
+    begun = completed(first.entry, first.target, NEWEST)
     second = register(begun, request(now=900), NEWEST)
 
     assert (begun.state, begun.start_time, begun.client_version) == (ONGOING, 500, 2)

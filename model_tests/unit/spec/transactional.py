@@ -38,6 +38,6 @@ def ended(before: TransactionEntry, request: EndRequest, profile: Profile) -> Tr
     """Memory after a transaction was ended and every marker written."""
     prepared = end(before, request, profile)
     assert prepared.appends
-    decided = completed(prepared.entry, prepared.target)
+    decided = completed(prepared.entry, prepared.target, profile)
     complete = prepare_complete(decided, 300, profile)
-    return completed(complete.entry, complete.target)
+    return completed(complete.entry, complete.target, profile)

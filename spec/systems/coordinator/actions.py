@@ -206,7 +206,8 @@ class Actions:
     def _written(self, state: State, transition: Transition) -> State:
         """The record is durable, and the transition complete; without a record memory is what was decided."""
         appends = transition.appends
-        complete = decided(coordinator.completed(transition.entry, transition.target), self.knobs.profile)
+        profile = self.knobs.profile
+        complete = decided(coordinator.completed(transition.entry, transition.target, profile), profile)
         return state.but(
             entry=update(state.entry, to=choose_entry(appends, complete, transition.entry)),
             record=update(state.record, to=choose_entry(appends, transition.target, state.record())),

@@ -35,10 +35,11 @@ class Recording(Acting):
     def _appended(self, view: View, transition: Transition, fate: Term) -> State:
         """Memory and log after a record with this fate."""
         state, before = view.state, view.remembers()
-        failed = append_failed(before, transition, self.knobs.profile)
+        profile = self.knobs.profile
+        failed = append_failed(before, transition, profile)
         if not self.knobs.failed_fence_remembered:
             failed = replace(failed, fence_failed=False)
-        memory = pick(self._is_taken(fate), completed(transition.entry, transition.target), failed)
+        memory = pick(self._is_taken(fate), completed(transition.entry, transition.target, profile), failed)
         target, drawn = self.knobs.settled(transition.target), state.drawn()
         draws = any_of(target.producer_id == drawn, target.next_producer_id == drawn)
         changed = self._remembers(state, memory).but(
@@ -108,7 +109,8 @@ class Recording(Acting):
         )
         kept = either(fate == LOST, appended, recorded)
         prepared = self.knobs.settled(transition.target)
-        pending = completing.prepare_complete(completed(transition.entry, prepared), 0, profile).entry
+        durable_entry = completed(transition.entry, prepared, profile)
+        pending = completing.prepare_complete(durable_entry, 0, profile).entry
         durable = self._new_decision(self._remembers(kept, pending), prepared, opened_by, ended_by)
         return either(self._is_taken(fate), durable, kept)
 
