@@ -54,7 +54,7 @@ def repeated(bug: Bug, case: Case, trace: Trace) -> CarriedOut | None:
         case: one of the bug's, which says the release.
         trace: of the release itself where it has the bug; else that of the bug's own case.
     """
-    staging = staged(bug)
+    staging = staged(bug, case)
     if staging is None or not trace:
         return None
     planted = staging.planted if case in bug.violated else MENDINGS.get(case.profile)

@@ -17,7 +17,7 @@ from model_tests.bugs.stream_world import StreamWorld
 from model_tests.bugs.transactions_world import TransactionsWorld
 from model_tests.bugs.world import Make, Staging
 from spec.bugs.bug import Bug, Case
-from spec.bugs.of_coordinator import BEFORE_18660
+from spec.bugs.of_coordinator import BEFORE_18660, LOWERED_TO_1, PENDING_CLEARED
 from spec.bugs.of_transactions import BEFORE_18654, IDENTITY_COMPARED
 from spec.systems.coordinator.transactional_id import Knobs
 from spec.systems.marking import WAITS_FOR_LEADER
@@ -25,7 +25,7 @@ from spec.versions import NEWEST, PROFILES, Profile
 
 
 def coordinator_world(case: Case) -> Make:
-    """The coordinator's world with as many epochs as the instance has.
+    """The coordinator's world with as many epochs as the instance has, and the version to which it may be lowered.
 
     Raises:
         TypeError: the case is of another system than the coordinator's.
@@ -33,7 +33,7 @@ def coordinator_world(case: Case) -> Make:
     knobs = case.instance.knobs
     if not isinstance(knobs, Knobs):
         raise TypeError(f"{case.claim} is asked of another system")
-    return partial(CoordinatorWorld, epochs=knobs.profile.max_epoch)
+    return partial(CoordinatorWorld, epochs=knobs.profile.max_epoch, lowered_to=knobs.lowered_to)
 
 
 WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
@@ -58,6 +58,8 @@ BETWEEN: Final[Mapping[str, Profile]] = MappingProxyType(
         "4.2-before-19999": PROFILES["4.2"],
         BEFORE_18654.name: BEFORE_18654,
         BEFORE_18660.name: BEFORE_18660,
+        LOWERED_TO_1.name: LOWERED_TO_1,
+        PENDING_CLEARED.name: PENDING_CLEARED,
         IDENTITY_COMPARED.name: IDENTITY_COMPARED,
         WAITS_FOR_LEADER.name: WAITS_FOR_LEADER,
     }
@@ -70,9 +72,14 @@ def profile_of(case: Case) -> Profile:
     return BETWEEN.get(case.profile) or PROFILES[case.profile]
 
 
-def staged(bug: Bug) -> Staging | None:
-    """Where the bug is carried out; None where the reference has no world for it."""
-    world = _world(bug.broken)
+def staged(bug: Bug, case: Case | None = None) -> Staging | None:
+    """Where the bug is carried out; None where the reference has no world for it.
+
+    Args:
+        bug: whose defect is planted where no profile has it.
+        case: one of its cases, whose instance says how the world is made; by default the bug's own.
+    """
+    world = _world(case or bug.broken)
     if world is None:
         return None
     true = _without_it(bug)

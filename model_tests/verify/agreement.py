@@ -133,6 +133,8 @@ def _coordinator(chance: Random) -> Instanced:
             timeout_fences=(True, False),
             failed_fence_kept=(True, False),
             mapping_error_abortable=(False, True),
+            lowered_to=(None, 0, 1),
+            unwritable_rolled_back=(False, True),
             expires=(False, True),
             fails_over=(False, True),
             loses_replies=(False, True),

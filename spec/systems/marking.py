@@ -220,10 +220,10 @@ class _Actions:
         asked = EndRequest(0, 0, outcome == COMMIT, bumps=True, fresh_producer_id=1)
         return ending.end(state.entry(), asked, self.knobs.profile)
 
-    @staticmethod
-    def _recorded(state: State, transition: Transition) -> State:
+    def _recorded(self, state: State, transition: Transition) -> State:
         """The record of a transition is durable."""
-        return state.but(entry=update(state.entry, to=coordinator.completed(transition.entry, transition.target)))
+        completed = coordinator.completed(transition.entry, transition.target, self.knobs.profile)
+        return state.but(entry=update(state.entry, to=completed))
 
     @staticmethod
     def _departed(state: State, partition: Term) -> State:

@@ -37,6 +37,7 @@ KNOWN = {
     "KAFKA-20734",
     "refused-commit",
     "late-bump",
+    "lowered-version",
 }
 """The bugs that the models must find by themselves."""
 
