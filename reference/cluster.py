@@ -84,6 +84,7 @@ class Cluster:
                 self.shape.partitions,
                 self.shape.delivery_timeout_ms,
                 min(self.shape.max_in_flight, profile.cached_batches),
+                fenced_has_code=profile.fenced_has_code,
             )
             for _ in range(self.shape.producers)
         ]

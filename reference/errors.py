@@ -37,7 +37,7 @@ class InvalidProducerEpoch(Refusal):
 
 
 class ProducerFenced(Refusal):
-    """The same, as versions before 2.7 say it."""
+    """Another producer has the transactional id; before 2.7 it has no code of its own on the wire."""
 
     code = ErrorCode.PRODUCER_FENCED
     rule = rules.FENCE_STALE_EPOCH
@@ -125,6 +125,12 @@ class OffsetOutOfRange(Refusal):
     """No record of the log has the offset asked for, and none will have it next."""
 
     code = ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+class UnsupportedVersion(Refusal):
+    """The broker cannot do what the request asks for, at the feature levels that are in force."""
+
+    code = ErrorCode.UNSUPPORTED_VERSION
 
 
 class UnknownTopicOrPartition(Refusal):

@@ -98,7 +98,7 @@ def commit_what_is_open(
     entry = None if transactional_id is None else coordinator.states.find(transactional_id)
     if entry is None or entry.pending is not None or entry.metadata.state != TransactionState.ONGOING:
         return _init_producer_id(coordinator, transactional_id, timeout_ms, expected)
-    profile = coordinator._profile
+    profile = coordinator.profile
     fenced = entry.begin(transaction_metadata.fence_epoch(entry.metadata, True, profile))
     entry.raise_epoch(fenced.epoch)
     version = profile.transaction_version

@@ -45,7 +45,7 @@ class OffsetsVerification(Verification):
             return InvalidTxnState(rules.TXN_REGISTERED_BEFORE_DATA, **refusal.values)
         if refusal.code is ErrorCode.PRODUCER_FENCED:
             return InvalidProducerEpoch(rules.FENCE_STALE_EPOCH, **refusal.values)
-        return told_to_member(refusal)
+        return told_to_member(refusal, self.profile)
 
 
 Answers = dict[TopicPartition, ErrorCode]

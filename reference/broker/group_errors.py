@@ -4,9 +4,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from reference.broker.coordinator_errors import CoordinatorLoadInProgress, CoordinatorNotAvailable, NotCoordinator
+from reference.broker.coordinator_errors import (
+    CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
+    NotCoordinator,
+    UnknownServerError,
+)
 from reference.errors import Refusal
 from spec import rules
+from spec.versions import Profile
 from spec.vocabulary import ErrorCode
 
 
@@ -80,23 +86,38 @@ class InvalidCommitOffsetSize(Refusal):
     code = ErrorCode.INVALID_COMMIT_OFFSET_SIZE
 
 
-TOLD: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
+BY_RECORDS: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
+    {
+        ErrorCode.NETWORK_EXCEPTION: CoordinatorLoadInProgress,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: CoordinatorNotAvailable,
+        ErrorCode.NOT_ENOUGH_REPLICAS: CoordinatorNotAvailable,
+        ErrorCode.REQUEST_TIMED_OUT: CoordinatorNotAvailable,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER: NotCoordinator,
+        ErrorCode.KAFKA_STORAGE_ERROR: NotCoordinator,
+        ErrorCode.MESSAGE_TOO_LARGE: UnknownServerError,
+        ErrorCode.RECORD_LIST_TOO_LARGE: UnknownServerError,
+        ErrorCode.INVALID_FETCH_SIZE: UnknownServerError,
+    }
+)
+"""What a member is told when the offsets partition refuses (CoordinatorOperationExceptionHelper, since 4.0)."""
+
+BY_SCALA: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
     {
         ErrorCode.NETWORK_EXCEPTION: CoordinatorLoadInProgress,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: CoordinatorNotAvailable,
         ErrorCode.NOT_ENOUGH_REPLICAS: CoordinatorNotAvailable,
         ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: CoordinatorNotAvailable,
-        ErrorCode.REQUEST_TIMED_OUT: CoordinatorNotAvailable,
         ErrorCode.NOT_LEADER_OR_FOLLOWER: NotCoordinator,
         ErrorCode.KAFKA_STORAGE_ERROR: NotCoordinator,
         ErrorCode.MESSAGE_TOO_LARGE: InvalidCommitOffsetSize,
         ErrorCode.RECORD_LIST_TOO_LARGE: InvalidCommitOffsetSize,
+        ErrorCode.INVALID_FETCH_SIZE: InvalidCommitOffsetSize,
     }
 )
-"""What a member is told when the offsets partition refuses; any other error is told as it is."""
+"""The same of GroupMetadataManager (before 4.0); in both, any other error is told as it is."""
 
 
-def told(refusal: Refusal) -> Refusal:
+def told(refusal: Refusal, profile: Profile) -> Refusal:
     """A refusal of the offsets partition as a member of a group can be told it."""
-    named = TOLD.get(refusal.code)
+    named = (BY_SCALA if profile.scala_group_errors else BY_RECORDS).get(refusal.code)
     return refusal if named is None else named(log=refusal.code.name)

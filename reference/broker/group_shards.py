@@ -69,7 +69,7 @@ class Shard:
         try:
             placed = self.partition.append(batch, Origin.COORDINATOR, guard)
         except Refusal as refusal:
-            raise told(refusal) from refusal
+            raise told(refusal, self.profile) from refusal
         self.follow(batch, placed.first_offset)
 
     def follow(self, batch: RecordBatch, offset: Offset) -> None:

@@ -110,11 +110,10 @@ class ProducerAppend:
 
         Raises:
             InvalidProducerEpoch: the epoch falls.
-            ProducerFenced: the same, as older versions call it.
         """
         # [fence.stale_epoch]
         if batch.producer_epoch < self.entry.epoch and not self.tolerates_stale_epoch():
-            raise self.stale_epoch(batch)
+            raise InvalidProducerEpoch(current=self.entry.epoch, got=batch.producer_epoch)
 
     def check_sequence(self, batch: RecordBatch) -> None:
         """The sequence checks of a client's batch, in Kafka's order.
@@ -256,7 +255,6 @@ class ProducerAppend:
 
         Raises:
             InvalidProducerEpoch: the marker's epoch is not above the producer's, or falls.
-            ProducerFenced: it falls, as older versions call it.
         """
         if self.effective_marker_version() < 2:
             self.check_epoch(batch)
@@ -312,10 +310,6 @@ class ProducerAppend:
     def tolerates_stale_epoch(self) -> bool:
         """Whether a falling epoch is only noted: on a replica, since 2.4."""
         return self.origin == Origin.REPLICATION and self.profile.replica_tolerates_stale_epoch
-
-    def stale_epoch(self, batch: RecordBatch) -> Refusal:
-        """The answer to a stale epoch: code 47 in every release."""
-        return InvalidProducerEpoch(current=self.entry.epoch, got=batch.producer_epoch)
 
     def not_in_sequence(self, last: Sequence, got: Sequence) -> Refusal:
         """The answer to a sequence that does not follow; the proposed variant tells a past one from a future one."""

@@ -11,6 +11,7 @@ from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_log import partition_for
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
 from reference.errors import InvalidRequest, Refusal
+from spec.versions import Profile
 from spec.vocabulary import NO_EPOCH, NO_PRODUCER_ID, ErrorCode, TransactionState
 
 FENCED_SINCE: Final[Mapping[str, int]] = MappingProxyType(
@@ -47,9 +48,16 @@ class AddPartitionsRequest:
     verify_only: bool = False
 
 
-def told(api: str, version: int, error: ErrorCode) -> ErrorCode:
-    """The error as a client of the version knows it."""
-    if error is ErrorCode.PRODUCER_FENCED and version < FENCED_SINCE[api]:
+def told(profile: Profile, api: str, version: int, error: ErrorCode) -> ErrorCode:
+    """The error as a client of the version knows it.
+
+    Args:
+        profile: of the broker; before 2.7 there is no PRODUCER_FENCED in any version.
+        api: name of the request.
+        version: of the request.
+        error: the coordinator's.
+    """
+    if error is ErrorCode.PRODUCER_FENCED and not (profile.fenced_has_code and version >= FENCED_SINCE[api]):
         return ErrorCode.INVALID_PRODUCER_EPOCH
     return error
 
@@ -74,7 +82,7 @@ def handle_init_producer_id(
         given = None if transactional_id is None else expected_identity(expected)
         identity = coordinator.init_producer_id(transactional_id, timeout_ms, given)
     except Refusal as refusal:
-        return IdentityAnswer(told("InitProducerId", version, refusal.code))
+        return IdentityAnswer(told(coordinator.profile, "InitProducerId", version, refusal.code))
     return IdentityAnswer(ErrorCode.NONE, identity)
 
 
@@ -106,7 +114,7 @@ def handle_add_partitions(
     try:
         return _added_or_verified(coordinator, request)
     except Refusal as refusal:
-        error = told("AddPartitionsToTxn", request.version, refusal.code)
+        error = told(coordinator.profile, "AddPartitionsToTxn", request.version, refusal.code)
         return dict.fromkeys(request.partitions, error)
 
 
@@ -139,7 +147,7 @@ def handle_add_offsets(
     try:
         coordinator.add_partitions(transactional_id, producer, (offsets_partition,))
     except Refusal as refusal:
-        return told("AddOffsetsToTxn", version, refusal.code)
+        return told(coordinator.profile, "AddOffsetsToTxn", version, refusal.code)
     return ErrorCode.NONE
 
 
@@ -165,7 +173,7 @@ def handle_end_txn(
     try:
         identity = coordinator.end_txn(asked)
     except Refusal as refusal:
-        return IdentityAnswer(told("EndTxn", version, refusal.code))
+        return IdentityAnswer(told(coordinator.profile, "EndTxn", version, refusal.code))
     return IdentityAnswer(ErrorCode.NONE, identity if bumps else NOBODY)
 
 

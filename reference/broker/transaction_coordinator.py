@@ -33,7 +33,7 @@ from reference.broker.transaction_metadata import (
 )
 from reference.broker.transaction_state_manager import TransactionStateManager
 from reference.clock import Clock
-from reference.errors import InvalidRequest, Refusal
+from reference.errors import InvalidRequest, Refusal, UnsupportedVersion
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import (
@@ -59,13 +59,14 @@ class TransactionCoordinator:
     """One node's coordinator; its log outlives it.
 
     Attributes:
+        profile: its release.
         states: the ids that it coordinates.
         markers: the markers that it owes.
         clock: its own; start times and timeouts are read on it.
         config: its broker's settings.
     """
 
-    __slots__ = ("_producer_ids", "_profile", "_write_marker", "clock", "config", "markers", "states")
+    __slots__ = ("_producer_ids", "_write_marker", "clock", "config", "markers", "profile", "states")
 
     def __init__(
         self,
@@ -77,7 +78,7 @@ class TransactionCoordinator:
         config: CoordinatorConfig = CoordinatorConfig(),  # frozen
     ) -> None:
         """A coordinator that leads no partition of the log yet."""
-        self._profile = profile
+        self.profile = profile
         self._producer_ids = producer_ids
         self._write_marker = write_marker
         self.clock = clock
@@ -168,8 +169,8 @@ class TransactionCoordinator:
         Raises:
             Refusal: no epoch is left, or the log does not take the decision.
         """
-        fenced = entry.begin(fence_epoch(entry.metadata, not entry.failed_fence, self._profile))
-        version = self._profile.transaction_version
+        fenced = entry.begin(fence_epoch(entry.metadata, not entry.failed_fence, self.profile))
+        version = self.profile.transaction_version
         asked = EndTransaction(entry.transactional_id, fenced.producer_id, fenced.epoch, False, version, False)
         self.end_txn(asked)
 
@@ -196,7 +197,7 @@ class TransactionCoordinator:
             ConcurrentTransactions: the transaction before is not complete.
         """
         entry = self.states.known(transactional_id)
-        if self._profile.pending_checked_first:
+        if self.profile.pending_checked_first:
             entry.check_settled()
         check_producer(entry.metadata, producer)
         entry.check_settled()
@@ -241,18 +242,18 @@ class TransactionCoordinator:
             Refusal: there is no such transaction to end, or the coordinator cannot answer now.
         """
         entry = self.states.known(asked.transactional_id)
-        if decide(entry, asked, self._profile) is not End.DONE:
+        if decide(entry, asked, self.profile) is not End.DONE:
             return self._prepare_end(entry, asked)
         return identity_of(entry.metadata)
 
     def _prepare_end(self, entry: TransactionEntry, asked: EndTransaction) -> ProducerIdentity:
         fencing = entry.is_fencing
         check_fence_is_no_commit(asked, fencing=fencing)
-        rotates = entry.metadata.is_exhausted and asked.bumps and (not fencing or self._profile.fence_rotates)
+        rotates = entry.metadata.is_exhausted and asked.bumps and (not fencing or self.profile.fence_rotates)
         next_id = self._producer_ids.generate() if rotates else NO_PRODUCER_ID
         if fencing:
             self._make_way(entry, asked)
-        check_epoch_left(entry.metadata, asked, self._profile)
+        check_epoch_left(entry.metadata, asked, self.profile)
         now = self.clock.now
         change = entry.begin(prepare_end(entry.metadata, asked.commit, asked.client_version, next_id, now))
         try:
@@ -262,7 +263,7 @@ class TransactionCoordinator:
             raise
         decided = entry.metadata
         completed = self._owe_markers(entry)
-        return identity_of(completed if self._profile.exhausted_reply_is_next else decided)
+        return identity_of(completed if self.profile.exhausted_reply_is_next else decided)
 
     def _make_way(self, entry: TransactionEntry, asked: EndTransaction) -> None:
         """The fence gives way to the abort; its epoch counts from now on, unless the abort itself bumps it."""
@@ -272,20 +273,25 @@ class TransactionCoordinator:
             entry.raise_epoch(asked.epoch)
 
     def _bumps_in_prepare(self, asked: EndTransaction) -> bool:
-        return asked.bumps and self._profile.fence_bumps_once
+        return asked.bumps and self.profile.fence_bumps_once
 
     def _owe_markers(self, entry: TransactionEntry) -> TransactionMetadata:
         """A decision is in the log: from now on its markers are owed."""
         entry.failed_fence = False
-        completed = entry.begin(complete_end(entry.metadata, self._profile, self.clock.now))
+        completed = entry.begin(complete_end(entry.metadata, self.profile, self.clock.now))
         self.markers.add(entry, self.states.epoch_of(entry.transactional_id), completed)
         return completed
 
     def send_markers(self) -> None:
-        """Send the markers that are owed; a transaction that has them all is complete."""
+        """Send the markers that are owed; a transaction that has them all is complete.
+
+        An end that no record can hold stays pending, and nobody tries it again.
+        """
         for owed in self.markers.send(self._write_marker):
             try:
                 self.states.write(owed.entry, owed.completed, self.clock.now)
+            except UnsupportedVersion:
+                continue
             except Refusal:
                 owed.entry.begin(owed.completed)
                 self.markers.put_back(owed)

@@ -15,7 +15,7 @@ from reference.broker.transaction_record import (
     encode_key,
     value_of,
 )
-from reference.errors import Refusal, UnsupportedCodec
+from reference.errors import Refusal, UnsupportedCodec, UnsupportedVersion
 from reference.log.batch import RecordBatch, data_batch
 from reference.log.partition_log import PartitionLog
 from reference.log.record import MalformedRecords, Record
@@ -54,16 +54,17 @@ class TransactionLog:
     """The partitions of `__transaction_state`, in real bytes; it outlives its coordinators.
 
     Attributes:
+        profile: says in which version values are written, and what they hold.
         partitions: logs by number.
         faults: what becomes of the next appends, oldest first; none once they are used up.
         unsure: partition and offset of the records that are there although their append was refused.
     """
 
-    __slots__ = ("_profile", "faults", "partitions", "unsure")
+    __slots__ = ("faults", "partitions", "profile", "unsure")
 
     def __init__(self, profile: Profile, partitions: int = PARTITIONS) -> None:
         """Empty partitions."""
-        self._profile = profile
+        self.profile = profile
         self.partitions = tuple(PartitionLog() for _ in range(partitions))
         self.faults: list[AppendFault] = []
         self.unsure: set[tuple[int, int]] = set()
@@ -71,7 +72,7 @@ class TransactionLog:
     @property
     def value_version(self) -> int:
         """Version of the values that are written: flexible once `transaction.version` is at least 1."""
-        return FLEXIBLE if self._profile.transaction_version >= 1 else FIXED
+        return FLEXIBLE if self.profile.transaction_version >= 1 else FIXED
 
     def partition_of(self, transactional_id: str) -> int:
         """The partition whose leader coordinates an id."""
@@ -81,9 +82,12 @@ class TransactionLog:
         """Append the record of a change.
 
         Raises:
+            UnsupportedVersion: its values cannot hold the transaction version of the client; nothing was appended.
             Refusal: the append failed.
         """
-        value = value_of(metadata, self.value_version, self._profile.rotation_persisted)
+        if metadata.client_version and self.value_version < FLEXIBLE:
+            raise UnsupportedVersion(client_version=metadata.client_version, value_version=self.value_version)
+        value = value_of(metadata, self.value_version, self.profile.rotation_persisted)
         self.append(transactional_id, value.encode(), now)
 
     def bury(self, transactional_id: str, now: Timestamp) -> None:

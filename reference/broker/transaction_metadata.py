@@ -122,13 +122,11 @@ def increment_epoch(
     return metadata._replace(
         epoch=epoch,
         last_epoch=last_epoch,
-        previous_producer_id=metadata.producer_id,
         timeout_ms=timeout_ms,
         state=TransactionState.EMPTY,
         partitions=frozenset(),
         started_ms=NO_TIMESTAMP,
         updated_ms=now,
-        client_version=0,
     )
 
 
@@ -157,7 +155,6 @@ def rotate_producer_id(
     """
     return metadata._replace(
         producer_id=producer_id,
-        previous_producer_id=metadata.producer_id,
         epoch=Epoch(0),
         last_epoch=metadata.epoch if recall else NO_EPOCH,
         timeout_ms=timeout_ms,
@@ -165,7 +162,6 @@ def rotate_producer_id(
         partitions=frozenset(),
         started_ms=NO_TIMESTAMP,
         updated_ms=now,
-        client_version=0,
     )
 
 
@@ -250,10 +246,36 @@ def complete_end(metadata: TransactionMetadata, profile: Profile, now: Timestamp
     rotates = metadata.next_producer_id != NO_PRODUCER_ID
     return completed._replace(
         producer_id=metadata.next_producer_id if rotates else metadata.producer_id,
-        previous_producer_id=metadata.producer_id,
         epoch=Epoch(0) if rotates else metadata.epoch,
         last_epoch=metadata.last_epoch if profile.completion_keeps_last_epoch else metadata.epoch,
     )
+
+
+def as_recorded(change: TransactionMetadata, profile: Profile) -> TransactionMetadata:
+    """A change as its record names it: some versions keep the client's transaction version with an end alone."""
+    if profile.client_version_kept or change.state not in (TransactionState.EMPTY, TransactionState.ONGOING):
+        return change
+    return change._replace(client_version=0)
+
+
+def taken_over(known: TransactionMetadata, change: TransactionMetadata, profile: Profile) -> TransactionMetadata:
+    """What the memory has after a change that is in the log (TransactionMetadata.completeTransitionTo).
+
+    Args:
+        known: what it had before.
+        change: what is in the log; it names the producer id before the change as the previous one.
+        profile: says which fields an older coordinator does not take over.
+    """
+    if not profile.previous_id_always_follows and not _rotates_before_4_1(change):
+        change = change._replace(previous_producer_id=known.previous_producer_id)
+    if change.state == TransactionState.EMPTY and not profile.empty_clears_start:
+        change = change._replace(started_ms=known.started_ms)
+    return change
+
+
+def _rotates_before_4_1(change: TransactionMetadata) -> bool:
+    ends = change.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+    return change.state == TransactionState.EMPTY or (ends and change.client_version >= BUMPS_EPOCH)
 
 
 class TransactionEntry:
@@ -303,6 +325,9 @@ class TransactionEntry:
     def begin(self, change: TransactionMetadata) -> TransactionMetadata:
         """Prepare a change: from now until it is completed or cancelled the id is pending.
 
+        Returns:
+            the change, with the present producer id as the previous one.
+
         Raises:
             Impossible: another change is pending, or the state does not lead to the new one.
         """
@@ -313,18 +338,16 @@ class TransactionEntry:
                 f"{self.transactional_id} cannot go from {self.metadata.state.name} to {change.state.name}"
             )
         self.pending = change.state
-        return change
+        return change._replace(previous_producer_id=self.metadata.producer_id)
 
     def complete(self, change: TransactionMetadata) -> None:
-        """Take over a change that is in the log; a start time of none stays in the log alone.
+        """Take over a change that is in the log.
 
         Raises:
             Impossible: it is not the change that was begun.
         """
         if self.pending != change.state:
             raise Impossible(f"{self.transactional_id} is not on its way to {change.state.name}")
-        if change.state == TransactionState.EMPTY:
-            change = change._replace(started_ms=self.metadata.started_ms)
         self.metadata = change
         self.pending = None
 

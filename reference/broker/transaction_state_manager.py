@@ -16,8 +16,8 @@ from reference.broker.coordinator_errors import (
     UnknownServerError,
 )
 from reference.broker.transaction_log import Loaded, TransactionLog
-from reference.broker.transaction_metadata import TransactionEntry, TransactionMetadata
-from reference.errors import Impossible, InvalidRequest, Refusal
+from reference.broker.transaction_metadata import TransactionEntry, TransactionMetadata, as_recorded, taken_over
+from reference.errors import Impossible, InvalidRequest, Refusal, UnsupportedVersion
 from spec.vocabulary import CoordinatorEpoch, ErrorCode, Timestamp
 
 APPEND_ERRORS: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
@@ -28,9 +28,11 @@ APPEND_ERRORS: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
         ErrorCode.REQUEST_TIMED_OUT: CoordinatorNotAvailable,
         ErrorCode.NOT_LEADER_OR_FOLLOWER: NotCoordinator,
         ErrorCode.KAFKA_STORAGE_ERROR: NotCoordinator,
+        ErrorCode.MESSAGE_TOO_LARGE: UnknownServerError,
+        ErrorCode.RECORD_LIST_TOO_LARGE: UnknownServerError,
     }
 )
-"""What a client is told when the log refuses a record; anything else is UNKNOWN_SERVER_ERROR."""
+"""What a client is told when the log refuses a record; any other error is told as it is."""
 
 
 @dataclass(slots=True)
@@ -139,17 +141,21 @@ class TransactionStateManager:
         return entry
 
     def write(self, entry: TransactionEntry, change: TransactionMetadata, now: Timestamp) -> None:
-        """Have the log take a prepared change, then take it over; a failure cancels it.
+        """Have the log take a prepared change, then take it over; a failure of the log cancels it.
 
         Raises:
+            UnsupportedVersion: the record cannot hold the change; nobody cancels it, so that the id stays pending.
             Refusal: the log did not take it; it may be in the log all the same.
         """
+        change = as_recorded(change, self.log.profile)
         try:
             self.log.write(entry.transactional_id, change, now)
+        except UnsupportedVersion:
+            raise
         except Refusal as refusal:
             entry.cancel()
             raise append_refusal(refusal) from refusal.with_traceback(None)
-        entry.complete(change)
+        entry.complete(taken_over(entry.metadata, change, self.log.profile))
 
     def bury(self, entry: TransactionEntry, now: Timestamp) -> None:
         """Have the log forget an id, then forget it.
@@ -174,4 +180,5 @@ class TransactionStateManager:
 
 def append_refusal(refusal: Refusal) -> Refusal:
     """What a client is told of a refusal of the log."""
-    return APPEND_ERRORS.get(refusal.code, UnknownServerError)(log=refusal.code.name)
+    named = APPEND_ERRORS.get(refusal.code)
+    return refusal if named is None else named(log=refusal.code.name)

@@ -59,6 +59,7 @@ class IdempotentProducer:
         history: every batch ever handed over, with its partition.
         failed: a fatal error has ended the producer.
         transactional: whether its batches are parts of transactions.
+        fenced_has_code: whether its release knows PRODUCER_FENCED (2.7); before, INVALID_PRODUCER_EPOCH means it.
     """
 
     __slots__ = (
@@ -67,6 +68,7 @@ class IdempotentProducer:
         "_renumber",
         "delivery_timeout_ms",
         "failed",
+        "fenced_has_code",
         "history",
         "identity",
         "on_wire",
@@ -75,7 +77,12 @@ class IdempotentProducer:
     )
 
     def __init__(
-        self, partitions: int, delivery_timeout_ms: int = DELIVERY_TIMEOUT_MS, max_in_flight: int = MAX_IN_FLIGHT
+        self,
+        partitions: int,
+        delivery_timeout_ms: int = DELIVERY_TIMEOUT_MS,
+        max_in_flight: int = MAX_IN_FLIGHT,
+        *,
+        fenced_has_code: bool = True,
     ) -> None:
         """A producer for the partitions 0 .. partitions-1, without producer id."""
         self.identity: ProducerIdentity | None = None
@@ -84,6 +91,7 @@ class IdempotentProducer:
         self.history: list[tuple[int, ProducerBatch]] = []
         self.failed = False
         self.transactional = False
+        self.fenced_has_code = fenced_has_code
         self.delivery_timeout_ms = delivery_timeout_ms
         self._ordinals = [0] * partitions
         self._attempts = 0
@@ -222,6 +230,12 @@ class IdempotentProducer:
         if batch.outcome is None:
             batch.outcome, batch.offset = True, reply.offset
 
+    def known_as(self, error: ErrorCode) -> ErrorCode:
+        """An answer to Produce as the producer's release understands its code."""
+        if error is ErrorCode.INVALID_PRODUCER_EPOCH and not self.fenced_has_code:
+            return ErrorCode.PRODUCER_FENCED
+        return error
+
     def fail_or_retry(self, attempt: Attempt, reply: Reply) -> None:
         """Send the batch again unchanged if that can help, else tell the application."""
         if self.can_retry(attempt, reply):
@@ -269,7 +283,7 @@ class IdempotentProducer:
         """Tell the application; the batch is certainly not in the log, so that what follows must be renumbered."""
         attempt.batch.fail(reply.error)
         self.queues[attempt.partition].remove(attempt.batch)
-        if reply.error in FATAL:
+        if self.known_as(reply.error) in FATAL:
             self.failed = True
         else:
             self.request_bump(attempt.partition)

@@ -14,7 +14,12 @@ CLAIMS_SINCE: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class RequestVersions:
-    """The versions of a producer's requests; `transaction_version` is the feature that they follow from."""
+    """The versions of a producer's requests.
+
+    Attributes:
+        transaction_version: the feature that they follow from.
+        fenced_has_code: whether the release knows PRODUCER_FENCED; before, INVALID_PRODUCER_EPOCH says both.
+    """
 
     transaction_version: int
     produce: int
@@ -23,6 +28,7 @@ class RequestVersions:
     add_offsets: int
     txn_offset_commit: int
     end_txn: int
+    fenced_has_code: bool = True
 
     @property
     def bumps_by_ending(self) -> bool:
@@ -38,8 +44,8 @@ class RequestVersions:
 TRANSACTION_VERSION_2: Final = RequestVersions(2, 12, 5, 3, 3, 5, 5)
 GENERIC_ERRORS: Final = RequestVersions(0, 11, 5, 3, 3, 4, 4)
 FENCED_BY_NAME: Final = RequestVersions(0, 9, 4, 3, 3, 3, 3)
-BEFORE_FENCED_BY_NAME: Final = RequestVersions(0, 8, 3, 1, 1, 3, 1)
-BEFORE_BUMPS: Final = RequestVersions(0, 8, 1, 1, 1, 2, 1)
+BEFORE_FENCED_BY_NAME: Final = RequestVersions(0, 8, 3, 1, 1, 3, 1, fenced_has_code=False)
+BEFORE_BUMPS: Final = RequestVersions(0, 8, 1, 1, 1, 2, 1, fenced_has_code=False)
 
 
 def request_versions(profile: Profile) -> RequestVersions:

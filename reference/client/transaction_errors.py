@@ -111,6 +111,7 @@ MEANINGS: Final[Mapping[ErrorCode, tuple[Meaning, ...]]] = MappingProxyType(
         ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: _UNKNOWN,
         ErrorCode.MESSAGE_TOO_LARGE: _UNKNOWN,
         ErrorCode.RECORD_LIST_TOO_LARGE: _UNKNOWN,
+        ErrorCode.INVALID_FETCH_SIZE: _UNKNOWN,
         ErrorCode.INCONSISTENT_GROUP_PROTOCOL: _UNKNOWN,
         ErrorCode.INVALID_GROUP_ID: _UNKNOWN,
         ErrorCode.INVALID_SESSION_TIMEOUT: _UNKNOWN,

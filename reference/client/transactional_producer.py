@@ -43,7 +43,7 @@ class TransactionalProducer(IdempotentProducer):
         max_in_flight: int = MAX_IN_FLIGHT,
     ) -> None:
         """An instance that has not been initialized."""
-        super().__init__(len(partitions), delivery_timeout_ms, max_in_flight)
+        super().__init__(len(partitions), delivery_timeout_ms, max_in_flight, fenced_has_code=versions.fenced_has_code)
         self.transactional = True
         self.partitions = tuple(partitions)
         self.manager = TransactionManager(transactional_id, timeout_ms, versions, self._take_identity)
@@ -180,7 +180,7 @@ class TransactionalProducer(IdempotentProducer):
 
     def can_retry(self, attempt: Attempt, reply: Reply) -> bool:
         """Whether sending the batch again can help."""
-        outcome = meaning(Request.PRODUCE, reply.error)
+        outcome = meaning(Request.PRODUCE, self.known_as(reply.error))
         if outcome is Meaning.BY_SEQUENCE:
             return self._can_retry_by_sequence(attempt, reply)
         return outcome is Meaning.RETRY
@@ -206,7 +206,7 @@ class TransactionalProducer(IdempotentProducer):
             queue.close_gap(batch)
         batch.fail(reply.error)
         queue.remove(batch)
-        if meaning(Request.PRODUCE, reply.error) is Meaning.FATAL:
+        if meaning(Request.PRODUCE, self.known_as(reply.error)) is Meaning.FATAL:
             self.manager.machine.fail_fatally(reply.error)
         else:
             self.manager.fail_batch(reply.error)

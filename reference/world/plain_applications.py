@@ -85,6 +85,7 @@ class PlainApplications:
             len(self._brokers.partitions),
             self._shape.delivery_timeout_ms,
             min(MAX_IN_FLIGHT, self._profile.cached_batches),
+            fenced_has_code=self._profile.fenced_has_code,
         )
         leaders = {partition: self._brokers.leader_of(partition) for partition in self._brokers.partitions}
         application = PlainApplication(len(self.all), producer, acks, leaders)

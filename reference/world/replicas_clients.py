@@ -31,7 +31,10 @@ class Clients:
         self._clock = clock
         self.producers = [
             (IdempotentProducer if writer.idempotent else PlainProducer)(
-                shape.partitions, shape.delivery_timeout_ms, profile.cached_batches
+                shape.partitions,
+                shape.delivery_timeout_ms,
+                profile.cached_batches,
+                fenced_has_code=profile.fenced_has_code,
             )
             for writer in shape.writers
         ]

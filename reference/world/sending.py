@@ -85,7 +85,10 @@ class SendingWorld:
         self._ids = ProducerIdManager(BlockAllocator())
         kind = IdempotentProducer if self.shape.idempotent else PlainProducer
         batches = kind(
-            self.shape.partitions, self.shape.delivery_timeout_ms, min(MAX_IN_FLIGHT, profile.cached_batches)
+            self.shape.partitions,
+            self.shape.delivery_timeout_ms,
+            min(MAX_IN_FLIGHT, profile.cached_batches),
+            fenced_has_code=profile.fenced_has_code,
         )
         chosen = partitioner or ByKey(RoundRobin())
         self.producer = RecordProducer(batches, chosen, self._leaders(), self.shape.settings)

@@ -306,9 +306,9 @@ def test_a_failed_fence_is_not_forgotten_for_an_end_that_fails() -> None:
     entry = world.put(ONGOING)
     world.log.faults += [AppendFault(CoordinatorNotAvailable())] * 2
 
-    with pytest.raises(UnknownServerError):
+    with pytest.raises(CoordinatorNotAvailable):
         world.init()
-    with pytest.raises(UnknownServerError):
+    with pytest.raises(CoordinatorNotAvailable):
         world.end(identity(7, EPOCH + 1), commit=False)
     world.clock.advance(1)
     with pytest.raises(ConcurrentTransactions):

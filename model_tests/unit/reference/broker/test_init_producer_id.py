@@ -7,7 +7,7 @@ from reference.broker.coordinator_errors import ConcurrentTransactions, InvalidT
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_api import NOBODY, handle_init_producer_id
 from reference.errors import InvalidRequest, ProducerFenced
-from spec.versions import KAFKA_3_9, KAFKA_4_2, NEWEST, SNAPSHOT_4_0, Profile
+from spec.versions import KAFKA_3_9, KAFKA_4_0, KAFKA_4_1, KAFKA_4_2, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import MAX_EPOCH, NO_TIMESTAMP, ErrorCode, TransactionState
 
 AT_REST = (TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
@@ -231,14 +231,15 @@ def test_two_bumps_leave_the_last_epoch_behind() -> None:
     assert () == world.written()
 
 
-def test_no_start_time_is_only_in_the_log() -> None:
-    """The log says that no transaction has begun; memory keeps the start of the one before until it is read again."""
-    world = World()
+@pytest.mark.parametrize(("profile", "in_memory"), [(KAFKA_4_0, 1000), (KAFKA_4_1, NO_TIMESTAMP)], ids=["4.0", "4.1"])
+def test_the_start_time_of_the_transaction_before(profile: Profile, in_memory: int) -> None:
+    """The log says that no transaction has begun; before 4.1 memory keeps the start of the one before all the same."""
+    world = World(profile)
     world.put(TransactionState.COMPLETE_COMMIT)
 
     world.init()
 
-    assert 1000 == world.metadata().started_ms
+    assert in_memory == world.metadata().started_ms
     assert [NO_TIMESTAMP] == [written.started_ms for written in world.written()]
 
 

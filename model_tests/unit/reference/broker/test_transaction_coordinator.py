@@ -14,9 +14,23 @@ from reference.broker.coordinator_errors import (
 )
 from reference.broker.transaction_log import AppendFault
 from reference.broker.transaction_timeouts import abort_timed_out, expire_ids, next_change
-from reference.errors import Impossible, NotEnoughReplicas, NotLeaderOrFollower, ProducerFenced, Refusal
+from reference.errors import (
+    Impossible,
+    InvalidProducerEpoch,
+    NotEnoughReplicas,
+    NotLeaderOrFollower,
+    ProducerFenced,
+    Refusal,
+)
 from spec.versions import KAFKA_3_9, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import CoordinatorEpoch, ErrorCode, TransactionState
+
+
+class MessageTooLarge(Refusal):
+    """The record is larger than the log takes."""
+
+    code = ErrorCode.MESSAGE_TOO_LARGE
+
 
 BOTH = pytest.mark.parametrize("profile", [KAFKA_3_9, NEWEST], ids=["0", "2"])
 
@@ -336,12 +350,13 @@ def test_the_log_ahead_of_memory() -> None:
     [
         (NotEnoughReplicas(), CoordinatorNotAvailable),
         (NotLeaderOrFollower(), NotCoordinator),
-        (UnknownServerError(), UnknownServerError),
+        (MessageTooLarge(), UnknownServerError),
+        (InvalidProducerEpoch(), InvalidProducerEpoch),
     ],
-    ids=["replicas", "leader", "other"],
+    ids=["replicas", "leader", "size", "other"],
 )
 def test_what_a_client_is_told_of_the_log(refusal: Refusal, told: type[Refusal]) -> None:
-    """The log's refusals are the coordinator's own trouble, in words that clients try again on."""
+    """The log's refusals are the coordinator's own trouble; what has no name there is told as it is."""
     world = World()
     world.log.faults.append(AppendFault(refusal))
 
