@@ -18,7 +18,7 @@ def marked(release: str | Profile) -> Instance:
     return Instance("marking", made, lambda: marking.marking(made), lambda: marking.marking(made), marking.sizes(made))
 
 
-_WITHOUT_MARKER: Final = violated("4.3", marked("4.3"), "same_outcome_everywhere")
+_WITHOUT_MARKER: Final = violated("4.3", marked("4.3"), "complete_is_alike_everywhere")
 
 OF_MARKERS: Final = (
     Bug(

@@ -67,7 +67,7 @@ def sizes(knobs: Knobs) -> dict[str, int]:
     return {PARTITION.name: knobs.partitions, OUTCOME.name: 2}
 
 
-def same_outcome_everywhere(state: State, one: Term, other: Term) -> Term:
+def complete_is_alike_everywhere(state: State, one: Term, other: Term) -> Term:
     """Once a transaction is complete, two partitions that can be read and have records of it are decided alike."""
     both = all_of(*(fact for at in (one, other) for fact in (_has_records(state, at), state.led(at))))
     return implies(both, state.data(one) == state.data(other))
@@ -92,7 +92,7 @@ def leader_was_waited_for(state: State) -> Term:
 _Claimed: TypeAlias = tuple[Function, Rule, tuple[Sort, ...]]
 
 CLAIMS: Final[tuple[_Claimed, ...]] = (
-    (same_outcome_everywhere, rules.TXN_ATOMIC, (PARTITION, PARTITION)),
+    (complete_is_alike_everywhere, rules.TXN_ATOMIC, (PARTITION, PARTITION)),
     (complete_has_every_marker, rules.TXN_MARKER_ONCE, (PARTITION,)),
 )
 
