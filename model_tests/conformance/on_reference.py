@@ -121,7 +121,8 @@ class OnReference:
             case WriteTxnMarkers():
                 return MarkersWritten(tuple(self.write_marker(marker, request.version) for marker in request.markers))
             case Restart():
-                self._broker.restart(CoordinatorEpoch(request.coordinator_epoch))
+                self._broker.restart(CoordinatorEpoch(request.coordinator_epoch), leaderless=self.leaderless)
+                self.leaderless = False
             case Settle():
                 pass
             case AwaitState():
@@ -180,6 +181,7 @@ class OnReference:
             Epoch(marker.producer_epoch),
             marker.committed,
             CoordinatorEpoch(marker.coordinator_epoch),
+            marker.transaction_version,
         )
         partitions = {name: self._groups.partition(name) for name in marker.partitions}
         errors = {name: self._broker.write_marker(found, told, version) for name, found in partitions.items()}

@@ -9,7 +9,7 @@ from reference.broker.group_api import OffsetsVerification, TxnOffsetCommitReque
 from reference.broker.group_coordinator import GroupConfig, GroupCoordinator
 from reference.broker.group_log import OffsetsTopic
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
-from reference.broker.markers import TxnMarker, write_marker
+from reference.broker.markers import VERSION_WITH_TRANSACTION_VERSION, TxnMarker, write_marker
 from reference.broker.partition import Partition
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
 from reference.broker.transaction_api import OFFSETS_TOPIC
@@ -24,9 +24,6 @@ from reference.errors import Impossible, Refusal, UnknownTopicOrPartition
 from reference.log.batch import RecordBatch
 from spec.versions import Profile
 from spec.vocabulary import NO_TIMESTAMP, CoordinatorEpoch, ErrorCode, ProducerId, TransactionState
-
-MARKERS_VERSION: Final = 1
-"""Of WriteTxnMarkers between coordinator and partitions, where markers do not say their transaction version."""
 
 STATE_PARTITION: Final = 0
 """The one partition of the coordinator's log."""
@@ -54,6 +51,7 @@ class Broker:
     """A broker that leads every partition and coordinates every transactional id.
 
     Attributes:
+        leaderless: nobody has told the broker of any leader yet.
         late: numbers of partitions that have not looked yet for producers that were idle for too long.
         partitions: by number.
         names: topic and number in it, by number.
@@ -74,6 +72,7 @@ class Broker:
         self._to_be_written: int | None = None
         self.late: set[int] = set()
         self.lagging = False
+        self.leaderless = False
         self._log = TransactionLog(profile, partitions=1)
         self.coordinator = self._elected(CoordinatorEpoch(0))
         self.groups = self._elected_of_groups()
@@ -134,11 +133,14 @@ class Broker:
     def _send_marker(self, partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
         if partition.topic != OFFSETS_TOPIC and partition not in self._numbers:
             return None
+        if self.leaderless:
+            return ErrorCode.LEADER_NOT_AVAILABLE
         if self._to_be_written is not None:
             if self._to_be_written == 0:
                 return ErrorCode.NOT_LEADER_OR_FOLLOWER  # which is asked again
             self._to_be_written -= 1
-        return self.write_marker(partition, marker, MARKERS_VERSION)
+        version = VERSION_WITH_TRANSACTION_VERSION if self._profile.marker_epoch_strict else 1
+        return self.write_marker(partition, marker, version)
 
     def commit_in_transaction(self, request: TxnOffsetCommitRequest) -> dict[TopicPartition, ErrorCode]:
         """Answer TxnOffsetCommit."""
@@ -150,13 +152,22 @@ class Broker:
 
     # --- what the recorder did --------------------------------------------------------------------------------
 
-    def restart(self, epoch: CoordinatorEpoch) -> None:
-        """Load everything again; the rest of the block of producer ids is lost."""
+    def restart(self, epoch: CoordinatorEpoch, *, leaderless: bool = False) -> None:
+        """Load everything again; the rest of the block of producer ids is lost.
+
+        Args:
+            epoch: of the coordinator that comes back.
+            leaderless: whether it goes on with its transactions before it knows of any leader.
+        """
         for partition in (*self.partitions.values(), *self.offsets.partitions):
             partition.restart(self.clock.now)
         self._producer_ids.restart()
         self.coordinator = self._elected(epoch)
         self.groups = self._elected_of_groups()
+        if leaderless:
+            self.leaderless = True
+            self.coordinator.send_markers()
+            self.leaderless = False
 
     def await_state(self, transactional_id: str, states: Sequence[str], kept: Collection[Known]) -> None:
         """Let time pass until a transactional id has one of these states.

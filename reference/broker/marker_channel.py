@@ -8,10 +8,14 @@ from typing import Final
 from reference.broker.markers import TxnMarker
 from reference.broker.transaction_metadata import TopicPartition, TransactionEntry, TransactionMetadata
 from reference.errors import Impossible
+from spec.versions import Profile
 from spec.vocabulary import CoordinatorEpoch, ErrorCode, TransactionState
 
 WriteMarker = Callable[[TopicPartition, TxnMarker], ErrorCode | None]
-"""Writes a marker at the partition's leader; None says that the partition no longer exists."""
+"""Writes a marker at the partition's leader.
+
+None says that the partition no longer exists, LEADER_NOT_AVAILABLE that no leader of it is registered.
+"""
 
 
 @unique
@@ -28,6 +32,7 @@ MEANING: Final = {
     ErrorCode.NONE: Sent.DONE,
     ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT: Sent.DONE,
     ErrorCode.UNSUPPORTED_VERSION: Sent.DONE,
+    ErrorCode.LEADER_NOT_AVAILABLE: Sent.AGAIN,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: Sent.AGAIN,
     ErrorCode.NOT_LEADER_OR_FOLLOWER: Sent.AGAIN,
     ErrorCode.NOT_ENOUGH_REPLICAS: Sent.AGAIN,
@@ -58,12 +63,18 @@ class Owed:
 
 
 class MarkerChannel:
-    """Decided transactions in the order in which they were decided, as long as markers are owed."""
+    """Decided transactions in the order in which they were decided, as long as markers are owed.
 
-    __slots__ = ("owed",)
+    Attributes:
+        profile: says what becomes of the marker of a partition without a leader.
+        owed: those transactions.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("owed", "profile")
+
+    def __init__(self, profile: Profile) -> None:
         """Nothing is owed."""
+        self.profile = profile
         self.owed: list[Owed] = []
 
     def add(self, entry: TransactionEntry, epoch: CoordinatorEpoch, completed: TransactionMetadata) -> None:
@@ -84,6 +95,8 @@ class MarkerChannel:
 
     def send(self, write: WriteMarker) -> list[Owed]:
         """Send every marker that is owed once; the transactions for which none is owed any more."""
+        if self.profile.leaderless_marker_dropped:
+            write = without_the_leaderless(write)
         waiting: list[Owed] = []
         finished: list[Owed] = []
         for owed in self.owed:
@@ -95,6 +108,16 @@ class MarkerChannel:
     def put_back(self, owed: Owed) -> None:
         """A transaction whose end did not reach the log is tried again."""
         self.owed.append(owed)
+
+
+def without_the_leaderless(write: WriteMarker) -> WriteMarker:
+    """Takes a partition without a registered leader for one that no longer exists (KAFKA-20734)."""
+
+    def write_or_drop(partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
+        error = write(partition, marker)
+        return None if error is ErrorCode.LEADER_NOT_AVAILABLE else error
+
+    return write_or_drop
 
 
 def send_markers(owed: Owed, write: WriteMarker) -> bool:

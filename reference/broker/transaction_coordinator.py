@@ -84,7 +84,7 @@ class TransactionCoordinator:
         self.clock = clock
         self.config = config
         self.states = TransactionStateManager(log)
-        self.markers = MarkerChannel()
+        self.markers = MarkerChannel(profile)
 
     # --- election ---------------------------------------------------------------------------------------------
 

@@ -85,7 +85,7 @@ class Brokers:
     def _started(self, number: int) -> Node:
         log = NodeTransactionLog(self.profile, self.log, number, self.log_leaders)
         producer_ids = ProducerIdManager(self._allocator)
-        markers = MarkerSender(lambda partition, marker: self._send_marker(number, partition, marker))
+        markers = MarkerSender(lambda *marker: self._send_marker(number, *marker), self.is_led)
         clock = self.clocks[number]
         config = CoordinatorConfig(self.shape.max_timeout_ms, self.shape.id_expiration_ms)
         transactions = TransactionCoordinator(self.profile, producer_ids, log, markers.write, clock, config)
@@ -103,6 +103,14 @@ class Brokers:
         if partition.topic == OFFSETS_TOPIC:
             return self.group_leaders.get(partition.partition, 0)
         return self.partitions[partition].leader_node
+
+    def is_led(self, partition: TopicPartition) -> bool:
+        """Whether a data or offsets partition has a leader, as far as nodes hear of it."""
+        if not self.shape.leaderless_is_known:
+            return True
+        if partition.topic == OFFSETS_TOPIC:
+            return partition.partition in self.group_leaders
+        return partition not in self.unavailable
 
     @property
     def has_leaderless(self) -> bool:

@@ -10,25 +10,34 @@ Destination = tuple[TopicPartition, TxnMarker]
 SendMarker = Callable[[TopicPartition, TxnMarker], int]
 """Sends a marker; the number of the request."""
 
+IsLed = Callable[[TopicPartition], bool]
+"""Whether a partition has a leader."""
+
 
 class MarkerSender:
     """What a coordinator is told of the markers that it writes: the answer that has come, or that there is none yet."""
 
-    __slots__ = ("_answers", "_in_flight", "_send", "is_sending")
+    __slots__ = ("_answers", "_in_flight", "_is_led", "_send", "is_sending")
 
-    def __init__(self, send: SendMarker) -> None:
+    def __init__(self, send: SendMarker, is_led: IsLed) -> None:
         """Nothing is in flight."""
         self._send = send
+        self._is_led = is_led
         self._in_flight: dict[Destination, int] = {}
         self._answers: dict[Destination, ErrorCode] = {}
         self.is_sending = False
 
     def write(self, partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
-        """The answer about a marker, NETWORK_EXCEPTION while there is none; it is sent if none is in flight."""
+        """The answer about a marker, NETWORK_EXCEPTION while there is none; it is sent if none is in flight.
+
+        LEADER_NOT_AVAILABLE says that it cannot be sent: nobody leads the partition.
+        """
         destination = (partition, marker)
         if destination in self._answers:
             return self._answers.pop(destination)
         if self.is_sending and destination not in self._in_flight:
+            if not self._is_led(partition):
+                return ErrorCode.LEADER_NOT_AVAILABLE
             self._in_flight[destination] = self._send(partition, marker)
         return ErrorCode.NETWORK_EXCEPTION
 

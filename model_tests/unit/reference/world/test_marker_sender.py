@@ -23,7 +23,7 @@ def sender(sent: list[TopicPartition]) -> MarkerSender:
         sent.append(partition)
         return len(sent)
 
-    sender = MarkerSender(send)
+    sender = MarkerSender(send, lambda _: True)
     sender.is_sending = True
     return sender
 
