@@ -29,7 +29,6 @@ class MarkersWorld:
 
     def __init__(self, profile: Profile) -> None:
         """The producer has its identity."""
-        self.profile = profile
         self.clock = Clock(1000)
         log = TransactionLog(profile, partitions=1)
         producer_ids = ProducerIdManager(BlockAllocator())
@@ -122,11 +121,11 @@ class MarkersWorld:
         return self.coordinator.states.known(ID).metadata
 
     def _write(self, partition: TopicPartition, _: TxnMarker) -> ErrorCode | None:
-        """What the coordinator hears of a marker; None says that its metadata has no endpoint for the partition."""
+        """What the coordinator finds where it looks up a marker's partition, or what it has heard of the marker."""
         if partition in self.marked:
             return ErrorCode.NONE
         if partition not in self.logs:
             return None
         if partition not in self.led:
-            return None if self.profile.leaderless_marker_dropped else ErrorCode.NETWORK_EXCEPTION
+            return ErrorCode.LEADER_NOT_AVAILABLE
         return ErrorCode.REQUEST_TIMED_OUT
