@@ -26,7 +26,7 @@ class BugIndex(SphinxDirective):
         return [table([head, *(self._row(bug) for bug in BUGS.values())], (18, 36, 22, 10, 14), kind="index")]
 
     def _row(self, bug: Bug) -> tuple[Cell, ...]:
-        where = (bug.broken.profile, ", ".join(case.profile for case in bug.mended))
+        where = (", ".join(case.profile for case in cases) for cases in (bug.violated, bug.mended))
         return reference(self.env, "bug", bug.name), bug.title, reference(self.env, "rule", bug.rule.id), *where
 
 

@@ -22,6 +22,8 @@ from spec.systems.expiry import expiry
 from spec.systems.idempotence.system import idempotence
 from spec.systems.ids.system import ids
 from spec.systems.language import Claim, Function, Sort, State, System, Variable
+from spec.systems.marking import Knobs as OfMarkers
+from spec.systems.marking import marking
 from spec.systems.membership import Knobs as OfMembership
 from spec.systems.membership import membership
 from spec.systems.offsets import Knobs as OfOffsets
@@ -61,6 +63,7 @@ def systems() -> tuple[System, ...]:
         cleaning(OfCleaning()),
         committing(OfOffsets()),
         membership(OfMembership()),
+        marking(OfMarkers()),
         expiry(OfExpiry()),
         client(OfClient()),
         coordinating(OfCoordinator()),

@@ -18,7 +18,7 @@ from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition, T
 from reference.broker.transaction_timeouts import abort_timed_out, expire_ids
 from reference.client.transaction_errors import Meaning, Request, meaning
 from reference.clock import Clock
-from reference.errors import ProducerFenced, Refusal
+from reference.errors import ProducerFenced, Refusal, UnsupportedVersion
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import MAX_EPOCH, CoordinatorEpoch, Epoch, ErrorCode, TransactionState
@@ -36,9 +36,16 @@ def write_everywhere(_: TopicPartition, __: object) -> ErrorCode:
 class CoordinatorWorld:
     """The coordinator, its log, and what the instances were told."""
 
-    def __init__(self, profile: Profile, epochs: int) -> None:
-        """Nobody has the id; `epochs` of them are left until the last one."""
+    def __init__(self, profile: Profile, epochs: int, lowered_to: int | None = None) -> None:
+        """Nobody has the id.
+
+        Args:
+            profile: the release, with the transaction version of the clients.
+            epochs: left until the last one.
+            lowered_to: the transaction version to which the cluster's may be lowered.
+        """
         self.profile = profile
+        self.lowered_to = lowered_to
         self.first_epoch = Epoch(MAX_EPOCH - epochs)
         self.clock = Clock(1000)
         self.log = TransactionLog(profile, partitions=1)
@@ -71,6 +78,7 @@ class CoordinatorWorld:
             "timeout_in_vain": self.timeout_in_vain,
             "coordinator_fails_over": self.coordinator_fails_over,
             "id_expires": self.id_expires,
+            "version_is_lowered": self.version_is_lowered,
         }
 
     # --- instances --------------------------------------------------------------------------------------------
@@ -105,7 +113,13 @@ class CoordinatorWorld:
 
     def instance_ends(self, instance: int, outcome: int) -> None:
         """EndTxn, and its answer."""
-        self._answered(instance, bool(outcome), self._end(instance, bool(outcome)))
+        try:
+            identity = self._end(instance, bool(outcome))
+        except UnsupportedVersion:
+            self.open.discard(instance)
+            self.shut_out.add(instance)
+        else:
+            self._answered(instance, bool(outcome), identity)
 
     def end_without_answer(self, instance: int, outcome: int) -> None:
         """EndTxn, and its answer is lost."""
@@ -154,6 +168,11 @@ class CoordinatorWorld:
             raise Diverged("the id has not expired")
         self.shut_out = set(self.identities)
 
+    def version_is_lowered(self) -> None:
+        """The cluster's transaction version is another one from now on; the clients go on as they did."""
+        if self.lowered_to is not None:
+            self.coordinator.profile = self.log.profile = self.profile.under(self.lowered_to)
+
     # --- the ghost --------------------------------------------------------------------------------------------
 
     def broken(self) -> Broken | None:
@@ -161,7 +180,8 @@ class CoordinatorWorld:
         entry = self.coordinator.states.find(ID)
         if self.wrongly_told is not None or entry is None:
             return self.wrongly_told
-        return self._last_epoch_told() or self._burnt(entry) or self._stuck(entry) or self._self_fenced()
+        locked = self._stuck(entry) or self._never_times_out(entry)
+        return self._last_epoch_told() or self._burnt(entry) or locked or self._self_fenced()
 
     def instead(self) -> str:
         """What the coordinator knows, and what it answers an instance now."""
@@ -203,6 +223,17 @@ class CoordinatorWorld:
         except UnknownServerError as refusal:
             return Broken(rules.FENCE_EPOCH_EXHAUSTION, f"the open transaction cannot be aborted: {refusal}")
         return None
+
+    def _never_times_out(self, entry: TransactionEntry) -> Broken | None:
+        if entry.metadata.state is not TransactionState.ONGOING or entry.pending is None:
+            return None
+        tried = copy.deepcopy(self.coordinator)
+        tried.clock.advance(2 * TIMEOUT_MS)
+        abort_timed_out(tried)
+        if tried.states.known(ID).metadata.state is not TransactionState.ONGOING:
+            return None
+        text = f"the transaction is open long past its timeout, with {entry.pending.name} pending"
+        return Broken(rules.TXN_TIMEOUT, text)
 
     def _self_fenced(self) -> Broken | None:
         for instance, identity in self.identities.items():

@@ -12,6 +12,7 @@ from reference.broker.markers import TxnMarker
 from reference.broker.producer_entry import NO_GUARD
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
 from reference.clock import Clock
+from reference.errors import Refusal
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import NO_SEQUENCE, CoordinatorEpoch, Epoch, Offset, ProducerId
@@ -21,6 +22,7 @@ INPUT: Final = TopicPartition("orders", 0)
 PRODUCER: Final = ProducerId(7)
 COMMIT_VERSION: Final = 3
 MARKERS_VERSION: Final = 2
+ZOMBIES_OFFSET: Final = 9
 
 
 class _Group:
@@ -65,6 +67,7 @@ class OffsetsWorld(_Group):
         """What each action does."""
         return {
             "producer_commits_offset": self.producer_commits_offset,
+            "zombie_commits_offset": self.zombie_commits_offset,
             "coordinator_writes_marker": self.coordinator_writes_marker,
             "group_coordinator_catches_up": self.group_coordinator_catches_up,
         }
@@ -75,27 +78,44 @@ class OffsetsWorld(_Group):
         self.commit(transaction, self._epoch(transaction), NOBODY, lambda: None)
         self.pending.append(transaction)
 
+    def zombie_commits_offset(self) -> None:
+        """TxnOffsetCommit of an instance before, whose epoch the partition has left behind.
+
+        Raises:
+            Diverged: the log takes it.
+        """
+        try:
+            self.commit(ZOMBIES_OFFSET, Epoch(0), NOBODY, lambda: None)
+        except Refusal:
+            return
+        raise Diverged("the log takes the commit of the fenced instance")
+
     def coordinator_writes_marker(self, outcome: int) -> None:
         """The marker of the open transaction; under version 2 with the bumped epoch."""
         self.outcomes.append(bool(outcome))
         version = self.profile.transaction_version
-        epoch = self._epoch(len(self.outcomes)) if version >= BUMPS_EPOCH else Epoch(0)
+        epoch = self._epoch(len(self.outcomes))
         marker = TxnMarker(PRODUCER, epoch, bool(outcome), CoordinatorEpoch(0), version)
         self.groups.write_marker(0, marker, MARKERS_VERSION)
 
     def group_coordinator_catches_up(self) -> None:
         """The coordinator comes to the markers that it has answered."""
         if not self.groups.decided:
-            raise Diverged("no marker waits: the offsets were taken over before it was answered")
+            raise Diverged(f"no marker waits: it was answered when it had done its work, and {self.instead()}")
         self.groups.take_over_decided()
 
     def broken(self) -> Broken | None:
-        """The group's offset is of a transaction that is not committed."""
+        """The group's offset is of a transaction that is not committed, or the offset of one that is has gone."""
         offset = self._told()
         committed = {number for number, outcome in enumerate(self.outcomes) if outcome}
-        if offset < 0 or offset in committed:
-            return None
-        return Broken(rules.OFFSETS_ATOMIC, f"the group's offset is that of transaction {offset}, which is undecided")
+        if offset >= 0 and offset not in committed:
+            text = f"the group's offset is that of transaction {offset}, which is undecided"
+            return Broken(rules.OFFSETS_ATOMIC, text)
+        newest = max(committed, default=-1)
+        if offset < newest and not self.groups.decided:
+            text = f"transaction {newest} is committed, and the group's offset is {offset}: its own is gone"
+            return Broken(rules.OFFSETS_ATOMIC, text)
+        return None
 
     def instead(self) -> str:
         """The offset that is told."""
@@ -105,7 +125,8 @@ class OffsetsWorld(_Group):
         return self.groups.fetch_offsets(GROUP, (INPUT,), False)[INPUT].offset
 
     def _epoch(self, transaction: int) -> Epoch:
-        return Epoch(transaction if self.profile.transaction_version >= BUMPS_EPOCH else 0)
+        """The producer's epoch, above that of an instance before; under version 2 each transaction has its own."""
+        return Epoch(1 + (transaction if self.profile.transaction_version >= BUMPS_EPOCH else 0))
 
 
 class MembershipWorld(_Group):

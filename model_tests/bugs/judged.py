@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import starmap
 
-from model_tests.bugs.on_reference import Replay, replayed, withstood
+from model_tests.bugs.on_reference import Replay, repeated, replayed
 from model_tests.bugs.searching import Found, searched, searched_as_formulas
 from model_tests.bugs.telling import told
 from model_tests.bugs.tellings import TELLINGS
 from model_tests.bugs.world import CarriedOut
 from model_tests.diagrams.events import Sequence
-from spec.bugs.bug import Bug
+from spec.bugs.bug import Bug, Case, Expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,21 +20,27 @@ class Judged:
     Attributes:
         found: one for each case, the bug's own first.
         replay: None where the reference has no place for it.
-        withstanding: what became of the counterexample on each release that mended the bug.
+        repeated: what became of it on each release of the other cases; of those that have the bug too, of their own.
         unrolled: what bounded search says of the bug's own case; None where it was not asked.
     """
 
     bug: Bug
     found: tuple[Found, ...]
     replay: Replay | None
-    withstanding: tuple[CarriedOut | None, ...]
+    repeated: tuple[CarriedOut | None, ...]
     unrolled: Found | None = None
 
     @property
     def replayed(self) -> tuple[bool, ...]:
         """For each case, whether the reference did what the search said."""
         shown = self.replay is not None and self.replay.shown
-        return (shown, *(run is not None and run.broken is None for run in self.withstanding))
+        return (shown, *starmap(self._agrees, zip(self.bug.cases[1:], self.repeated, strict=True)))
+
+    def _agrees(self, case: Case, run: CarriedOut | None) -> bool:
+        if run is None:
+            return False
+        broken = run.broken.rule if run.broken else None
+        return broken is (self.bug.rule if case.expected is Expected.VIOLATED else None)
 
     @property
     def diagram(self) -> Sequence | None:
@@ -82,6 +89,6 @@ def judged(bug: Bug, *, unrolls: bool = False) -> Judged:
     """
     found = tuple(searched(case) for case in bug.cases)
     trace = found[0].trace
-    withstanding = tuple(withstood(bug, case, trace) for case in bug.mended)
+    others = tuple(repeated(bug, one.case, one.trace or trace) for one in found[1:])
     unrolled = searched_as_formulas(found[0]) if unrolls and trace else None
-    return Judged(bug, found, replayed(bug, trace), withstanding, unrolled)
+    return Judged(bug, found, replayed(bug, trace), others, unrolled)

@@ -3,8 +3,10 @@
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
+from model_tests.bugs.mendings import MENDINGS
 from model_tests.bugs.staging import profile_of, staged
 from model_tests.bugs.world import CarriedOut, Staging, carry_out
+from model_tests.mutants.planted import Planted
 from spec.bugs.bug import Bug, Case
 from spec.engines.verdict import Trace
 from spec.versions import Profile
@@ -16,7 +18,7 @@ class Replay:
 
     Attributes:
         defective: with the defect.
-        true: on the newest release.
+        true: on the newest release; on what would mend it, where that has the bug.
     """
 
     bug: Bug
@@ -40,15 +42,23 @@ def replayed(bug: Bug, trace: Trace) -> Replay | None:
     staging = staged(bug)
     if staging is None or not trace:
         return None
-    return Replay(bug, _with_defect(staging, trace), _explained(bug, carry_out(staging.world(staging.true), trace)))
+    true = _carried_out(staging, staging.true, staging.mending, trace)
+    return Replay(bug, _carried_out(staging, staging.defective, staging.planted, trace), _explained(bug, true))
 
 
-def withstood(bug: Bug, mended: Case, trace: Trace) -> CarriedOut | None:
-    """Carry out the counterexample of a bug on a release that mended it."""
-    staging = staged(bug)
+def repeated(bug: Bug, case: Case, trace: Trace) -> CarriedOut | None:
+    """Carry out a counterexample on another release: one that has the bug too, or one that does not.
+
+    Args:
+        bug: whose it is.
+        case: one of the bug's, which says the release.
+        trace: of the release itself where it has the bug; else that of the bug's own case.
+    """
+    staging = staged(bug, case)
     if staging is None or not trace:
         return None
-    return carry_out(staging.world(profile_of(mended)), trace)
+    planted = staging.planted if case in bug.violated else MENDINGS.get(case.profile)
+    return _carried_out(staging, profile_of(case), planted, trace)
 
 
 def _explained(bug: Bug, run: CarriedOut) -> CarriedOut:
@@ -59,7 +69,6 @@ def _explained(bug: Bug, run: CarriedOut) -> CarriedOut:
     return replace(run, refused=f"{run.refused}. That is right: in {newest.profile} {newest.why}")
 
 
-def _with_defect(staging: Staging, trace: Trace) -> CarriedOut:
-    profile: Profile = staging.defective
-    with staging.planted.in_place() if staging.planted else nullcontext():
+def _carried_out(staging: Staging, profile: Profile, planted: Planted | None, trace: Trace) -> CarriedOut:
+    with planted.in_place() if planted else nullcontext():
         return carry_out(staging.world(profile), trace)

@@ -112,7 +112,7 @@ class BugReport:
 
 
 def _expectations(bug: Bug) -> tuple[str, str]:
-    return bug.broken.profile, ", ".join(case.profile for case in bug.mended)
+    return ", ".join(case.profile for case in bug.violated), ", ".join(case.profile for case in bug.mended)
 
 
 def _verdicts(judged: Iterable[Judged], *, named: bool) -> Table:

@@ -11,18 +11,21 @@ from model_tests.bugs.coordinator_world import CoordinatorWorld
 from model_tests.bugs.defects import DEFECTS
 from model_tests.bugs.groups_world import MembershipWorld, OffsetsWorld
 from model_tests.bugs.leader_world import ExpiryWorld, VerifyingWorld
+from model_tests.bugs.markers_world import MarkersWorld
+from model_tests.bugs.mendings import MENDINGS
 from model_tests.bugs.stream_world import StreamWorld
 from model_tests.bugs.transactions_world import TransactionsWorld
 from model_tests.bugs.world import Make, Staging
 from spec.bugs.bug import Bug, Case
-from spec.bugs.of_coordinator import BEFORE_18660
-from spec.bugs.of_transactions import BEFORE_18654
+from spec.bugs.of_coordinator import BEFORE_18660, LOWERED_TO_1, PENDING_CLEARED
+from spec.bugs.of_transactions import BEFORE_18654, IDENTITY_COMPARED
 from spec.systems.coordinator.transactional_id import Knobs
+from spec.systems.marking import WAITS_FOR_LEADER
 from spec.versions import NEWEST, PROFILES, Profile
 
 
 def coordinator_world(case: Case) -> Make:
-    """The coordinator's world with as many epochs as the instance has.
+    """The coordinator's world with as many epochs as the instance has, and the version to which it may be lowered.
 
     Raises:
         TypeError: the case is of another system than the coordinator's.
@@ -30,7 +33,7 @@ def coordinator_world(case: Case) -> Make:
     knobs = case.instance.knobs
     if not isinstance(knobs, Knobs):
         raise TypeError(f"{case.claim} is asked of another system")
-    return partial(CoordinatorWorld, epochs=knobs.profile.max_epoch)
+    return partial(CoordinatorWorld, epochs=knobs.profile.max_epoch, lowered_to=knobs.lowered_to)
 
 
 WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
@@ -42,6 +45,7 @@ WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
         "verifying": VerifyingWorld,
         "offsets": OffsetsWorld,
         "membership": MembershipWorld,
+        "marking": MarkersWorld,
         "transactions": TransactionsWorld,
     }
 )
@@ -54,6 +58,10 @@ BETWEEN: Final[Mapping[str, Profile]] = MappingProxyType(
         "4.2-before-19999": PROFILES["4.2"],
         BEFORE_18654.name: BEFORE_18654,
         BEFORE_18660.name: BEFORE_18660,
+        LOWERED_TO_1.name: LOWERED_TO_1,
+        PENDING_CLEARED.name: PENDING_CLEARED,
+        IDENTITY_COMPARED.name: IDENTITY_COMPARED,
+        WAITS_FOR_LEADER.name: WAITS_FOR_LEADER,
     }
 )
 """Releases, and clients, without a profile of their own, and the one in which they are carried out."""
@@ -64,12 +72,24 @@ def profile_of(case: Case) -> Profile:
     return BETWEEN.get(case.profile) or PROFILES[case.profile]
 
 
-def staged(bug: Bug) -> Staging | None:
-    """Where the bug is carried out; None where the reference has no world for it."""
-    world = _world(bug.broken)
+def staged(bug: Bug, case: Case | None = None) -> Staging | None:
+    """Where the bug is carried out; None where the reference has no world for it.
+
+    Args:
+        bug: whose defect is planted where no profile has it.
+        case: one of its cases, whose instance says how the world is made; by default the bug's own.
+    """
+    world = _world(case or bug.broken)
     if world is None:
         return None
-    return Staging(world, profile_of(bug.broken), NEWEST, DEFECTS.get(bug.name))
+    true = _without_it(bug)
+    return Staging(world, profile_of(bug.broken), true, DEFECTS.get(bug.name), MENDINGS.get(true.name))
+
+
+def _without_it(bug: Bug) -> Profile:
+    """The newest release, or where it has the bug what would mend it."""
+    is_open = NEWEST.name in {case.profile for case in bug.violated}
+    return profile_of(bug.mended[-1]) if is_open else NEWEST
 
 
 def _world(case: Case) -> Make | None:

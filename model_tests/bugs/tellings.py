@@ -8,6 +8,7 @@ from model_tests.bugs.telling import Telling
 from model_tests.bugs.told_cleaner import CLEANING
 from model_tests.bugs.told_coordinator import ONE_ID
 from model_tests.bugs.told_groups import GENERATIONS, MARKERS
+from model_tests.bugs.told_markers import MARKING
 from model_tests.bugs.told_producers import CLIENT, EXPIRY, STREAM, VERIFYING
 from model_tests.bugs.told_transactions import TRANSACTIONS
 
@@ -21,6 +22,7 @@ TELLINGS: Final[Mapping[str, Telling]] = MappingProxyType(
         "coordinator": ONE_ID,
         "offsets": MARKERS,
         "membership": GENERATIONS,
+        "marking": MARKING,
         "transactions": TRANSACTIONS,
     }
 )

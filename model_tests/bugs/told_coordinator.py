@@ -91,7 +91,9 @@ def instance_ends_again(moment: Moment) -> Iterator[Event]:
 def _answer(moment: Moment, instance: int) -> Message:
     if moment.after.alive(instance):
         return Message(COORDINATOR, INSTANCES[instance], f"NONE, identity {_given(moment, instance)}")
-    return Message(COORDINATOR, INSTANCES[instance], "not this transaction, or not this identity", Mark.REFUSED)
+    locked = moment.after.entry().pending >= 0 and moment.after.entry().state == TransactionState.ONGOING
+    why = "UNSUPPORTED_VERSION" if locked else "not this transaction, or not this identity"
+    return Message(COORDINATOR, INSTANCES[instance], why, Mark.REFUSED)
 
 
 def instance_recovers(moment: Moment) -> Iterator[Event]:
@@ -125,6 +127,11 @@ def coordinator_fails_over(moment: Moment) -> Iterator[Event]:
     yield _known(moment)
 
 
+def version_is_lowered(_: Moment) -> Iterator[Event]:
+    """Another transaction version is in force."""
+    yield Note(COORDINATOR, "the cluster's transaction.version is lowered")
+
+
 def id_expires(_: Moment) -> Iterator[Event]:
     """The id is forgotten."""
     yield Note(COORDINATOR, "the id has been at rest for long, and is forgotten")
@@ -152,6 +159,7 @@ ONE_ID: Final = Telling(
         "timeout_in_vain": timeout_in_vain,
         "coordinator_fails_over": coordinator_fails_over,
         "id_expires": id_expires,
+        "version_is_lowered": version_is_lowered,
     },
     preface=epochs_end_early,
 )

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from model_tests.bugs.telling import Moment, Telling
-from model_tests.diagrams.events import Event, Message, Note
+from model_tests.diagrams.events import Event, Mark, Message, Note
 
+ZOMBIE: Final = "its fenced instance"
 PRODUCER: Final = "producer"
 COORDINATOR: Final = "transaction coordinator"
 GROUP: Final = "group coordinator"
@@ -23,6 +24,13 @@ def offset_is_pending(moment: Moment) -> Iterator[Event]:
     yield Note(GROUP, f"offset {transaction} is pending for the producer id")
 
 
+def zombie_is_refused(_: Moment) -> Iterator[Event]:
+    """TxnOffsetCommit of a fenced instance."""
+    yield Message(ZOMBIE, GROUP, "TxnOffsetCommit, with its own lower epoch")
+    yield Note(GROUP, "drops what the producer id has pending")
+    yield Message(GROUP, ZOMBIE, "the log refuses the epoch", Mark.REFUSED)
+
+
 def marker_is_written(moment: Moment) -> Iterator[Event]:
     """EndTxn, and the marker on the offsets partition."""
     (outcome,) = moment.at
@@ -38,9 +46,10 @@ def marker_is_applied(moment: Moment) -> Iterator[Event]:
 
 
 MARKERS: Final = Telling(
-    (PRODUCER, COORDINATOR, GROUP),
+    (ZOMBIE, PRODUCER, COORDINATOR, GROUP),
     {
         "producer_commits_offset": offset_is_pending,
+        "zombie_commits_offset": zombie_is_refused,
         "coordinator_writes_marker": marker_is_written,
         "group_coordinator_catches_up": marker_is_applied,
     },

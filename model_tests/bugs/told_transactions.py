@@ -62,6 +62,37 @@ def coordinator_fences(moment: Moment) -> Iterator[Event]:
     yield state_of(moment)
 
 
+def client_asks_for_bump(moment: Moment) -> Iterator[Event]:
+    """InitProducerId that expects an identity is sent."""
+    instance, transaction = moment.at
+    expected = f"epoch {_epoch(moment, transaction)} expected"
+    yield Note(CLIENTS[instance], f"in place of transaction {transaction}: sends InitProducerId, {expected}")
+
+
+def coordinator_bumps(moment: Moment) -> Iterator[Event]:
+    """InitProducerId arrives, and is given an identity."""
+    transaction, fate = moment.at
+    yield from _bump(moment, transaction)
+    yield from _fate(fate)
+    if fate == DURABLE:
+        told = moment.after.next_identity(transaction).producer_epoch
+        yield Message(COORDINATOR, _client(moment, transaction), f"epoch {told}")
+
+
+def bump_meets_open_transaction(moment: Moment) -> Iterator[Event]:
+    """InitProducerId arrives while a transaction is open."""
+    (transaction,) = moment.at
+    yield from _bump(moment, transaction)
+    yield Note(COORDINATOR, f"fences, and aborts transaction {moment.before.opened()}")
+    yield Message(COORDINATOR, _client(moment, transaction), "CONCURRENT_TRANSACTIONS", Mark.REFUSED)
+
+
+def _bump(moment: Moment, transaction: int) -> Iterator[Event]:
+    mark = Mark.LATE if moment.before.ended(transaction) else Mark.PLAIN
+    text = f"InitProducerId, epoch {_epoch(moment, transaction)} expected"
+    yield Message(_client(moment, transaction), COORDINATOR, text, mark)
+
+
 def client_adds_partition(moment: Moment) -> Iterator[Event]:
     """AddPartitionsToTxn is sent; when it arrives is another step."""
     instance, transaction, partition = moment.at
@@ -209,6 +240,9 @@ TRANSACTIONS: Final = Telling(
     {
         "coordinator_initializes": coordinator_initializes,
         "coordinator_fences": coordinator_fences,
+        "client_asks_for_bump": client_asks_for_bump,
+        "coordinator_bumps": coordinator_bumps,
+        "bump_meets_open_transaction": bump_meets_open_transaction,
         "client_adds_partition": client_adds_partition,
         "client_sends_batch": client_sends_batch,
         "client_ends": client_ends,

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from model_tests.bugs.transactions_client import Client, Sent
 from model_tests.bugs.world import Broken, Diverged, there
-from reference.broker.coordinator_errors import CoordinatorNotAvailable, TransactionAbortable
+from reference.broker.coordinator_errors import ConcurrentTransactions, CoordinatorNotAvailable, TransactionAbortable
 from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
 from reference.broker.markers import TxnMarker, write_marker
@@ -62,6 +62,7 @@ class TransactionsWorld:
         self.opened_by = -1
         self.decisions: list[Decision] = []
         self.marked: set[int] = set()
+        self.bumped: set[int] = set()
         self.seen: Broken | None = None
 
     @property
@@ -69,6 +70,9 @@ class TransactionsWorld:
         """What each action does."""
         return {
             "coordinator_initializes": self.coordinator_initializes,
+            "client_asks_for_bump": self.client_asks_for_bump,
+            "coordinator_bumps": self.coordinator_bumps,
+            "bump_meets_open_transaction": self.bump_meets_open_transaction,
             "client_adds_partition": self.client_adds_partition,
             "client_sends_batch": self.client_sends_batch,
             "client_ends": self.client_ends,
@@ -85,6 +89,10 @@ class TransactionsWorld:
         }
 
     # --- the client -------------------------------------------------------------------------------------------
+
+    def client_asks_for_bump(self, instance: int, transaction: int) -> None:
+        """InitProducerId that expects the identity of the instance is sent."""
+        self.client.begin(instance, transaction)
 
     def client_adds_partition(self, instance: int, transaction: int, _: int) -> None:
         """AddPartitionsToTxn is sent."""
@@ -105,6 +113,29 @@ class TransactionsWorld:
         self._fate(fate)
         identity = self.coordinator.init_producer_id(ID, TIMEOUT_MS)
         self.client.given[instance] = self.client.newest[instance] = identity
+
+    def coordinator_bumps(self, transaction: int, fate: int) -> None:
+        """InitProducerId that expects the identity of an instance arrives; only its first answer is heard."""
+        self._fate(fate)
+        identity = self.coordinator.init_producer_id(ID, TIMEOUT_MS, self.client.of_transaction[transaction])
+        if transaction not in self.bumped:
+            self.bumped.add(transaction)
+            self.client.newest[self.client.owner[transaction]] = identity
+
+    def bump_meets_open_transaction(self, transaction: int) -> None:
+        """The same while a transaction is open: it is aborted before the client gets an identity.
+
+        Raises:
+            Diverged: it is not.
+        """
+        owed = len(self.coordinator.markers.owed)
+        try:
+            self.coordinator.init_producer_id(ID, TIMEOUT_MS, self.client.of_transaction[transaction])
+        except ConcurrentTransactions:
+            if len(self.coordinator.markers.owed) > owed:
+                self._fenced(transaction)
+                return
+        raise Diverged("the open transaction is not aborted")
 
     def coordinator_adds(self, transaction: int, partition: int, fate: int) -> None:
         """AddPartitionsToTxn arrives; under version 2 it is the leader that sends it."""
@@ -281,6 +312,14 @@ class TransactionsWorld:
     def _answer(self, partition: TopicPartition, _: TxnMarker) -> ErrorCode:
         """What the coordinator hears of its markers: only those that were written are answered."""
         return ErrorCode.NONE if partition.partition in self.marked else ErrorCode.REQUEST_TIMED_OUT
+
+    def _fenced(self, transaction: int) -> None:
+        """A client's bump ended the open transaction, which must be an earlier one of the same instance."""
+        owner, opened_by = self.client.owner, self.opened_by
+        self._decided(-1)
+        if opened_by >= transaction or owner.get(opened_by) != owner[transaction]:
+            text = f"the InitProducerId of transaction {transaction} ended transaction {opened_by}"
+            self.seen = self.seen or Broken(rules.TXN_NO_CROSSTALK, text)
 
     def _decided(self, ended_by: int) -> None:
         self.decisions.append(Decision(self.coordinator.markers.owed[-1].marker, self.opened_by, ended_by))

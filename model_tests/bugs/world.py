@@ -55,12 +55,14 @@ class Staging:
         defective: the profile in which it must show.
         planted: the defect that the reference needs for it; None where the profile has it.
         true: the profile in which a step must be refused.
+        mending: what the reference needs to be without the bug; None where a release is.
     """
 
     world: Make
     defective: Profile
     true: Profile
     planted: Planted | None = None
+    mending: Planted | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from typing import Final
 
 from model_tests.scenarios.log_stage import LOG, LogStage, OfLog
+from model_tests.scenarios.one_range import kept_by_one_range
 from model_tests.scenarios.scenario import Facts, scenario
 from model_tests.scenarios.transaction_stage import T0, T1, OfTransactions, TransactionStage
-from model_tests.scenarios.transaction_words import partition_name
+from model_tests.scenarios.transaction_words import called, partition_name
 from reference.broker.partition import READ_COMMITTED, READ_UNCOMMITTED
 from reference.broker.txn_index import AbortedTxn
 from reference.client.consumer import Consumer
@@ -95,6 +96,44 @@ def last_stable_offset(stage: TransactionStage) -> Facts:
 def in_the_index(aborted: AbortedTxn) -> str:
     """An entry of the index of aborted transactions."""
     return f"producer id {aborted.producer_id}: offsets {aborted.first_offset} to {aborted.last_offset}"
+
+
+@scenario(
+    "one-range-per-producer",
+    "A reader that keeps one aborted range for each producer id returns what is aborted",
+    items=(12, 5),
+    story="""Two transactions of a producer are aborted, a third is committed, and one answer has all of it: with the
+    batches the broker lists two aborted transactions of the same producer id. Kafka's consumer takes them one after the
+    other. A client that keeps them in a map from producer id to range has the last one alone, and returns the record
+    of the first: an aborted record under read_committed. Found in @platformatic/kafka.""",
+    setting=SETTING,
+    expected={
+        "log": ["a", "ABORT", "b", "ABORT", "c", "COMMIT"],
+        "aborted in the answer": ["producer id 0: offsets 0 to 1", "producer id 0: offsets 2 to 3"],
+        "read by Kafka's consumer": ["c"],
+        "read with one range for each producer id": ["a", "c"],
+    },
+)
+def one_range_per_producer(stage: TransactionStage) -> Facts:
+    """The same answer, read in two ways."""
+    with stage.story.offstage():
+        producer = stage.start(ID)
+    for name, commit in (("a", False), ("b", False), ("c", True)):
+        stage.begin(producer, t0=name)
+        stage.end(producer, commit=commit)
+    answer = stage.brokers.partitions[T0].leader.fetch(0, READ_COMMITTED)
+    listed = [in_the_index(each) for each in answer.aborted or ()]
+    stage.story.remark(partition_name(T0), f"aborted: {', '.join(listed)}")
+    right = stage.shows(T0)
+    wrong = [called(record, stage.names) for record in kept_by_one_range(answer)]
+    stage.story.remark("another reader", "keeps one aborted range for each producer id")
+    stage.story.tell(partition_name(T0), "another reader", ", ".join(wrong))
+    return {
+        "log": stage.written(T0),
+        "aborted in the answer": listed,
+        "read by Kafka's consumer": right,
+        "read with one range for each producer id": wrong,
+    }
 
 
 @scenario(

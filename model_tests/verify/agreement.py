@@ -17,7 +17,7 @@ from spec.engines.explore import explore
 from spec.engines.finite import instance_of
 from spec.engines.verdict import Holds, Refuted, Verdict
 from spec.protocol.append import names
-from spec.systems import cleaning, expiry, membership, offsets, verifying
+from spec.systems import cleaning, expiry, marking, membership, offsets, verifying
 from spec.systems.client import producer
 from spec.systems.client.system import client
 from spec.systems.client.system import sizes as client_sizes
@@ -42,7 +42,7 @@ from spec.systems.transactions.taking import remembered as views_remembered
 from spec.systems.transactions.world import Bounds, finite
 from spec.versions import NEWEST, PROFILES, Profile
 
-COMPARED: Final[Mapping[Effort, int]] = MappingProxyType({Effort.QUICK: 11, Effort.DEFAULT: 22, Effort.DEEP: 440})
+COMPARED: Final[Mapping[Effort, int]] = MappingProxyType({Effort.QUICK: 12, Effort.DEFAULT: 24, Effort.DEEP: 480})
 """Configurations that an effort compares: a multiple of the systems."""
 
 DEEPEST: Final = 7
@@ -105,8 +105,13 @@ def _verifying(chance: Random) -> Instanced:
 
 
 def _offsets(chance: Random) -> Instanced:
-    made = offsets.Knobs(_release(chance), transactions=chance.choice((1, 2, 3)))
+    made = offsets.Knobs(_release(chance), transactions=chance.choice((1, 2, 3)), **_maybe(chance, zombies=(0, 1)))
     return _instanced("offsets", made, offsets.committing, offsets.sizes(made))
+
+
+def _marking(chance: Random) -> Instanced:
+    made = marking.Knobs(_release(chance), partitions=chance.choice((1, 2)), departures=chance.choice((1, 2)))
+    return _instanced("marking", made, marking.marking, marking.sizes(made))
 
 
 def _membership(chance: Random) -> Instanced:
@@ -128,6 +133,8 @@ def _coordinator(chance: Random) -> Instanced:
             timeout_fences=(True, False),
             failed_fence_kept=(True, False),
             mapping_error_abortable=(False, True),
+            lowered_to=(None, 0, 1),
+            unwritable_rolled_back=(False, True),
             expires=(False, True),
             fails_over=(False, True),
             loses_replies=(False, True),
@@ -200,6 +207,7 @@ DRAWS: Final[Mapping[str, Draw]] = MappingProxyType(
         "expiry": _expiry,
         "verifying": _verifying,
         "offsets": _offsets,
+        "marking": _marking,
         "membership": _membership,
         "cleaning": _cleaning,
         "coordinator": _coordinator,

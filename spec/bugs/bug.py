@@ -68,7 +68,8 @@ class Bug:
         mechanism: how it happens, in two or three sentences.
         source: tickets, KIPs and reports.
         rule: the rule that it breaks.
-        cases: one for the bug, then one for each release that mended it.
+        cases: one for the bug, then one for each other release that has it, then one for each that does not: it mended
+            the bug, or comes before it; last, where no release mended it, what would.
     """
 
     name: str
@@ -84,9 +85,14 @@ class Bug:
         return self.cases[0]
 
     @property
+    def violated(self) -> tuple[Case, ...]:
+        """The cases in which it must happen."""
+        return tuple(case for case in self.cases if case.expected is Expected.VIOLATED)
+
+    @property
     def mended(self) -> tuple[Case, ...]:
         """The cases in which it must not happen."""
-        return self.cases[1:]
+        return tuple(case for case in self.cases if case.expected is Expected.HOLDS)
 
 
 def violated(profile: str, instance: Instance, claim: str) -> Case:
@@ -94,8 +100,19 @@ def violated(profile: str, instance: Instance, claim: str) -> Case:
     return Case(profile, instance, claim, Expected.VIOLATED)
 
 
+def violated_in(broken: Case, profile: str, instance: Instance) -> Case:
+    """The same question to another release that has the bug.
+
+    Args:
+        broken: the case that shows the bug.
+        profile: name of the release.
+        instance: the system as that release has it.
+    """
+    return replace(broken, profile=profile, instance=instance)
+
+
 def holds_in(broken: Case, profile: str, instance: Instance, why: str = "") -> Case:
-    """The same question to a release that mended the bug.
+    """The same question to a release that mended the bug, or does not have it yet.
 
     Args:
         broken: the case that shows the bug.

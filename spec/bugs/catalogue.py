@@ -10,9 +10,10 @@ from spec.bugs.of_coordinator import OF_COORDINATOR
 from spec.bugs.of_groups import OF_GROUPS
 from spec.bugs.of_idempotence import OF_IDEMPOTENCE
 from spec.bugs.of_leader import OF_LEADER
+from spec.bugs.of_markers import OF_MARKERS
 from spec.bugs.of_transactions import OF_TRANSACTIONS
 
-_ALL: Final = (*OF_TRANSACTIONS, *OF_COORDINATOR, *OF_GROUPS, *OF_LEADER, *OF_IDEMPOTENCE, *OF_CLIENT)
+_ALL: Final = (*OF_TRANSACTIONS, *OF_MARKERS, *OF_COORDINATOR, *OF_GROUPS, *OF_LEADER, *OF_IDEMPOTENCE, *OF_CLIENT)
 
 BUGS: Final[Mapping[str, Bug]] = MappingProxyType({bug.name: bug for bug in _ALL})
 """By name."""

@@ -27,7 +27,7 @@ _IN_ORDER: Final = Knobs(batches=3)
 _ANY_ORDER: Final = replace(_IN_ORDER, renumbers_in_order=False)
 _REORDERED: Final = violated("2.0", instance("2.0", _ANY_ORDER, 1), "log_order_is_send_order")
 _IDLE_KEPT: Final = violated("2.5", instance("2.5", Knobs(idle_restart=False), 2), "lowest_is_taken")
-_ALL_RENUMBERED: Final = violated("librdkafka", instance("4.3", Knobs(renumbers_others=True), 2), "logged_at_most_once")
+_ALL_RENUMBERED: Final = violated("librdkafka", instance("4.4", Knobs(renumbers_others=True), 2), "logged_at_most_once")
 
 OF_CLIENT: Final = (
     Bug(
@@ -40,7 +40,7 @@ OF_CLIENT: Final = (
         cases=(
             _REORDERED,
             holds_in(_REORDERED, "2.4", instance("2.4", _IN_ORDER, 1), why="the client of 2.3 renumbers in order"),
-            holds_in(_REORDERED, "4.3", instance("4.3", _IN_ORDER, 1), why="the client of 2.3 renumbers in order"),
+            holds_in(_REORDERED, "4.4", instance("4.4", _IN_ORDER, 1), why="the client of 2.3 renumbers in order"),
         ),
     ),
     Bug(
@@ -54,7 +54,7 @@ OF_CLIENT: Final = (
         cases=(
             _IDLE_KEPT,
             holds_in(_IDLE_KEPT, "2.7", instance("2.7", Knobs(), 2), why="the client of 2.7 counts by partition"),
-            holds_in(_IDLE_KEPT, "4.3", instance("4.3", Knobs(), 2), why="the client of 2.7 counts by partition"),
+            holds_in(_IDLE_KEPT, "4.4", instance("4.4", Knobs(), 2), why="the client of 2.7 counts by partition"),
         ),
     ),
     Bug(
@@ -68,8 +68,8 @@ OF_CLIENT: Final = (
             _ALL_RENUMBERED,
             holds_in(
                 _ALL_RENUMBERED,
-                "4.3",
-                instance("4.3", Knobs(), 2),
+                "4.4",
+                instance("4.4", Knobs(), 2),
                 why="Kafka's own client renumbers the partition of the refusal, and no other",
             ),
         ),

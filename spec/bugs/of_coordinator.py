@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Final
 
 from spec import rules
-from spec.bugs.bug import Bug, Instance, holds_in, violated
+from spec.bugs.bug import Bug, Instance, holds_in, violated, violated_in
 from spec.systems.coordinator.system import coordinating, sizes
 from spec.systems.coordinator.transactional_id import Knobs, early
-from spec.versions import KAFKA_4_0, PROFILES, Profile
+from spec.versions import KAFKA_4_0, NEWEST, PROFILES, Profile
 
 
 def instance(release: str | Profile, knobs: Knobs, last_epoch: int = 2) -> Instance:
@@ -17,6 +17,12 @@ def instance(release: str | Profile, knobs: Knobs, last_epoch: int = 2) -> Insta
     return Instance("coordinator", made, lambda: coordinating(made), lambda: coordinating(made), sizes(made))
 
 
+PENDING_CLEARED: Final = replace(NEWEST, name=f"{NEWEST.name}-pending-cleared")
+"""The newest release, were it to forget a transition whose record cannot be written."""
+
+LOWERED_TO_1: Final = replace(NEWEST, name=f"{NEWEST.name}-lowered-to-1")
+"""The newest release on a cluster whose transaction version is lowered to 1, not to 0."""
+
 BEFORE_18660: Final = replace(KAFKA_4_0, name="4.0-before-18660", pending_checked_first=False)
 """4.0 while it was made: the reply has the next identity, and the next request is judged by the identity first."""
 
@@ -24,12 +30,14 @@ _PLAIN: Final = Knobs()
 _LOSSY: Final = Knobs(loses_replies=True)
 _FAILING: Final = Knobs(append_fails=True)
 _FAILING_OVER: Final = Knobs(loses_replies=True, fails_over=True, times_out=False)
+_LOWERED: Final = Knobs(lowered_to=0, times_out=False)
 _TWO: Final = Knobs(expires=True, starts=2, instances=2)
 
 _SELF_FENCED: Final = violated(
     BEFORE_18660.name, instance(BEFORE_18660, replace(_PLAIN, times_out=False)), "newest_identity_is_taken"
 )
 _DOUBLE_BUMP: Final = violated("4.0-SNAPSHOT", instance("4.0-SNAPSHOT", _PLAIN), "open_can_be_ended")
+_LOCKED: Final = violated("4.3", instance("4.3", _LOWERED), "open_can_time_out")
 _NO_ROTATION: Final = violated("4.2", instance("4.2", _LOSSY), "open_can_be_ended")
 _NOT_IN_LOG: Final = violated("4.2", instance("4.2", _FAILING_OVER), "last_epoch_is_not_handed_out")
 _BURNT: Final = violated(
@@ -53,7 +61,7 @@ OF_COORDINATOR: Final = (
         cases=(
             _HALF,
             holds_in(_HALF, "1.0", instance("1.0", _PLAIN, 3), why="the abort raises the epoch"),
-            holds_in(_HALF, "4.3", instance("4.3", _PLAIN, 3), why="the abort raises the epoch"),
+            holds_in(_HALF, "4.4", instance("4.4", _PLAIN, 3), why="the abort raises the epoch"),
         ),
     ),
     Bug(
@@ -66,7 +74,7 @@ OF_COORDINATOR: Final = (
         cases=(
             _BURNT,
             holds_in(_BURNT, "2.7", instance("2.7", _FAILING, 4), why="a fence that failed is remembered"),
-            holds_in(_BURNT, "4.3", instance("4.3", _FAILING, 4), why="under version 2 the abort itself raises it"),
+            holds_in(_BURNT, "4.4", instance("4.4", _FAILING, 4), why="under version 2 the abort itself raises it"),
         ),
     ),
     Bug(
@@ -79,7 +87,7 @@ OF_COORDINATOR: Final = (
         cases=(
             _GOES_ON,
             holds_in(_GOES_ON, "4.0", instance("4.0", _TWO, 3), why="the error is fatal to the client"),
-            holds_in(_GOES_ON, "4.3", instance("4.3", _TWO, 3), why="the error is fatal to the client"),
+            holds_in(_GOES_ON, "4.4", instance("4.4", _TWO, 3), why="the error is fatal to the client"),
         ),
     ),
     Bug(
@@ -92,7 +100,38 @@ OF_COORDINATOR: Final = (
         cases=(
             _SELF_FENCED,
             holds_in(_SELF_FENCED, "4.0", instance("4.0", _PLAIN), why="a pending transition is looked at first"),
-            holds_in(_SELF_FENCED, "4.3", instance("4.3", _LOSSY), why="a pending transition is looked at first"),
+            holds_in(_SELF_FENCED, "4.4", instance("4.4", _LOSSY), why="a pending transition is looked at first"),
+        ),
+    ),
+    Bug(
+        name="lowered-version",
+        title="a request of version 2 after a downgrade to version 0 locks its id",
+        mechanism="A client of transaction version 2 has a transaction open when the cluster's is lowered to 0, and "
+        "goes on with requests of version 2. The coordinator notes the transition as pending, and then finds that its "
+        "record, by now of the old format, cannot hold the client's version: UNSUPPORTED_VERSION. Nobody takes the "
+        "pending transition back; whoever asks is answered CONCURRENT_TRANSACTIONS, and no timeout ends it.",
+        source=(
+            "TransactionLog.valueToBytes",
+            "TransactionStateManager.appendTransactionToLog",
+            "TransactionStateManager.timedOutTransactions",
+        ),
+        rule=rules.TXN_TIMEOUT,
+        cases=(
+            _LOCKED,
+            violated_in(_LOCKED, "4.0", instance("4.0", _LOWERED)),
+            violated_in(_LOCKED, "4.4", instance("4.4", _LOWERED)),
+            holds_in(
+                _LOCKED,
+                LOWERED_TO_1.name,
+                instance(LOWERED_TO_1, replace(_LOWERED, lowered_to=1)),
+                why="the flexible format has a field for the client's version",
+            ),
+            holds_in(
+                _LOCKED,
+                PENDING_CLEARED.name,
+                instance(PENDING_CLEARED, replace(_LOWERED, unwritable_rolled_back=True)),
+                why="nothing is pending after a record that could not be written, and the timeout ends it",
+            ),
         ),
     ),
     Bug(

@@ -8,9 +8,14 @@ from spec.systems import membership, offsets
 from spec.versions import PROFILES
 
 
-def ending(release: str) -> Instance:
-    """The offsets of two transactions of one producer."""
-    made = offsets.Knobs(PROFILES[release])
+def ending(release: str, zombies: int = 0) -> Instance:
+    """The offsets of two transactions of one producer.
+
+    Args:
+        release: by its name.
+        zombies: how often a fenced instance of the producer commits too.
+    """
+    made = offsets.Knobs(PROFILES[release], zombies=zombies)
     return Instance(
         "offsets", made, lambda: offsets.committing(made), lambda: offsets.committing(made), offsets.sizes(made)
     )
@@ -29,6 +34,7 @@ def rebalancing(release: str) -> Instance:
 
 
 _ENDED_TOGETHER: Final = violated("3.9.0", ending("3.9.0"), "visible_is_of_committed")
+_DROPPED: Final = violated("3.9.0", ending("3.9.0", zombies=1), "committed_is_visible")
 _PAST_WRITES: Final = violated("3.6", rebalancing("3.6"), "past_generations_write_nothing")
 
 OF_GROUPS: Final = (
@@ -42,7 +48,21 @@ OF_GROUPS: Final = (
         cases=(
             _ENDED_TOGETHER,
             holds_in(_ENDED_TOGETHER, "4.0", ending("4.0"), why="a marker is answered when it has done its work"),
-            holds_in(_ENDED_TOGETHER, "4.3", ending("4.3"), why="a marker is answered when it has done its work"),
+            holds_in(_ENDED_TOGETHER, "4.4", ending("4.4"), why="a marker is answered when it has done its work"),
+        ),
+    ),
+    Bug(
+        name="refused-commit",
+        title="a fenced instance's commit of offsets takes its successor's with it",
+        mechanism="A fenced instance commits an offset, and the log refuses its epoch. The group's coordinator drops "
+        "what the producer id has pending for that partition, which by now is its successor's. The successor commits: "
+        "its outputs are visible, its offset is not, and the input is processed again.",
+        source=("GroupMetadata.failPendingTxnOffsetCommit", "GroupMetadataManager.storeOffsets"),
+        rule=rules.OFFSETS_ATOMIC,
+        cases=(
+            _DROPPED,
+            holds_in(_DROPPED, "4.0", ending("4.0", zombies=1), why="a commit that is refused changes nothing"),
+            holds_in(_DROPPED, "4.4", ending("4.4", zombies=1), why="a commit that is refused changes nothing"),
         ),
     ),
     Bug(
@@ -55,7 +75,7 @@ OF_GROUPS: Final = (
         cases=(
             _PAST_WRITES,
             holds_in(_PAST_WRITES, "3.9.0", rebalancing("3.9.0"), why="the group is looked at after the coordinator"),
-            holds_in(_PAST_WRITES, "4.3", rebalancing("4.3"), why="the group is looked at after the coordinator"),
+            holds_in(_PAST_WRITES, "4.4", rebalancing("4.4"), why="the group is looked at after the coordinator"),
         ),
     ),
 )

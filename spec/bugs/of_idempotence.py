@@ -43,7 +43,7 @@ OF_IDEMPOTENCE: Final = (
         cases=(
             _WINDOW_OF_ONE,
             holds_in(_WINDOW_OF_ONE, "1.0", instance("1.0", _FIVE_IN_FLIGHT), why="five batches are remembered"),
-            holds_in(_WINDOW_OF_ONE, "4.3", instance("4.3", _FIVE_IN_FLIGHT), why="five batches are remembered"),
+            holds_in(_WINDOW_OF_ONE, "4.4", instance("4.4", _FIVE_IN_FLIGHT), why="five batches are remembered"),
         ),
     ),
     Bug(

@@ -65,7 +65,7 @@ OF_LEADER: Final = (
         cases=(
             _FORGOTTEN,
             holds_in(_FORGOTTEN, "2.4", expiring("2.4", expiry.Knobs()), why="a marker counts for the producer's age"),
-            holds_in(_FORGOTTEN, "4.3", expiring("4.3", expiry.Knobs()), why="a marker counts for the producer's age"),
+            holds_in(_FORGOTTEN, "4.4", expiring("4.4", expiry.Knobs()), why="a marker counts for the producer's age"),
         ),
     ),
     Bug(
@@ -79,7 +79,7 @@ OF_LEADER: Final = (
         cases=(
             _LATER_FIRST,
             holds_in(_LATER_FIRST, "3.6", asking("3.6", _TWICE), why="the lowest waiting sequence is remembered"),
-            holds_in(_LATER_FIRST, "4.3", asking("4.3", _ADDING), why="under version 2 sequences begin at 0"),
+            holds_in(_LATER_FIRST, "4.4", asking("4.4", _ADDING), why="under version 2 sequences begin at 0"),
         ),
     ),
     Bug(
@@ -93,7 +93,7 @@ OF_LEADER: Final = (
         cases=(
             _UNDECIDED_AGAIN,
             holds_in(_UNDECIDED_AGAIN, "3.6", compacting("3.6"), why="a marker's key is compared with no other"),
-            holds_in(_UNDECIDED_AGAIN, "4.3", compacting("4.3"), why="a marker's key is compared with no other"),
+            holds_in(_UNDECIDED_AGAIN, "4.4", compacting("4.4"), why="a marker's key is compared with no other"),
         ),
     ),
 )

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Final
 
 from spec import rules
-from spec.bugs.bug import Bug, Instance, holds_in, violated
+from spec.bugs.bug import Bug, Instance, holds_in, violated, violated_in
 from spec.systems.transactions.system import transactions
 from spec.systems.transactions.taking import decisions, remembered
-from spec.systems.transactions.world import BATCHES, ENDS, MARKERS, Bounds, Knobs, finite
-from spec.versions import KAFKA_4_0, PROFILES, Profile
+from spec.systems.transactions.world import BATCHES, BUMPS, ENDS, MARKERS, ONGOING, Bounds, Knobs, finite
+from spec.versions import KAFKA_4_0, NEWEST, PROFILES, Profile
 
 BEFORE_18654: Final = replace(KAFKA_4_0, name="4.0-before-18654", marker_keeps_next_guard=False)
 """4.0 while it was made: a transaction is ongoing for its own epoch alone, and a marker drops every guard."""
@@ -43,6 +43,11 @@ def instance(release: str | Profile, bounds: Bounds, late: Iterable[str] = (), k
     )
 
 
+IDENTITY_COMPARED: Final = replace(NEWEST, name=f"{NEWEST.name}-identity-compared")
+"""The newest release, were it to compare the whole identity that a bump expects with that of the open transaction."""
+
+_BUMPING: Final = replace(_QUIET, clients_bump=True)
+_COMPARING: Final = replace(_BUMPING, compared=frozenset({ONGOING}))
 _UNGUARDED: Final = replace(_QUIET, guard_compared=False)
 _NOT_REPEATED: Final = replace(_QUIET, repeated_marker_accepted=False)
 
@@ -54,6 +59,7 @@ _GUARD_TAKEN: Final = violated(BEFORE_18654.name, instance(BEFORE_18654, _TWO), 
 _STUCK: Final = violated(
     "4.2-before-19999", instance("4.2", _ONE_FAILING_OVER, (), _NOT_REPEATED), "markers_are_let_in"
 )
+_LATE_BUMP: Final = violated(NEWEST.name, instance(NEWEST, _TWO, (BUMPS,), _BUMPING), "bump_ends_no_other")
 _LATE_MARKER: Final = violated("4.1", instance("4.1", _TWO, (MARKERS,)), "decided_with_its_own")
 
 OF_TRANSACTIONS: Final = (
@@ -67,7 +73,7 @@ OF_TRANSACTIONS: Final = (
         cases=(
             _LATE_END,
             holds_in(_LATE_END, "4.0", instance("4.0", _TWO, (ENDS,)), why="every transaction has its own epoch"),
-            holds_in(_LATE_END, "4.3", instance("4.3", _THREE, (ENDS,)), why="every transaction has its own epoch"),
+            holds_in(_LATE_END, "4.4", instance("4.4", _THREE, (ENDS,)), why="every transaction has its own epoch"),
         ),
     ),
     Bug(
@@ -80,7 +86,7 @@ OF_TRANSACTIONS: Final = (
         cases=(
             _LATE_BATCH,
             holds_in(_LATE_BATCH, "4.0", instance("4.0", _TWO, (BATCHES,)), why="its epoch is of its transaction"),
-            holds_in(_LATE_BATCH, "4.3", instance("4.3", _THREE, (BATCHES,)), why="its epoch is of its transaction"),
+            holds_in(_LATE_BATCH, "4.4", instance("4.4", _THREE, (BATCHES,)), why="its epoch is of its transaction"),
         ),
     ),
     Bug(
@@ -93,7 +99,7 @@ OF_TRANSACTIONS: Final = (
         cases=(
             _HANGING,
             holds_in(_HANGING, "3.9.0", instance("3.9.0", _TWO, (BATCHES,)), why="the partition asks the coordinator"),
-            holds_in(_HANGING, "4.3", instance("4.3", _THREE, (BATCHES,)), why="the epoch of the batch is stale"),
+            holds_in(_HANGING, "4.4", instance("4.4", _THREE, (BATCHES,)), why="the epoch of the batch is stale"),
         ),
     ),
     Bug(
@@ -106,7 +112,7 @@ OF_TRANSACTIONS: Final = (
         cases=(
             _RACE,
             holds_in(_RACE, "3.6", instance("3.6", _TWO, (BATCHES,)), why="a marker takes the guard away"),
-            holds_in(_RACE, "4.3", instance("4.3", _TWO, (BATCHES,)), why="a marker takes the guard away"),
+            holds_in(_RACE, "4.4", instance("4.4", _TWO, (BATCHES,)), why="a marker takes the guard away"),
         ),
     ),
     Bug(
@@ -119,7 +125,7 @@ OF_TRANSACTIONS: Final = (
         cases=(
             _GUARD_TAKEN,
             holds_in(_GUARD_TAKEN, "4.0", instance("4.0", _TWO), why="a marker leaves the guard of its epoch"),
-            holds_in(_GUARD_TAKEN, "4.3", instance("4.3", _TWO), why="a marker leaves the guard of its epoch"),
+            holds_in(_GUARD_TAKEN, "4.4", instance("4.4", _TWO), why="a marker leaves the guard of its epoch"),
         ),
     ),
     Bug(
@@ -132,7 +138,26 @@ OF_TRANSACTIONS: Final = (
         cases=(
             _LATE_MARKER,
             holds_in(_LATE_MARKER, "4.2", instance("4.2", _TWO, (MARKERS,)), why="a marker's epoch must be bumped"),
-            holds_in(_LATE_MARKER, "4.3", instance("4.3", _THREE, (MARKERS,)), why="a marker's epoch must be bumped"),
+            holds_in(_LATE_MARKER, "4.4", instance("4.4", _THREE, (MARKERS,)), why="a marker's epoch must be bumped"),
+        ),
+    ),
+    Bug(
+        name="late-bump",
+        title="a late InitProducerId that expects an identity ends the next transaction",
+        mechanism="A client that goes on after an error asks for the next epoch, and names the identity that it has. "
+        "The request is sent twice, and the first copy is stuck in the network. While a transaction is open the "
+        "coordinator compares the producer id alone: the late copy aborts the next transaction, and fences its owner.",
+        source=("KIP-360", "TransactionCoordinator.prepareInitProducerIdTransit", "TransactionMetadata"),
+        rule=rules.TXN_NO_CROSSTALK,
+        cases=(
+            _LATE_BUMP,
+            violated_in(_LATE_BUMP, "3.9.0", instance("3.9.0", _TWO, (BUMPS,), _BUMPING)),
+            holds_in(
+                _LATE_BUMP,
+                IDENTITY_COMPARED.name,
+                instance(IDENTITY_COMPARED, _TWO, (BUMPS,), _COMPARING),
+                why="the epoch is compared too, also while a transaction is open",
+            ),
         ),
     ),
     Bug(
@@ -145,7 +170,7 @@ OF_TRANSACTIONS: Final = (
         cases=(
             _STUCK,
             holds_in(_STUCK, "4.2", instance("4.2", _ONE_FAILING_OVER), why="a repeated marker is recognised"),
-            holds_in(_STUCK, "4.3", instance("4.3", _ONE_FAILING_OVER), why="a repeated marker is recognised"),
+            holds_in(_STUCK, "4.4", instance("4.4", _ONE_FAILING_OVER), why="a repeated marker is recognised"),
         ),
     ),
 )

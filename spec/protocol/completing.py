@@ -71,6 +71,17 @@ def is_given_up(error: Term) -> Term:
     return any_of(*(error == code for code in fenced))
 
 
+def is_dropped(exists: Term, led: Term, profile: Profile) -> Term:
+    """The partition leaves the transaction without its marker: it is deleted, or taken for deleted (KAFKA-20734).
+
+    Args:
+        exists: the partition is in the coordinator's metadata.
+        led: so is the broker that leads it.
+        profile: the release; whether a partition that nobody leads is taken for one that is deleted.
+    """
+    return any_of(negate(exists), all_of(profile.leaderless_marker_dropped, negate(led)))
+
+
 def prepare_complete(entry: TransactionEntry, now: Term, profile: Profile) -> Transition:
     """The record that ends a transaction once every partition has its marker; an exhausted id rotates.
 

@@ -2,7 +2,8 @@
 
 Offsets are pending by producer id. A marker that is answered before the group's coordinator has come to it lets the
 producer's next transaction begin while the offsets of the last one are still pending (KAFKA-17507). Others may commit
-the same offset without a transaction meanwhile, or delete it.
+the same offset without a transaction meanwhile, or delete it. A fenced instance of the producer, which has the same
+producer id, may commit too: the log refuses it.
 """
 
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ COMMIT: Final = 1
 ASSUMPTIONS: Final = (
     "A1 one producer commits one offset of one group, once in each transaction, one transaction after the other",
     "A2 the transaction's coordinator writes one marker, and lets the next transaction begin when that is answered",
-    "A3 the partition of the offsets does not fail over, and refuses nothing",
+    "A3 the partition of the offsets does not fail over, and refuses nothing but what a fenced instance sends",
 )
 
 PENDING_SURVIVES: Final = replace(NEWEST, name="4.3, pending offsets survive", tombstone_drops_pending=False)
@@ -39,11 +40,13 @@ class Knobs:
     Attributes:
         transactions: in a finite instance.
         others: how often others commit the offset without a transaction, or delete it.
+        zombies: how often a fenced instance of the producer commits the offset.
     """
 
     profile: Profile = NEWEST
     transactions: int = 2
     others: int = 0
+    zombies: int = 0
 
 
 VARIABLES: Final = (
@@ -62,6 +65,7 @@ OF_OTHERS: Final = (
     Variable("plain_at", (), ABSENT),
     Variable("deleted_at", (), ABSENT),
 )
+OF_ZOMBIES: Final = (Variable("refused", (), 0),)
 
 
 def sizes(knobs: Knobs) -> dict[str, int]:
@@ -122,21 +126,23 @@ def committing(knobs: Knobs) -> System:
     actions = _Actions(knobs)
     each: tuple[Sort, ...] = (TRANSACTION,)
     one: tuple[Sort, ...] = ()
-    interfere = knobs.others > 0
+    interfere, fenced = knobs.others > 0, knobs.zombies > 0
     visible = committed_unless_deleted if interfere else committed_is_visible
     of_others: tuple[_Claimed, ...] = ((latest_stays, one), (deleted_stays_deleted, one))
     claims: tuple[_Claimed, ...] = ((visible_is_of_committed, each), (visible, each), *(of_others * interfere))
     goals = (second_is_visible, *((deleted_while_pending, overtaken_by_another) * interfere))
     lagging = (Action("group_coordinator_catches_up", (), actions.is_behind, actions.marker_is_applied),)
+    zombies = (Action("zombie_commits_offset", (), actions.is_fenced, actions.commit_is_refused),)
     others = (
         Action("others_commit_offset", (), actions.others_may, actions.offset_is_committed),
         Action("others_delete_offset", (), actions.may_be_deleted, actions.offset_is_deleted),
     )
     return System(
         name="offsets",
-        variables=(*VARIABLES, *(OF_OTHERS * interfere)),
+        variables=(*VARIABLES, *(OF_OTHERS * interfere), *(OF_ZOMBIES * fenced)),
         actions=(
             Action("producer_commits_offset", (), actions.is_open, actions.offset_is_pending),
+            *(zombies * fenced),
             Action("coordinator_writes_marker", (OUTCOME,), actions.is_to_end, actions.marker_is_written),
             *(lagging * knobs.profile.offsets_lag_marker),
             *(others * interfere),
@@ -228,6 +234,18 @@ class _Actions:
             committed=update(state.committed, to=offsets.NO_OFFSET),
             pending=update(state.pending, to=pending),
             deleted_at=update(state.deleted_at, to=state.length()),
+        )
+
+    def is_fenced(self, state: State) -> Iterator[Term]:
+        """The partition has met the producer's epoch, which is above that of an instance before."""
+        yield state.refused() < self.knobs.zombies
+        yield state.length() > 0
+
+    def commit_is_refused(self, state: State) -> State:
+        """A fenced instance commits the offset, and the log refuses its epoch."""
+        pending = offsets.pending_after(state.pending(), offsets.NO_OFFSET, self.knobs.profile, appended=False)
+        return state.but(
+            refused=update(state.refused, to=state.refused() + 1), pending=update(state.pending, to=pending)
         )
 
     def _interfered(self, state: State) -> State:

@@ -9,7 +9,7 @@ from spec.engines.bmc import search
 from spec.engines.explore import Exploration, explore
 from spec.engines.finite import demand_all_happen, instance_of
 from spec.engines.verdict import Holds, Refuted
-from spec.systems import cleaning, expiry, membership, offsets, verifying
+from spec.systems import cleaning, expiry, marking, membership, offsets, verifying
 from spec.systems.client import producer as clients
 from spec.systems.client.system import client
 from spec.systems.client.system import sizes as client_sizes
@@ -22,9 +22,12 @@ from spec.versions import KAFKA_2_7, KAFKA_3_6, KAFKA_3_9, NEWEST
 CLIENT, EXPIRY, ASKING = clients.Knobs(), expiry.Knobs(), verifying.Knobs()
 MARKERS, GROUP = offsets.Knobs(), membership.Knobs()
 OTHERS = offsets.Knobs(others=2)
+ZOMBIES = offsets.Knobs(zombies=2)
+LEADERS = marking.Knobs(departures=2)
 EMPTYING = membership.Knobs(generations=4, apart=True)
 COMPACTED = cleaning.Knobs()
 ONE_ID = ids.Knobs(ids.early(NEWEST), loses_replies=True, fails_over=True, append_fails=True, starts=2)
+LOWERED = ids.Knobs(ids.early(NEWEST), lowered_to=0, times_out=False)
 
 TRUE: Mapping[str, tuple[System, Mapping[str, int], int]] = {
     "client": (client(CLIENT), client_sizes(CLIENT), 512),
@@ -32,10 +35,12 @@ TRUE: Mapping[str, tuple[System, Mapping[str, int], int]] = {
     "verifying": (verifying.verifying(ASKING), verifying.sizes(ASKING), 18),
     "offsets": (offsets.committing(MARKERS), offsets.sizes(MARKERS), 10),
     "offsets of others": (offsets.committing(OTHERS), offsets.sizes(OTHERS), 245),
+    "offsets of zombies": (offsets.committing(ZOMBIES), offsets.sizes(ZOMBIES), 28),
+    "marking": (marking.marking(LEADERS), marking.sizes(LEADERS), 474),
     "membership": (membership.membership(GROUP), membership.sizes(GROUP), 20),
     "membership apart": (membership.membership(EMPTYING), membership.sizes(EMPTYING), 272),
     "cleaning": (cleaning.cleaning(COMPACTED), cleaning.sizes(COMPACTED), 1311),
-    "coordinator": (coordinating(ONE_ID), coordinator_sizes(ONE_ID), 611),
+    "coordinator": (coordinating(ONE_ID), coordinator_sizes(ONE_ID), 578),
 }
 """The true systems with their instances, and how many states each has."""
 
@@ -65,6 +70,16 @@ BROKEN: Mapping[str, tuple[Callable[[], System], Mapping[str, int], str]] = {
         offsets.sizes(OTHERS),
         "deleted_stays_deleted",
     ),
+    "a refused commit drops what is pending": (
+        lambda: offsets.committing(replace(ZOMBIES, profile=replace(NEWEST, refused_commit_drops_pending=True))),
+        offsets.sizes(ZOMBIES),
+        "committed_is_visible",
+    ),
+    "a partition without a leader is taken for deleted": (
+        lambda: marking.marking(replace(LEADERS, profile=NEWEST)),
+        marking.sizes(LEADERS),
+        "complete_has_every_marker",
+    ),
     "a marker's key is compared": (
         lambda: cleaning.cleaning(cleaning.Knobs(KAFKA_2_7)),
         cleaning.sizes(COMPACTED),
@@ -74,6 +89,11 @@ BROKEN: Mapping[str, tuple[Callable[[], System], Mapping[str, int], str]] = {
         lambda: membership.membership(membership.Knobs(KAFKA_3_6)),
         membership.sizes(GROUP),
         "past_generations_write_nothing",
+    ),
+    "what cannot be written stays pending": (
+        lambda: coordinating(LOWERED),
+        coordinator_sizes(LOWERED),
+        "open_can_time_out",
     ),
     "a timeout does not fence": (
         lambda: coordinating(ids.Knobs(ids.early(NEWEST.under(0), 3), timeout_fences=False)),

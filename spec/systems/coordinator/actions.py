@@ -47,6 +47,7 @@ class Actions:
             "timeout_in_vain": (knobs.append_fails, ()),
             "coordinator_fails_over": (knobs.fails_over, ()),
             "id_expires": (knobs.expires, ()),
+            "version_is_lowered": (knobs.lowered_to is not None, ()),
         }
         return tuple(self._action(name, *over) for name, (there, over) in actions.items() if there)
 
@@ -150,11 +151,11 @@ class Actions:
     def transaction_completes_if(self, state: State) -> Iterator[Term]:
         """All markers of a decided transaction are written."""
         yield coordinator.is_preparing(state.entry())
+        yield self.of(state).can_be_recorded()
 
     def transaction_completes(self, state: State) -> State:
         """The id is at rest; an exhausted one has its new producer id."""
-        settled = replace(state.entry(), pending=ABSENT)
-        return self._written(state, completing.prepare_complete(settled, 0, self.knobs.profile))
+        return self._written(state, self.of(state).completes())
 
     def transaction_times_out_if(self, state: State) -> Iterator[Term]:
         """A transaction is open for too long."""
@@ -201,6 +202,14 @@ class Actions:
             shut_out=rewrite(state.shut_out, lambda _: True, lambda _: True),
         )
 
+    def version_is_lowered_if(self, state: State) -> Iterator[Term]:
+        """The cluster's transaction version is that of the instances."""
+        yield negate(state.lowered())
+
+    def version_is_lowered(self, state: State) -> State:
+        """An administrator lowers it; instances learn of it later, if at all."""
+        return state.but(lowered=update(state.lowered, to=True))
+
     # --- what several do --------------------------------------------------------------------------------------
 
     def _written(self, state: State, transition: Transition) -> State:
@@ -209,10 +218,17 @@ class Actions:
         profile = self.knobs.profile
         complete = decided(coordinator.completed(transition.entry, transition.target, profile), profile)
         return state.but(
-            entry=update(state.entry, to=choose_entry(appends, complete, transition.entry)),
+            entry=update(state.entry, to=choose_entry(appends, complete, self._unwritten(transition))),
             record=update(state.record, to=choose_entry(appends, transition.target, state.record())),
             fresh=update(state.fresh, to=choose(appends, drawn(transition, state.fresh()), state.fresh())),
         )
+
+    def _unwritten(self, transition: Transition) -> TransactionEntry:
+        """Memory where nothing is appended."""
+        if not self.knobs.unwritable_rolled_back:
+            return transition.entry
+        refused = transition.error == ErrorCode.UNSUPPORTED_VERSION.value
+        return choose_entry(refused, replace(transition.entry, pending=ABSENT), transition.entry)
 
     def _identified(self, state: State, instance: Term, transition: Transition) -> State:
         """An instance has the identity that InitProducerId handed out."""

@@ -6,11 +6,21 @@ from typing import Final
 
 from spec import rules
 from spec.algebra import Term, all_of, implies, negate
+from spec.protocol.coordinator import is_in
 from spec.protocol.ids import cannot_fence
 from spec.rules import Rule
 from spec.systems.coordinator.actions import Actions
-from spec.systems.coordinator.transactional_id import INSTANCE, OUTCOME, SHUT_OUT, VARIABLES, Knobs, TransactionalId
+from spec.systems.coordinator.transactional_id import (
+    INSTANCE,
+    OF_DOWNGRADES,
+    OUTCOME,
+    SHUT_OUT,
+    VARIABLES,
+    Knobs,
+    TransactionalId,
+)
 from spec.systems.language import Claim, Goal, Sort, State, System
+from spec.vocabulary import ABSENT, TransactionState
 
 ASSUMPTIONS: Final = (
     "A1 a request is answered before the next one of its instance is sent, or not at all",
@@ -28,6 +38,12 @@ def open_can_be_ended(id_: TransactionalId) -> Term:
 def last_epoch_is_not_handed_out(id_: TransactionalId, instance: Term) -> Term:
     """No instance gets the epoch that is kept for fencing."""
     return id_.of(instance).producer_epoch() < id_.knobs.profile.max_epoch
+
+
+def open_can_time_out(id_: TransactionalId) -> Term:
+    """No transition is pending of an open transaction, since the coordinator times out none that has one."""
+    open_ = all_of(id_.entry.known, is_in(id_.entry, TransactionState.ONGOING))
+    return implies(open_, id_.entry.pending == ABSENT)
 
 
 def epochs_are_not_burnt(id_: TransactionalId) -> Term:
@@ -62,6 +78,7 @@ def rotated(id_: TransactionalId, instance: Term) -> Term:
 CLAIMS: Final[tuple[tuple[Callable[..., Term], Rule, tuple[Sort, ...]], ...]] = (
     (open_can_be_ended, rules.FENCE_EPOCH_EXHAUSTION, ()),
     (last_epoch_is_not_handed_out, rules.FENCE_EPOCH_EXHAUSTION, (INSTANCE,)),
+    (open_can_time_out, rules.TXN_TIMEOUT, ()),
     (epochs_are_not_burnt, rules.FENCE_EPOCH_EXHAUSTION, ()),
     (newest_identity_is_taken, rules.FENCE_STALE_EPOCH, (INSTANCE,)),
     (replaced_commits_nothing, rules.FENCE_ZOMBIE_CANNOT_COMMIT, (INSTANCE,)),
@@ -89,7 +106,7 @@ def coordinating(knobs: Knobs) -> System:
 
     return System(
         name="coordinator",
-        variables=VARIABLES,
+        variables=(*VARIABLES, *(OF_DOWNGRADES * (knobs.lowered_to is not None))),
         actions=Actions(knobs).all(),
         theorems=tuple(claim(*each) for each in CLAIMS),
         lemmas=(),

@@ -5,6 +5,7 @@ at once, or the answer is lost. Epochs end early here, so that what happens at t
 producer ids, starts, failovers and failed appends there are is bounded by the instance.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -40,6 +41,9 @@ class Knobs:
         timeout_fences: the abort of a transaction past its timeout raises the epoch (KAFKA-6119).
         failed_fence_kept: an epoch raised in vain is not raised again (KAFKA-9666).
         mapping_error_abortable: a client goes on with a new identity when its own is unknown (KAFKA-18019).
+        lowered_to: the transaction version to which the cluster's is lowered at some time, while instances go on with
+            that of the profile; None where it stays.
+        unwritable_rolled_back: what no record can hold is not pending, as what the log refuses is not; in no release.
         times_out, expires, fails_over, loses_replies, append_fails: what may happen.
         starts: how often instances may start.
         producer_ids: that the coordinator may hand out.
@@ -51,6 +55,8 @@ class Knobs:
     timeout_fences: bool = True
     failed_fence_kept: bool = True
     mapping_error_abortable: bool = False
+    lowered_to: int | None = None
+    unwritable_rolled_back: bool = False
     times_out: bool = True
     expires: bool = False
     fails_over: bool = False
@@ -63,8 +69,13 @@ class Knobs:
 
     @property
     def bumps(self) -> bool:
-        """Transactions are of version 2."""
+        """Requests of transactions are of version 2."""
         return self.profile.transaction_version >= BUMPING
+
+    @property
+    def lowered(self) -> Profile:
+        """The release once its transaction version is lowered; as it was where that stays."""
+        return self.profile if self.lowered_to is None else self.profile.under(self.lowered_to)
 
 
 def early(release: Profile, last_epoch: int = 2) -> Profile:
@@ -98,6 +109,7 @@ VARIABLES: Final = (
     Variable("given_producer_id", (), ABSENT),
     Variable("given_epoch", (), ABSENT),
 )
+OF_DOWNGRADES: Final = (Variable("lowered", (), initial=False),)
 
 
 class TransactionalId:
@@ -130,7 +142,7 @@ class TransactionalId:
             producer_id=identity.producer_id() if expects else ABSENT,
             producer_epoch=identity.producer_epoch() if expects else ABSENT,
         )
-        return ids.initialize(self.entry, asked, self.knobs.profile)
+        return self._by_version(partial(ids.initialize, self.entry, asked))
 
     def registered(self, instance: Term) -> Transition:
         """AddPartitionsToTxn of a partition that is new to the transaction."""
@@ -141,7 +153,7 @@ class TransactionalId:
             all_registered=False,
             client_version=BUMPING if self.knobs.bumps else 0,
         )
-        return registering.register(self.entry, asked, self.knobs.profile)
+        return self._by_version(partial(registering.register, self.entry, asked))
 
     def end_request(self, instance: Term, commits: Term) -> EndRequest:
         """EndTxn of an instance."""
@@ -152,7 +164,7 @@ class TransactionalId:
 
     def ended(self, instance: Term, commits: Term) -> Transition:
         """The decision on it."""
-        return ending.end(self.entry, self.end_request(instance, commits), self.knobs.profile)
+        return self._by_version(partial(ending.end, self.entry, self.end_request(instance, commits)))
 
     def fencing(self) -> TransactionEntry:
         """Memory when the coordinator is about to abort the open transaction."""
@@ -160,10 +172,45 @@ class TransactionalId:
 
     def fenced(self, *, raises: bool = True) -> Transition:
         """The coordinator's own abort; without raising the epoch it is one as a client's."""
-        asked = completing.fencing_abort(self.entry, self.state.fresh(), 0, self.knobs.profile)
+        return self._by_version(partial(self._fenced, raises))
+
+    def _fenced(self, raises: bool, profile: Profile) -> Transition:
+        asked = completing.fencing_abort(self.entry, self.state.fresh(), 0, profile)
         if raises:
-            return ending.end(self.fencing(), asked, self.knobs.profile)
-        return ending.end(self.entry, replace(asked, producer_epoch=self.entry.producer_epoch), self.knobs.profile)
+            return ending.end(self.fencing(), asked, profile)
+        return ending.end(self.entry, replace(asked, producer_epoch=self.entry.producer_epoch), profile)
+
+    def completes(self) -> Transition:
+        """The decision on a transaction that has all its markers."""
+        settled = replace(self.entry, pending=ABSENT)
+        return self._by_version(partial(completing.prepare_complete, settled, 0))
+
+    def can_be_recorded(self) -> Term:
+        """A record of the version that is in force can say of which version the transaction is."""
+        version, knobs = self.entry.client_version, self.knobs
+        return negate(all_of(self._is_lowered(), coordinator.is_unwritable(version, knobs.lowered)))
+
+    def _by_version(self, decision: Callable[[Profile], Transition]) -> Transition:
+        """A decision under the transaction version that the cluster has now."""
+        knobs = self.knobs
+        if knobs.lowered_to is None:
+            return decision(knobs.profile)
+        lowered, then, otherwise = self._is_lowered(), decision(knobs.lowered), decision(knobs.profile)
+        return Transition(
+            choose(lowered, then.branch, otherwise.branch),
+            choose(lowered, then.error, otherwise.error),
+            choose(lowered, then.appends, otherwise.appends),
+            self._picked(lowered, then.entry, otherwise.entry),
+            self._picked(lowered, then.target, otherwise.target),
+        )
+
+    def _picked(self, fact: Term, then: TransactionEntry, otherwise: TransactionEntry) -> TransactionEntry:
+        """One of two entries; of two constants what is chosen has the width of what the entry had before."""
+        known = coordinator.choose_entry(negate(fact), otherwise, self.entry)
+        return coordinator.choose_entry(fact, then, known)
+
+    def _is_lowered(self) -> Term:
+        return self.knobs.lowered_to is not None and self.state.lowered()
 
     def may_be_fenced(self) -> Term:
         """A transaction is open, and no transition is under way."""

@@ -1,0 +1,131 @@
+"""The reference's coordinator with one transaction on two partitions, whose brokers leave and return."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from model_tests.bugs.world import Broken, Diverged
+from reference.broker.end_txn import EndTransaction
+from reference.broker.ids import BlockAllocator, ProducerIdManager
+from reference.broker.markers import TxnMarker, write_marker
+from reference.broker.partition import Partition
+from reference.broker.transaction_coordinator import TransactionCoordinator
+from reference.broker.transaction_log import TransactionLog
+from reference.broker.transaction_metadata import BUMPS_EPOCH, PREPARED, TopicPartition, TransactionMetadata
+from reference.clock import Clock
+from reference.log.batch import blank_batch
+from spec import rules
+from spec.versions import Profile
+from spec.vocabulary import CoordinatorEpoch, ErrorCode, Origin, Sequence, TransactionState
+
+ID: Final = "payments"
+TIMEOUT_MS: Final = 60_000
+MARKERS_VERSION: Final = 2
+NAMES: Final = (TopicPartition("orders", 0), TopicPartition("orders", 1))
+COMMIT: Final = 0
+
+
+class MarkersWorld:
+    """One transactional id, its coordinator, and two partitions of one replica each."""
+
+    def __init__(self, profile: Profile) -> None:
+        """The producer has its identity."""
+        self.clock = Clock(1000)
+        log = TransactionLog(profile, partitions=1)
+        producer_ids = ProducerIdManager(BlockAllocator())
+        self.coordinator = TransactionCoordinator(profile, producer_ids, log, self._write, self.clock)
+        self.coordinator.elect(0, CoordinatorEpoch(0))
+        self.producer = self.coordinator.init_producer_id(ID, TIMEOUT_MS)
+        self.logs = {name: Partition(profile) for name in NAMES}
+        self.led = set(NAMES)
+        self.marked: dict[TopicPartition, bool] = {}
+
+    @property
+    def acts(self) -> Mapping[str, Callable[..., None]]:
+        """What each action does."""
+        return {
+            "producer_writes": self.producer_writes,
+            "producer_ends": self.producer_ends,
+            "leader_writes_marker": self.leader_writes_marker,
+            "coordinator_drops_marker": self.coordinator_drops_marker,
+            "transaction_completes": self.transaction_completes,
+            "broker_leaves": lambda partition: self.led.discard(NAMES[partition]),
+            "broker_returns": lambda partition: self.led.add(NAMES[partition]),
+            "topic_is_deleted": self.topic_is_deleted,
+        }
+
+    def producer_writes(self, partition: int) -> None:
+        """Produce, by which the partition joins the transaction."""
+        name = NAMES[partition]
+        log, (producer_id, epoch) = self.logs[name], self.producer
+        guard = log.state.start_verification(producer_id, Sequence(0), epoch, True, self.clock.now)
+        self.coordinator.add_partitions(ID, self.producer, (name,), BUMPS_EPOCH)
+        batch = blank_batch(1, producer_id=producer_id, epoch=epoch, base_sequence=0, transactional=True)
+        log.append(batch, Origin.CLIENT, guard)
+
+    def producer_ends(self, outcome: int) -> None:
+        """EndTxn; the coordinator looks up where its markers go."""
+        self.coordinator.end_txn(EndTransaction(ID, *self.producer, outcome == COMMIT, BUMPS_EPOCH))
+
+    def leader_writes_marker(self, partition: int) -> None:
+        """A marker arrives, and the coordinator hears of it."""
+        marker = self.coordinator.markers.owed[-1].marker
+        write_marker(self.logs[NAMES[partition]], marker, MARKERS_VERSION, self.clock.now)
+        self.marked[NAMES[partition]] = marker.committed
+        self.coordinator.send_markers()
+
+    def coordinator_drops_marker(self, partition: int) -> None:
+        """The coordinator looks up where a marker goes, and sends it no more.
+
+        Raises:
+            Diverged: it goes on waiting for the partition.
+        """
+        self.coordinator.send_markers()
+        if NAMES[partition] in self._known.partitions:
+            raise Diverged(f"the id stays {self._known.state.name}, and the marker for partition {partition} waits")
+
+    def transaction_completes(self) -> None:
+        """The coordinator waits for no marker.
+
+        Raises:
+            Diverged: it does.
+        """
+        self.coordinator.send_markers()
+        if self._known.state in PREPARED:
+            raise Diverged(f"the transaction does not complete: it stays {self._known.state.name}")
+
+    def topic_is_deleted(self, partition: int) -> None:
+        """The partition goes with its log."""
+        self.led.discard(NAMES[partition])
+        del self.logs[NAMES[partition]]
+
+    def broken(self) -> Broken | None:
+        """The transaction is complete, decided on one partition and open on another."""
+        if self._known.state not in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT):
+            return None
+        left = [name for name in NAMES if name in self.led and self._is_open(self.logs[name])]
+        if not left or not self.marked:
+            return None
+        where, stable = left[0].partition, self.logs[left[0]].last_stable
+        text = f"the id is {self._known.state.name}, and its transaction is open on partition {where}"
+        return Broken(rules.TXN_ATOMIC, f"{text}: readers wait at offset {stable}")
+
+    def instead(self) -> str:
+        """Where the transaction stands."""
+        return f"the id is {self._known.state.name}, and waits for {len(self._known.partitions)} markers"
+
+    def _is_open(self, log: Partition) -> bool:
+        return log.state.entry(self.producer.producer_id).in_transaction
+
+    @property
+    def _known(self) -> TransactionMetadata:
+        return self.coordinator.states.known(ID).metadata
+
+    def _write(self, partition: TopicPartition, _: TxnMarker) -> ErrorCode | None:
+        """What the coordinator finds where it looks up a marker's partition, or what it has heard of the marker."""
+        if partition in self.marked:
+            return ErrorCode.NONE
+        if partition not in self.logs:
+            return None
+        if partition not in self.led:
+            return ErrorCode.LEADER_NOT_AVAILABLE
+        return ErrorCode.REQUEST_TIMED_OUT
