@@ -96,13 +96,13 @@ def _taken(known: CoordinatorTransaction, gap: Gap) -> str:
 def _holder(known: CoordinatorTransaction, gap: Gap, loss: Loss) -> Leadership | None:
     """Who had the marker that an election took away; nobody where it cannot have been so.
 
-    Somebody led while the coordinator waited for the marker, and the election came after that; from the offset on at
+    Somebody led while the coordinator waited for the marker, and still when it had it: where nobody did, it may never
+    have been written. The election came after that; from the offset on at
     which the elected one goes on, everything is gone, and the marker cannot have been before: nothing is missing there,
     and no marker there is later than the end of the transaction.
     """
     led, begun = gap.place.led, gap.runs[0].first_offset if gap.runs else gap.after
-    from_ms = known.prepared_ms if known.prepared_ms != ABSENT else known.completed_ms
-    if led is None or not begun < loss.offset <= gap.before or loss.at_ms < from_ms:
+    if led is None or not begun < loss.offset <= gap.before or loss.at_ms < _decided_ms(known):
         return None
     if loss.again and not loss.is_shown:
         return None
@@ -111,21 +111,31 @@ def _holder(known: CoordinatorTransaction, gap: Gap, loss: Loss) -> Leadership |
         return None
     if any(begun < one.offset < loss.offset and one.timestamp > known.completed_ms for one in summary.markers):
         return None
-    before = [one for one in led.during(from_ms, known.completed_ms) if one.epoch < loss.epoch]
+    then = led.at(known.completed_ms)
+    if then is None or then.leader == ABSENT:
+        return None
+    before = [one for one in led.during(_decided_ms(known), known.completed_ms) if one.epoch < loss.epoch]
     others = [one for one in before if one.leader != ABSENT and (loss.again or one.leader != loss.elected)]
     return others[-1] if others else None
 
 
 def _leaderless(known: CoordinatorTransaction, gap: Gap) -> str:
-    """That nobody led the partition when its transaction was completed, which some releases take for its deletion."""
-    then = gap.place.led.at(known.completed_ms) if gap.place.led is not None else None
-    if then is None or then.leader != ABSENT:
+    """That nobody led the partition while the coordinator waited, which some releases take for its deletion."""
+    led = gap.place.led
+    waited = led.during(_decided_ms(known), known.completed_ms) if led is not None else []
+    nobody = next((one for one in reversed(waited) if one.leader == ABSENT), None)
+    if nobody is None:
         return ""
     return (
-        f"nobody led {gap.place.name} then, from leader epoch {then.epoch} on (offset {then.offset} of the "
-        "controller's log): a coordinator of 4.3 or 4.4 takes such a partition for deleted and completes without its "
-        "marker (KAFKA-20734)"
+        f"nobody led {gap.place.name} in leader epoch {nobody.epoch} (offset {nobody.offset} of the controller's log), "
+        "while the coordinator was to write its marker: one of 4.3 or 4.4 takes such a partition for deleted and "
+        "completes without it (KAFKA-20734)"
     )
+
+
+def _decided_ms(known: CoordinatorTransaction) -> int:
+    """From when on markers may have been written."""
+    return known.prepared_ms if known.prepared_ms != ABSENT else known.completed_ms
 
 
 def told_at(gap: Gap) -> int:
