@@ -1,16 +1,17 @@
 """What the logs of several brokers say of each other, with the controller's log where one of them has it."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from model_tests.traces.audit.controlled import Controlled, Name
-from model_tests.traces.audit.controller_log_history import PartitionHistory
+from model_tests.traces.audit.controller_log_history import Leadership, PartitionHistory
 from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.losses import Led, Loss
 from model_tests.traces.audit.meta_properties import cluster_of, node_of
 from model_tests.traces.audit.replicas import Compared, Copy, compare, merged
-from model_tests.traces.logs.controller_log import TOPIC
+from model_tests.traces.logs.controller_log import TOPIC, Unread
 from model_tests.traces.logs.kafka_log_derived import EPOCHS
 from model_tests.traces.logs.kafka_log_segment import Damage
 from model_tests.traces.logs.locations import Location, located
@@ -30,9 +31,11 @@ class ClusterReport:
         compared: batches that were held against another replica.
         elections: changes of leaders in the controller's log, with those that leave a partition without one.
         shrinks: how often an in-sync set lost a member; `expansions`, how often one gained a member.
-        unclean: elections that may have lost what was committed.
+        unclean: elections of replicas that may lack what another one had.
+        again: elections of the last leader, where nobody in sync was left.
         partitions: who led each, by the controller's log.
         passed_over: records of the controller's log that say nothing of leaders, by name.
+        unread: records of the controller's log that are not read, each with the log's path.
         counted: for each rule's id, what it was held against.
     """
 
@@ -42,30 +45,34 @@ class ClusterReport:
     shrinks: int = 0
     expansions: int = 0
     unclean: int = 0
+    again: int = 0
     partitions: tuple[PartitionHistory, ...] = ()
     passed_over: Mapping[str, int] = field(default_factory=dict)
+    unread: tuple[tuple[str, Unread], ...] = ()
     counted: Mapping[str, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.replicated or self.elections or self.passed_over)
+        return bool(self.replicated or self.elections or self.passed_over or self.unread)
 
     def to_json(self) -> dict[str, object]:
         """The same as plain values."""
-        names = ("replicated", "compared", "elections", "shrinks", "expansions", "unclean")
+        names = ("replicated", "compared", "elections", "shrinks", "expansions", "unclean", "again")
         return {
             **{name: getattr(self, name) for name in names},
             "partitions": [_plain(one) for one in self.partitions],
             "passed_over": dict(self.passed_over),
+            "not_read": [{**asdict(one), "path": path} for path, one in self.unread],
         }
 
     def in_one_line(self) -> str:
         """For people."""
         replicas = f"Replicas of {self.replicated} partitions, {self.compared} batches compared"
-        if not self.passed_over and not self.elections:
+        if not self.passed_over and not self.elections and not self.unread:
             return f"{replicas}; no controller's log."
+        again = f", {self.again} of the last leader" if self.again else ""
         return (
-            f"{replicas}; by the controller's log {self.elections} changes of leader ({self.unclean} unclean), in-sync "
-            f"sets {self.shrinks} times smaller and {self.expansions} times larger."
+            f"{replicas}; by the controller's log {self.elections} changes of leader ({self.unclean} unclean{again}), "
+            f"in-sync sets {self.shrinks} times smaller and {self.expansions} times larger."
         )
 
 
@@ -81,6 +88,7 @@ def _plain(history: PartitionHistory) -> dict[str, object]:
                 "leader": one.leader,
                 "in_sync": list(one.in_sync),
                 "unclean": one.unclean,
+                "again": one.again,
                 "offset": one.offset,
                 "time": one.timestamp,
             }
@@ -102,8 +110,39 @@ def audit_cluster(
         for number, finding in shown.found:
             found[number].append(finding)
     for controller in known.values():
-        found[controller.log] += controller.history.findings
-    return _report(compared, known), [tuple(merged(own, found[number])) for number, own in enumerate(findings)]
+        found[controller.log] += _elections(controller, logs)
+    return _report(compared, known, logs), [tuple(merged(own, found[number])) for number, own in enumerate(findings)]
+
+
+def _elections(controller: Controlled, logs: Sequence["Log"]) -> Iterator[Finding]:
+    """What the controller's log alone shows, with what its elections took from the logs that are here.
+
+    The last leader that is elected again is no finding, unless it is shown to lack what it had.
+    """
+    losses: dict[int, tuple[str, Loss]] = {}
+    for number, led in controller.led.items():
+        for one, loss in _at_records(led):
+            if one.offset not in losses or loss.until > losses[one.offset][1].until:
+                losses[one.offset] = (f"{logs[number].topic}-{logs[number].partition}", loss)
+    for finding in controller.history.findings:
+        name, own = losses.get(finding.offset, ("", None))
+        if own is not None and finding.severity is Severity.KNOWN:
+            where = f"; in {name} it goes on at offset {own.offset}"
+            lost = f": records are lost {own.told()}" if own.is_shown else ", nothing here shows that more was there"
+            finding = replace(finding, message=f"{finding.message}{where}{lost}")
+        yield finding
+    for offset, (name, loss) in sorted(losses.items()):
+        if loss.again and loss.is_shown:
+            message = f"{loss.election}: its broker lost records of {name} {loss.told()}"
+            yield Finding(
+                rules.REPL_COMMITTED_SURVIVES, Severity.KNOWN, offset, ABSENT, ABSENT, message, "", "", "election"
+            )
+
+
+def _at_records(led: Led) -> Iterator[tuple[Leadership, Loss]]:
+    """Each loss with the election that it comes from."""
+    by_epoch = {loss.epoch: loss for loss in led.losses}
+    return ((one, by_epoch[one.epoch]) for one in led.leaderships if one.epoch in by_epoch)
 
 
 def unexplained(
@@ -149,14 +188,14 @@ def _copies(logs: Sequence["Log"], known: Mapping[str, Controlled]) -> dict[tupl
         if replica is None or log.partition == ABSENT:
             continue
         cluster = cluster_of(log.path)
-        losses = known[cluster].losses.get(number, ()) if cluster in known else ()
+        led = known[cluster].led.get(number) if cluster in known else None
         copy = Copy(
             number,
             log.path,
             node_of(log.path),
             log.verdict.batches,
             replica,
-            losses,
+            led.losses if led is not None else (),
             of_quorum=log.topic == TOPIC,
             informed=_directory(log) in informed,
         )
@@ -168,7 +207,7 @@ def _directory(log: "Log") -> Location:
     return located(log.path).resolve().parent
 
 
-def _report(compared: Sequence[Compared], known: Mapping[str, Controlled]) -> ClusterReport:
+def _report(compared: Sequence[Compared], known: Mapping[str, Controlled], logs: Sequence["Log"]) -> ClusterReport:
     partitions = [one for controller in known.values() for one in controller.history.partitions]
     passed: Counter[str] = Counter()
     for controller in known.values():
@@ -181,8 +220,10 @@ def _report(compared: Sequence[Compared], known: Mapping[str, Controlled]) -> Cl
         shrinks=sum(one.shrinks for one in partitions),
         expansions=sum(one.expansions for one in partitions),
         unclean=sum(len(one.unclean) for one in partitions),
+        again=sum(len(one.again) for one in partitions),
         partitions=tuple(partitions),
         passed_over=passed,
+        unread=tuple((logs[one.log].path, each) for one in known.values() for each in one.history.unread),
         counted={
             rules.REPL_PREFIX_AGREEMENT.id: batches,
             rules.REPL_COMMITTED_SURVIVES.id: sum(one.history.judged for one in known.values()),

@@ -20,7 +20,7 @@ from model_tests.traces.audit.changes import (
     with_change,
 )
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.recorded import CLUSTER, CLUSTER_RUNNING, journal
+from model_tests.traces.audit.recorded import CLUSTER, CLUSTER_RUNNING, MARKER_BUG, MARKER_BUG_STOPPED, journal
 from model_tests.traces.audit.report import Audited, AuditReport
 from model_tests.traces.audit.run import run_here
 from model_tests.verify.results import Control
@@ -119,7 +119,10 @@ def cluster_evidence(directory: Path, *, running: bool) -> ClusterEvidence:
         report.judged(),
         len(BROKERS),
         len(report.audited),
-        tuple(_control(change, directory) for change in CHANGES),
+        (
+            *(_control(change, directory) for change in CHANGES),
+            *(_without_marker(directory / name) for name in (MARKER_BUG, MARKER_BUG_STOPPED)),
+        ),
         tuple(found),
         sum(each.seconds for each in reports),
         {
@@ -156,6 +159,21 @@ def _control(change: Change, directory: Path) -> Control:
         got = "violated" if right else f"{len(found)} findings, the first {first.rule.id} at {first.offset}"
         detail = _line(one, first)
     return Control(change.name, change.rule, "violated", got, detail)
+
+
+def _without_marker(brokers: Path) -> Control:
+    """Two brokers of 4.3 that committed a transaction without a marker where nobody led (KAFKA-20734)."""
+    found = [
+        (one, finding) for one, finding in run_here([brokers]).findings if finding.severity is not Severity.UNDECIDED
+    ]
+    got, detail = "nothing found", ""
+    if found:
+        one, first = found[0]
+        named = (f"{one.topic}-{one.partition}", first.rule, first.offset, first.severity)
+        right = len(found) == 1 and named == ("t-1", rules.TXN_MARKER_ONCE, 0, Severity.VIOLATION)
+        got = "violated" if right else f"{len(found)} findings, the first {first.severity} {first.rule.id}"
+        detail = _line(one, first)
+    return Control(f"{brokers.name}: complete without a marker", rules.TXN_MARKER_ONCE, "violated", got, detail)
 
 
 def _line(one: Audited, finding: Finding) -> str:

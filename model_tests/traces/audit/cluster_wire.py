@@ -7,6 +7,7 @@ from model_tests.traces.audit.controller_log_history import ControllerHistory, L
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.group_log import GroupOffset, GroupOffsets, Pending
 from model_tests.traces.audit.replica import ClusterSide, Replica
+from model_tests.traces.logs.controller_log import Unread
 from spec.rules import RULES
 
 
@@ -47,6 +48,7 @@ def _plain_history(history: ControllerHistory) -> dict[str, object]:
     plain = {part.name: getattr(history, part.name) for part in fields(ControllerHistory)}
     return plain | {
         "partitions": [asdict(one) for one in history.partitions],
+        "unread": [asdict(one) for one in history.unread],
         "findings": [plain_finding(one) for one in history.findings],
     }
 
@@ -59,8 +61,9 @@ def _replica(plain: dict[str, Any]) -> Replica:
 
 def _history(plain: dict[str, Any]) -> ControllerHistory:
     partitions = tuple(_partition(one) for one in plain["partitions"])
+    unread = tuple(Unread(**one) for one in plain["unread"])
     findings = tuple(finding_of(one) for one in plain["findings"])
-    return ControllerHistory(**{**plain, "partitions": partitions, "findings": findings})
+    return ControllerHistory(**{**plain, "partitions": partitions, "unread": unread, "findings": findings})
 
 
 def _groups(plain: dict[str, Any]) -> GroupOffsets:

@@ -2,23 +2,25 @@
 
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
 from uuid import UUID
 
 from model_tests.traces.audit.controller_log_history import Changed, ControllerHistory, Leadership, PartitionHistory
 from model_tests.traces.audit.controller_log_judge import Before, judge_change
-from model_tests.traces.audit.findings import Finding
-from model_tests.traces.logs.controller_log import ControllerLog, ControllerRecord
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.logs.controller_log import ControllerLog, ControllerRecord, Unread
 from model_tests.traces.logs.controller_log_values import (
     NO_LEADER_CHANGE,
     Bracket,
     BrokerChange,
+    ClearedEligible,
     NewTopic,
     PartitionChange,
     RemovedTopic,
 )
+from spec import rules
 from spec.protocol.electing import leader_epoch_after
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
@@ -38,6 +40,7 @@ class _Partition:
     leader: int
     epoch: int
     eligible: tuple[int, ...] = ()
+    last_known: tuple[int, ...] = ()
     recovering: bool = False
     leaderships: list[Leadership] = field(default_factory=list)
     shrinks: int = 0
@@ -77,6 +80,8 @@ class Fold:
                     self.topics[topic_id] = name
                 case RemovedTopic(topic_id):
                     self._forget(topic_id)
+                case ClearedEligible(topic):
+                    self._clear(topic)
                 case PartitionChange() as change:
                     self._partition(record, change, (before & after, before | after), judges=judges)
 
@@ -93,6 +98,12 @@ class Fold:
     def _forget(self, topic_id: UUID) -> None:
         self.topics.pop(topic_id, None)
         self.partitions = {key: one for key, one in self.partitions.items() if key[0] != topic_id}
+
+    def _clear(self, topic: str) -> None:
+        """Forget the eligible leader replicas, and the last leaders, of a topic or of all."""
+        for one in self.partitions.values():
+            if topic in ("", one.topic):
+                one.eligible = one.last_known = ()
 
     def _partition(
         self,
@@ -115,6 +126,8 @@ class Fold:
             held.leader,
             held.epoch,
             held.eligible,
+            held.last_known,
+            held.recovering,
         )
         if judges:
             self.judged += 1
@@ -130,6 +143,7 @@ class Fold:
             change.leader,
             change.leader_epoch,
             change.eligible or (),
+            change.last_known or (),
             bool(change.recovering),
         )
         made.leaderships.append(Leadership(made.epoch, made.leader, record.offset, record.timestamp, made.in_sync))
@@ -148,11 +162,15 @@ class Fold:
             leader = change.leader if names_leader else held.leader
             outside = leader not in held.in_sync and leader not in held.eligible
             unclean = leader != ABSENT and (recovers or outside)
-            held.leaderships.append(Leadership(int(epoch), leader, record.offset, record.timestamp, in_sync, unclean))
+            again = unclean and leader == _led_last(held)
+            held.leaderships.append(
+                Leadership(int(epoch), leader, record.offset, record.timestamp, in_sync, unclean and not again, again)
+            )
         held.leader = change.leader if names_leader else held.leader
         held.epoch, held.in_sync = int(epoch), in_sync
         held.replicas = held.replicas if change.replicas is None else change.replicas
         held.eligible = held.eligible if change.eligible is None else change.eligible
+        held.last_known = held.last_known if change.last_known is None else change.last_known
         held.recovering = held.recovering if change.recovering is None else change.recovering
         held.shrinks += bool(shrinks)
         held.expansions += bool(expands)
@@ -163,6 +181,11 @@ class Fold:
         self.changed.append(
             Changed(record.offset, held.topic, held.number, kinds, held.leader, held.epoch, held.in_sync)
         )
+
+
+def _led_last(held: _Partition) -> int:
+    """Whoever led last."""
+    return next((one.leader for one in reversed(held.leaderships) if one.leader != ABSENT), ABSENT)
 
 
 def effective(records: Iterable[ControllerRecord]) -> Iterator[ControllerRecord]:
@@ -198,9 +221,26 @@ def controller_history(
         tuple(sorted(partitions, key=lambda one: (one.topic, one.partition))),
         fold.judged,
         dict(log.passed_over),
-        tuple(fold.findings),
+        tuple(log.unread),
+        (*map(_not_read, log.unread), *(_unless_unread(one, log.unread) for one in fold.findings)),
     )
     return history, tuple(fold.changed)
+
+
+def _not_read(unread: Unread) -> Finding:
+    """The records that are not read, told at the first of them."""
+    message = f"not read: {unread}: what they change is not known, and what depends on it is undecided"
+    offset = max(unread.first, 0)
+    return Finding(rules.REPL_COMMITTED_SURVIVES, Severity.UNDECIDED, offset, ABSENT, ABSENT, message)
+
+
+def _unless_unread(finding: Finding, unread: Iterable[Unread]) -> Finding:
+    """A finding; after records that are not read it is a doubt."""
+    before = [str(one) for one in unread if one.first < finding.offset]
+    if not before:
+        return finding
+    message = f"{finding.message}; unless records that are not read say otherwise ({'; '.join(before)})"
+    return replace(finding, severity=Severity.UNDECIDED, message=message)
 
 
 def _history(topic_id: UUID, held: _Partition) -> PartitionHistory:

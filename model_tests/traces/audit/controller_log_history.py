@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from model_tests.traces.audit.findings import Finding
+from model_tests.traces.logs.controller_log import Unread
 from spec.vocabulary import ABSENT
 
 
@@ -16,7 +17,8 @@ class Leadership:
         offset: of the record in the controller's log.
         timestamp: when it was decided, by the controller's clock.
         in_sync: the in-sync set that it began with.
-        unclean: the leader was not in sync, and may lack what is committed.
+        unclean: the leader was not in sync and had not led last: it may lack what is committed.
+        again: the leader was not in sync, but led last: it lacks what its own broker lost, if that lost anything.
     """
 
     epoch: int
@@ -25,6 +27,7 @@ class Leadership:
     timestamp: int
     in_sync: tuple[int, ...] = ()
     unclean: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,13 @@ class PartitionHistory:
 
     @property
     def unclean(self) -> tuple[Leadership, ...]:
-        """The elections that may have lost what was committed."""
+        """The elections of replicas that may lack what another one had."""
         return tuple(one for one in self.leaderships if one.unclean)
+
+    @property
+    def again(self) -> tuple[Leadership, ...]:
+        """The elections of the last leader, of which nobody knows whether its broker lost anything."""
+        return tuple(one for one in self.leaderships if one.again)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,8 @@ class ControllerHistory:
         end: the offset after its last record; `last_epoch`, of its last batch.
         last_ms: when the last record was appended.
         judged: records of partitions that were looked at.
-        passed_over: records that were not looked at, by name.
+        passed_over: records that have nothing to do with leaders, by name.
+        unread: records that are not read: of kinds or versions that are not known, or damaged.
         findings: what the rules of elections do not allow; offsets are those of the controller's log.
     """
 
@@ -103,7 +112,13 @@ class ControllerHistory:
     partitions: tuple[PartitionHistory, ...] = ()
     judged: int = 0
     passed_over: Mapping[str, int] = field(default_factory=dict)
+    unread: tuple[Unread, ...] = ()
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def knows_leaders(self) -> bool:
+        """No record that is not read may have changed who leads."""
+        return not any(one.of_leaders for one in self.unread)
 
     @property
     def reach(self) -> tuple[int, int]:

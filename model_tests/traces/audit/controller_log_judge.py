@@ -1,6 +1,6 @@
 """One change of a partition in the controller's log, held against the decisions of elections and in-sync sets."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from model_tests.traces.audit.findings import Finding, Severity
@@ -31,7 +31,18 @@ Several events may share a batch of the controller's log, so that no finer order
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """A partition before the change, its replicas as after it."""
+    """A partition before the change, its replicas as after it.
+
+    Attributes:
+        name: topic and partition.
+        replicas: in the order of the assignment.
+        in_sync: the in-sync set.
+        leader: its leader; -1 where nobody leads.
+        leader_epoch: the leader epoch.
+        eligible: eligible leader replicas (KIP-966).
+        last_known: whoever led last, while nobody leads (KIP-966).
+        recovering: its leader recovery state is RECOVERING since an election outside the in-sync set.
+    """
 
     name: str
     replicas: tuple[int, ...]
@@ -39,6 +50,8 @@ class Before:
     leader: int
     leader_epoch: int
     eligible: tuple[int, ...] = ()
+    last_known: tuple[int, ...] = ()
+    recovering: bool = False
 
 
 def judge_change(
@@ -78,29 +91,39 @@ def _judge_election(
         message = f"broker {leader} {of}, though it is not registered, fenced, or shutting down"
         yield _finding(rules.REPL_COMMITTED_SURVIVES, Severity.VIOLATION, offset, message)
     elif not is_fit(own, is_empty(candidates), profile):
-        yield _outside(before, change, elected(candidates, True, profile).unclean, offset, of)
+        yield from _outside(before, change, candidates, offset, of, profile)
 
 
-def _outside(before: Before, change: PartitionChange, nobody_else: bool, offset: int, of: str) -> Finding:
-    """A leader that may lack what is committed, or is eligible before its time."""
+def _outside(
+    before: Before, change: PartitionChange, candidates: Sequence[Candidate], offset: int, of: str, profile: Profile
+) -> Iterator[Finding]:
+    """A leader that may lack what is committed, or is eligible before its time.
+
+    The last leader has what it appended, and is elected again without anyone's leave where it is known to be the last.
+    Its recovery state is RECOVERING until it says otherwise, and a record names the state only where that changes.
+    """
+    nobody_else = elected(candidates, True, profile).unclean
+    recovering = before.recovering if change.recovering is None else change.recovering
     in_sync = _listed(before.in_sync)
     what = f"broker {change.leader} {of}"
     if change.leader in before.eligible and not nobody_else:
         message = f"{what} as an eligible replica, though of those in sync ({in_sync}) one is alive"
         severity = Severity.VIOLATION
-    elif not change.recovering:
+    elif not recovering:
         message = f"{what} without being in sync ({in_sync} were), and the record does not say that it must recover"
         severity = Severity.VIOLATION
     elif not nobody_else:
         message = f"{what} without being in sync, though of those in sync ({in_sync}) one is alive"
         severity = Severity.VIOLATION
+    elif elected(candidates, False, profile).leader == change.leader:
+        return
     else:
         message = (
-            f"unclean election: {what}, since nobody in sync ({in_sync}) is alive: what only those had is lost, and "
-            "its offsets are used again"
+            f"unclean election: {what}, since nobody in sync ({in_sync}) is alive: it lacks what only those had, and "
+            "uses its offsets again"
         )
         severity = Severity.KNOWN
-    return _finding(rules.REPL_COMMITTED_SURVIVES, severity, offset, message)
+    yield _finding(rules.REPL_COMMITTED_SURVIVES, severity, offset, message)
 
 
 def _candidate(before: Before, broker: int, alive: Alive, leader: int) -> Candidate:
@@ -109,7 +132,8 @@ def _candidate(before: Before, broker: int, alive: Alive, leader: int) -> Candid
     The record that elects also takes those that are not alive out of the in-sync set.
     """
     is_alive = broker in alive[1 if broker == leader else 0]
-    return Candidate(broker, is_alive, is_alive and broker in before.in_sync, broker in before.eligible)
+    in_sync = is_alive and broker in before.in_sync
+    return Candidate(broker, is_alive, in_sync, broker in before.eligible, before.last_known == (broker,))
 
 
 @evidences(rules.REPL_COMMITTED_SURVIVES, Layer.AUDIT)

@@ -1,6 +1,6 @@
 """What an audit finds in one partition: findings by rule, and what was judged."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING
@@ -58,25 +58,6 @@ class Finding:
     follows: tuple[int, ...] = ()
     others: tuple[int | str, ...] = ()
     until: int = ABSENT
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """An offset from which on an unclean election may have taken away what was committed, and used offsets again.
-
-    Attributes:
-        epoch: the leader epoch that began with it.
-        election: who was elected, and where the controller's log says so.
-    """
-
-    offset: int
-    epoch: int
-    election: str
-
-
-def lost_between(losses: Sequence[Loss], after: int, before: int) -> Loss | None:
-    """The last loss after the one offset, and not after the other."""
-    return next((loss for loss in reversed(losses) if after < loss.offset <= before), None)
 
 
 @dataclass(frozen=True, slots=True)

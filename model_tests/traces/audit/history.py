@@ -66,10 +66,17 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """Acknowledged offsets of one partition, each with the number of its attempt."""
+    """Acknowledged offsets of one partition, ascending.
+
+    Attributes:
+        offsets: the offsets.
+        attempts: the number of the attempt of each.
+        order: a number for each, higher for what was acknowledged later.
+    """
 
     offsets: Integers
     attempts: Integers
+    order: Integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +90,7 @@ class History:
 @dataclass(slots=True)
 class _Reading:
     attempts: list[Attempt] = field(default_factory=list)
-    acks: dict[Partition, list[tuple[int, int]]] = field(default_factory=dict)
+    acks: dict[Partition, list[tuple[int, int, int]]] = field(default_factory=dict)
     current: dict[tuple[str, int | None], int] = field(default_factory=dict)
     ids: dict[str, str] = field(default_factory=dict)
 
@@ -155,7 +162,7 @@ def _add(reading: _Reading, line: int, event: dict[str, Any]) -> None:
         number = _attempt(reading, line, event)
         reading.attempts[number].acknowledged += 1
         partition = (event["topic"], int(event["part"]))
-        reading.acks.setdefault(partition, []).append((int(event["off"]), number))
+        reading.acks.setdefault(partition, []).append((int(event["off"]), number, line))
     elif kind == "send_offsets" and event["ok"]:
         reading.attempts[_attempt(reading, line, event)].offsets = True
     elif kind in ("commit", "abort"):

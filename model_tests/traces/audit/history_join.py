@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from model_tests.traces.audit.findings import Finding, Loss, Severity
+from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.history import History
 from model_tests.traces.audit.history_judge import HistoryReport, TalliedLog, judge_history
+from model_tests.traces.audit.losses import Led
 from model_tests.traces.audit.transactions import Log, TransactionsReport
 from model_tests.traces.audit.transactions_clusters import places_of
 from spec import rules
@@ -18,7 +19,7 @@ def audit_history(
     logs: Sequence[Log],
     transactions: TransactionsReport,
     findings: Sequence[tuple[Finding, ...]],
-    losses: Mapping[int, tuple[Loss, ...]] = MappingProxyType({}),
+    led: Mapping[int, Led] = MappingProxyType({}),
 ) -> tuple[HistoryReport, list[tuple[Finding, ...]]]:
     """The journal's report, and all findings of each log with those that the journal adds."""
     hanging = {
@@ -27,14 +28,14 @@ def audit_history(
         for finding in own
         if finding.rule in _HANGS and finding.severity in (Severity.VIOLATION, Severity.KNOWN)
     }
-    report, located = judge_history(journal, _replicas(logs, losses), transactions.identities, hanging)
+    report, located = judge_history(journal, _replicas(logs, led), transactions.identities, hanging)
     together = [list(own) for own in findings]
     for number, finding in located:
         together[number].append(finding)
     return report, [tuple(sorted(own, key=lambda one: (one.offset, one.rule.id))) for own in together]
 
 
-def _replicas(logs: Sequence[Log], losses: Mapping[int, tuple[Loss, ...]]) -> list[TalliedLog]:
+def _replicas(logs: Sequence[Log], led: Mapping[int, Led]) -> list[TalliedLog]:
     """Of each partition the replica that is furthest."""
     places = places_of(
         (number, log.topic, log.partition, log.verdict.told.here)
@@ -43,6 +44,13 @@ def _replicas(logs: Sequence[Log], losses: Mapping[int, tuple[Loss, ...]]) -> li
     )
     first = {(place.topic, place.partition): place.log for place in reversed(places)}
     return [
-        TalliedLog(number, f"{name[0]}-{name[1]}", *name, logs[number].verdict.tallies, losses.get(number, ()))
+        TalliedLog(
+            number,
+            f"{name[0]}-{name[1]}",
+            *name,
+            logs[number].verdict.tallies,
+            led[number].losses if number in led else (),
+            logs[number].verdict.offsets.log_end,
+        )
         for name, number in sorted(first.items())
     ]

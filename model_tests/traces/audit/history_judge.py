@@ -4,9 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from model_tests.traces.audit.findings import Finding, Loss, Severity, lost_between
-from model_tests.traces.audit.history import Attempt, History, Told
+import numpy as np
+
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.history import Acknowledged, Attempt, History, Told
 from model_tests.traces.audit.history_log import Fate, Tally
+from model_tests.traces.audit.losses import Flags, Loss, lost_acknowledgements
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
@@ -15,7 +18,12 @@ from spec.vocabulary import ABSENT
 
 @dataclass(frozen=True, slots=True)
 class TalliedLog:
-    """The tallies of one log among those given, by its number and name, and what unclean elections took from it."""
+    """The tallies of one log among those given, by its number and name.
+
+    Attributes:
+        losses: what elections outside the in-sync set may have taken from it.
+        log_end: the log's end.
+    """
 
     log: int
     name: str
@@ -23,6 +31,7 @@ class TalliedLog:
     partition: int
     tallies: tuple[Tally, ...]
     losses: tuple[Loss, ...] = ()
+    log_end: int = ABSENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +98,7 @@ def judge_history(
     found = [
         located
         for number, places in sorted(by_attempt.items())
-        for located in _judge(history.attempts[number], places, identities, hanging)
+        for located in _judge(history, number, places, identities, hanging)
     ]
     found += _acknowledged_twice(history, logs)
     fates: Counter[str] = Counter()
@@ -103,20 +112,25 @@ def judge_history(
 
 @evidences(rules.TXN_CLIENT_VERDICT, Layer.AUDIT)
 def _judge(
-    attempt: Attempt, places: Sequence[Where], identities: Mapping[str, frozenset[int]], hanging: set[tuple[int, int]]
+    history: History,
+    number: int,
+    places: Sequence[Where],
+    identities: Mapping[str, frozenset[int]],
+    hanging: set[tuple[int, int]],
 ) -> Iterator[tuple[int, Finding]]:
     """One attempt: the first thing that contradicts what its client was told."""
+    attempt = history.attempts[number]
     wrong = [place for place in places if _contradicts(attempt, place, hanging)]
     own = identities.get(attempt.transactional_id)
     others = [place for place in places if own and place.tally.producer_id >= 0 and place.tally.producer_id not in own]
     if wrong:
-        yield _finding(_rule(attempt), attempt, wrong, _told(attempt), _severity(attempt))
+        yield _finding(_rule(attempt), history, number, wrong, _told(attempt), _severity(attempt))
     elif others:
         what = f"{_told(attempt)} at offsets that now have records of another producer"
-        yield _finding(_rule(attempt), attempt, others, what, Severity.VIOLATION)
+        yield _finding(_rule(attempt), history, number, others, what, Severity.VIOLATION)
     elif attempt.told is Told.UNKNOWN and _is_torn(places):
         what = "the client does not know the outcome; some of its records are committed, others aborted"
-        yield _finding(rules.TXN_ATOMIC, attempt, places, what, Severity.VIOLATION)
+        yield _finding(rules.TXN_ATOMIC, history, number, places, what, Severity.VIOLATION)
 
 
 def _contradicts(attempt: Attempt, place: Where, hanging: set[tuple[int, int]]) -> bool:
@@ -152,8 +166,9 @@ def _told(attempt: Attempt) -> str:
 
 
 def _finding(
-    rule: Rule, attempt: Attempt, places: Iterable[Where], what: str, severity: Severity
+    rule: Rule, history: History, number: int, places: Iterable[Where], what: str, severity: Severity
 ) -> tuple[int, Finding]:
+    attempt = history.attempts[number]
     order = sorted(places, key=lambda place: (place.log.name, place.tally.offset))
     listed = ", ".join(
         f"{place.fate.name.lower()} at {place.log.name} offset {place.tally.offset} ({place.tally.count} records)"
@@ -161,10 +176,10 @@ def _finding(
     )
     message = f"{attempt.name} (line {attempt.line} of the journal): {what} {listed}"
     first = order[0]
-    taken = [_taken(place) for place in order]
+    taken = [_taken(place, history.acknowledged.get((place.log.topic, place.log.partition))) for place in order]
     if None not in taken and severity is Severity.VIOLATION:
         severity = Severity.KNOWN
-        message += f"; {taken[0].election if taken[0] else ''} took away what was committed"
+        message += f"; {_took(one for one in taken if one is not None)}"
     return first.log.log, Finding(
         rule,
         severity,
@@ -177,24 +192,40 @@ def _finding(
     )
 
 
-def _taken(place: Where) -> Loss | None:
-    """The unclean election that may have taken the records away, or given their offsets to others."""
-    return lost_between(place.log.losses, ABSENT, place.tally.offset)
+def _taken(place: Where, acks: Acknowledged | None) -> Loss | None:
+    """The election that took the records away, where that is shown of every one of them."""
+    if acks is None:
+        return None
+    own = (acks.attempts == place.tally.attempt) & (acks.offsets >= place.tally.offset)
+    own &= acks.offsets <= place.tally.last
+    flags = [(loss, lost_acknowledgements(loss, acks, place.log.log_end)) for loss in place.log.losses]
+    return next((loss for loss, lost in reversed(flags) if lost[own].all()), None) if own.any() else None
+
+
+def _took(losses: Iterable[Loss]) -> str:
+    """Which elections lost what."""
+    return "; ".join(dict.fromkeys(f"{loss.election} lost records {loss.told()}" for loss in losses))
 
 
 def _acknowledged_twice(history: History, logs: Sequence[TalliedLog]) -> Iterator[tuple[int, Finding]]:
-    """An offset that was acknowledged for two records: one of them cannot be there."""
+    """Offsets that were acknowledged for two records: one of them cannot be there.
+
+    Those of which an election is shown to have lost the first one are told apart from those that nothing explains.
+    """
     for log in logs:
         acks = history.acknowledged.get((log.topic, log.partition))
         if acks is None:
             continue
-        again = (acks.offsets[1:] == acks.offsets[:-1]).nonzero()[0].tolist()
-        pairs = [tuple(history.attempts[int(acks.attempts[row + side])] for side in (0, 1)) for row in again]
-        if not again:
-            continue
-        severities = [_of_both(pair) for pair in pairs]
-        first = next((place for place, severity in enumerate(severities) if severity is Severity.VIOLATION), 0)
-        yield log.log, _twice(log, int(acks.offsets[again[first]]), pairs[first], severities[first], len(again) - 1)
+        left: Flags = acks.offsets[1:] == acks.offsets[:-1]
+        first = (acks.order[1:] < acks.order[:-1]).astype(np.int64)  # which of a pair was acknowledged first
+        for loss in log.losses:
+            lost = lost_acknowledgements(loss, acks, log.log_end)
+            explained = left & np.where(first == 1, lost[1:], lost[:-1])
+            left = left & ~explained
+            if explained.any():
+                yield log.log, _twice(history, acks, np.flatnonzero(explained).tolist(), loss)
+        if left.any():
+            yield log.log, _twice(history, acks, np.flatnonzero(left).tolist(), None)
 
 
 def _of_both(pair: Iterable[Attempt]) -> Severity:
@@ -203,13 +234,19 @@ def _of_both(pair: Iterable[Attempt]) -> Severity:
     return Severity.VIOLATION if sure else Severity.SUSPICIOUS
 
 
-def _twice(log: TalliedLog, offset: int, pair: tuple[Attempt, ...], severity: Severity, more: int) -> Finding:
+def _twice(history: History, acks: Acknowledged, rows: Sequence[int], loss: Loss | None) -> Finding:
+    """One finding for all offsets that were acknowledged twice, at the first, or at the first that is sure."""
+    pairs = [tuple(history.attempts[int(acks.attempts[row + side])] for side in (0, 1)) for row in rows]
+    severities = [_of_both(pair) for pair in pairs]
+    at = next((place for place, severity in enumerate(severities) if severity is Severity.VIOLATION), 0)
+    if loss is not None:
+        at = 0
+    offset, pair, severity = int(acks.offsets[rows[at]]), pairs[at], severities[at]
     message = f"offset {offset} was acknowledged twice, to {pair[0].name} and to {pair[1].name}"
-    message += f"; and so {more} more offsets" if more else ""
-    loss = lost_between(log.losses, ABSENT, offset)
+    message += f"; and so {len(rows) - 1} more offsets" if len(rows) > 1 else ""
     if loss is not None:
         severity = Severity.KNOWN
-        message += f"; {loss.election} took away the first one"
+        message += f"; {_took([loss])}"
     elif severity is Severity.SUSPICIOUS:
         message += "; a producer that does not wait for all replicas may lose the first one"
     return Finding(rules.SEQ_EXACTLY_ONCE, severity, offset, ABSENT, ABSENT, message, step="Produce")

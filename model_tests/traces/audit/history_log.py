@@ -33,12 +33,13 @@ class Fate(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Acknowledged records of one attempt, producer and fate in a partition; the offset is that of the first."""
+    """Acknowledged records of one attempt, producer and fate in a partition, with the offsets of first and last."""
 
     attempt: int
     fate: int
     producer_id: int
     offset: int
+    last: int
     count: int
 
 
@@ -102,7 +103,7 @@ def tallied(
     opens[1:] = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
     starts = np.flatnonzero(opens)
     counts = np.diff(np.append(starts, len(order)))
-    columns = (*keys[:, starts], ordered[starts], counts)
+    columns = (*keys[:, starts], ordered[starts], ordered[starts + counts - 1], counts)
     return tuple(Tally(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
 
 

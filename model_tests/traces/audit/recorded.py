@@ -14,12 +14,17 @@ _HERE: Final = Path(__file__).parent / "recordings"
 
 KAFKA_3_9: Final = "kafka-3.9.0"
 KAFKA_4_0: Final = "kafka-4.0-tv2"
-RECORDED: Final = (KAFKA_3_9, KAFKA_4_0)
+KAFKA_4_3: Final = "kafka-4.3-tv2"
+RECORDED: Final = (KAFKA_3_9, KAFKA_4_0, KAFKA_4_3)
 DEFECTS: Final = "defects"
 CLUSTER: Final = "kafka-3.9.0-cluster"
 """Three brokers and a controller, a folder each."""
 CLUSTER_RUNNING: Final = "kafka-3.9.0-cluster-mid"
 """The same three brokers earlier, two of them running, one killed."""
+MARKER_BUG: Final = "kafka-4.3-marker-bug"
+"""Two brokers, a folder each, of which one was killed when the transaction of both was committed."""
+MARKER_BUG_STOPPED: Final = "kafka-4.3-marker-bug-stopped"
+"""The same, but that the broker was stopped cleanly; it was running again when its files were copied."""
 
 UNREGISTERED: Final = frozenset((KAFKA_4_0, "tv2-0", offset) for offset in (608, 1012, 2583, 4586, 5006, 6393))
 """Where the recorded build of 4.0 took data of the bumped epoch, sent after the answer to EndTxn without
@@ -54,7 +59,7 @@ class Defect:
 def unpacked() -> Iterator[Path]:
     """A directory with every recording in a folder of its name, and the defects in another."""
     with tempfile.TemporaryDirectory(prefix="eos-recordings-") as directory:
-        for name in (*RECORDED, CLUSTER):
+        for name in (*RECORDED, CLUSTER, MARKER_BUG):
             with tarfile.open(_HERE / f"{name}.tar.xz") as archive:
                 archive.extractall(directory, filter="data")
         yield Path(directory)

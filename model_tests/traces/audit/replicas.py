@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from model_tests.traces.audit.controller_log_history import PartitionHistory
-from model_tests.traces.audit.findings import Finding, Loss, Severity
+from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.losses import Loss
 from model_tests.traces.audit.replica import Replica
 from model_tests.traces.audit.replicas_difference import Difference, first_difference
 from model_tests.traces.audit.replicas_epochs import judge_epochs
@@ -117,9 +118,11 @@ def _short(copies: Sequence[Copy], history: PartitionHistory) -> Iterator[tuple[
             f"the log ends at offset {end}, though this replica was in sync, and {furthest.label} knows that "
             f"everything below offset {committed} is committed"
         )
-        loss = next((loss for loss in copy.losses if loss.epoch > newest), None)
+        loss = next((loss for loss in copy.losses if loss.epoch > newest and loss.offset <= end), None)
         severity = Severity.VIOLATION if loss is None else Severity.KNOWN
-        message += f"; {loss.election} came between" if loss is not None else ""
+        if loss is not None:
+            has = f"which {furthest.label} still has in leader epoch {furthest.replica.epoch_at(loss.offset)}"
+            message += f"; {loss.election} lost records at offsets {loss.offset} to {committed - 1}, {has}"
         yield copy.log, Finding(rules.REPL_HW_BOUNDS, severity, end, ABSENT, ABSENT, message)
 
 
@@ -177,9 +180,14 @@ def _denies_itself(copies: Sequence[Copy], pair: _Pair, number: int) -> bool:
 
 
 def _between(first: Difference, losses: Sequence[Loss]) -> Loss | None:
-    """The unclean election before which one of the two replicas ends, and after which the other goes on."""
+    """The election before which one of the two replicas has what differs, and after which the other has it.
+
+    Whoever was elected has another history only from the offset on at which it went on.
+    """
     earlier, later = sorted(first.epochs)
-    return next((loss for loss in losses if ABSENT < earlier < loss.epoch <= later), None)
+    return next(
+        (loss for loss in losses if ABSENT < earlier < loss.epoch <= later and loss.offset <= first.offset), None
+    )
 
 
 def _finding(pair: _Pair, is_left: bool, others: Sequence[str], loss: Loss | None, *, undecided: bool) -> Finding:
@@ -194,7 +202,7 @@ def _finding(pair: _Pair, is_left: bool, others: Sequence[str], loss: Loss | Non
         message += "; of two replicas the one that led last is taken to be right"
     severity = Severity.VIOLATION if pair.certain else Severity.UNDECIDED
     if pair.certain and loss is not None:
-        message += f"; {loss.election} came between"
+        message += f"; {loss.election} lost records from offset {loss.offset} on, which one of the two still has"
         severity = Severity.KNOWN
     return Finding(rules.REPL_PREFIX_AGREEMENT, severity, first.offset, ABSENT, ABSENT, message, step="Fetch")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from model_tests.reports import BadInput
 from model_tests.traces.audit.chosen import chosen_findings, shown_in_words, time_of
 from model_tests.traces.audit.cluster import audit_cluster, told_once, unexplained
-from model_tests.traces.audit.controlled import controlled
+from model_tests.traces.audit.controlled import controlled, with_clients
 from model_tests.traces.audit.findings import Verdict
 from model_tests.traces.audit.folders import by_their_content
 from model_tests.traces.audit.groups import groups_of, with_offsets
@@ -200,7 +200,7 @@ def _report(
     given = [Log(log.path, log.topic, log.partition, verdicts[number][0]) for number, log in enumerate(listing.logs)]
     logs, misnamed = by_their_content(given, controlled(given))
     logs = told_once(logs)
-    controllers = controlled(logs)
+    controllers = with_clients(controlled(logs), logs, journal)
     transactions, findings = audit_transactions(logs, controllers)
     segments = [log.segments for log in listing.logs]
     logs, misplaced = in_their_places(logs, segments, controllers, transactions, findings)
@@ -210,8 +210,8 @@ def _report(
     damage = [*of_folders, *(bad for number in verdicts for bad in verdicts[number][1])]
     told = HistoryReport()
     if journal is not None:
-        losses = {number: own for one in controllers.values() for number, own in one.losses.items()}
-        told, findings = audit_history(journal, logs, transactions, findings, losses)
+        led = {number: own for one in controllers.values() for number, own in one.led.items()}
+        told, findings = audit_history(journal, logs, transactions, findings, led)
     cluster, findings = audit_cluster(logs, findings, controllers)
     findings = chosen_findings(logs, with_offsets(logs, findings), shown, transactions)
     audited = [

@@ -110,7 +110,7 @@ def _cluster(
     known = [history for _, history in histories]
     places = places_of(
         ((number, log.topic, log.partition, one.here) for number, log, one in told if one and log.topic != TOPIC),
-        controller.losses if controller is not None else {},
+        controller.led if controller is not None else {},
         controller.behind if controller is not None else frozenset(),
     )
     transactions = [transaction for history in known for transaction in history.transactions]

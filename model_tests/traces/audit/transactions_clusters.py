@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
-from model_tests.traces.audit.findings import Loss
+from model_tests.traces.audit.losses import Led
 from model_tests.traces.audit.transactions_join import Place
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
 from spec.protocol import finding
@@ -18,7 +18,7 @@ _TELLING: Final = 4
 
 def places_of(
     logs: Iterable[tuple[int, str, int, PartitionTransactions]],
-    losses: Mapping[int, tuple[Loss, ...]] = MappingProxyType({}),
+    led: Mapping[int, Led] = MappingProxyType({}),
     behind: frozenset[int] = frozenset(),
 ) -> list[Place]:
     """Each log once: of the replicas of a partition the one that is furthest, and those that have something else.
@@ -27,7 +27,7 @@ def places_of(
 
     Args:
         logs: number, topic, partition and summary of each.
-        losses: by number what unclean elections may have taken from it, where the controller's log tells.
+        led: by number who led the partition, where the controller's log tells.
         behind: numbers of logs that are behind the partition's newest leader, says the controller's log.
     """
     by_name: dict[tuple[str, int], list[tuple[int, PartitionTransactions]]] = {}
@@ -40,8 +40,8 @@ def places_of(
             number, summary = same[0]
             ahead = next((other for other, _ in same if other not in behind), None)
             is_behind = ahead is None or _reach(summary) < _reach(order[0][1])
-            loss = losses.get(number if ahead is None else ahead)
-            places.append(Place(number, topic, partition, summary, is_behind, loss))
+            leaders = led.get(number if ahead is None else ahead)
+            places.append(Place(number, topic, partition, summary, is_behind, leaders))
     return places
 
 

@@ -1,17 +1,19 @@
 """Markers that partitions of a completed transaction lack, and what may excuse it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from model_tests.traces.audit.controller_log_history import Leadership
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
-from model_tests.traces.audit.findings import Severity, lost_between
-from model_tests.traces.audit.transactions_join import Gap, Joined
+from model_tests.traces.audit.findings import Severity
+from model_tests.traces.audit.losses import Loss
+from model_tests.traces.audit.transactions_join import Ended, Gap, Joined
 from model_tests.traces.audit.transactions_located import OFFSETS_TOPIC, Located, abort_command, located, outcome_word
 from model_tests.traces.audit.transactions_reach import Reach
 from spec import rules
 from spec.evidence import Layer, evidences
-from spec.vocabulary import ControlType
+from spec.vocabulary import ABSENT, ControlType
 
 COPY_AGAIN: Final = "nothing in the log is later than the end of the transaction, copy it again"
 """It may have been copied before its coordinator's log, and the marker have come in between."""
@@ -39,8 +41,7 @@ def _missing_marker(one: Joined, gap: Gap) -> Located:
     if gap.runs and gap.last:
         message = f"{data} has no marker, though {decided}{elsewhere}: it hangs and holds the last stable offset"
         remedy = abort_command(gap.place, gap.runs[0])
-        if outcome == "COMMIT":
-            remedy += " (it aborts these records; the client was told that they are committed: write them again)"
+        remedy += _torn_by_it(has_marker) if outcome == "COMMIT" else ""
     elif gap.runs:
         message = (
             f"{data} has no {outcome} marker of its own, though {decided}{elsewhere}: "
@@ -53,12 +54,10 @@ def _missing_marker(one: Joined, gap: Gap) -> Located:
             f"though the partition is registered and {decided}{elsewhere}"
         )
         remedy = ""
-    begun = gap.runs[0].first_offset if gap.runs else gap.after
-    loss = lost_between(gap.place.losses or (), begun, gap.before)
-    severity = Severity.VIOLATION
-    if loss is not None:
-        severity = Severity.KNOWN
-        message += f"; {loss.election} took away what was committed from offset {loss.offset} on"
+    cause, severity = _leaderless(known, gap), Severity.VIOLATION
+    if taken := _taken(known, gap):
+        cause, severity = taken, Severity.KNOWN
+    message += f"; {cause}" if cause else ""
     split = gap.place.topic == OFFSETS_TOPIC and outcome == "COMMIT" and has_marker
     rule = rules.OFFSETS_ATOMIC if split else rules.TXN_MARKER_ONCE
     if split:
@@ -67,6 +66,76 @@ def _missing_marker(one: Joined, gap: Gap) -> Located:
         gap.place, rule, told_at(gap), known, message, "WriteTxnMarkers", remedy, severity=severity
     )
     return place, replace(finding, until=gap.before)
+
+
+def _torn_by_it(has_marker: Sequence[Ended]) -> str:
+    """What the operator has to know before aborting what was committed."""
+    others = ", ".join(dict.fromkeys(ended.place.name for ended in has_marker))
+    torn = f"{others} got COMMIT, so that this tears the transaction" if others else "its outcome was COMMIT"
+    return (
+        f" (it aborts these records, and the tool knows no commit: {torn}; the client was told that they are "
+        "committed: write them again)"
+    )
+
+
+def _taken(known: CoordinatorTransaction, gap: Gap) -> str:
+    """How an election took the marker away; empty where none is shown to have."""
+    led = gap.place.led
+    for loss in reversed(led.losses if led is not None else ()):
+        holder = _holder(known, gap, loss)
+        if holder is not None:
+            how = "not in sync" if not loss.again else "which lost it"
+            return (
+                f"{loss.election} took the marker away: broker {holder.leader} led in leader epoch {holder.epoch} when "
+                f"the transaction ended, and broker {loss.elected}, {how}, goes on at offset {loss.offset}: records "
+                f"are lost {loss.told()}"
+            )
+    return ""
+
+
+def _holder(known: CoordinatorTransaction, gap: Gap, loss: Loss) -> Leadership | None:
+    """Who had the marker that an election took away; nobody where it cannot have been so.
+
+    Somebody led while the coordinator waited for the marker, and still when it had it: where nobody did, it may never
+    have been written. The election came after that; from the offset on at
+    which the elected one goes on, everything is gone, and the marker cannot have been before: nothing is missing there,
+    and no marker there is later than the end of the transaction.
+    """
+    led, begun = gap.place.led, gap.runs[0].first_offset if gap.runs else gap.after
+    if led is None or not begun < loss.offset <= gap.before or loss.at_ms < _decided_ms(known):
+        return None
+    if loss.again and not loss.is_shown:
+        return None
+    summary = gap.place.summary
+    if any(begun < place <= loss.offset for place in summary.gone):
+        return None
+    if any(begun < one.offset < loss.offset and one.timestamp > known.completed_ms for one in summary.markers):
+        return None
+    then = led.at(known.completed_ms)
+    if then is None or then.leader == ABSENT:
+        return None
+    before = [one for one in led.during(_decided_ms(known), known.completed_ms) if one.epoch < loss.epoch]
+    others = [one for one in before if one.leader != ABSENT and (loss.again or one.leader != loss.elected)]
+    return others[-1] if others else None
+
+
+def _leaderless(known: CoordinatorTransaction, gap: Gap) -> str:
+    """That nobody led the partition while the coordinator waited, which some releases take for its deletion."""
+    led = gap.place.led
+    waited = led.during(_decided_ms(known), known.completed_ms) if led is not None else []
+    nobody = next((one for one in reversed(waited) if one.leader == ABSENT), None)
+    if nobody is None:
+        return ""
+    return (
+        f"nobody led {gap.place.name} in leader epoch {nobody.epoch} (offset {nobody.offset} of the controller's log), "
+        "while the coordinator was to write its marker: one of 4.3 or 4.4 takes such a partition for deleted and "
+        "completes without it (KAFKA-20734)"
+    )
+
+
+def _decided_ms(known: CoordinatorTransaction) -> int:
+    """From when on markers may have been written."""
+    return known.prepared_ms if known.prepared_ms != ABSENT else known.completed_ms
 
 
 def told_at(gap: Gap) -> int:
@@ -96,7 +165,7 @@ def _excuse(gap: Gap) -> str:
     if any(gap.after < place <= gap.before for place in summary.gone):
         # the cleaner takes no marker before the data that it ends; of a copy that was cut, the last segment was cleaned
         return "" if gap.runs or gap.place.topic != OFFSETS_TOPIC else "the log cleaner may have been there"
-    unknown = gap.place.losses is None
+    unknown = gap.place.led is None
     if unknown and any(gap.after < place <= gap.before for place in summary.leader_changes):
         return (
             "the leader changed there, and an unclean election loses data and marker, says the controller's log alone"

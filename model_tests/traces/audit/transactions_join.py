@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
-from model_tests.traces.audit.findings import Loss
+from model_tests.traces.audit.losses import Led
 from model_tests.traces.audit.transactions_match import match
 from model_tests.traces.audit.transactions_summary import Marker, PartitionTransactions, Run
 from spec.vocabulary import ABSENT
@@ -17,7 +17,7 @@ class Place:
     Attributes:
         log: its number in the report.
         behind: another replica of the partition is further.
-        losses: what unclean elections may have taken away; None where no controller's log says.
+        led: who led the partition; None where no controller's log says.
     """
 
     log: int
@@ -25,7 +25,7 @@ class Place:
     partition: int
     summary: PartitionTransactions
     behind: bool = False
-    losses: tuple[Loss, ...] | None = None
+    led: Led | None = None
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory, CoordinatorTransaction
 from model_tests.traces.audit.transactions_join import Gap, Place, Producer
 from model_tests.traces.audit.transactions_match import FARTHEST_CLOCKS_MS
+from spec.vocabulary import ABSENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Reach:
         """Whether the log was copied after a record of the id's coordinator, of this offset and time.
 
         It was closed; a marker in it was decided later, by the offsets of the coordinator's log; or a timestamp is
-        later by more than clocks differ.
+        later by more than clocks differ, as is that of the election of the newest leader that the log knows of.
 
         Args:
             place: the log.
@@ -46,7 +47,8 @@ class Reach:
         coordinator = self.coordinators.get(transactional_id)
         if coordinator is not None and self.decided.get((place.log, coordinator), -1) > offset:
             return True
-        return place.summary.closed or place.summary.latest_ms > at_ms + FARTHEST_CLOCKS_MS
+        latest = max(place.summary.latest_ms, place.led.known_ms if place.led is not None else ABSENT)
+        return place.summary.closed or latest > at_ms + FARTHEST_CLOCKS_MS
 
 
 UNREACHED: Final = Reach()

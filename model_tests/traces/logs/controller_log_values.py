@@ -1,7 +1,8 @@
 """Records of `__cluster_metadata`, as bytes: those that say who is alive, who leads, and who is in sync.
 
-Source: the metadata records of KRaft (KIP-500, KIP-631, KIP-841, KIP-966). A record is framed by a version of the
-frame, its kind and the version of its kind.
+Source: the metadata records of KRaft (KIP-500, KIP-631, KIP-841, KIP-966), by the schemas of 4.3 and 4.4, folder
+`metadata/src/main/resources/common/metadata`. A record is framed by a version of the frame, its kind and the version
+of its kind.
 """
 
 import struct
@@ -18,6 +19,9 @@ NO_LEADER_CHANGE: Final = -2
 """The leader that a record names which leaves it as it is."""
 
 FRAME: Final = 1
+
+A_FRAME: Final = "a record in a frame"
+"""What is not read, where the version of the frame is not known."""
 
 KINDS: Final = MappingProxyType(
     {
@@ -47,9 +51,26 @@ KINDS: Final = MappingProxyType(
         25: "AbortTransaction",
         26: "RemoveDelegationToken",
         27: "RegisterController",
+        28: "ClearElr",
+        29: "UnregisterController",
     }
 )
 """Names of all kinds of record."""
+
+
+class NotRead(Unknown):
+    """A record whose kind, or the version of whose kind, is not known.
+
+    Attributes:
+        kind: its name, or its number.
+        version: of the kind, or of the frame.
+        newest: the newest version that is known of it; -1 where the kind is not.
+    """
+
+    def __init__(self, kind: str, version: int, newest: int = ABSENT) -> None:
+        expected = f"expected at most {newest}" if newest != ABSENT else "a kind that is not known"
+        super().__init__(f"{kind} of version {version}, {expected}")
+        self.kind, self.version, self.newest = kind, version, newest
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,20 +132,27 @@ class PartitionChange:
 
 
 @dataclass(frozen=True, slots=True)
+class ClearedEligible:
+    """The eligible leader replicas of a topic are forgotten; those of every topic where it has no name."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
 class Bracket:
     """The begin or the end of records that take effect together, or not at all: begin, end or abort."""
 
     kind: str
 
 
-Change: TypeAlias = BrokerChange | NewTopic | RemovedTopic | PartitionChange | Bracket
+Change: TypeAlias = BrokerChange | NewTopic | RemovedTopic | PartitionChange | ClearedEligible | Bracket
 
 
 def read_change(content: bytes | None) -> tuple[str, Change | None]:
     """The kind of a record, and what it changes; None where that has nothing to do with leaders.
 
     Raises:
-        Unknown: the frame or the kind's version is not known.
+        NotRead: the frame, the kind, or the version of the kind is not known.
         Malformed: the bytes are no record.
     """
     if content is None:
@@ -133,15 +161,17 @@ def read_change(content: bytes | None) -> tuple[str, Change | None]:
     try:
         frame = source.unsigned()
         if frame != FRAME:
-            raise Unknown(f"a record in frame version {frame}, expected {FRAME}")
+            raise NotRead(A_FRAME, frame, FRAME)
         number, version = source.unsigned(), source.unsigned()
-        kind = KINDS.get(number, f"kind {number}")
+        if number not in KINDS:
+            raise NotRead(f"kind {number}", version)
+        kind = KINDS[number]
         known = _READ.get(kind)
         if known is None:
             return kind, None
         newest, read = known
         if version > newest:
-            raise Unknown(f"{kind} of version {version}, expected at most {newest}")
+            raise NotRead(kind, version, newest)
         return kind, read(source, version)
     except (struct.error, UnicodeDecodeError) as error:
         raise Malformed(f"not a record: {error}") from error
@@ -182,7 +212,7 @@ def _registration(source: Fields, version: int) -> BrokerChange:
     return BrokerChange(
         broker,
         fenced={1: True, -1: False}.get(tags[0].int8()) if 0 in tags else None,
-        shutting_down=bool(tags[1].int8()) if 1 in tags else None,
+        shutting_down={1: True}.get(tags[1].int8()) if 1 in tags else None,
     )
 
 
@@ -232,13 +262,17 @@ def _partition_change(source: Fields, version: int) -> PartitionChange:
     )
 
 
+def _cleared(source: Fields, version: int) -> ClearedEligible:
+    return ClearedEligible(source.text(flexible=True))
+
+
 def _bracket(kind: str) -> Callable[[Fields, int], Change]:
     return lambda source, version: Bracket(kind)
 
 
 _READ: Final[Mapping[str, tuple[int, Callable[[Fields, int], Change]]]] = MappingProxyType(
     {
-        "RegisterBroker": (3, _register),
+        "RegisterBroker": (4, _register),
         "UnregisterBroker": (0, _unregister),
         "Topic": (0, _topic),
         "Partition": (2, _partition),
@@ -246,10 +280,20 @@ _READ: Final[Mapping[str, tuple[int, Callable[[Fields, int], Change]]]] = Mappin
         "FenceBroker": (0, _fence),
         "UnfenceBroker": (0, _unfence),
         "RemoveTopic": (0, _removed_topic),
-        "BrokerRegistrationChange": (2, _registration),
+        "BrokerRegistrationChange": (3, _registration),
+        "ClearElr": (0, _cleared),
         "BeginTransaction": (0, _bracket("begin")),
         "EndTransaction": (0, _bracket("end")),
         "AbortTransaction": (0, _bracket("abort")),
     }
 )
-"""By kind the newest version that is known, and its reader."""
+"""By kind the newest version that is known, and its reader.
+
+What a newer version adds at the end of a record, or as a tagged field, is left unread: log directories, and those of
+them that are cordoned.
+"""
+
+OF_BROKERS: Final = frozenset(
+    ("RegisterBroker", "UnregisterBroker", "FenceBroker", "UnfenceBroker", "BrokerRegistrationChange")
+)
+"""Kinds of record that say who is alive, and not who leads."""

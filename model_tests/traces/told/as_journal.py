@@ -34,7 +34,8 @@ def as_journal(history: Operations, topic: str = "") -> History:
     rows = rows[np.lexsort((sent.operation[rows], sent.offset[rows], sent.key[rows]))]
     for own in np.split(rows, np.flatnonzero(np.diff(sent.key[rows])) + 1) if len(rows) else ():
         key = history.keys[sent.key[own[0]]]
-        acknowledged[partition_of(key, topic)] = Acknowledged(sent.offset[own], number_of[sent.operation[own]])
+        operations = sent.operation[own]
+        acknowledged[partition_of(key, topic)] = Acknowledged(sent.offset[own], number_of[operations], operations)
     return History(tuple(attempts), acknowledged)
 
 

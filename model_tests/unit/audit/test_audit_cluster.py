@@ -65,6 +65,8 @@ def test_what_unclean_elections_took_is_known(whole: AuditReport) -> None:
     assert (hanging.one.known.transactional_id, hanging.one.known.producer_id) == ("uh-11", 3001)
     assert found(whole, Severity.KNOWN) == [
         ("seq.exactly_once", "n1", "unclean-0", 1125),
+        ("seq.exactly_once", "n1", "unclean-1", 1036),
+        ("seq.exactly_once", "n1", "unclean-2", 1067),
         ("txn.marker_once", "n1", UNCLEAN, 234),
         ("txn.client_verdict", "n1", UNCLEAN, 252),
         ("txn.marker_once", "n1", UNCLEAN, 252),

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from model_tests.traces.audit.cluster_wire import plain_side, side_of
 from model_tests.traces.audit.controller_log_history import Leadership, PartitionHistory
-from model_tests.traces.audit.findings import Loss, Severity
+from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.log import audit_log, read_log, surroundings
+from model_tests.traces.audit.losses import Loss
 from model_tests.traces.audit.recorded import CLUSTER
 from model_tests.traces.audit.replica import Replica, blocks_of, coarser, epoch_runs, summarized
 from model_tests.traces.audit.replicas import Copy, compare

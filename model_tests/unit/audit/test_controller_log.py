@@ -1,4 +1,6 @@
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -13,13 +15,15 @@ from model_tests.traces.audit.controller_log_history import ControllerHistory
 from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.log import read_log
 from model_tests.traces.audit.recorded import CLUSTER, leader_changes
-from model_tests.traces.logs.controller_log import ControllerLog, ControllerRecord, read_controller
+from model_tests.traces.logs.controller_log import ControllerLog, ControllerRecord, Unread, read_controller
 from model_tests.traces.logs.controller_log_values import (
     NO_LEADER_CHANGE,
     Bracket,
     BrokerChange,
     Change,
+    ClearedEligible,
     NewTopic,
+    NotRead,
     PartitionChange,
     RemovedTopic,
     read_change,
@@ -45,7 +49,9 @@ CREATED = PartitionChange(
 )
 
 
-def told(*batches: Change | list[Change], profile: Profile = NEWEST) -> tuple[ControllerHistory, list[tuple[Any, ...]]]:
+def told(
+    *batches: Change | list[Change], profile: Profile = NEWEST, unread: Sequence[Unread] = ()
+) -> tuple[ControllerHistory, list[tuple[Any, ...]]]:
     """The history of a topic of one partition after these batches, and what is found in it."""
     start: list[Change | list[Change]] = [[*BROKERS, NewTopic(TOPIC, "a"), CREATED]]
     rows = [batch if isinstance(batch, list) else [batch] for batch in (*start, *batches)]
@@ -54,7 +60,9 @@ def told(*batches: Change | list[Change], profile: Profile = NEWEST) -> tuple[Co
         for row, batch in enumerate(rows)
         for place, change in enumerate(batch)
     ]
-    history, _ = controller_history(ControllerLog(records, whole=True), 10 * len(rows), 1, 0, profile)
+    history, _ = controller_history(
+        ControllerLog(records, whole=True, unread=list(unread)), 10 * len(rows), 1, 0, profile
+    )
     return history, [(one.rule.id, one.severity, one.offset) for one in history.findings]
 
 
@@ -167,15 +175,81 @@ def test_an_eligible_replica_waits_while_another_is_in_sync(recovering: bool | N
     assert "as an eligible replica, though of those in sync (3) one is alive" in history.findings[0].message
 
 
-def test_the_last_leader_leads_uncleanly_where_both_sets_are_empty() -> None:
-    """It may lack what is committed: the election is known as unclean."""
-    gone = changed(leader=ABSENT, in_sync=(), eligible=(), last_known=(1,))
-    again = changed(leader=1, in_sync=(1,), last_known=(), recovering=True)
+GONE: list[Change] = [changed(leader=ABSENT, in_sync=(), eligible=(), last_known=(1,)), *map(fenced, (1, 2, 3))]
+"""Broker 1 led last, alone in sync, and was stopped uncleanly; so were the others."""
+AGAIN: list[Change] = [back(1), changed(leader=1, in_sync=(1,), last_known=(), recovering=True)]
 
-    history, found = told(gone, again, profile=NEWEST)
 
-    assert found == [("repl.committed_survives", Severity.KNOWN, 20)]
-    assert history.findings[0].message.startswith("unclean election")
+def test_the_last_leader_is_elected_again_where_both_sets_are_empty() -> None:
+    """It has what it appended, and nothing says that its broker lost any of it: no finding, and no unclean election."""
+    history, found = told(GONE, AGAIN)
+
+    (partition,) = history.partitions
+    assert found == []
+    assert [one.epoch for one in partition.again] == [2]
+    assert partition.unclean == ()
+
+
+def test_a_recovery_state_is_named_only_where_it_changes() -> None:
+    """A partition that recovers already is elected again without it, as often as its broker comes back."""
+    unnamed: list[Change] = [back(1), changed(leader=1, in_sync=(1,), last_known=())]
+
+    history, found = told(GONE, AGAIN, GONE, unnamed, GONE, unnamed)
+
+    assert found == []
+    assert [one.epoch for one in history.partitions[0].again] == [2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("batches", "severity"),
+    [
+        ((GONE, [back(1), changed(leader=1, in_sync=(1,), last_known=())]), Severity.VIOLATION),
+        ((GONE, AGAIN, changed(recovering=False), GONE, [back(1), changed(leader=1, in_sync=(1,), last_known=())]),
+         Severity.VIOLATION),
+        ((GONE, [back(2), changed(leader=2, in_sync=(2,), last_known=(), recovering=True)]), Severity.KNOWN),
+        ((GONE, [ClearedEligible("a")], AGAIN), Severity.KNOWN),
+        ((GONE, [ClearedEligible("")], AGAIN), Severity.KNOWN),
+        ((GONE, [ClearedEligible("b")], AGAIN), None),
+    ],
+    ids=["never named", "recovered since", "another replica", "forgotten", "all forgotten", "another topic"],
+)  # fmt: skip
+def test_what_is_no_election_of_the_last_leader(
+    batches: tuple[Change | list[Change], ...], severity: Severity | None
+) -> None:
+    """The state has to be RECOVERING, and the record before has to name the leader as the last one."""
+    _, found = told(*batches)
+
+    assert [(rule, how) for rule, how, _ in found] == ([("repl.committed_survives", severity)] if severity else [])
+
+
+UNREAD = Unread("RegisterBroker", 5, 4, 2, 15, 17)
+
+
+@pytest.mark.parametrize(
+    ("unread", "severity"),
+    [
+        (UNREAD, Severity.UNDECIDED),
+        (replace(UNREAD, first=ABSENT, last=ABSENT), Severity.UNDECIDED),
+        (replace(UNREAD, first=21, last=30), Severity.VIOLATION),
+        (Unread("kind 30", 0, ABSENT, 1, 3, 3), Severity.UNDECIDED),
+    ],
+    ids=["before", "in the checkpoint", "later", "a kind"],
+)
+def test_what_depends_on_records_that_are_not_read_is_undecided(unread: Unread, severity: Severity) -> None:
+    """They are told by kind, version, count and place, and a finding after the first of them is a doubt."""
+    history, found = told(fenced(2), changed(leader=2), unread=[unread])
+
+    assert ("repl.committed_survives", Severity.UNDECIDED, max(unread.first, 0)) in found
+    assert ("repl.committed_survives", severity, 20) in found
+    assert f"not read: {unread}" in history.findings[0].message
+    assert str(UNREAD) == "2 RegisterBroker of version 5, known up to 4, at offsets 15 to 17"
+
+
+def test_who_leads_is_unknown_only_after_records_that_may_say_it() -> None:
+    """Records of brokers do not, records of an unknown kind may."""
+    assert told(unread=[UNREAD])[0].knows_leaders
+    assert not told(unread=[replace(UNREAD, kind="PartitionChange")])[0].knows_leaders
+    assert not told(unread=[replace(UNREAD, kind="kind 30")])[0].knows_leaders
 
 
 def test_a_leader_epoch_that_falls_is_found() -> None:
@@ -259,3 +333,65 @@ def test_a_log_goes_on_from_its_checkpoint(recordings: Path, tmp_path: Path) -> 
     assert with_checkpoint.whole
     assert [one.offset for one in with_checkpoint.findings] == [1204, 1468]
     assert len(with_checkpoint.partitions) == 34
+
+
+ID = bytes(range(16))
+
+
+def _registered(version: int) -> bytes:
+    """Broker 7, not fenced, without endpoints, features or rack; shuts down where the version can say so."""
+    migrating = b"\0" if version >= 2 else b""
+    leaving = b"\1" if version >= 1 else b""
+    tags = {3: b"\1\0\x11\2" + ID, 4: b"\2\0\x11\2" + ID + b"\1\x11\2" + ID}.get(version, b"\0")
+    body = (7).to_bytes(4, "big") + migrating + ID + (9).to_bytes(8, "big") + b"\1\1\0\0" + leaving + tags
+    return bytes((1, 0, version)) + body
+
+
+def _change_of(version: int) -> bytes:
+    """Broker 7 is fenced, and shuts down where the version can say so."""
+    tags = [b"\0\1\1", b"\1\1\1", b"\2\x11\2" + ID, b"\3\1\1"][: version + 1]
+    body = (7).to_bytes(4, "big") + (9).to_bytes(8, "big") + bytes((len(tags),)) + b"".join(tags)
+    return bytes((1, 17, version)) + body
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_every_version_of_a_registration_is_read(version: int) -> None:
+    """Version 3 adds log directories, version 4 those that are cordoned; both are tagged fields."""
+    assert read_change(_registered(version)) == (
+        "RegisterBroker",
+        BrokerChange(7, fenced=False, shutting_down=version >= 1),
+    )
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_every_version_of_a_change_of_a_registration_is_read(version: int) -> None:
+    """Version 1 adds the controlled shutdown, version 2 log directories, version 3 those that are cordoned."""
+    assert read_change(_change_of(version)) == (
+        "BrokerRegistrationChange",
+        BrokerChange(7, fenced=True, shutting_down=True if version >= 1 else None),
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "version", "newest"),
+    [
+        (_registered(5), "RegisterBroker", 5, 4),
+        (_change_of(3)[:2] + b"\4" + _change_of(3)[3:], "BrokerRegistrationChange", 4, 3),
+        (b"\1\x1e\2", "kind 30", 2, ABSENT),
+        (b"\2\0\0", "a record in a frame", 2, 1),
+    ],
+    ids=["registration", "change", "kind", "frame"],
+)
+def test_an_unknown_version_says_what_it_is_of(content: bytes, kind: str, version: int, newest: int) -> None:
+    """The kind and the version, and the newest version that is known of the kind."""
+    with pytest.raises(NotRead) as raised:
+        read_change(content)
+
+    assert (raised.value.kind, raised.value.version, raised.value.newest) == (kind, version, newest)
+
+
+def test_cleared_eligible_replicas_and_unregistered_controllers_are_kinds_of_their_own() -> None:
+    """The one changes who may be elected, of a topic or of all; the other has nothing to do with leaders."""
+    assert read_change(b"\1\x1c\0\2a\0") == ("ClearElr", ClearedEligible("a"))
+    assert read_change(b"\1\x1c\0\1\0") == ("ClearElr", ClearedEligible(""))
+    assert read_change(b"\1\x1d\0") == ("UnregisterController", None)
