@@ -8,14 +8,16 @@ from spec import rules
 from spec.algebra import Term, all_of, implies, negate
 from spec.protocol.ids import cannot_fence
 from spec.rules import Rule
+from spec.systems import assumptions as assume
 from spec.systems.coordinator.actions import Actions
 from spec.systems.coordinator.transactional_id import INSTANCE, OUTCOME, SHUT_OUT, VARIABLES, Knobs, TransactionalId
 from spec.systems.language import Claim, Goal, Sort, State, System
 
 ASSUMPTIONS: Final = (
-    "A1 a request is answered before the next one of its instance is sent, or not at all",
-    "A2 every decided transaction gets its markers in the end",
-    "A3 an instance that is refused for good is closed; the application starts a new one, or none",
+    assume.ONE_COORDINATOR_AT_A_TIME,
+    assume.ANSWERED_BEFORE_THE_NEXT,
+    assume.MARKERS_COME_IN_THE_END,
+    assume.REFUSED_INSTANCE_IS_CLOSED,
 )
 
 
