@@ -6,7 +6,7 @@ proof, that the result is from. What breaks without an assumption is shown by a 
 a claim is violated. Where there can be no control, the reason stands in its place.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -72,9 +72,16 @@ def ids(assumptions: Iterable[Assumption]) -> list[str]:
     return [assumption.id for assumption in in_order(assumptions)]
 
 
-def registered() -> Iterator[Assumption]:
-    """Every assumption of the project, in the order in which they stand here."""
-    return (thing for thing in globals().values() if isinstance(thing, Assumption))
+def registered() -> tuple[Assumption, ...]:
+    """Every assumption of the project, by number.
+
+    Raises:
+        ValueError: two have the same number.
+    """
+    found = tuple(thing for thing in globals().values() if isinstance(thing, Assumption))
+    if len({assumption.number for assumption in found}) < len(found):
+        raise ValueError("two assumptions have the same number")
+    return in_order(found)
 
 
 # --- transactions, and most of them of their proof ------------------------------------------------------------
@@ -269,6 +276,15 @@ WITHOUT_TRANSACTIONAL_ID: Final = Assumption(
     "without_transactional_id",
     "producers have no transactional id; transactions are left to their own systems",
     no_control="it says which producers are meant; those with a transactional id have theorems of their own",
+)
+NEWEST_APPEND: Final = Assumption(
+    57,
+    "newest_append",
+    "leaders decide on a batch as the newest release does",
+    (
+        ControlOf("idempotence", "two in flight, window of one"),
+        ControlOf("idempotence", "0.11: a batch over the largest sequence is not recognised"),
+    ),
 )
 REPLAY_GIVES_WHAT_THE_LEADER_KNEW: Final = Assumption(
     29,

@@ -30,7 +30,7 @@ from spec.systems.transactions.system import ASSUMPTIONS
 from spec.systems.transactions.world import Bounds
 from spec.versions import NEWEST
 
-EVERY = tuple(registered())
+EVERY = registered()
 BY_NAME = {(each.system.name, one.built().name): one for each in SEARCHES for one in each.broken}
 """Every control that `eos verify` searches."""
 
@@ -39,9 +39,17 @@ SLOW = "KIP-360: a late bump of one producer id uses up the next one"
 
 
 def test_every_number_is_of_one_assumption() -> None:
-    """And so is every name; they stand in the order of their numbers."""
+    """None is left out, and every name is of one, too."""
     assert [number for number, _ in enumerate(EVERY, start=1)] == [each.number for each in EVERY]
     assert len(EVERY) == len({each.name for each in EVERY})
+
+
+def test_a_number_that_is_used_again_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is printed under it."""
+    monkeypatch.setattr(assume, "A_SECOND", replace(assume.NO_LATE_BUMP, name="a_second"), raising=False)
+
+    with pytest.raises(ValueError, match="two assumptions have the same number"):
+        registered()
 
 
 def test_every_assumption_is_made_somewhere() -> None:

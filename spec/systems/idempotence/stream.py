@@ -1,4 +1,4 @@
-"""The state of the idempotent producer: client, network, log, for any number of producers and partitions.
+"""The state of the idempotent producer: client, network, log, for any number of producers without a transactional id.
 
 A stream is one producer id on one partition. Streams share nothing: offsets that other producers take, epochs
 that the producer takes for other partitions, and the moment of a failover are free choices of each stream, so

@@ -22,6 +22,7 @@ ASSUMPTIONS: Final = (
     assume.SEQUENCES_WRAP_CLEANLY,
     assume.BATCHES_ARE_NOT_SPLIT,
     assume.WITHOUT_TRANSACTIONAL_ID,
+    assume.NEWEST_APPEND,
 )
 
 
