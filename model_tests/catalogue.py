@@ -1,6 +1,6 @@
 """The rules as `eos rules` shows them: all in one table, or one with everything known of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
 from rich.console import Console
@@ -8,10 +8,12 @@ from rich.table import Table
 from rich.text import Text
 
 from model_tests.reports import BadInput
+from model_tests.verify.assumed import Theorem, lines, theorems
 from model_tests.verify.coverage import owed_by, waived_by
 from model_tests.verify.marks import marks
 from model_tests.verify.report import domain_text
 from spec.rules import RULES, Rule
+from spec.systems.assumptions import ids
 
 
 def rule_called(rule_id: str) -> Rule:
@@ -39,7 +41,7 @@ def print_catalogue(console: Console) -> None:
 
 
 def print_rule(rule: Rule, console: Console) -> None:
-    """Write one rule: statement, source, domain, the evidence it owes, and the checks marked with it."""
+    """Write one rule: statement, source, domain, evidence and its checks, theorems and what their proofs assume."""
     table = Table(title=rule.id, title_justify="left", show_header=False, show_lines=True)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -47,7 +49,20 @@ def print_rule(rule: Rule, console: Console) -> None:
     table.add_row("source", ", ".join(rule.source))
     table.add_row("domain", domain_text(rule))
     table.add_row("evidence", Text("\n").join(_evidence_lines(rule)))
+    if proved := theorems([rule]):
+        table.add_row("proved", Text("\n").join(_theorem_lines(proved)))
+        table.add_row("assumed", Text("\n").join(_assumption_lines(proved)))
     console.print(table)
+
+
+def _theorem_lines(proved: Iterable[Theorem]) -> Iterator[Text]:
+    for theorem in proved:
+        yield Text(f"{theorem.name}, of {theorem.system}: {theorem.sentence}")
+        yield Text(f"  assumes {', '.join(ids(theorem.assumptions))}", "dim")
+
+
+def _assumption_lines(proved: Iterable[Theorem]) -> Iterator[Text]:
+    return map(Text, lines(assumption for theorem in proved for assumption in theorem.assumptions))
 
 
 def _evidence_lines(rule: Rule) -> Iterator[Text]:

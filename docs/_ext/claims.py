@@ -10,6 +10,7 @@ from formulas import PRIME, Formula, claimed, symbol, worded
 
 from model_tests.verify.proving import facts
 from spec.rules import Rule
+from spec.systems.assumptions import ids as ids_of
 from spec.systems.cleaning import Knobs as OfCleaning
 from spec.systems.cleaning import cleaning
 from spec.systems.client.producer import Knobs as OfClient
@@ -43,6 +44,7 @@ class Stated:
     Attributes:
         where: the system's name; of a fact, "every input".
         formula: empty where it takes in a whole decision.
+        assumes: numbers of what is taken for granted of that system.
     """
 
     rule: Rule
@@ -50,6 +52,7 @@ class Stated:
     name: str
     sentence: str
     formula: str
+    assumes: tuple[str, ...] = ()
 
 
 def systems() -> tuple[System, ...]:
@@ -81,7 +84,8 @@ def _theorem(system: System, claim: Claim) -> Stated:
     names = _names(claim.over)
     text = claimed(claim.holds(symbolic(system), *map(Formula, names)))
     formula = f"∀ {', '.join(names)}: {text}" if names else text
-    return Stated(claim.rule, system.name, claim.name, claim.sentence, formula if len(text) <= LONGEST else "")
+    shown = formula if len(text) <= LONGEST else ""
+    return Stated(claim.rule, system.name, claim.name, claim.sentence, shown, tuple(ids_of(system.assumptions)))
 
 
 def _fact(fact: Fact) -> Stated:

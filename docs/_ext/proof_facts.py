@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from bug_facts import ROOT, digest_of_sources
 
+from model_tests.verify.assumed import as_json
 from model_tests.verify.proofs import SEARCHES, attempted
 from model_tests.verify.proved import ProvedSystem
 from model_tests.verify.results import Effort
@@ -26,6 +27,7 @@ from spec.engines.explore import explore
 from spec.engines.induction import Obligation
 from spec.engines.verdict import Proved, Refuted
 from spec.rules import RULES, Rule
+from spec.systems.assumptions import in_order
 
 KEPT: Final = ROOT / "build" / "proof_needs.json"
 MAKER: Final = Path("docs/_ext/proof_facts.py")
@@ -84,8 +86,10 @@ def made() -> Facts:
 
 
 def facts_of(rule: Rule, systems: Iterable[ProvedSystem]) -> Facts:
-    """What is known of one rule, as plain JSON values; the first system with a theorem of it tells the rest."""
-    one = next(iter(systems))
+    """What is known of one rule, as plain JSON values; all but the assumptions is told by the first system."""
+    about = tuple(systems)
+    one = about[0]
+    assumed = in_order(assumption for each in about for assumption in each.system.assumptions)
     beneath = one.beneath(rule)
     needs = needs_by_action(beneath)
     used = {name for names in needs.values() for name in names} | {o.claim for o in beneath}
@@ -94,7 +98,7 @@ def facts_of(rule: Rule, systems: Iterable[ProvedSystem]) -> Facts:
         "statement": RULES[rule.id].statement,
         "theorems": {claim.name: claim.sentence for claim in one.system.theorems if claim.rule == rule},
         "lemmas": {claim.name: claim.sentence for claim in one.system.lemmas if claim.name in used},
-        "assumptions": list(one.system.assumptions),
+        "assumptions": [as_json(assumption) for assumption in assumed],
         "proved": all(isinstance(o.verdict, Proved) for o in beneath),
         "obligations": len(beneath),
         "needs": needs,

@@ -25,7 +25,28 @@ OF_PROOFS: Final[Mapping[str, str]] = {
             "needs[]": "lemmas that the solver used, besides the lemma itself before the action",
         },
     ),
-    "assumptions[]": "what is taken for granted, by number",
+    **under(
+        "theorems[]",
+        {
+            "name": "a theorem that is proved",
+            "rule": "whose it is",
+            "system": "of which system it is a theorem",
+            "sentence": "what it says",
+            "assumptions[]": "what its proof takes for granted, by number",
+        },
+    ),
+    **under(
+        "assumptions[]",
+        {
+            "id": "number of what some result takes for granted; no two have the same",
+            "name": "in a few words",
+            "statement": "what is assumed",
+            "systems[]": "the systems that are searched under it, and the proofs that take it for granted",
+            "controls[].system": "the system that breaks without it; `bugs` for a known bug",
+            "controls[].name": "what is changed there",
+            "no_control": "why there can be no control, where there is none",
+        },
+    ),
     "vacuous[]": "what is claimed of nothing, or would prove anything, a line each; any of them is a failure",
     **under(
         "results[]",
@@ -35,7 +56,8 @@ OF_PROOFS: Final[Mapping[str, str]] = {
             "verdict": "`proved`, `holds`, `violated` or `unknown`",
             "seconds": SECONDS,
             "figures.*": "what was proved or searched, by name",
-            "detail": "of a failure, where; of a proof, its assumptions",
+            "detail": "of a failure, where; of a proof of facts alone, that it assumes nothing",
+            "assumptions[]": "what the proof, or the system that was searched, takes for granted, by number",
         },
     ),
     **under(
@@ -43,6 +65,7 @@ OF_PROOFS: Final[Mapping[str, str]] = {
         {
             "name": "what was changed",
             "rule": "the rule that this must break",
+            "system": "the system that is changed; empty where it is a single decision",
             "expected": "what must be found",
             "got": "what was found",
             "detail": "the shortest run that violates it",
@@ -55,6 +78,7 @@ OF_PROOFS: Final[Mapping[str, str]] = {
             "version": "the transaction version",
             "verdict": "`proved`; `known`, if a run violates what is not claimed of it; else a failure",
             "obligations": "how many are beneath the rule",
+            "assumptions[]": "what the proof that was tried takes for granted, by number",
             "open[].lemma": "of an obligation that fails under the version, the lemma",
             "open[].action": "the action that does not keep it",
             "open_there[].lemma": "likewise, of what fails only where the run is from (`where`)",

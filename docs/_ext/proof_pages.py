@@ -1,4 +1,9 @@
-"""Proofs on the page: `theorems` shows the four of the front page, `proof-needs` which lemmas each action needs."""
+"""Proofs on the page: `theorems` shows the four of the front page, `proof-needs` which lemmas each action needs.
+
+`assumptions` lists what all proofs and systems take for granted.
+"""
+
+from typing import Any
 
 from docutils import nodes
 from proof_facts import Facts, defects, theorems
@@ -6,6 +11,9 @@ from references import reference
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from tables import Cell, folded, listed, table
+
+from model_tests.verify.assumed import as_json
+from spec.systems.assumptions import registered
 
 
 class Theorems(SphinxDirective):
@@ -51,6 +59,20 @@ class ProofNeeds(SphinxDirective):
         return shown
 
 
+class Assumptions(SphinxDirective):
+    """Every assumption by number: where it is made, what it says, and what breaks without it."""
+
+    def run(self) -> list[nodes.Node]:
+        """Render the table."""
+        rows = [self._row(as_json(assumption)) for assumption in registered()]
+        return [table([("", "assumption", "made by", "broken without it by"), *rows], (6, 44, 20, 30), kind="index")]
+
+    def _row(self, assumption: dict[str, Any]) -> tuple[Cell, ...]:
+        controls = "; ".join(f"{each['name']} ({each['system']})" for each in assumption["controls"])
+        shown = controls or f"no control: {assumption['no_control']}"
+        return assumption["id"], _worded(assumption), ", ".join(assumption["systems"]), shown
+
+
 class DefectStates(SphinxDirective):
     """How many states each hand-written defect of a system adds to those of the true one, or takes away."""
 
@@ -74,16 +96,17 @@ def _counted(each: Facts) -> tuple[Cell, ...]:
 
 def numbers(of: Facts) -> str:
     """The numbers of the assumptions, in their order."""
-    return ", ".join(line.partition(" ")[0] for line in in_order(of))
+    return ", ".join(assumption["id"] for assumption in of["assumptions"])
 
 
-def in_order(of: Facts) -> list[str]:
-    """The assumptions, by their numbers."""
-    return sorted(of["assumptions"], key=lambda line: int(line.partition(" ")[0].removeprefix("A")))
+def _worded(assumption: Facts) -> str:
+    """One assumption by its name: what it says."""
+    return f"{_words(assumption['name'])}: {assumption['statement']}"
 
 
 def _assumed(rule: str, of: Facts) -> list[nodes.Node]:
-    lines = (nodes.list_item("", nodes.paragraph("", line)) for line in in_order(of))
+    each = (f"{assumption['id']} {_worded(assumption)}" for assumption in of["assumptions"])
+    lines = (nodes.list_item("", nodes.paragraph("", line)) for line in each)
     return folded(f"What the proof of {rule} assumes", nodes.bullet_list("", *lines))
 
 
@@ -110,5 +133,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("theorems", Theorems)
     app.add_directive("proof-needs", ProofNeeds)
+    app.add_directive("assumptions", Assumptions)
     app.add_directive("defect-states", DefectStates)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -237,7 +237,8 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
                 "evidence.*.count": "what was judged, in the unit of its kind",
                 "evidence.*.*": "further figures",
                 "evidence.*.seconds": SECONDS,
-                "evidence.*.detail": "of a violation, the first; of a proof, its assumptions",
+                "evidence.*.detail": "of a violation, the first; of a proof of facts alone, that it assumes nothing",
+                "evidence.*.assumptions[]": "what the proof, or the system that was searched, takes for granted",
                 "waived[].evidence": "a kind of evidence that is waived",
                 "waived[].reason": "why",
             },
@@ -247,6 +248,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
             {
                 "name": "what was changed",
                 "rule": "the rule that this must break",
+                "system": "the system that is changed, where it is one",
                 "expected": "what must be found",
                 "got": "what was found",
                 "detail": "more, where there is more",

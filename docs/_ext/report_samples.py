@@ -23,6 +23,7 @@ from spec.bugs.catalogue import BUGS
 from spec.engines.induction import Obligation
 from spec.engines.verdict import Proved, Unknown
 from spec.rules import SEQ_SUCCESSOR, Rule
+from spec.systems.assumptions import ONE_COORDINATOR_AT_A_TIME, Assumption
 
 QUICK: Final = "KAFKA-17507"
 """A bug that is found in a moment."""
@@ -36,6 +37,7 @@ GIVEN: Final[Mapping[object, object]] = {
     bool: False,
     str: "text",
     Rule: SEQ_SUCCESSOR,
+    Assumption: ONE_COORDINATOR_AT_A_TIME,
     object: ANYTHING,
     Any: ANYTHING,
     Figure: ANYTHING,

@@ -38,7 +38,7 @@ FIXED: Final = {
     "": frozenset(
         {"commit", "sources", "profile", "seconds", "ok", "failures", "rules", "controls", "mutants", "parts"}
     ),
-    "rules[].evidence.*": frozenset({"verdict", "count", "seconds", "detail"}),
+    "rules[].evidence.*": frozenset({"verdict", "count", "seconds", "detail", "assumptions"}),
 }
 """Keys that mean something of their own among such names."""
 

@@ -56,7 +56,8 @@ def _claimed(claimed: tuple[Stated, ...]) -> Iterator[nodes.Node]:
     for claim in claimed:
         name = nodes.literal("", claim.name.partition("[")[0])
         where = "for all inputs" if claim.where == "every input" else f"in every state of {claim.where}"
-        yield nodes.paragraph("", "", name, nodes.Text(f", {where}: {claim.sentence}"))
+        assumes = f" It assumes {', '.join(claim.assumes)}." if claim.assumes else ""
+        yield nodes.paragraph("", "", name, nodes.Text(f", {where}: {claim.sentence}{assumes}"))
         if claim.formula:
             yield nodes.paragraph("", "", _formula(claim.formula), classes=["claim"])
 

@@ -16,7 +16,7 @@ from model_tests.verify.table import UNITS
 from spec.evidence import Layer, checks
 from spec.rules import Rule
 
-NO_FIGURES: Final = ("verdict", "detail", "seconds", "count")
+NO_FIGURES: Final = ("verdict", "detail", "seconds", "count", "assumptions")
 
 
 def evidence_table(rule: Rule, found: Evidence) -> nodes.table:

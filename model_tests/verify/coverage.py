@@ -9,6 +9,7 @@ from typing import Final
 from model_tests.verify.results import Control, Figure, Mutant, Result, Verdict
 from spec.evidence import Layer
 from spec.rules import EVIDENCE_LETTERS, RULES, Rule
+from spec.systems.assumptions import in_order
 
 Cells = dict[tuple[str, Layer], Result]
 """Results by rule id and kind of evidence, one each."""
@@ -52,6 +53,7 @@ def _both(left: Result, right: Result) -> Result:
         seconds=left.seconds + right.seconds,
         figures=_figures(left.figures, right.figures),
         detail=worst.detail,
+        assumptions=in_order((*left.assumptions, *right.assumptions)),
     )
 
 

@@ -18,6 +18,7 @@ from spec import rules
 from spec.engines.finite import instance_of
 from spec.engines.induction import Obligation, prove
 from spec.rules import Circumstances, Rule
+from spec.systems.assumptions import Assumption, ids, in_order
 from spec.systems.idempotence.stream import Knobs as StreamKnobs
 from spec.systems.idempotence.system import idempotence
 from spec.systems.language import System
@@ -37,6 +38,7 @@ class Earlier:
         obligations: all that are beneath the rule.
         run: the shortest one that violates a theorem of the rule, if one was found.
         searched: how many states were seen without finding one where it would have to be.
+        assumptions: what the proof takes for granted that is tried.
     """
 
     rule: Rule
@@ -44,6 +46,7 @@ class Earlier:
     obligations: tuple[Obligation, ...]
     run: Run | None = None
     searched: int = 0
+    assumptions: tuple[Assumption, ...] = ()
 
     @property
     def open(self) -> tuple[Obligation, ...]:
@@ -75,6 +78,7 @@ class Earlier:
     def lines(self) -> Iterator[str]:
         """What is said of it, for a person."""
         yield f"{self.rule.id} under transaction version {self.version}: {self.verdict}"
+        yield f"  tried under {', '.join(ids(self.assumptions))}"
         if not self.open and self.run is not None:
             yield "  nothing beneath it knows of transaction versions; a control takes their place"
         yield from self._open_lines()
@@ -109,6 +113,7 @@ class Earlier:
             "version": self.version,
             "verdict": self.verdict,
             "obligations": len(self.obligations),
+            "assumptions": ids(self.assumptions),
             "open": [_named(each) for each in self.open],
             "open_there": [_named(each) for each in self._elsewhere],
             "theorem": run.theorem,
@@ -170,8 +175,10 @@ USUAL: Final = quiet(NEWEST, outlive=EVERYTHING - {BUMPS}, bounds=Bounds(decisio
 
 def earlier(rule: Rule, version: int, systems: Iterable[ProvedSystem]) -> Earlier:
     """What becomes of one rule; a run is looked for where an obligation fails, or a control takes its place."""
-    obligations = tuple(o for proved in systems for o in proved.beneath(rule))
-    told = Earlier(rule, version, obligations)
+    tried = tuple(systems)
+    obligations = tuple(o for proved in tried for o in proved.beneath(rule))
+    assumed = in_order(assumption for proved in tried for assumption in proved.system.assumptions)
+    told = Earlier(rule, version, obligations, assumptions=assumed)
     if not told.open:
         return replace(told, run=_of_control(rule, IN_PLACE[rule])) if rule in IN_PLACE else told
     found = run_against(rule, _instance(told, verified=True), told.open)

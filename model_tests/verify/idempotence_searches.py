@@ -68,6 +68,8 @@ def searched() -> Searched:
     return Searched(
         rules=(rules.SEQ_EXACTLY_ONCE, rules.SEQ_ORDER, rules.SEQ_WINDOW_SUFFICES),
         instances=INSTANCES,
-        broken=tuple(Broken(each.violates, partial(built, each.name, each.knobs, each.epochs)) for each in CONTROLS),
+        broken=tuple(
+            Broken(each.violates, partial(built, each.name, each.knobs, each.epochs, each.deltas)) for each in CONTROLS
+        ),
         deepest=MappingProxyType({Effort.QUICK: 9, Effort.DEFAULT: 12, Effort.DEEP: 99}),
     )

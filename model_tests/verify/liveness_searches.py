@@ -13,6 +13,7 @@ from spec.engines.finite import Finite, instance_of
 from spec.engines.liveness import Graph, Livelock, Progressed, graph_of, never_due, progresses
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
+from spec.systems.assumptions import Assumption, in_order
 from spec.systems.language import Progress
 from spec.systems.transactions.broken import NOTHING, quiet
 from spec.systems.transactions.controls import CONTROLS
@@ -73,12 +74,13 @@ _EFFORTS: Final = tuple(Effort)
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """A finite instance with its reachable states, and what is claimed of its runs."""
+    """A finite instance with its reachable states, what is claimed of its runs, and what its system assumes."""
 
     name: str
     graph: Graph
     finite: Finite
     claims: tuple[Progress, ...]
+    assumptions: tuple[Assumption, ...]
 
     def verdict(self, claim: Progress) -> Progressed:
         """What is said of one progress."""
@@ -90,7 +92,7 @@ def built(name: str, knobs: Knobs) -> Live:
     of = remembered(decisions(knobs))
     system = with_refusals(transactions(knobs, of), knobs, of)
     finite = instance_of(system, knobs.sizes())
-    return Live(name, graph_of(system, finite), finite, progress(knobs, of))
+    return Live(name, graph_of(system, finite), finite, progress(knobs, of), system.assumptions)
 
 
 def explored_by(effort: Effort) -> tuple[Callable[[], Live], ...]:
@@ -121,7 +123,9 @@ def _result(rule: Rule, lives: Sequence[Live]) -> Result:
         failed = "what is claimed is never due"
     states = sum(len(live.graph.states) for live, _ in asked)
     verdict = Verdict.VIOLATED if failed else Verdict.HOLDS
-    return Result(rule, Layer.EXPLORED, verdict, states, perf_counter() - started, {"states": states}, failed)
+    assumed = in_order(assumption for live, _ in asked for assumption in live.assumptions)
+    seconds = perf_counter() - started
+    return Result(rule, Layer.EXPLORED, verdict, states, seconds, {"states": states}, failed, assumed)
 
 
 def controls() -> Iterator[Control]:
@@ -131,4 +135,4 @@ def controls() -> Iterator[Control]:
         claim = next(each for each in live.claims if each.name == claimed)
         found = live.verdict(claim)
         got = "violated" if isinstance(found, Livelock) else "holds"
-        yield Control(name, claim.rule, "violated", got, str(found))
+        yield Control(name, claim.rule, "violated", got, str(found), "transactions")

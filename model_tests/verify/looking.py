@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 
 from model_tests.verify.results import Control, Figure, Result
@@ -12,6 +13,7 @@ from spec.engines.finite import Finite, Vacuous, demand_all_happen
 from spec.engines.verdict import Refuted, Unknown, passed
 from spec.evidence import Layer
 from spec.rules import Rule
+from spec.systems.assumptions import Assumption, in_order
 from spec.systems.language import Claim, System
 
 
@@ -32,12 +34,17 @@ class Instanced:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What one instance showed of some claims: explicit search, and bounded search where it was asked for."""
+    """What one instance showed of some claims: explicit search, and bounded search where it was asked for.
+
+    Attributes:
+        assumptions: those of the system.
+    """
 
     exploration: Exploration
     search: Search | None
     depth: int
     seconds: float
+    assumptions: tuple[Assumption, ...]
 
     @property
     def refuted(self) -> Refuted | Unknown | None:
@@ -56,7 +63,8 @@ def look(instance: Instanced, asked: Sequence[Rule], depth: int) -> Looked:
     found = None
     if depth and passed(exploration.verdict):
         found = search(instance.plain, instance.finite, depth, _of(instance.plain, asked), stride=depth)
-    return Looked(exploration, found, depth if found else 0, perf_counter() - started)
+    assumed = instance.system.assumptions
+    return Looked(exploration, found, depth if found else 0, perf_counter() - started, assumed)
 
 
 def look_for_all(instance: Instanced, asked: Sequence[Rule], depth: int) -> dict[Rule, Looked]:
@@ -81,7 +89,8 @@ def result(rule: Rule, looks: Sequence[Looked]) -> Result:
         "witnesses": sum(len(look.exploration.reached) for look in looks),
     }
     seconds = sum(look.seconds for look in looks)
-    return Result(rule, Layer.BOUNDED, verdict, int(figures["states"]), seconds, figures, detail)
+    assumed = in_order(assumption for look in looks for assumption in look.assumptions)
+    return Result(rule, Layer.BOUNDED, verdict, int(figures["states"]), seconds, figures, detail, assumed)
 
 
 def _outcome(refuted: Refuted | Unknown | None) -> tuple[Outcome, str]:
@@ -130,15 +139,15 @@ def controlled(broken: Instanced, violates: str, deepest: int) -> Control:
         deepest: a violation deeper than this is left to explicit search alone, and the detail says so.
     """
     claim = broken.system.claim(violates)
+    told = partial(Control, broken.name, claim.rule, "violated", system=broken.system.name)
     explicit = explore(broken.system, broken.finite, [claim]).verdict
     if not isinstance(explicit, Refuted):
-        return Control(broken.name, claim.rule, "violated", "holds", f"explicit search: {explicit}")
+        return told("holds", f"explicit search: {explicit}")
     deep = explicit.depth
     if deep > deepest:
-        return Control(broken.name, claim.rule, "violated", "violated", f"depth {deep} by explicit search: {explicit}")
+        return told("violated", f"depth {deep} by explicit search: {explicit}")
     found = search(broken.plain, broken.finite, deep, [broken.plain.claim(violates)], stride=deep).verdict
     if not isinstance(found, Refuted) or found.depth != deep:
         detail = f"explicit search at depth {deep}, bounded search: {found}"
-        return Control(broken.name, claim.rule, "violated", "searches disagree", detail)
-    detail = f"depth {deep} by explicit and bounded search: {explicit}"
-    return Control(broken.name, claim.rule, "violated", "violated", detail)
+        return told("searches disagree", detail)
+    return told("violated", f"depth {deep} by explicit and bounded search: {explicit}")

@@ -7,6 +7,7 @@ from typing import Final
 
 from model_tests.verify import (
     agreement,
+    assumed,
     cleaning_searches,
     idempotence_searches,
     ids_searches,
@@ -40,6 +41,7 @@ from spec.engines.verdict import Refuted
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
 from spec.systems.append_facts import broken_facts
+from spec.systems.assumptions import registered
 from spec.systems.broken_facts import facts_of_bugs
 from spec.systems.decision_facts import Fact
 from spec.systems.transition_facts import broken_transition_facts
@@ -197,19 +199,26 @@ def evidence(effort: Effort) -> Part:
     attempt = attempted(rules.RULES.values())
     proved = attempt.proofs
     results, vacuous = searched(effort, rules.RULES.values())
+    controls = (
+        *(control for each in SEARCHES for control in each.controls(effort)),
+        *liveness_searches.controls(),
+        *fact_controls(),
+    )
     return Part(
         "proofs",
         results=(*(proved.result(rule) for rule in PROVED_HERE), *results, *liveness_searches.results(effort)),
-        controls=(
-            *(control for each in SEARCHES for control in each.controls(effort)),
-            *liveness_searches.controls(),
-            *fact_controls(),
-        ),
+        controls=controls,
         extra={
             "obligations": len(proved.system) + len(proved.facts),
-            "assumptions": list(assumptions(rules.RULES.values())),
+            "assumptions": [assumed.as_json(assumption) for assumption in registered()],
         },
-        failures=(*attempt.contradictions, *attempt.unproved, *vacuous, *agreement.disagreements(effort)),
+        failures=(
+            *attempt.contradictions,
+            *attempt.unproved,
+            *vacuous,
+            *agreement.disagreements(effort),
+            *assumed.unshown(controls),
+        ),
         sampled=_compared(effort),
     )
 
@@ -242,14 +251,6 @@ def _fact_control(fact: Fact) -> Control:
     verdict = prove_fact(fact).verdict
     got = "violated" if isinstance(verdict, Refuted) else "holds"
     return Control(fact.name, fact.rule, "violated", got, str(verdict))
-
-
-def assumptions(asked: Iterable[Rule]) -> tuple[str, ...]:
-    """What the systems with a theorem of these rules take for granted, by their names."""
-    rules_asked = frozenset(asked)
-    systems = (each.system for each in SEARCHES)
-    about = {each.name: each for each in systems if any(one.rule in rules_asked for one in each.theorems)}
-    return tuple(f"{name} {line}" for name, system in about.items() for line in system.assumptions)
 
 
 def check_quickly(rule: Rule) -> list[Result]:

@@ -1,6 +1,6 @@
 """The command `eos prove`: every obligation beneath a rule, searches within bounds, controls, earlier versions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,15 +10,18 @@ from rich.table import Table
 
 from model_tests.reports import HOLDS, VIOLATED, BadInput
 from model_tests.verify import liveness_searches
+from model_tests.verify.assumed import Theorem, as_json, lines, theorems
 from model_tests.verify.earlier import Earlier, earlier
-from model_tests.verify.proofs import PROVED_HERE, SEARCHES, Attempt, assumptions, attempted, controls_of, searched
+from model_tests.verify.proofs import PROVED_HERE, SEARCHES, Attempt, attempted, controls_of, searched
 from model_tests.verify.proving import CLAIMED, facts
 from model_tests.verify.results import Control, Effort, Result
 from model_tests.verify.spreading import Spread, on_cores
 from spec.engines.induction import Obligation
 from spec.engines.kept import Entries, read, write
 from spec.engines.solving import Settings
+from spec.evidence import Layer
 from spec.rules import Rule
+from spec.systems.assumptions import Assumption, ids, in_order
 
 ANSWERS: Final = Path("build/prove/answers.json")
 """Where answers are kept from one run to the next."""
@@ -34,6 +37,7 @@ class ProofReport:
     """What `eos prove` found.
 
     Attributes:
+        theorems: what is proved of systems, each with the assumptions of its proof.
         vacuous: what is claimed of nothing, and what would prove anything.
         earlier: each rule under each earlier transaction version that was asked for.
         notes: what is to be known about the run itself.
@@ -41,11 +45,18 @@ class ProofReport:
 
     obligations: tuple[Obligation, ...]
     results: tuple[Result, ...]
-    assumptions: tuple[str, ...]
+    theorems: tuple[Theorem, ...] = ()
     vacuous: tuple[str, ...] = ()
     controls: tuple[Control, ...] = ()
     earlier: tuple[Earlier, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """All that some result takes for granted, by number."""
+        of_results = (assumption for each in self.results for assumption in each.assumptions)
+        of_earlier = (assumption for each in self.earlier for assumption in each.assumptions)
+        return in_order((*of_results, *of_earlier))
 
     @property
     def exit_code(self) -> int:
@@ -57,7 +68,8 @@ class ProofReport:
         """Obligations and results as plain values."""
         return {
             "obligations": [_as_json(o) for o in self.obligations],
-            "assumptions": list(self.assumptions),
+            "theorems": [theorem.to_json() for theorem in self.theorems],
+            "assumptions": [as_json(assumption) for assumption in self.assumptions],
             "vacuous": list(self.vacuous),
             "results": [
                 {
@@ -67,11 +79,19 @@ class ProofReport:
                     "seconds": round(r.seconds, 3),
                     "figures": dict(r.figures),
                     "detail": r.detail,
+                    "assumptions": ids(r.assumptions),
                 }
                 for r in self.results
             ],
             "controls": [
-                {"name": c.name, "rule": c.rule.id, "expected": c.expected, "got": c.got, "detail": c.detail}
+                {
+                    "name": c.name,
+                    "rule": c.rule.id,
+                    "system": c.system,
+                    "expected": c.expected,
+                    "got": c.got,
+                    "detail": c.detail,
+                }
                 for c in self.controls
             ],
             "earlier": [each.to_json() for each in self.earlier],
@@ -88,10 +108,20 @@ class ProofReport:
         for control in self.controls:
             told = "ok" if control.passed else f"got {control.got}"
             console.print(f"control {control.name} ({control.rule.id}): {told}, {control.detail}", markup=False)
-        for line in (*(line for each in self.earlier for line in each.lines()), *self.vacuous, *self.assumptions):
+        for line in (*(line for each in self.earlier for line in each.lines()), *self.vacuous, *self._assumed()):
             console.print(line, markup=False, soft_wrap=True)
         for line in self.notes:
             console.print(line, markup=False, soft_wrap=True)
+
+    def _assumed(self) -> Iterator[str]:
+        """What each theorem, and each other result, takes for granted by number; then every assumption, a line each."""
+        for theorem in self.theorems:
+            assumed = _listed(theorem.assumptions)
+            yield f"{theorem.name} ({theorem.rule.id}), proved of {theorem.system}, assumes {assumed}"
+        for result in self.results:
+            if result.layer is not Layer.PROOF:
+                yield f"{result.rule.id}, {result.layer}, assumes {_listed(result.assumptions)}"
+        yield from lines(self.assumptions)
 
     def _table(self) -> Table:
         table = Table("rule", "evidence", "verdict", "seconds", "figures")
@@ -99,6 +129,10 @@ class ProofReport:
             figures = ", ".join(f"{name} {figure}" for name, figure in result.figures.items())
             table.add_row(result.rule.id, result.layer, result.verdict, f"{result.seconds:.1f}", figures)
         return table
+
+
+def _listed(assumptions: Iterable[Assumption]) -> str:
+    return ", ".join(ids(assumptions)) or "nothing"
 
 
 def _as_json(obligation: Obligation) -> dict[str, object]:
@@ -136,14 +170,14 @@ def run(
     asked = _asked(rule)
     entries, damage = (None, "") if kept is None else read(kept)
     proving = _Proving(asked, Settings(seed=seed), entries, spread)
-    found = proving.newest(rule) if CLAIMED in versions else ProofReport((), (), ())
+    found = proving.newest(rule) if CLAIMED in versions else ProofReport((), ())
     before = tuple(e for version in versions if version != CLAIMED for e in proving.before(version))
     if kept is not None:
         write(kept, proving.to_keep())
     return ProofReport(
         found.obligations,
         found.results,
-        assumptions(asked),
+        found.theorems,
         found.vacuous,
         controls_of(asked) if controls else (),
         before,
@@ -170,7 +204,7 @@ class _Proving:
         found, vacuous = searched(Effort.QUICK, self._asked)
         live = liveness_searches.results(Effort.QUICK, self._asked)
         wrong = (*attempt.contradictions, *attempt.unproved, *vacuous)
-        return ProofReport(listed, (*results, *found, *live), (), wrong, notes=attempt.beside)
+        return ProofReport(listed, (*results, *found, *live), theorems(self._asked), wrong, notes=attempt.beside)
 
     def before(self, version: int) -> tuple[Earlier, ...]:
         """Under an earlier version: each rule with a theorem about transactions or about what lies beneath them."""

@@ -9,6 +9,7 @@ from spec.engines.induction import Obligation
 from spec.engines.verdict import Proved, Refuted, Unknown
 from spec.evidence import Layer
 from spec.rules import Rule
+from spec.systems.assumptions import in_order
 from spec.systems.language import System
 
 FOR_ALL_INPUTS = "for all inputs of the decision, without assumptions"
@@ -95,10 +96,10 @@ class Proofs:
             **({"kept": kept} if kept else {}),
             "lemmas": len(lemmas & {o.claim for o in obligations}),
         }
-        assumed = [f"{proved.system.name}: {'; '.join(proved.system.assumptions)}" for proved in systems]
-        detail = "; ".join(why_open(o) for o in failed[:3]) or "; ".join(assumed) or FOR_ALL_INPUTS
+        assumed = in_order(assumption for proved in systems for assumption in proved.system.assumptions)
+        detail = "; ".join(why_open(o) for o in failed[:3]) or ("" if assumed else FOR_ALL_INPUTS)
         seconds = sum(o.seconds for o in obligations)
-        return Result(rule, Layer.PROOF, verdict, len(obligations), seconds, figures, detail)
+        return Result(rule, Layer.PROOF, verdict, len(obligations), seconds, figures, detail, assumed)
 
 
 def open_among(obligations: Iterable[Obligation]) -> tuple[Obligation, ...]:

@@ -13,6 +13,7 @@ from model_tests.verify.parts import PARTS, PartOfRun
 from model_tests.verify.results import Control, Effort, Mutant, Part, Result
 from spec.evidence import Layer
 from spec.rules import RULES, Rule
+from spec.systems.assumptions import ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +153,7 @@ def _result_json(result: Result) -> dict[str, object]:
         "count": result.count,
         "seconds": round(result.seconds, 3),
         **({"detail": result.detail} if result.detail else {}),
+        **({"assumptions": ids(result.assumptions)} if result.assumptions else {}),
     }
 
 
@@ -159,6 +161,7 @@ def _control_json(control: Control) -> dict[str, object]:
     return {
         "name": control.name,
         "rule": control.rule.id,
+        **({"system": control.system} if control.system else {}),
         "expected": control.expected,
         "got": control.got,
         **({"detail": control.detail} if control.detail else {}),

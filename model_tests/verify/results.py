@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from spec.evidence import Layer
 from spec.rules import Rule
+from spec.systems.assumptions import Assumption
 
 Figure: TypeAlias = int | float | str
 """A number or a short text in a report."""
@@ -38,7 +39,8 @@ class Result:
     Attributes:
         count: what was judged: obligations, states, examples, rows, steps, batches. Zero is no evidence.
         figures: what the count is made of (`obligations`, `depth`, `states`, `rows`, ...), printed with the verdict.
-        detail: for a violation, the first one in a line; for a proof, its assumptions.
+        detail: for a violation, the first one in a line.
+        assumptions: what the proof, or the system that was searched, takes for granted.
     """
 
     rule: Rule
@@ -48,6 +50,7 @@ class Result:
     seconds: float
     figures: Mapping[str, Figure] = field(default_factory=dict)
     detail: str = ""
+    assumptions: tuple[Assumption, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -57,13 +60,18 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A change that must break a rule, and what happened."""
+    """A change that must break a rule, and what happened.
+
+    Attributes:
+        system: the one that is changed; empty where it is no system.
+    """
 
     name: str
     rule: Rule
     expected: str
     got: str
     detail: str = ""
+    system: str = ""
 
     @property
     def passed(self) -> bool:

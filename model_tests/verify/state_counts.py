@@ -98,7 +98,9 @@ _KEYS: Final = "KAFKA-14055: keys of markers are compared"
 DEFECTS: Final[Mapping[str, tuple[Defect, ...]]] = MappingProxyType(
     {
         "transactions": tuple(_defect(each, transactions_searches.built) for each in OF_TRANSACTIONS),
-        "idempotence": tuple(_defect(each, idempotence_searches.built, each.epochs) for each in OF_IDEMPOTENCE),
+        "idempotence": tuple(
+            _defect(each, idempotence_searches.built, each.epochs, each.deltas) for each in OF_IDEMPOTENCE
+        ),
         "partition": tuple(_defect(each, partition_searches.built, **each.several) for each in OF_PARTITIONS),
         "replication": tuple(_defect(each, replication_searches.built) for each in OF_REPLICATION),
         "ids": tuple(_of_ids()),

@@ -13,6 +13,7 @@ from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol import cleaning as decision
 from spec.protocol.cleaning import Met
 from spec.rules import Rule
+from spec.systems import assumptions as assume
 from spec.systems.language import Action, Claim, Function, Goal, Least, Sort, State, System, Variable, rewrite, update
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
@@ -28,9 +29,9 @@ ABORT, COMMIT = 0, 1
 """Outcomes, and the keys that users' records have: each has the bytes of the key of one kind of marker."""
 
 ASSUMPTIONS: Final = (
-    "A1 one transactional producer, one record in each batch, no tombstones",
-    "A2 the cleaner knows from the index which transactions are aborted, and cleans below the last stable offset",
-    "A3 each pass tells the transactions of the log apart, as long as their markers are there",
+    assume.ONE_RECORD_IN_A_BATCH,
+    assume.CLEANS_BELOW_THE_STABLE,
+    assume.PASSES_TELL_TRANSACTIONS_APART,
 )
 
 

@@ -15,6 +15,7 @@ from spec.protocol import append as decision
 from spec.protocol import seq
 from spec.protocol.append import Append
 from spec.protocol.records import AppendRequest, ProducerEntry, Verification
+from spec.systems import assumptions as assume
 from spec.systems.deciding import UNWRAPPED, Decide
 from spec.systems.language import Action, Claim, Goal, Sort, State, System, Variable, update
 from spec.versions import Profile
@@ -24,8 +25,8 @@ COORDINATOR_EPOCH: Final = Sort("coordinator_epoch")
 POSITION: Final = Sort("position")
 
 ASSUMPTIONS: Final = (
-    "A1 a replaced coordinator stops writing markers before a producer's state can expire (a day, unless set lower)",
-    "A2 markers carry the time at which they are written",
+    assume.REPLACED_COORDINATOR_STOPS,
+    assume.MARKERS_CARRY_THEIR_TIME,
 )
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from spec.algebra import Term, all_of, choose, implies
 from spec.protocol.records import build, flatten
 from spec.rules import Rule
+from spec.systems.assumptions import Assumption
 
 Function: TypeAlias = Callable[..., Term]
 """A function of the state: from arguments to a scalar or a record."""
@@ -261,7 +262,7 @@ class System:
         theorems: the claims that rules make.
         lemmas: the claims that make the theorems inductive.
         goals: states that must be reachable.
-        assumptions: what is taken for granted, by number: A1, A2, ...
+        assumptions: what is taken for granted.
         derived: functions that every state has besides those of its variables; no lemma speaks of them.
     """
 
@@ -271,7 +272,7 @@ class System:
     theorems: tuple[Claim, ...]
     lemmas: tuple[Claim, ...]
     goals: tuple[Goal, ...]
-    assumptions: tuple[str, ...]
+    assumptions: tuple[Assumption, ...]
     derived: tuple[Least, ...] = ()
 
     @property

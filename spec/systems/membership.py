@@ -15,6 +15,7 @@ from spec.protocol import committing, groups
 from spec.protocol.committing import CommitRequest
 from spec.protocol.groups import Claim as Member
 from spec.protocol.groups import GroupEntry
+from spec.systems import assumptions as assume
 from spec.systems.language import Action, Claim, Goal, Sort, State, System, Variable, update
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode, GroupState
@@ -27,8 +28,8 @@ COMMIT_VERSION: Final = 3
 """Of TxnOffsetCommit: the first one that names member and generation (KIP-447)."""
 
 ASSUMPTIONS: Final = (
-    "A1 a member keeps its id across generations, so that only the generation tells a past one",
-    "A2 the offsets partition is in the member's transaction, and the coordinator confirms it in the end",
+    assume.MEMBER_KEEPS_ITS_ID,
+    assume.OFFSETS_ARE_IN_THE_TRANSACTION,
 )
 
 

@@ -14,6 +14,7 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.protocol import offsets
 from spec.protocol.offsets import OffsetEntry
+from spec.systems import assumptions as assume
 from spec.systems.language import Action, Claim, Function, Goal, Sort, State, System, Variable, update
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
@@ -24,9 +25,9 @@ ABORT: Final = 0
 COMMIT: Final = 1
 
 ASSUMPTIONS: Final = (
-    "A1 one producer commits one offset of one group, once in each transaction, one transaction after the other",
-    "A2 the transaction's coordinator writes one marker, and lets the next transaction begin when that is answered",
-    "A3 the partition of the offsets does not fail over, and refuses nothing but what a fenced instance sends",
+    assume.OFFSET_OF_ONE_PRODUCER,
+    assume.NEXT_AFTER_THE_MARKER,
+    assume.OFFSETS_PARTITION_STAYS,
 )
 
 PENDING_SURVIVES: Final = replace(NEWEST, name="4.3, pending offsets survive", tombstone_drops_pending=False)

@@ -15,6 +15,7 @@ from spec.protocol import verification
 from spec.protocol.append import Append
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.verification import NOTHING_ASKED
+from spec.systems import assumptions as assume
 from spec.systems.language import Action, Claim, Goal, Sort, State, System, Variable, pick, update
 from spec.versions import KAFKA_3_9, Profile
 from spec.vocabulary import ABSENT
@@ -25,8 +26,8 @@ PRODUCE_VERSION: Final = 9
 """Of a client that adds its partitions itself; the partition only asks about them."""
 
 ASSUMPTIONS: Final = (
-    "A1 the partition is in the transaction, so that the coordinator confirms it unless it is busy or away",
-    "A2 batches reach the leader in order the first time (one connection); a resend may come at any time",
+    assume.PARTITION_HAS_JOINED,
+    assume.FIRST_SENT_IN_ORDER,
 )
 
 

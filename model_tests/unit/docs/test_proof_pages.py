@@ -6,10 +6,16 @@ from typing import Any
 import pytest
 
 from model_tests.unit.docs.extensions import extension
+from model_tests.verify.assumed import as_json, theorems
+from model_tests.verify.proofs import systems_of
 from model_tests.verify.proved import ProvedSystem
+from model_tests.verify.proving import CLAIMED, SYSTEMS
 from spec import rules
 from spec.engines.induction import prove
 from spec.engines.verdict import Unknown
+from spec.rules import Rule
+from spec.systems.assumptions import ids as ids_of
+from spec.systems.assumptions import registered
 from spec.systems.ids.system import ids
 
 facts = extension("proof_facts")
@@ -40,16 +46,31 @@ def test_a_theorem_has_proof_witness_and_control(of_ids: ProvedSystem) -> None:
     assert found["proved"]
     assert min(found["witness"].values()) > 0
     assert found["control"]["depth"] > 0
-    assert found["assumptions"][0].startswith("A1 ")
-    assert pages.numbers(found).startswith("A1")
+    assert [each["id"] for each in found["assumptions"]] == [each.id for each in of_ids.system.assumptions]
 
 
-def test_assumptions_are_told_by_their_numbers() -> None:
-    """However a system lists them: a reader looks for A5 between A4 and A7."""
-    of = {"assumptions": ["A1 clean elections", "A12 one group", "A7 no guard", "A5 numbers"]}
+@pytest.mark.parametrize("rule", facts.THEOREMS, ids=lambda rule: rule.id)
+def test_the_page_has_the_assumptions_of_the_proof(rule: Rule) -> None:
+    """Those, and no others, that the command has of each theorem; by number, with what breaks without each."""
+    proved = [ProvedSystem(SYSTEMS[name](CLAIMED), (), frozenset()) for name in systems_of([rule])]
+    of_theorems = {tuple(ids_of(theorem.assumptions)) for theorem in theorems([rule])}
 
-    assert ["A1", "A5", "A7", "A12"] == [line.split()[0] for line in pages.in_order(of)]
-    assert "A1, A5, A7, A12" == pages.numbers(of)
+    found = facts.facts_of(rule, proved)
+
+    assert {tuple(each["id"] for each in found["assumptions"])} == of_theorems
+    assert pages.numbers(found) == ", ".join(*of_theorems)
+    shown = "".join(node.astext() for node in pages._assumed(rule.id, found))
+    assert all(
+        f"{each['id']} {each['name'].replace('_', ' ')}: {each['statement']}" in shown for each in found["assumptions"]
+    )
+
+
+def test_the_page_of_assumptions_has_every_one() -> None:
+    """With what breaks without it, or why nothing can."""
+    rows = [pages.Assumptions._row(None, as_json(assumption)) for assumption in registered()]
+
+    assert [assumption.id for assumption in registered()] == [row[0] for row in rows]
+    assert all(row[2] and row[3] for row in rows)
 
 
 class Refusing:

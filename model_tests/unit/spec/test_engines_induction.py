@@ -39,7 +39,9 @@ def test_the_rule_is_proved_without_bounds(rule: Rule, proved: Proofs) -> None:
 
     assert result.verdict is Outcome.PROVED, result.detail
     assert result.count > (10 if proved.about(rule) else 1)  # of a system, or facts alone
-    assert ("A1" if proved.about(rule) else "all inputs") in result.detail
+    assumed = {assumption for each in proved.about(rule) for assumption in each.system.assumptions}
+    assert assumed == set(result.assumptions)
+    assert bool(assumed) != ("all inputs" in result.detail)
 
 
 def test_obligations_are_solved_or_unchanged(proved: Proofs) -> None:

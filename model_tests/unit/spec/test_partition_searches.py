@@ -36,6 +36,9 @@ DEPTHS = {
     "coordinator check off": 2,
     "unclean election": 5,
     "unclean election, and a lower epoch": 3,
+    "a new leader knows nothing of producers": 3,
+    "a new leader's high watermark is behind the log start": 4,
+    "a failed append changes what is known of its producer": 1,
 }
 """Actions of the shortest violation."""
 

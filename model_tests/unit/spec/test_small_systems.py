@@ -132,16 +132,6 @@ def test_nothing_is_claimed_of_nothing(name: str) -> None:
     assert {goal.name for goal in system.goals} == found.reached.keys()
 
 
-@pytest.mark.parametrize("name", TRUE)
-def test_assumptions_are_numbered(name: str) -> None:
-    """They are printed with every verdict, by number."""
-    system, _, _ = TRUE[name]
-
-    assert [f"A{number}" for number, _ in enumerate(system.assumptions, start=1)] == [
-        assumption.split()[0] for assumption in system.assumptions
-    ]
-
-
 @pytest.mark.parametrize("name", BROKEN)
 def test_both_searches_find_the_same_depth(name: str) -> None:
     """Explicit search over values and bounded search over bit-vectors read one text of the system."""

@@ -241,7 +241,7 @@ def test_an_unknown_answer_fails_and_names_its_obligation() -> None:
     """The solver may not work at all: then nothing is proved."""
     idle = Settings(few=1, many=1)
     found = attempted((rules.IDS_UNIQUE,), settings=idle).proofs.result(rules.IDS_UNIQUE)
-    report = ProofReport((), (found,), ())
+    report = ProofReport((), (found,))
 
     assert (1, "unknown") == (report.exit_code, str(found.verdict))
     assert " under " in found.detail

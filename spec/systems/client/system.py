@@ -7,16 +7,17 @@ from typing import Final
 from spec import rules
 from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.rules import Rule
+from spec.systems import assumptions as assume
 from spec.systems.client.actions import Actions
 from spec.systems.client.producer import BATCH, EPOCH, PARTITION, POSITION, VARIABLES, Knobs, Producer
 from spec.systems.deciding import Decide
 from spec.systems.language import Claim, Goal, Sort, State, System
 
 ASSUMPTIONS: Final = (
-    "A1 leaders do not fail, and what they know of the producer is retained",
-    "A2 answers are heard in the order of the batches, or not at all",
-    "A3 a batch is refused for good only while it is the lowest one in flight, and then in every number it has",
-    "A4 no request overtakes the first one on a partition that does not know the producer",
+    assume.LEADERS_STAY,
+    assume.ANSWERS_IN_ORDER,
+    assume.REFUSED_FOR_GOOD_IS_LOWEST,
+    assume.FIRST_SEEN_FIRST,
 )
 
 

@@ -9,6 +9,7 @@ from spec.algebra import Term, all_of, implies, negate
 from spec.protocol.coordinator import is_in
 from spec.protocol.ids import cannot_fence
 from spec.rules import Rule
+from spec.systems import assumptions as assume
 from spec.systems.coordinator.actions import Actions
 from spec.systems.coordinator.transactional_id import (
     INSTANCE,
@@ -23,9 +24,10 @@ from spec.systems.language import Claim, Goal, Sort, State, System
 from spec.vocabulary import ABSENT, TransactionState
 
 ASSUMPTIONS: Final = (
-    "A1 a request is answered before the next one of its instance is sent, or not at all",
-    "A2 every decided transaction gets its markers in the end",
-    "A3 an instance that is refused for good is closed; the application starts a new one, or none",
+    assume.ONE_COORDINATOR_AT_A_TIME,
+    assume.ANSWERED_BEFORE_THE_NEXT,
+    assume.MARKERS_COME_IN_THE_END,
+    assume.REFUSED_INSTANCE_IS_CLOSED,
 )
 
 

@@ -1,11 +1,12 @@
 """What may happen to a stream: the client, the network, the leader and its followers act."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import seq
-from spec.protocol.records import ProducerEntry
+from spec.protocol.records import WINDOW, CachedBatch, ProducerEntry
 from spec.systems.deciding import Decide
 from spec.systems.idempotence.stream import BATCH, DELTA, EPOCH, OTHERS, POSITION, REQUEST, STREAM, Knobs, Stream
 from spec.systems.language import Action, Function, Sort, State, rewrite, update
@@ -100,7 +101,13 @@ class Actions:
     def leader_answers(self, state: State, stream: Term, request: Term) -> State:
         """Nothing is written; the entry is what the decision makes of it."""
         leader = self.of(state, stream)
-        return state.but(entry=update(state.entry, stream, leader.length(), to=leader.decided(request).entry))
+        decided = leader.decided(request)
+        after = state.but(entry=update(state.entry, stream, leader.length(), to=decided.entry))
+        if self.knobs.heard_at_once:
+            return after
+        out_of_order = decided.reply.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER.value
+        refused = any_of(out_of_order, leader.refused(request))
+        return after.but(refused=update(state.refused, stream, request, to=refused))
 
     def followers_copy_if(self, state: State, stream: Term, to: Term) -> Iterator[Term]:
         """The followers are behind."""
@@ -148,7 +155,9 @@ class Actions:
         yield from client.arrives(current)
         error = client.decided(current).reply.error
         yield any_of(
-            error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER.value, error == ErrorCode.UNKNOWN_PRODUCER_ID.value
+            error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER.value,
+            error == ErrorCode.UNKNOWN_PRODUCER_ID.value,
+            False if self.knobs.heard_at_once else client.refused(current),
         )
 
     def client_starts_over(self, state: State, stream: Term, batch: Term, epoch: Term) -> State:
@@ -218,14 +227,23 @@ class Actions:
         leader = self.of(state, stream)
         replicated = leader.replicated()
         lost = ProducerEntry()
+        known = self._from_snapshot(state, stream, to)
         return state.but(
             length=update(state.length, stream, to=to),
             written=rewrite(state.written, lambda s, i: all_of(s == stream, i >= to), lambda *_: ABSENT),
             offset=rewrite(state.offset, lambda s, i: all_of(s == stream, i >= to), lambda *_: ABSENT),
-            entry=rewrite(state.entry, lambda s, i: all_of(s == stream, i > to), lambda *_: lost),
+            entry=rewrite(known.entry, lambda s, i: all_of(s == stream, i > to), lambda *_: lost),
             place=rewrite(state.place, lambda s, n: all_of(s == stream, leader.place(n) >= to), lambda *_: ABSENT),
             replicated=update(state.replicated, stream, to=choose(replicated < to, replicated, to)),
         )
+
+    def _from_snapshot(self, state: State, stream: Term, length: Term) -> State:
+        """What a replica with so many batches knows, where it does not have the whole window from replay."""
+        if self.knobs.window_survives:
+            return state
+        entry = self.of(state, stream).entry(length)
+        last = replace(entry, cached=(entry.cached[0], *(CachedBatch(),) * (WINDOW - 1)))
+        return state.but(entry=update(state.entry, stream, length, to=last))
 
     def leader_forgets_if(self, state: State, stream: Term) -> Iterator[Term]:
         """The leader knows the producer."""

@@ -6,8 +6,11 @@ from typing import Any, Final
 
 from spec.systems.deciding import UNWRAPPED
 from spec.systems.idempotence.stream import Knobs
+from spec.versions import KAFKA_0_11
 
 _TWO: Final = replace(UNWRAPPED, cached_batches=2)
+_THREE: Final = replace(UNWRAPPED, cached_batches=3)
+_FIRST: Final = replace(KAFKA_0_11, max_sequence=2)
 _NO_GUARD_OFF: Final[Mapping[str, Any]] = {"without": frozenset()}
 _QUIET: Final = Knobs(fails_over=False, gives_up=False)
 
@@ -22,6 +25,7 @@ class BrokenSystem:
         knobs: the change, with the bounds of its instance.
         takes_back: the least that makes the claim hold again in the same instance, by the names of knobs.
         epochs: epochs in the instance.
+        deltas: how many lengths a batch may have.
     """
 
     name: str
@@ -29,6 +33,7 @@ class BrokenSystem:
     knobs: Knobs
     takes_back: Mapping[str, Any]
     epochs: int = 2
+    deltas: int = 1
 
     @property
     def mended(self) -> Knobs:
@@ -108,6 +113,26 @@ CONTROLS: Final = (
         "log_order_is_send_order",
         _bounded(Knobs(first_in_order=False), 4, 3),
         {"first_in_order": True},
+    ),
+    BrokenSystem(
+        "a new leader knows the last batch alone",
+        "resend_is_recognised",
+        _bounded(Knobs(in_flight=3, profile=_THREE, window_survives=False, gives_up=False), 3, 3),
+        {"window_survives": True},
+        epochs=1,
+    ),
+    BrokenSystem(
+        "an answer out of order is heard late",
+        "logged_at_most_once",
+        _bounded(replace(_QUIET, in_flight=2, profile=_TWO, heard_at_once=False), 5, 4),
+        {"heard_at_once": True},
+    ),
+    BrokenSystem(
+        "0.11: a batch over the largest sequence is not recognised",
+        "logged_at_most_once",
+        _bounded(replace(_QUIET, in_flight=1, profile=_FIRST, largest_sequence=2, lifetime=1), 4, 4),
+        {"profile": replace(_FIRST, cached_first_wraps=True)},
+        deltas=2,
     ),
     BrokenSystem(
         "unclean election",

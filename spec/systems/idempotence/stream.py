@@ -1,4 +1,4 @@
-"""The state of the idempotent producer: client, network, log, for any number of producers and partitions.
+"""The state of the idempotent producer: client, network, log, for any number of producers without a transactional id.
 
 A stream is one producer id on one partition. Streams share nothing: offsets that other producers take, epochs
 that the producer takes for other partitions, and the moment of a failover are free choices of each stream, so
@@ -45,6 +45,10 @@ class Knobs:
         first_in_order: no request overtakes the first one of a producer that the partition does not know.
         state_expires: the leader may forget a producer.
         clean_elections: a new leader has all that is below the high watermark.
+        window_survives: a new leader knows the whole window, as from replay of its log; otherwise the last batch alone,
+            as from a snapshot.
+        heard_at_once: a client hears OUT_OF_ORDER_SEQUENCE_NUMBER for its lowest batch at once or not at all;
+            otherwise it may hear of it later, after another copy of the batch was appended.
         fails_over: leaders may fail.
         gives_up: deliveries may time out.
         largest_sequence: the sequence after which the client's next one is 0.
@@ -60,6 +64,8 @@ class Knobs:
     first_in_order: bool = True
     state_expires: bool = False
     clean_elections: bool = True
+    window_survives: bool = True
+    heard_at_once: bool = True
     fails_over: bool = True
     gives_up: bool = True
     largest_sequence: int | None = None
@@ -70,6 +76,15 @@ class Knobs:
     def decide(self, entry: ProducerEntry, request: AppendRequest) -> Append:
         """The one append decision, with these knobs."""
         return decision.append(entry, request, self.profile, without=self.without)
+
+
+_LATE_ANSWERS: Final = (Variable("refused", (STREAM, REQUEST), initial=False),)
+"""Requests that were answered out of order, of which the client may not have heard yet."""
+
+
+def variables(knobs: Knobs) -> tuple[Variable, ...]:
+    """The functions of the state."""
+    return (*VARIABLES, *(_LATE_ANSWERS * (not knobs.heard_at_once)))
 
 
 VARIABLES: Final = (

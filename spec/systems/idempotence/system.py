@@ -4,21 +4,25 @@ from collections.abc import Callable
 from typing import Final
 
 from spec.algebra import Term, all_of, negate
+from spec.systems import assumptions as assume
 from spec.systems.deciding import Decide
 from spec.systems.idempotence.actions import Actions
 from spec.systems.idempotence.claims import Claims
-from spec.systems.idempotence.stream import BATCH, DELTA, EPOCH, POSITION, REQUEST, STREAM, VARIABLES, Knobs, Stream
+from spec.systems.idempotence.stream import BATCH, DELTA, EPOCH, POSITION, REQUEST, STREAM, Knobs, Stream, variables
 from spec.systems.language import Goal, Sort, State, System
 
 ASSUMPTIONS: Final = (
-    "A1 acks=all, and a new leader has everything below the high watermark (clean elections)",
-    "A2 producer state is retained as long as the log",
-    "A3 a replica knows of a producer what replay of its own log gives, the whole window (no restart from a snapshot)",
-    "A4 a batch counts as in flight from the lowest unsettled one on, acknowledged ahead of it or not",
-    "A5 no request overtakes the first one on a partition that does not know the producer",
-    "A6 an answer OUT_OF_ORDER_SEQUENCE_NUMBER to the lowest batch in flight is heard at once, or lost",
-    "A7 no request outlives 2^31 sequence numbers of its stream (shown apart: wrapping then changes no decision)",
-    "A8 a batch that was sent is not split (MESSAGE_TOO_LARGE), and transactions are left to their own systems",
+    assume.COMMITTED_SURVIVES,
+    assume.STATE_IS_RETAINED,
+    assume.WINDOW_SURVIVES,
+    assume.ACKNOWLEDGED_HOLD_THEIR_PLACE,
+    assume.FIRST_SEEN_FIRST,
+    assume.OUT_OF_ORDER_IS_HEARD_AT_ONCE,
+    assume.NO_REQUEST_OUTLIVES_A_TURN,
+    assume.SEQUENCES_WRAP_CLEANLY,
+    assume.BATCHES_ARE_NOT_SPLIT,
+    assume.WITHOUT_TRANSACTIONAL_ID,
+    assume.NEWEST_APPEND,
 )
 
 
@@ -90,7 +94,7 @@ def idempotence(knobs: Knobs = TRUE_SYSTEM, decide: Decide | None = None) -> Sys
 
     return System(
         name="idempotence",
-        variables=VARIABLES,
+        variables=variables(knobs),
         actions=Actions(knobs, taken).all(),
         theorems=claims.theorems(),
         lemmas=claims.lemmas(),

@@ -8,6 +8,7 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.protocol import blocks
 from spec.protocol.blocks import LARGEST, NOTHING_LEFT, UNREAD, Block, BlockRecord, Claim
+from spec.systems import assumptions as assume
 from spec.systems import language
 from spec.systems.language import Action, Goal, Sort, State, System, Variable, update
 from spec.vocabulary import PRODUCER_ID_BLOCK
@@ -25,8 +26,8 @@ VARIABLES: Final = (
 )
 
 ASSUMPTIONS: Final = (
-    "A1 the shared record is one: its writes are durable and ordered (a quorum, or ZooKeeper)",
-    "A2 what a broker is granted reaches the incarnation that asked, at most once",
+    assume.ONE_RECORD_OF_BLOCKS,
+    assume.BLOCKS_ARE_GRANTED_ONCE,
 )
 
 

@@ -45,6 +45,7 @@ class Actions:
             "records_are_deleted": (self.knobs.log_start_rises, (DELTA,)),
             "readers_fetch": (True, ()),
             "leader_fails_over": (self.knobs.fails_over, (POSITION, POSITION)),
+            "append_fails": (not self.knobs.failed_append_undone, (PRODUCER, *batch)),
             "leader_forgets": (self.knobs.state_expires, (PRODUCER,)),
         }
         return tuple(self._action(name, PARTITION, *over) for name, (there, over) in actions.items() if there)
@@ -232,7 +233,8 @@ class Actions:
         yield to <= log.length()
         yield known >= 0
         yield known <= choose(log.visible() < to, log.visible(), to)
-        yield log.log_start() <= log.end(known)
+        if self.knobs.watermark_after_start:
+            yield log.log_start() <= log.end(known)
 
     def leader_fails_over(self, state: State, partition: Term, to: Term, known: Term) -> State:
         """The log is the follower's, and so is what it knows; it has told no reader anything."""
@@ -249,13 +251,27 @@ class Actions:
             end=beyond(state.end, 0, to + 1),
             data=beyond(state.data, False, to),
             marker=beyond(state.marker, False, to),
-            entry=beyond(state.entry, ProducerEntry(), to + 1),
+            entry=beyond(state.entry, ProducerEntry(), to + 1 if self.knobs.replays else 0),
             opened=beyond(state.opened, ABSENT, to + 1),
             decided_by=rewrite(state.decided_by, undone, lambda *_: ABSENT),
             visible=update(state.visible, partition, to=known),
             copied=update(state.copied, partition, to=choose(copied < to, copied, to)),
             told=update(state.told, partition, to=0),
         )
+
+    def append_fails_if(
+        self, state: State, partition: Term, producer: Term, epoch: Term, sequence: Term, delta: Term
+    ) -> Guard:
+        """Transactional data passes every check, and is not written."""
+        yield from self.producer_appends_if(state, partition, producer, epoch, sequence, delta)
+
+    def append_fails(
+        self, state: State, partition: Term, producer: Term, epoch: Term, sequence: Term, delta: Term
+    ) -> State:
+        """The leader knows of its producer what it would know after the append."""
+        log = self.of(state, partition)
+        known = log.decided(producer, self._data(log, epoch, sequence, delta)).entry
+        return state.but(entry=update(state.entry, partition, producer, log.length(), to=known))
 
     def leader_forgets_if(self, state: State, partition: Term, producer: Term) -> Guard:
         """The leader knows a producer that has no open transaction."""

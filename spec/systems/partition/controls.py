@@ -126,4 +126,19 @@ CONTROLS: Final = (
         "epochs_never_fall",
         _small(2, clean_elections=False, fails_over=True),
     ),
+    BrokenPartition(
+        "a new leader knows nothing of producers",
+        "below_stable_is_decided",
+        _small(2, replays=False, fails_over=True),
+    ),
+    BrokenPartition(
+        "a new leader's high watermark is behind the log start",
+        "stable_is_within_bounds",
+        _small(2, watermark_after_start=False, fails_over=True),
+    ),
+    BrokenPartition(
+        "a failed append changes what is known of its producer",
+        "open_is_undecided",
+        _small(2, failed_append_undone=False),
+    ),
 )

@@ -46,6 +46,9 @@ class Knobs:
         last_stable: the last stable offset, from the offsets that bound the log.
         marker_ends: a marker ends the open transaction of its producer.
         clean_elections: a new leader has all that was below a high watermark.
+        replays: a new leader knows of producers what replay of its log gives; otherwise nothing.
+        watermark_after_start: the high watermark of a new leader is not behind the log start.
+        failed_append_undone: an append that fails leaves what is known of its producer as it was.
         state_expires: the leader may forget a producer that has no open transaction.
         fails_over: leaders may fail.
         log_start_rises: records may be deleted.
@@ -59,6 +62,9 @@ class Knobs:
     last_stable: Callable[[LogOffsets], Term] = lso.last_stable
     marker_ends: bool = True
     clean_elections: bool = True
+    replays: bool = True
+    watermark_after_start: bool = True
+    failed_append_undone: bool = True
     state_expires: bool = False
     fails_over: bool = True
     log_start_rises: bool = True

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from spec.algebra import Term, all_of
+from spec.systems import assumptions as assume
 from spec.systems.deciding import Decide
 from spec.systems.language import Goal, Sort, State, System
 from spec.systems.partition.actions import Actions
@@ -24,11 +25,11 @@ from spec.systems.partition.log import (
 )
 
 ASSUMPTIONS: Final = (
-    "A1 a new leader has everything that was below a high watermark (clean elections); what lies above may be lost",
-    "A2 producer state is retained as long as the log",
-    "A3 a replica knows of a producer, and of transactions not yet replicated, what replay of its own log gives",
-    "A4 a high watermark lies between two batches, and a new leader's may lag, but not behind the log start",
-    "A5 a failed append leaves log and producer state as they were (a failed write of the aborted index included)",
+    assume.COMMITTED_SURVIVES,
+    assume.STATE_IS_RETAINED,
+    assume.REPLAY_GIVES_WHAT_THE_LEADER_KNEW,
+    assume.WATERMARK_IS_NOT_BEHIND_THE_LOG_START,
+    assume.FAILED_APPEND_CHANGES_NOTHING,
 )
 
 TRUE_SYSTEM: Final = Knobs()

@@ -49,8 +49,9 @@ class Brokers(Acting):
         A proposal of the incarnation before is refused as such only where it is of the present leader and set: where
         the controller has decided something since, and perhaps let it in, its leader goes on waiting for both.
         """
+        epoch = state.epoch() if self.knobs.hears_in_order else ABSENT
         after = state.but(
-            view=update(state.view, replica, to=following(self.knobs, state.epoch(), ABSENT)),
+            view=update(state.view, replica, to=following(self.knobs, epoch, ABSENT)),
             in_sync_seen=row(state.in_sync_seen, replica, lambda _: True),
             known=row(state.known, replica, lambda _: Position()),
             told=update(state.told, replica, to=0),

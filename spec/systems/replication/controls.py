@@ -39,6 +39,7 @@ class BrokenReplication:
             appends=here.appends,
             elections=here.elections,
             restarts=here.restarts,
+            hears_late=here.hears_late,
             losses=losses,
             min_in_sync=1 + losses,
         )
@@ -129,5 +130,15 @@ CONTROLS: Final = (
         "the leader epoch is not raised, and logs diverge",
         claims.replicas_agree_below_high_watermarks,
         _small(appends=2, epoch_rises=False),
+    ),
+    BrokenReplication(
+        "before KIP-380: a broker that restarts hears of an election from before",
+        claims.leader_has_what_is_committed,
+        _small(restarts=True, hears_late=True, hears_in_order=False),
+    ),
+    BrokenReplication(
+        "an answer to a Fetch of an earlier epoch is taken",
+        claims.high_watermark_never_falls,
+        _small(appends=2, replies_outlive=True),
     ),
 )

@@ -150,7 +150,7 @@ class Decisions(Acting):
             view=update(state.view, replica, to=pick(leads, leading, following(self.knobs, epoch, now.leader))),
             in_sync_seen=row(state.in_sync_seen, replica, lambda other: any_of(negate(leads), in_sync(other))),
             known=row(state.known, replica, lambda other: pick(goes_on, state.known(replica, other), Position())),
-            reply=update(state.reply, replica, to=NO_REPLY),
+            reply=update(state.reply, replica, to=state.reply(replica) if self.knobs.replies_outlive else NO_REPLY),
             told=update(state.told, replica, to=told),
         )
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from spec.algebra import Term, all_of, negate
 from spec.rules import Rule
+from spec.systems import assumptions as assume
 from spec.systems.language import Claim, Goal, Sort, State, System
 from spec.systems.replication.brokers import Brokers
 from spec.systems.replication.claims import LEMMAS, THEOREMS, same_batch
@@ -14,12 +15,11 @@ from spec.systems.replication.world import POSITION, REPLICA, Knobs, World, deri
 from spec.vocabulary import ABSENT
 
 ASSUMPTIONS: Final = (
-    "A1 the controller is one: its decisions are durable and ordered (a quorum, or ZooKeeper)",
-    "A2 a broker hears of elections in order, late or not at all, and of none from before its last restart (KIP-380); "
-    "of other changes of the in-sync set it hears the last one",
-    "A3 of min.insync.replicas brokers one at least keeps its log, and before KIP-966 so does the last one in sync",
-    "A4 whoever restarts without records that it had is taken out of the in-sync set before it may lead or return",
-    "A5 a follower has one Fetch under way; what it asked before its epoch or incarnation ended is not answered to it",
+    assume.ONE_CONTROLLER,
+    assume.ELECTIONS_ARE_HEARD_IN_ORDER,
+    assume.ONE_LOG_IS_KEPT,
+    assume.WHO_LOST_RECORDS_LEAVES,
+    assume.ONE_FETCH_UNDER_WAY,
 )
 
 TRUE_SYSTEM: Final = Knobs()

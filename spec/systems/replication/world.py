@@ -94,6 +94,8 @@ class Knobs:
         losses: how often a broker may lose the end of its log when it restarts.
         restarts: brokers may restart without losing records.
         hears_late: a replica may hear of an election when it is past; otherwise it hears of the last one.
+        hears_in_order: a broker that restarts hears of no election from before; otherwise of any (before KIP-380).
+        replies_outlive: an answer to a Fetch is taken in a later epoch than it was asked in.
         acks: what producers wait for; with less than all, what the leader has appended counts as committed.
         min_in_sync: min.insync.replicas.
         unclean: unclean.leader.election.enable.
@@ -112,6 +114,8 @@ class Knobs:
     losses: int = 0
     restarts: bool = False
     hears_late: bool = False
+    hears_in_order: bool = True
+    replies_outlive: bool = False
     acks: int = ACKS_ALL
     min_in_sync: int = 1
     unclean: bool = False

@@ -87,6 +87,30 @@ OF_KNOBS: Final = (
         compared=frozenset({EXHAUSTED}),
     ),
     broken(
+        "a deposed coordinator answers from its cache",
+        "newest_is_not_fenced",
+        quiet(NEWEST, deposed_answers=True, bounds=_FAILOVER),
+        deposed_answers=False,
+    ),
+    broken(
+        "a client sends a later batch first",
+        "no_batch_is_skipped",
+        quiet(NEWEST, sends_in_order=False, bounds=_TWO_BATCHES),
+        sends_in_order=True,
+    ),
+    broken(
+        "before version 2, a batch overtakes the first one",
+        "no_batch_is_skipped",
+        quiet(KAFKA_3_9, outlive=NOTHING, bounds=_TWO_BATCHES),
+        first_in_order=True,
+    ),
+    broken(
+        "a guard that a repeated marker takes counts as taken wrongly",
+        "marker_leaves_next_guard",
+        quiet(NEWEST, repeated_markers_count=True, bounds=Bounds(transactions=3, decisions=3)),
+        repeated_markers_count=False,
+    ),
+    broken(
         "a group takes over what is aborted",
         "offset_is_of_committed",
         quiet(NEWEST, groups=True, without=frozenset({"aborted"}), bounds=ONE),

@@ -61,6 +61,7 @@ class Coordinators(Recording):
             "coordinator_ends": (True, (TRANSACTION, FATE)),
             "coordinator_completes": (True, ()),
             "coordinator_fails_over": (bounds.coordinators > 1, ()),
+            "deposed_coordinator_answers": (self.knobs.deposed_answers, (TRANSACTION, PARTITION, BATCH)),
             "completion_comes_late": (not self.knobs.completion_is_of_operation, (DECISION, COORDINATOR)),
         }
         return tuple(self._action(name, *over) for name, (there, over) in actions.items() if there)
@@ -264,11 +265,37 @@ class Coordinators(Recording):
             awaited=always(True),
         )
         anew = self._new_decision(loaded_state, record, state.record_opened(), state.record_ended())
-        after = either(unknown, anew, loaded_state)
+        after = self._deposed(either(unknown, anew, loaded_state), view)
         return after.but(
             decision=always(choose(preparing, decision, ABSENT)),
             record_decision=always(choose(preparing, decision, ABSENT)),
             sent_by=rewrite(after.sent_by, lambda d, c: all_of(preparing, d == decision, c == epoch), lambda *_: True),
+        )
+
+    def _deposed(self, state: State, before: View) -> State:
+        """The coordinator before keeps what it knew, as long as it has not heard that there is another one."""
+        if not self.knobs.deposed_answers:
+            return state
+        return state.but(cached=always(before.remembers()), cached_partitions=before.state.registered)
+
+    def deposed_coordinator_answers_if(self, state: State, txn: Term, partition: Term, batch: Term) -> Guard:
+        """A leader asks the coordinator before the last failover, which needs no append for its answer."""
+        view = self.of(state)
+        yield view.coordinator_epoch() > 0
+        yield view.phase(txn, partition, batch) == ASKED
+        answer = view.added_by_deposed(txn, partition)
+        yield negate(answer.appends)
+        yield negate(answer.error == ErrorCode.CONCURRENT_TRANSACTIONS.value)
+
+    def deposed_coordinator_answers(self, state: State, txn: Term, partition: Term, batch: Term) -> State:
+        """The leader goes on, or refuses the batch; the newest client may be told that it was replaced."""
+        view = self.of(state)
+        told = view.added_by_deposed(txn, partition).error
+        wrongly = any_of(self._tells_wrongly(view, txn, told), state.fenced_wrongly(txn))
+        phase = choose(told == NONE, CONFIRMED, IDLE)
+        return state.but(
+            phase=update(state.phase, txn, partition, batch, to=phase),
+            fenced_wrongly=update(state.fenced_wrongly, txn, to=wrongly),
         )
 
     def completion_comes_late_if(self, state: State, decision: Term, coordinator: Term) -> Guard:

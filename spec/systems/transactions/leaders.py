@@ -139,7 +139,7 @@ class Leaders(Acting):
             return both(is_open, lambda: view.who(txn).producer_id == marker.producer_id)
 
         def taken(txn: Term, p: Term, batch: Term) -> Term:
-            there = all_of(p == partition, before.in_transaction)
+            there = all_of(p == partition, any_of(before.in_transaction, self.knobs.repeated_markers_count))
             lost = both(there, lambda: state.guarded(txn, p, batch))
             lost = both(lost, lambda: negate(settled.guarded(txn, p, batch)))
             return both(lost, lambda: negate(txn == state.opened_by(decision)))

@@ -84,8 +84,11 @@ class Recording(Acting):
 
     def _fences_wrongly(self, view: View, txn: Term, partition: Term) -> Term:
         """The client with the newest identity of all is told that another one has taken its place."""
-        fatal = view.is_fatal(view.added_to(txn, partition).error)
-        return all_of(fatal, view.is_open(txn), view.is_current(view.who(txn)))
+        return self._tells_wrongly(view, txn, view.added_to(txn, partition).error)
+
+    def _tells_wrongly(self, view: View, txn: Term, error: Term) -> Term:
+        """An answer tells the client with the newest identity of all that another one has taken its place."""
+        return all_of(view.is_fatal(error), view.is_open(txn), view.is_current(view.who(txn)))
 
     # --- decisions --------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from spec.algebra import Term, all_of
+from spec.systems import assumptions as assume
 from spec.systems.language import Goal, Sort, State, System
 from spec.systems.transactions.claims import Claims
 from spec.systems.transactions.clients import Clients
@@ -29,17 +30,24 @@ from spec.systems.transactions.world import (
 )
 
 ASSUMPTIONS: Final = (
-    "A1 acks=all and clean elections: what is in a partition's log or the coordinator's stays there",
-    "A2 producer state is retained as long as the log, within one epoch the last batch",
-    "A3 a leader handles one copy of a batch at a time, and takes it for new as long as it has not answered",
-    "A4 a client sends its batches in order, and commits only what is acknowledged; what it aborts it may give up",
-    "A5 instances are numbered as they are given their identities; a client bumps its own outside transactions, and"
-    " this request comes before its answer does, and before a later instance has an identity",
-    "A6 before version 2, requests and markers arrive while their transaction is on; no batch overtakes the first one",
-    "A7 a repeated marker may take a later transaction's guard away: a batch is then refused, and nothing else",
-    "A8 a group has one offset and one member that comes back in each generation; its coordinator takes a marker over"
-    " before it answers, and keeps what it knows as long as its log",
-    "A12 readers know which batches are open and which are aborted (shown apart, in the system of one partition)",
+    assume.NOTHING_IS_LOST,
+    assume.PRODUCERS_ARE_REMEMBERED,
+    assume.ONE_COPY_AT_A_TIME,
+    assume.BATCHES_IN_ORDER,
+    assume.IN_ORDER_BEFORE_VERSION_2,
+    assume.REPEATED_MARKER_TAKES_A_GUARD,
+    assume.MARKERS_ARE_TAKEN_OVER,
+    assume.PRODUCER_IDS_ARE_UNIQUE,
+    assume.NO_REQUEST_OUTLIVES_A_TURN,
+    assume.READERS_KNOW_WHAT_IS_OPEN,
+    assume.NO_LATE_BUMP,
+    assume.ONE_TRANSACTIONAL_ID,
+    assume.ONE_GROUP_MEMBER,
+    assume.ONE_COORDINATOR_AT_A_TIME,
+    assume.BUMPS_OUTSIDE_TRANSACTIONS,
+    assume.COMMITS_ARE_OF_THE_ACKNOWLEDGED,
+    assume.INSTANCES_ARE_NUMBERED,
+    assume.FIRST_SEEN_FIRST,
 )
 
 TRUE_SYSTEM: Final = Knobs()

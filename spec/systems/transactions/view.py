@@ -209,14 +209,21 @@ class View:
 
     def added_to(self, txn: Term, partition: Term) -> Transition:
         """The decision on a partition that joins the transaction."""
+        return self.taken.register(self.remembers(), self._to_add(txn, self.registered(partition)))
+
+    def added_by_deposed(self, txn: Term, partition: Term) -> Transition:
+        """The same decision of the coordinator before the last failover, by what it knew then."""
+        request = self._to_add(txn, self.cached_partitions(partition))
+        return self.taken.register(self.knobs.settled(self.cached()), request)
+
+    def _to_add(self, txn: Term, registered: Term) -> AddRequest:
         identity = self.who(txn)
-        request = AddRequest(
+        return AddRequest(
             identity.producer_id,
             identity.producer_epoch,
-            all_registered=self.registered(partition) >= 0,
+            all_registered=registered >= 0,
             client_version=2 if self.knobs.bumps else 0,
         )
-        return self.taken.register(self.remembers(), request)
 
     def verified(self, txn: Term, partition: Term) -> Term:
         """What the leader is told that asks whether a partition is in the transaction."""

@@ -123,6 +123,11 @@ class Knobs:
         waits_for_log: the coordinator answers and sends markers only once its record is durable.
         completion_is_of_operation: completing an earlier coordinator's markers leaves those of the next one
             awaited (KAFKA-16352).
+        deposed_answers: a coordinator that has not heard that it was deposed answers what needs no append, from the
+            memory that it had then.
+        sends_in_order: a client sends the batches of a partition in their order.
+        commits_wait: a client asks for commit once everything is acknowledged.
+        repeated_markers_count: a guard that a repeated marker takes away counts as one that was taken wrongly.
         first_epoch: the first epoch that the transactional id hands out.
         bounds: of the finite instance.
         limited: the bounds are limits; otherwise they only say of what there may be several.
@@ -148,6 +153,10 @@ class Knobs:
     failed_fence_remembered: bool = True
     waits_for_log: bool = True
     completion_is_of_operation: bool = True
+    deposed_answers: bool = False
+    sends_in_order: bool = True
+    commits_wait: bool = True
+    repeated_markers_count: bool = False
     first_epoch: int = 0
     bounds: Bounds = Bounds()
     limited: bool = True
@@ -233,6 +242,7 @@ def variables(knobs: Knobs) -> tuple[Variable, ...]:
         Variable("record_opened", (), ABSENT),
         Variable("record_ended", (), ABSENT),
         Variable("record_decision", (), ABSENT),
+        *_of_the_deposed(knobs, before),
         # decisions: outcome and markers, by whom they are sent, and the last coordinator whose marker was written
         Variable("decisions", (), 0),
         Variable("outcome", (DECISION,), ABSENT),
@@ -256,6 +266,12 @@ def variables(knobs: Knobs) -> tuple[Variable, ...]:
         Variable("fenced_wrongly", (TRANSACTION,), initial=False),
         Variable("refused_wrongly", (TRANSACTION,), initial=False),
     )
+
+
+def _of_the_deposed(knobs: Knobs, before: TransactionEntry) -> tuple[Variable, ...]:
+    """What the coordinator before the last failover knew, and knows as long as it has not heard of it."""
+    cache = (Variable("cached", (), before), Variable("cached_partitions", (PARTITION,), ABSENT))
+    return cache * knobs.deposed_answers
 
 
 def _of_readers(knobs: Knobs) -> tuple[Variable, ...]:

@@ -1,0 +1,142 @@
+"""What proofs and searches rest on: which assumptions, of which theorem, and whether each was seen to be needed."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
+
+from model_tests.verify.proving import CLAIMED, SYSTEMS
+from model_tests.verify.results import Control
+from spec.bugs.catalogue import BUGS
+from spec.rules import Rule
+from spec.systems.assumptions import BUGS as OF_BUGS
+from spec.systems.assumptions import Assumption, ids, in_order, registered
+from spec.systems.cleaning import Knobs as OfCleaning
+from spec.systems.cleaning import cleaning
+from spec.systems.client.producer import Knobs as OfClient
+from spec.systems.client.system import client
+from spec.systems.coordinator.system import coordinating
+from spec.systems.coordinator.transactional_id import Knobs as OfCoordinator
+from spec.systems.expiry import Knobs as OfExpiry
+from spec.systems.expiry import expiry
+from spec.systems.language import System
+from spec.systems.membership import Knobs as OfMembership
+from spec.systems.membership import membership
+from spec.systems.offsets import Knobs as OfOffsets
+from spec.systems.offsets import committing
+from spec.systems.replication.system import replication
+from spec.systems.transactions.system import transactions
+from spec.systems.verifying import Knobs as OfVerifying
+from spec.systems.verifying import verifying
+
+PROOF_OF: Final = "proof of "
+"""How the place of an assumption begins that is one of a proof."""
+
+
+@dataclass(frozen=True, slots=True)
+class Theorem:
+    """One theorem of a rule that is proved, and what its proof takes for granted.
+
+    Attributes:
+        system: the system that it is a theorem of.
+        sentence: what it says.
+    """
+
+    name: str
+    rule: Rule
+    system: str
+    sentence: str
+    assumptions: tuple[Assumption, ...]
+
+    def to_json(self) -> dict[str, object]:
+        """The same as plain values."""
+        return {
+            "name": self.name,
+            "rule": self.rule.id,
+            "system": self.system,
+            "sentence": self.sentence,
+            "assumptions": ids(self.assumptions),
+        }
+
+
+def theorems(rules: Iterable[Rule], version: int = CLAIMED) -> tuple[Theorem, ...]:
+    """The theorems of some rules that are proved without bounds, each with the assumptions of its proof.
+
+    Args:
+        rules: whose.
+        version: the transaction version.
+    """
+    asked = frozenset(rules)
+    return tuple(
+        Theorem(claim.name, claim.rule, system.name, claim.sentence, in_order(system.assumptions))
+        for system in (build(version) for build in SYSTEMS.values())
+        for claim in system.theorems
+        if claim.rule in asked
+    )
+
+
+def searched_alone() -> tuple[System, ...]:
+    """The systems that are searched, and proved otherwise or not at all."""
+    return (
+        transactions(),
+        replication(),
+        cleaning(OfCleaning()),
+        committing(OfOffsets()),
+        membership(OfMembership()),
+        client(OfClient()),
+        coordinating(OfCoordinator()),
+        expiry(OfExpiry()),
+        verifying(OfVerifying()),
+    )
+
+
+@lru_cache(maxsize=1)
+def places() -> Mapping[Assumption, tuple[str, ...]]:
+    """By assumption the systems that are searched under it, and the proofs that take it for granted."""
+    searched = {system.name: system for system in searched_alone()}
+    proved = {name: build(CLAIMED) for name, build in SYSTEMS.items()}
+    alike = {name: system for name, system in proved.items() if name not in searched}
+    lists = {**searched, **alike, **{f"{PROOF_OF}{name}": system for name, system in proved.items()}}
+    return MappingProxyType(
+        {
+            assumption: tuple(name for name, system in lists.items() if assumption in system.assumptions)
+            for assumption in registered()
+        }
+    )
+
+
+def as_json(assumption: Assumption) -> dict[str, object]:
+    """One assumption as plain values."""
+    return {
+        "id": assumption.id,
+        "name": assumption.name,
+        "statement": assumption.statement,
+        "systems": list(places()[assumption]),
+        "controls": [{"system": each.system, "name": each.name} for each in assumption.controls],
+        "no_control": assumption.no_control,
+    }
+
+
+def lines(assumptions: Iterable[Assumption]) -> tuple[str, ...]:
+    """The assumptions for a person, a line each, by number."""
+    return tuple(f"{each} [{each.shown_by}]" for each in in_order(assumptions))
+
+
+def unshown(controls: Iterable[Control], assumptions: Iterable[Assumption] | None = None) -> tuple[str, ...]:
+    """The controls that an assumption names and that were not seen to break anything, a line each.
+
+    Known bugs are searched by a part of their own; here it is enough that there is such a bug.
+
+    Args:
+        controls: all that a run has searched.
+        assumptions: whose controls; by default every one.
+    """
+    seen = {(control.system, control.name) for control in controls if control.got == "violated"}
+    known = {(OF_BUGS, name) for name in BUGS}
+    return tuple(
+        f"{assumption}: its control was not seen to break anything: {named}"
+        for assumption in (registered() if assumptions is None else assumptions)
+        for named in assumption.controls
+        if (named.system, named.name) not in seen | known
+    )
