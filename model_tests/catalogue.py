@@ -8,10 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from model_tests.reports import BadInput
-from model_tests.verify.assumed import Theorem, lines, theorems
 from model_tests.verify.coverage import owed_by, waived_by
 from model_tests.verify.marks import marks
 from model_tests.verify.report import domain_text
+from model_tests.verify.theorems import Theorem, lines, theorems
 from spec.rules import RULES, Rule
 from spec.systems.assumptions import ids
 

@@ -119,4 +119,4 @@ def test_the_rows_of_a_changed_decision_are_no_longer_read(monkeypatch: pytest.M
     rows = read()
 
     assert "lso.smaller" not in {decision_of(row) for row in rows}
-    assert "lso.smaller" in other.complaint()
+    assert "lso.smaller" in other.stale()

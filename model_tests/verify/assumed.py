@@ -1,17 +1,15 @@
 """What proofs and searches rest on: which assumptions, of which theorem, and whether each was seen to be needed."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.verify.proving import CLAIMED, SYSTEMS
 from model_tests.verify.results import Control
+from model_tests.verify.theorems import CLAIMED, SYSTEMS
 from spec.bugs.catalogue import BUGS
-from spec.rules import Rule
 from spec.systems.assumptions import BUGS as OF_BUGS
-from spec.systems.assumptions import Assumption, ids, in_order, registered
+from spec.systems.assumptions import Assumption, registered
 from spec.systems.cleaning import Knobs as OfCleaning
 from spec.systems.cleaning import cleaning
 from spec.systems.client.producer import Knobs as OfClient
@@ -21,6 +19,8 @@ from spec.systems.coordinator.transactional_id import Knobs as OfCoordinator
 from spec.systems.expiry import Knobs as OfExpiry
 from spec.systems.expiry import expiry
 from spec.systems.language import System
+from spec.systems.marking import Knobs as OfMarking
+from spec.systems.marking import marking
 from spec.systems.membership import Knobs as OfMembership
 from spec.systems.membership import membership
 from spec.systems.offsets import Knobs as OfOffsets
@@ -34,48 +34,6 @@ PROOF_OF: Final = "proof of "
 """How the place of an assumption begins that is one of a proof."""
 
 
-@dataclass(frozen=True, slots=True)
-class Theorem:
-    """One theorem of a rule that is proved, and what its proof takes for granted.
-
-    Attributes:
-        system: the system that it is a theorem of.
-        sentence: what it says.
-    """
-
-    name: str
-    rule: Rule
-    system: str
-    sentence: str
-    assumptions: tuple[Assumption, ...]
-
-    def to_json(self) -> dict[str, object]:
-        """The same as plain values."""
-        return {
-            "name": self.name,
-            "rule": self.rule.id,
-            "system": self.system,
-            "sentence": self.sentence,
-            "assumptions": ids(self.assumptions),
-        }
-
-
-def theorems(rules: Iterable[Rule], version: int = CLAIMED) -> tuple[Theorem, ...]:
-    """The theorems of some rules that are proved without bounds, each with the assumptions of its proof.
-
-    Args:
-        rules: whose.
-        version: the transaction version.
-    """
-    asked = frozenset(rules)
-    return tuple(
-        Theorem(claim.name, claim.rule, system.name, claim.sentence, in_order(system.assumptions))
-        for system in (build(version) for build in SYSTEMS.values())
-        for claim in system.theorems
-        if claim.rule in asked
-    )
-
-
 def searched_alone() -> tuple[System, ...]:
     """The systems that are searched, and proved otherwise or not at all."""
     return (
@@ -84,6 +42,7 @@ def searched_alone() -> tuple[System, ...]:
         cleaning(OfCleaning()),
         committing(OfOffsets()),
         membership(OfMembership()),
+        marking(OfMarking()),
         client(OfClient()),
         coordinating(OfCoordinator()),
         expiry(OfExpiry()),
@@ -116,11 +75,6 @@ def as_json(assumption: Assumption) -> dict[str, object]:
         "controls": [{"system": each.system, "name": each.name} for each in assumption.controls],
         "no_control": assumption.no_control,
     }
-
-
-def lines(assumptions: Iterable[Assumption]) -> tuple[str, ...]:
-    """The assumptions for a person, a line each, by number."""
-    return tuple(f"{each} [{each.shown_by}]" for each in in_order(assumptions))
 
 
 def unshown(controls: Iterable[Control], assumptions: Iterable[Assumption] | None = None) -> tuple[str, ...]:

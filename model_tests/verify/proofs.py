@@ -19,10 +19,8 @@ from model_tests.verify import (
 )
 from model_tests.verify.proved import Proofs, ProvedSystem, open_among, why_open
 from model_tests.verify.proving import (
-    CLAIMED,
     CONSISTENCY,
     FACTS,
-    SYSTEMS,
     Done,
     Task,
     Worker,
@@ -33,6 +31,7 @@ from model_tests.verify.proving import (
 from model_tests.verify.results import Control, Effort, Part, Result
 from model_tests.verify.searched import Found
 from model_tests.verify.spreading import Spread, here
+from model_tests.verify.theorems import CLAIMED, SYSTEMS
 from spec import rules
 from spec.engines.induction import Obligation, prove_fact
 from spec.engines.kept import Entries

@@ -10,12 +10,13 @@ from rich.table import Table
 
 from model_tests.reports import HOLDS, VIOLATED, BadInput
 from model_tests.verify import liveness_searches
-from model_tests.verify.assumed import Theorem, as_json, lines, theorems
+from model_tests.verify.assumed import as_json
 from model_tests.verify.earlier import Earlier, earlier
 from model_tests.verify.proofs import PROVED_HERE, SEARCHES, Attempt, attempted, controls_of, searched
-from model_tests.verify.proving import CLAIMED, facts
+from model_tests.verify.proving import facts
 from model_tests.verify.results import Control, Effort, Result
 from model_tests.verify.spreading import Spread, on_cores
+from model_tests.verify.theorems import CLAIMED, Theorem, lines, theorems
 from spec.engines.induction import Obligation
 from spec.engines.kept import Entries, read, write
 from spec.engines.solving import Settings

@@ -1,10 +1,10 @@
 """What is proved: systems by induction and facts for all inputs, as tasks that any process can do by themselves."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Final
 
+from model_tests.verify.theorems import CLAIMED, SYSTEMS
 from spec.engines.induction import Obligation, Prover, prove_fact
 from spec.engines.kept import Entries, Kept
 from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
@@ -15,42 +15,18 @@ from spec.systems.append_facts import append_facts, stable_fact, wire_facts
 from spec.systems.decision_facts import Fact, arithmetic_fact, replay_fact, stale_epoch_facts, wrapping_fact
 from spec.systems.election_facts import election_facts
 from spec.systems.group_facts import group_facts
-from spec.systems.idempotence.system import idempotence
-from spec.systems.ids.system import ids
 from spec.systems.keeping_facts import keeping_facts
 from spec.systems.language import System
-from spec.systems.partition.system import partition
 from spec.systems.produce_facts import produce_facts
 from spec.systems.renaming_facts import renaming_facts
 from spec.systems.replica_facts import replica_facts
 from spec.systems.step_answer_facts import step_answer_facts
 from spec.systems.step_facts import step_facts
-from spec.systems.transactions.proof import UNBOUNDED
-from spec.systems.transactions.proof import proved as transactions_proved
 from spec.systems.transition_facts import transition_facts
-
-CLAIMED: Final = 2
-"""The transaction version of the proofs."""
 
 BEGINNING: Final = "what follows, and what holds at the start"
 CONSISTENCY: Final = "whether the lemmas contradict each other"
 FACTS: Final = "facts of the decisions"
-
-
-def transactions(version: int) -> System:
-    """The newest release under a transaction version, with the lemmas of version 2."""
-    return transactions_proved(replace(UNBOUNDED, profile=UNBOUNDED.profile.under(version)))
-
-
-SYSTEMS: Final[Mapping[str, Callable[[int], System]]] = MappingProxyType(
-    {
-        "idempotence": lambda _: idempotence(),
-        "partition": lambda _: partition(),
-        "ids": lambda _: ids(),
-        "transactions": transactions,
-    }
-)
-"""How each system is made under a transaction version, of which all but the last know nothing."""
 
 
 def taken_by(system: str) -> frozenset[str]:

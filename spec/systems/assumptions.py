@@ -467,3 +467,21 @@ FIRST_SENT_IN_ORDER: Final = Assumption(
     "batches reach the leader in order the first time (one connection); a resend may come at any time",
     no_control="a first batch that comes after a later one is in the system of the append (A24)",
 )
+ONE_MARKED_TRANSACTION: Final = Assumption(
+    58,
+    "one_marked_transaction",
+    "one producer has one transaction, whose coordinator does not fail",
+    no_control="coordinators that fail and transactions that follow are in the system of transactions",
+)
+ONE_REPLICA_EACH: Final = Assumption(
+    59,
+    "one_replica_each",
+    "every partition has one replica; while its broker is away nobody leads it, and its log is not lost",
+    no_control="a log that is lost or a leader that changes is in the system of replication; here nobody leads",
+)
+MARKED_WHEN_ASKED: Final = Assumption(
+    60,
+    "marked_when_asked",
+    "a leader that is asked answers, and refuses nothing",
+    no_control="a marker that is refused or not answered is sent again, which is in the system of transactions",
+)

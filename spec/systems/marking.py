@@ -15,6 +15,7 @@ from spec.protocol.coordinator import BUMPING, TransactionEntry, Transition
 from spec.protocol.ending import EndRequest
 from spec.protocol.registering import AddRequest
 from spec.rules import Rule
+from spec.systems import assumptions as assume
 from spec.systems.language import Action, Claim, Function, Goal, Sort, State, System, Variable, update
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, TransactionState
@@ -26,11 +27,7 @@ ABORT: Final = 1
 OPEN: Final = 2
 """Records of the transaction are on the partition, and no marker; once there is one it says COMMIT or ABORT."""
 
-ASSUMPTIONS: Final = (
-    "A1 one producer has one transaction, whose coordinator does not fail",
-    "A2 every partition has one replica; while its broker is away nobody leads it, and its log is not lost",
-    "A3 a leader that is asked answers, and refuses nothing",
-)
+ASSUMPTIONS: Final = (assume.ONE_MARKED_TRANSACTION, assume.ONE_REPLICA_EACH, assume.MARKED_WHEN_ASKED)
 
 WAITS_FOR_LEADER: Final = replace(NEWEST, name=f"{NEWEST.name}-with-20734", leaderless_marker_dropped=False)
 """The newest release with what is proposed for KAFKA-20734: the marker of a partition that nobody leads waits."""

@@ -14,6 +14,7 @@ from typing import Final
 from model_tests.mutants.decisions.equivalence import Examples, equivalent
 from model_tests.mutants.decisions.made import Mutant
 from model_tests.mutants.decisions.occasions import Occasions, Place, watched
+from model_tests.mutants.decisions.users import above
 
 MOST: Final = MappingProxyType({"recorded sessions": 40, "traces": 300, "known bugs": 12, "proofs": 12, "audit": 12})
 """Places of a layer that are judged again for one mutant; of other layers all are."""
@@ -103,10 +104,11 @@ def hunt_all(
         say: is told of every layer.
     """
     found = {mutant: Found(mutant.name, mutant.kind) for mutant in listed}
+    about = {decision for mutant in listed for decision in (mutant.of, *above(mutant.of))}
     examples = Examples()
     searched: dict[str, int] = {}
     for layer, places in layers.items():
-        occasions = watched(places())
+        occasions = watched(places(), about)
         examples.learn(occasions, made_up=layer == MADE_UP)
         at_large = [mutant for mutant in listed if found[mutant].fate is Fate.GAP]
         say(f"{layer}: {len(occasions.seconds):,} places, {len(at_large):,} mutants at large")

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from model_tests.unit.docs.extensions import extension
-from model_tests.verify.assumed import as_json, theorems
+from model_tests.verify.assumed import as_json
 from model_tests.verify.proofs import systems_of
 from model_tests.verify.proved import ProvedSystem
-from model_tests.verify.proving import CLAIMED, SYSTEMS
+from model_tests.verify.theorems import CLAIMED, SYSTEMS, theorems
 from spec import rules
 from spec.engines.induction import prove
 from spec.engines.verdict import Unknown

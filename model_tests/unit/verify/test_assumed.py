@@ -9,13 +9,13 @@ from typer.testing import CliRunner
 
 from model_tests.cli import app
 from model_tests.verify import assumed
-from model_tests.verify.assumed import as_json, places, theorems, unshown
+from model_tests.verify.assumed import as_json, places, unshown
 from model_tests.verify.looking import controlled
 from model_tests.verify.proofs import SEARCHES
 from model_tests.verify.prove import ProofReport, run
-from model_tests.verify.proving import CLAIMED, SYSTEMS
 from model_tests.verify.results import Control, Effort
 from model_tests.verify.spreading import here
+from model_tests.verify.theorems import CLAIMED, SYSTEMS, theorems
 from model_tests.verify.transactions_searches import built
 from spec import rules
 from spec.bugs.catalogue import BUGS

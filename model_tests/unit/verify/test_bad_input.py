@@ -10,8 +10,8 @@ import pytest
 from model_tests.verify import proofs, prove, proving
 from model_tests.verify.looking import Instanced, vacuous
 from model_tests.verify.prove import ProofReport
-from model_tests.verify.proving import SYSTEMS
 from model_tests.verify.spreading import here
+from model_tests.verify.theorems import SYSTEMS
 from spec import rules
 from spec.algebra import any_of, negate
 from spec.engines.finite import instance_of
