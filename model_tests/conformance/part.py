@@ -22,7 +22,7 @@ from spec import rules
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
 
-ONE_IN: Final = {Effort.QUICK: 30, Effort.DEFAULT: 6, Effort.DEEP: 1}
+ONE_IN: Final = {Effort.QUICK: 30, Effort.DEFAULT: 10, Effort.DEEP: 1}
 """One of so many sessions is replayed, but some of every family."""
 
 SELDOM_MET_IN: Final = ("EC", "FX")
@@ -77,7 +77,7 @@ class Judged(NamedTuple):
 
 
 def evidence(effort: Effort) -> Part:
-    """Replay the bundled sessions: one of thirty in a quick run, one of six by default, all in a deep one."""
+    """Replay the bundled sessions: one of thirty in a quick run, one of ten by default, all in a deep one."""
     started = time.monotonic()
     report, judged = ConformReport(), Evidence()
     chosen = sample(ONE_IN[effort])

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from model_tests.derived import complaints
@@ -34,8 +34,14 @@ from model_tests.verify.results import Effort, Mutant, Part
 CONTROL: Final = {Effort.QUICK: 20, Effort.DEFAULT: 120, Effort.DEEP: 2000}
 """Runs of the true reference in each terrain, which must survive where the mutants are caught."""
 
-TRANSACTIONS_SAMPLE: Final = {Effort.QUICK: 5, Effort.DEFAULT: 16}
-"""Mutants of transactions that are hunted; a deep run hunts all of them."""
+PLANTED_SAMPLE: Final = {Effort.QUICK: 20, Effort.DEFAULT: 30}
+"""Mutants of partitions and producers that are hunted; a deep run hunts all of them."""
+
+DISK_SAMPLE: Final = {Effort.QUICK: 10, Effort.DEFAULT: 20}
+"""Mutants of the log on disk that are hunted; likewise."""
+
+TRANSACTIONS_SAMPLE: Final = {Effort.QUICK: 5, Effort.DEFAULT: 10}
+"""Mutants of transactions that are hunted; likewise."""
 
 PIPELINES_SAMPLE: Final = {Effort.QUICK: 2, Effort.DEFAULT: 6}
 """Mutants of pipelines that are hunted; likewise."""
@@ -61,15 +67,17 @@ SEED: Final = 20261121
 def evidence(effort: Effort) -> Part:
     """Catch the mutants of the reference and of the specification, and run the true reference as they were."""
     started = time.monotonic()
-    of_transactions, of_pipelines = sampled_of_transactions(effort), sampled_of_pipelines(effort)
-    of_replicas = sampled_of_replicas(effort)
+    of_append, of_disk = sampled(PLANTED, effort, PLANTED_SAMPLE), sampled(OF_DISK, effort, DISK_SAMPLE)
+    of_transactions = sampled(OF_TRANSACTIONS, effort, TRANSACTIONS_SAMPLE)
+    of_pipelines = sampled(OF_PIPELINES, effort, PIPELINES_SAMPLE)
+    of_replicas = sampled(OF_REPLICAS, effort, REPLICAS_SAMPLE)
     mutants = (
         *(hunt_in_replicas(planted) for planted in of_replicas),
         *(hunt_in_pipelines(planted) for planted in of_pipelines),
         *(hunt_in_transactions(planted) for planted in of_transactions),
-        *(hunt(planted) for planted in PLANTED),
+        *(hunt(planted) for planted in of_append),
         *(hunt_in_sending(planted) for planted in OF_SENDING),
-        *(hunt_on_disk(planted) for planted in OF_DISK),
+        *(hunt_on_disk(planted) for planted in of_disk),
         *(hunt_in_sessions(planted) for planted in OF_GROUPS),
     )
     runs, failures = true_reference(CONTROL[effort])
@@ -100,7 +108,9 @@ def evidence(effort: Effort) -> Part:
         },
         failures=(*(survival(mutant) for mutant in mutants if not caught(mutant)), *failures),
         sampled=f"Spark ran {len(guards) if deep else 0} of {len(BROKEN)} broken guards; "
-        f"ran {len(of_transactions)} of {len(OF_TRANSACTIONS)} mutants of transactions, "
+        f"ran {len(of_append)} of {len(PLANTED)} mutants of partitions and producers, "
+        f"{len(of_disk)} of {len(OF_DISK)} of the log on disk, "
+        f"{len(of_transactions)} of {len(OF_TRANSACTIONS)} of transactions, "
         f"{len(of_pipelines)} of {len(OF_PIPELINES)} of pipelines, "
         f"{len(of_replicas)} of {len(OF_REPLICAS)} of replicas, "
         f"{len(decided)} of {len(showable(table, by_name())):,} of decisions that recorded sessions kill; "
@@ -124,19 +134,15 @@ def survival(mutant: Mutant) -> str:
     return f"mutant survives: {mutant.name} breaks {mutant.rule.id}, which did not see it; seen by {others}"
 
 
-def sampled_of_transactions(effort: Effort) -> list[Planted]:
-    """The mutants of transactions that this effort hunts, in their order."""
-    return list(OF_TRANSACTIONS) if effort is Effort.DEEP else chosen_of(OF_TRANSACTIONS, TRANSACTIONS_SAMPLE[effort])
+def sampled(planted: Sequence[Planted], effort: Effort, sizes: Mapping[Effort, int]) -> list[Planted]:
+    """The mutants that an effort hunts, in their order.
 
-
-def sampled_of_pipelines(effort: Effort) -> list[Planted]:
-    """Likewise, of pipelines."""
-    return list(OF_PIPELINES) if effort is Effort.DEEP else chosen_of(OF_PIPELINES, PIPELINES_SAMPLE[effort])
-
-
-def sampled_of_replicas(effort: Effort) -> list[Planted]:
-    """Likewise, of replicas."""
-    return list(OF_REPLICAS) if effort is Effort.DEEP else chosen_of(OF_REPLICAS, REPLICAS_SAMPLE[effort])
+    Args:
+        planted: all of a kind.
+        effort: how much runs.
+        sizes: how many of them; of an effort that is not listed, all.
+    """
+    return chosen_of(planted, sizes[effort]) if effort in sizes else list(planted)
 
 
 def chosen_of(planted: Sequence[Planted], count: int) -> list[Planted]:

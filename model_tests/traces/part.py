@@ -27,19 +27,19 @@ from spec.evidence import Layer
 from spec.rules import RULES, Rule
 from spec.versions import PROFILES
 
-TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 240, Effort.DEFAULT: 1_500, Effort.DEEP: 100_000}
+TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 240, Effort.DEFAULT: 1_200, Effort.DEEP: 100_000}
 """Traces of `simulate.STEPS` steps each; workloads, profiles and transaction versions take turns among them."""
 
 KEPT: Final = Path("build/traces")
 """Where the traces of a deep run stay, in a directory for each text of the reference."""
 
-SOLVED: Final[Mapping[Effort, int]] = {Effort.QUICK: 300, Effort.DEFAULT: 1_000, Effort.DEEP: 100_000}
+SOLVED: Final[Mapping[Effort, int]] = {Effort.QUICK: 300, Effort.DEFAULT: 600, Effort.DEEP: 100_000}
 """Random steps that are put to the solver, over integers and over bit-vectors."""
 
 REACHED: Final[Mapping[Effort, float]] = {Effort.QUICK: 0.8, Effort.DEFAULT: 0.95, Effort.DEEP: 0.95}
 """Of the branches of decisions that can be reached, the least share that the traces must reach."""
 
-CORRUPTED: Final[Mapping[Effort, int]] = {Effort.QUICK: 150, Effort.DEFAULT: 600, Effort.DEEP: 20_000}
+CORRUPTED: Final[Mapping[Effort, int]] = {Effort.QUICK: 150, Effort.DEFAULT: 400, Effort.DEEP: 20_000}
 """True traces that are corrupted by chance, and judged in this process."""
 
 NOTICED: Final[Mapping[Kind, float]] = {

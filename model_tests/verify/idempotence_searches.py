@@ -39,16 +39,16 @@ _WRAPPING: Final = Knobs(
 )
 
 INSTANCES: Final = (
-    Instance(*_instance("all faults", Knobs(in_flight=2, requests=3, appends=3)), depths(6, 8, 10), whole=True),
+    Instance(*_instance("all faults", Knobs(in_flight=2, requests=3, appends=3)), depths(6, 7, 10), whole=True),
     Instance(
         *_instance("five in flight", Knobs(requests=6, appends=6, fails_over=False, gives_up=False)),
-        depths(0, 8, 11),
+        depths(0, 6, 11),
     ),
     Instance(
         *_instance("three epochs", Knobs(in_flight=2, requests=5, appends=3, fails_over=False), epochs=3),
         depths(default=0, deep=10),
     ),
-    Instance(*_instance("wrapping", _WRAPPING, epochs=1), depths(0, 8, 12)),
+    Instance(*_instance("wrapping", _WRAPPING, epochs=1), depths(0, 6, 12)),
     Instance(
         *_instance("batches of two sizes", Knobs(in_flight=2, requests=3, appends=3), deltas=2),
         depths(default=0, deep=8),

@@ -27,7 +27,7 @@ def _instance(name: str, several: dict[str, int], **knobs: Any) -> tuple[str, Bu
 INSTANCES: Final = (
     Instance(
         *_instance("two producers", {"producers": 2}, appends=2, plain_data=False),
-        depths(3, 5, 7),
+        depths(3, 4, 7),
         whole=True,
     ),
     Instance(
@@ -38,7 +38,7 @@ INSTANCES: Final = (
             fails_over=False,
             log_start_rises=False,
         ),
-        depths(0, 4, 6),
+        depths(0, 3, 6),
         whole=True,
     ),
     Instance(

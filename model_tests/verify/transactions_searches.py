@@ -26,7 +26,7 @@ def built(name: str, knobs: Knobs) -> Instanced:
 
 BOUNDED: Final[Mapping[str, Mapping[Effort, int]]] = MappingProxyType(
     {
-        "two transactions": depths(7, 12, 20),
+        "two transactions": depths(7, 10, 20),
         "a successor": depths(default=0, deep=10),
         "another coordinator": depths(default=0, deep=10),
         "bumps by the client, and a successor": depths(deep=0),

@@ -7,7 +7,7 @@ import pytest
 
 from model_tests.mutants.in_pipelines import hunt_in_pipelines, true_pipelines
 from model_tests.mutants.of_pipelines import OF_PIPELINES
-from model_tests.mutants.part import caught, sampled_of_pipelines, survival
+from model_tests.mutants.part import PIPELINES_SAMPLE, caught, sampled, survival
 from model_tests.mutants.planted import Planted
 from model_tests.stateful.pipeline_watch import PIPELINE_RULES
 from model_tests.verify.results import Effort
@@ -53,6 +53,13 @@ def test_names_of_defects_of_pipelines_are_unique() -> None:
 
 def test_a_deep_run_hunts_all_defects_of_pipelines() -> None:
     """A quick one hunts a sample, the same every time."""
-    assert list(OF_PIPELINES) == sampled_of_pipelines(Effort.DEEP)
-    assert 0 < len(sampled_of_pipelines(Effort.QUICK)) < len(sampled_of_pipelines(Effort.DEFAULT)) < len(OF_PIPELINES)
-    assert sampled_of_pipelines(Effort.DEFAULT) == sampled_of_pipelines(Effort.DEFAULT)
+    assert list(OF_PIPELINES) == sampled(OF_PIPELINES, Effort.DEEP, PIPELINES_SAMPLE)
+    assert (
+        0
+        < len(sampled(OF_PIPELINES, Effort.QUICK, PIPELINES_SAMPLE))
+        < len(sampled(OF_PIPELINES, Effort.DEFAULT, PIPELINES_SAMPLE))
+        < len(OF_PIPELINES)
+    )
+    assert sampled(OF_PIPELINES, Effort.DEFAULT, PIPELINES_SAMPLE) == sampled(
+        OF_PIPELINES, Effort.DEFAULT, PIPELINES_SAMPLE
+    )

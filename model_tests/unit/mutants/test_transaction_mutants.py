@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS, hunt_in_transactions, true_transactions
-from model_tests.mutants.part import caught, sampled_of_transactions, survival
+from model_tests.mutants.part import TRANSACTIONS_SAMPLE, caught, sampled, survival
 from model_tests.mutants.planted import Planted
 from model_tests.stateful.transaction_invariants import TRANSACTION_RULES
 from model_tests.verify.results import Effort
@@ -43,6 +43,12 @@ def test_names_of_defects_of_transactions_are_unique() -> None:
 
 def test_a_quick_run_hunts_a_sample_and_a_deep_one_hunts_all() -> None:
     """The sample is the same every time."""
-    assert 0 < len(sampled_of_transactions(Effort.QUICK)) < len(sampled_of_transactions(Effort.DEFAULT))
-    assert list(OF_TRANSACTIONS) == sampled_of_transactions(Effort.DEEP)
-    assert sampled_of_transactions(Effort.QUICK) == sampled_of_transactions(Effort.QUICK)
+    assert (
+        0
+        < len(sampled(OF_TRANSACTIONS, Effort.QUICK, TRANSACTIONS_SAMPLE))
+        < len(sampled(OF_TRANSACTIONS, Effort.DEFAULT, TRANSACTIONS_SAMPLE))
+    )
+    assert list(OF_TRANSACTIONS) == sampled(OF_TRANSACTIONS, Effort.DEEP, TRANSACTIONS_SAMPLE)
+    assert sampled(OF_TRANSACTIONS, Effort.QUICK, TRANSACTIONS_SAMPLE) == sampled(
+        OF_TRANSACTIONS, Effort.QUICK, TRANSACTIONS_SAMPLE
+    )
