@@ -276,6 +276,7 @@ def test_bodies_in_object_storage_are_read_once(tmp_path: Path) -> None:
         assert len(asked) == 2 * before
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 def test_the_command_looks_into_bodies_on_spark(tmp_path: Path) -> None:
     """`eos audit --deep`; and a dump, which has no bodies, is one clear line."""

@@ -54,6 +54,7 @@ class Divided:
         return concluded(log, part, wanted, derived, conclude(part.log, wanted, derived)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recording", [KAFKA_3_9, DEFECTS])
 def test_a_log_in_parts_is_judged_as_the_whole_log(recordings: Path, recording: str) -> None:
     """Every finding, every count and all damage, on real logs and on those with defects, each segment by itself."""

@@ -33,6 +33,7 @@ def test_an_empty_segment_is_damage_and_nothing_else(copied: Path, number: int) 
     assert [bad.message for bad in report.damage if bad.path.endswith(".log")] == ["empty, but not the last segment"]
 
 
+@pytest.mark.slow
 def test_it_is_the_same_in_parts(copied: Path) -> None:
     """Wherever the parts end."""
     sorted((copied / "crash-0").glob("*.log"))[2].write_bytes(b"")

@@ -157,6 +157,7 @@ def test_a_journal_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     assert result.output.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 def test_spark_judges_a_recorded_journal_like_this_process(recordings: Path) -> None:
     """Every commit that a real client saw is committed, every abort aborted."""

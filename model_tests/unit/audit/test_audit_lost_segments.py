@@ -67,6 +67,7 @@ def test_a_segment_that_is_gone_is_named_once_and_blames_nobody(
     assert len(report.damage) == len(expected)
 
 
+@pytest.mark.slow
 def test_it_is_the_same_in_parts(copied: Path) -> None:
     """Wherever the parts end: the offset before a gap is known to the end."""
     remove(copied / "crash-0", 0, 5, 8)
@@ -117,6 +118,7 @@ def test_where_no_checkpoint_tells_of_the_cleaner_a_segment_may_be_missing(copie
     )
 
 
+@pytest.mark.slow
 def test_it_may_be_missing_in_parts(copied: Path) -> None:
     """Wherever the parts end."""
     remove(copied / "crash-0", 2, 5)

@@ -94,7 +94,7 @@ def test_no_damaged_file_stops_the_audit(partition: Path, sound: tuple[Files, Ve
     files, expected = sound
     noticed = []
 
-    @fuzzed()
+    @fuzzed(share=0.2)
     @given(st.lists(NUMBERED, min_size=1, max_size=3))
     def check(wrong: list[tuple[int, list[Damaged]]]) -> None:
         harms = {sorted(files)[number % len(files)]: harm for number, harm in wrong}

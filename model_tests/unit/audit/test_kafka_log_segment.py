@@ -132,7 +132,7 @@ def test_foreign_bytes_are_damage_once(content: bytes) -> None:
 LENGTHS = [sum(batch.size for batch in HISTORY[:number]) + 8 for number in range(len(HISTORY))]
 
 
-@fuzzed()
+@fuzzed(share=0.3)
 @given(damages(len(CONTENT), LENGTHS), st.booleans())
 def test_a_damaged_segment_never_crashes_the_reader_nor_invents_a_batch(wrong: list[Damage], crc: bool) -> None:
     """Every batch that is read was written, in order; what was lost is named; the audit judges the rest."""

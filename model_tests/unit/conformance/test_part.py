@@ -18,6 +18,7 @@ def quick() -> Part:
     return evidence(Effort.QUICK)
 
 
+@pytest.mark.slow
 def test_every_rule_holds_on_steps_that_are_about_it(quick: Part) -> None:
     """A result for each rule, with a count above zero."""
     assert [result.rule for result in quick.results] == list(RULES)

@@ -51,15 +51,12 @@ def test_names_of_defects_of_pipelines_are_unique() -> None:
     assert [] == [name for name, times in names.items() if times > 1]
 
 
+def of_effort(effort: Effort) -> list[Planted]:
+    return sampled(OF_PIPELINES, effort, PIPELINES_SAMPLE)
+
+
 def test_a_deep_run_hunts_all_defects_of_pipelines() -> None:
     """A quick one hunts a sample, the same every time."""
-    assert list(OF_PIPELINES) == sampled(OF_PIPELINES, Effort.DEEP, PIPELINES_SAMPLE)
-    assert (
-        0
-        < len(sampled(OF_PIPELINES, Effort.QUICK, PIPELINES_SAMPLE))
-        < len(sampled(OF_PIPELINES, Effort.DEFAULT, PIPELINES_SAMPLE))
-        < len(OF_PIPELINES)
-    )
-    assert sampled(OF_PIPELINES, Effort.DEFAULT, PIPELINES_SAMPLE) == sampled(
-        OF_PIPELINES, Effort.DEFAULT, PIPELINES_SAMPLE
-    )
+    assert list(OF_PIPELINES) == of_effort(Effort.DEEP)
+    assert 0 < len(of_effort(Effort.QUICK)) < len(of_effort(Effort.DEFAULT)) < len(OF_PIPELINES)
+    assert of_effort(Effort.DEFAULT) == of_effort(Effort.DEFAULT)

@@ -41,14 +41,12 @@ def test_names_of_defects_of_transactions_are_unique() -> None:
     assert [] == [name for name, times in names.items() if times > 1]
 
 
+def of_effort(effort: Effort) -> list[Planted]:
+    return sampled(OF_TRANSACTIONS, effort, TRANSACTIONS_SAMPLE)
+
+
 def test_a_quick_run_hunts_a_sample_and_a_deep_one_hunts_all() -> None:
     """The sample is the same every time."""
-    assert (
-        0
-        < len(sampled(OF_TRANSACTIONS, Effort.QUICK, TRANSACTIONS_SAMPLE))
-        < len(sampled(OF_TRANSACTIONS, Effort.DEFAULT, TRANSACTIONS_SAMPLE))
-    )
-    assert list(OF_TRANSACTIONS) == sampled(OF_TRANSACTIONS, Effort.DEEP, TRANSACTIONS_SAMPLE)
-    assert sampled(OF_TRANSACTIONS, Effort.QUICK, TRANSACTIONS_SAMPLE) == sampled(
-        OF_TRANSACTIONS, Effort.QUICK, TRANSACTIONS_SAMPLE
-    )
+    assert 0 < len(of_effort(Effort.QUICK)) < len(of_effort(Effort.DEFAULT))
+    assert list(OF_TRANSACTIONS) == of_effort(Effort.DEEP)
+    assert of_effort(Effort.QUICK) == of_effort(Effort.QUICK)

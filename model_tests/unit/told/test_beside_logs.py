@@ -38,6 +38,7 @@ def violations(report: AuditReport) -> set[str]:
     return {one.rule.id for _, one in report.findings if one.severity is Severity.VIOLATION}
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 def test_a_history_is_held_against_logs_on_spark(world: tuple[list[Path], str], tmp_path: Path) -> None:
     """What was acknowledged is there; of a committed transaction that was told to be aborted, both ways say so."""

@@ -53,6 +53,7 @@ def test_nothing_is_reached_that_the_solver_excludes(of_batch: tuple[Coverage, .
     assert [] == [(each.profile, each.unexpected) for each in of_batch if each.unexpected]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["0.11"])
 def test_the_table_is_what_is_derived(profile: str) -> None:
     """`write_table` writes it anew."""

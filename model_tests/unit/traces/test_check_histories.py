@@ -105,6 +105,7 @@ def test_a_batch_that_is_kept_from_a_reader_is_named_with_what_was_told(report: 
     assert f"--trace {HIDDEN} " in found["txn.atomic"].replay
 
 
+@pytest.mark.slow
 def test_of_a_trace_that_lacks_steps_no_history_is_judged(tmp_path: Path) -> None:
     """A reader that took what it is not told to have taken left nothing out; where no step is missing, it did."""
     names = {link.name for chain in HISTORY_CHAINS.values() for link in chain.links}

@@ -82,6 +82,7 @@ def of_trace(report: CheckReport, trace: int) -> list[Violation]:
     return [violation for violation in report.violations if violation.trace == trace]
 
 
+@pytest.mark.slow
 def test_true_traces_hold(report: CheckReport) -> None:
     """What the reference did is what the specification decides, in every release."""
     assert ["transactions"] * len(SEEDS) == [workload_of(seed) for seed in SEEDS]

@@ -69,6 +69,7 @@ def test_the_environment_of_the_executors_is_without_the_project(tmp_path: Path)
     assert "[]" == found.stdout.strip()
 
 
+@pytest.mark.slow
 def test_executors_get_the_code_and_one_that_is_lost_changes_nothing(tmp_path: Path) -> None:
     """The code that they run is what was sent, and so is a library; one of them is killed; the traces are the same."""
     out = tmp_path / "out"

@@ -98,6 +98,7 @@ def test_what_no_formula_reads_may_be_anything() -> None:
     assert not columns_judged({**copied, "api": "ListTransactions", "origin": -1, "topic": "", "transactional_id": ""})
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 def test_spark_and_the_monitor_agree_on_corrupted_traces(tmp_path: Path) -> None:
     """Of every corrupted trace both say the same: broken or not."""

@@ -77,6 +77,7 @@ def test_the_solver_disagrees_with_a_verdict_that_is_not_the_one(true_rows: list
     ] == told
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 def test_samples_are_drawn_and_judged_on_the_executors(true_rows: list[dict[str, Any]], tmp_path: Path) -> None:
     """Of a true and a false trace the reference names the false one; the solver agrees on every append."""

@@ -113,6 +113,7 @@ def counts(doubtful: Doubtful) -> list[tuple[Any, ...]]:
     return sorted(tuple(sorted(each.items())) for each in violations_counted(doubtful))
 
 
+@pytest.mark.slow
 def test_a_violation_judged_again_is_as_in_its_whole_trace(steps: DataFrame) -> None:
     """With the faults that reach it: of every kind, among these traces."""
     faults = set[int]()
@@ -137,6 +138,7 @@ def test_most_steps_are_not_read(steps: DataFrame) -> None:
     assert 0 < 3 * len(explained[trace]) < len(traces()[trace])
 
 
+@pytest.mark.slow
 def test_an_identity_that_another_node_handed_out_is_read(steps: DataFrame) -> None:
     """It is on no key of the node at which it was handed out again."""
     (again,) = (number for number, chain in CHAINS.items() if IDENTITY[1:] == (*chain.texts, *chain.numbers))
@@ -161,6 +163,7 @@ def test_a_key_of_nobody_is_read(steps: DataFrame) -> None:
     assert [0, 1] == [row["step"] for row in to_explain(steps, [again])[NAMELESS]]
 
 
+@pytest.mark.slow
 def test_an_explanation_needs_no_more_than_the_same_keys(steps: DataFrame) -> None:
     """Each violation is explained as from its whole trace."""
     chosen = violated()[:: max(1, len(violated()) // 60)]

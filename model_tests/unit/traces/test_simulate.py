@@ -53,6 +53,7 @@ def killed_half_way(out: Path, *arguments: str) -> None:
     assert -signal.SIGKILL == process.wait(), "the run was over before it was killed"
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 def test_a_run_that_was_killed_goes_on_with_the_missing_seeds(tmp_path: Path) -> None:
     """What it wrote is kept, nothing comes twice, and in the end nothing tells it from a run without a break."""

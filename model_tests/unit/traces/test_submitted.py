@@ -1,5 +1,6 @@
 """The command under `spark-submit`, whose JVM is up before anything of ours runs."""
 
+import pytest
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from model_tests.unit.traces.conftest import NEWEST_PRODUCERS, written
 SUBMIT: Final = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 
 
+@pytest.mark.slow
 def test_a_violation_under_spark_submit_is_told_by_the_exit_code_and_nothing_else_is_said(tmp_path: Path) -> None:
     """Master and memory are those of `spark-submit`; Spark says nothing of what it compiles."""
     rows = [dict(row) for row in simulate.trace_of(NEWEST_PRODUCERS, steps=120)]
