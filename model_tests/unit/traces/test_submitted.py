@@ -1,6 +1,5 @@
 """The command under `spark-submit`, whose JVM is up before anything of ours runs."""
 
-import pytest
 import os
 import subprocess
 import sys
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import pyspark
+import pytest
 
 from model_tests.reports import VIOLATED
 from model_tests.traces import simulate
