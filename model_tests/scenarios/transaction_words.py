@@ -111,8 +111,9 @@ def error_of(answer: Answer) -> ErrorCode:
             return next((each for each in (error, *partitions.values()) if each is not ErrorCode.NONE), error)
         case Reply(error=error) | Marked(error=error):
             return error
-        case Verified(refusal=refusal):
-            return ErrorCode.NONE if refusal is None else refusal.code
+        case Verified(answers=answers, refusal=refusal):
+            refused = (each for each in (refusal, *answers.values()) if each is not None)
+            return next((each.code for each in refused), ErrorCode.NONE)
 
 
 def called(record: Record, names: Names) -> str:

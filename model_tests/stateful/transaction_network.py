@@ -92,7 +92,12 @@ class NetworkEvents(Applications):
 
     def _verifications(self, request: Request) -> list[int]:
         """The questions that a request waits for at its node."""
-        return [n for node in self.brokers.nodes for n, each in node.parked.items() if each.request == request]
+        return [
+            number
+            for node in self.brokers.nodes
+            for number in node.questions.values()
+            if any(each.request == request for each in node.waiting_for(number))
+        ]
 
     def late_request_arrives(self, number: int) -> None:
         """A request arrives that its sender does not wait for any more, or for the second time."""

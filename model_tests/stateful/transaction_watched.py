@@ -213,8 +213,8 @@ class WatchedWorld(TransactionWorld):
         """The transaction that a request belongs to; asking for an identity belongs to none."""
         match request.body, request.sender:
             case Verify(), Broker(node):
-                parked = self.brokers.nodes[node].parked.get(request.number)
-                return None if parked is None else self._owners.get(parked.request.number)
+                parked = self.brokers.nodes[node].waiting_for(request.number)
+                return self._owners.get(parked[0].request.number) if parked else None
             case Asked(request=InitProducerId(expected=None)), _:
                 return None
             case Produce() | Asked(), Client(number):

@@ -12,8 +12,7 @@ from reference.broker.group_requests import NOBODY, Claim, FetchedOffset, Offset
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.verification import Verification
-from reference.errors import InvalidProducerEpoch, InvalidTxnState, Refusal
-from spec import rules
+from reference.errors import Refusal
 from spec.vocabulary import NO_SEQUENCE, ErrorCode
 
 LOADING_SINCE: Final = 2
@@ -40,11 +39,7 @@ class OffsetsVerification(Verification):
     adds_since: ClassVar[int] = 5
 
     def told(self, refusal: Refusal) -> Refusal:
-        """The coordinator's refusal as the version of TxnOffsetCommit can say it."""
-        if refusal.code is ErrorCode.TRANSACTION_ABORTABLE and self.version < self.abortable_since:
-            return InvalidTxnState(rules.TXN_REGISTERED_BEFORE_DATA, **refusal.values)
-        if refusal.code is ErrorCode.PRODUCER_FENCED:
-            return InvalidProducerEpoch(rules.FENCE_STALE_EPOCH, **refusal.values)
+        """The coordinator's refusal, as it was told to the requests that waited for it, in words that groups have."""
         return told_to_member(refusal, self.profile)
 
 

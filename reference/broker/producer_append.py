@@ -113,7 +113,7 @@ class ProducerAppend:
         """
         # [fence.stale_epoch]
         if batch.producer_epoch < self.entry.epoch and not self.tolerates_stale_epoch():
-            raise InvalidProducerEpoch(current=self.entry.epoch, got=batch.producer_epoch)
+            raise self.stale_epoch(batch)
 
     def check_sequence(self, batch: RecordBatch) -> None:
         """The sequence checks of a client's batch, in Kafka's order.
@@ -310,6 +310,10 @@ class ProducerAppend:
     def tolerates_stale_epoch(self) -> bool:
         """Whether a falling epoch is only noted: on a replica, since 2.4."""
         return self.origin == Origin.REPLICATION and self.profile.replica_tolerates_stale_epoch
+
+    def stale_epoch(self, batch: RecordBatch) -> Refusal:
+        """The answer to a stale epoch: code 47 in every release."""
+        return InvalidProducerEpoch(current=self.entry.epoch, got=batch.producer_epoch)
 
     def not_in_sequence(self, last: Sequence, got: Sequence) -> Refusal:
         """The answer to a sequence that does not follow; the proposed variant tells a past one from a future one."""

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Final
 
+from reference.broker.add_partitions_manager import Supported, as_told
 from reference.broker.coordinator_errors import TransactionAbortable
 from reference.broker.ids import ProducerIdentity
 from reference.broker.partition import Partition
 from reference.broker.producer_entry import NO_GUARD
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
-from reference.errors import InvalidProducerEpoch, InvalidTxnState, NotEnoughReplicas, Refusal
+from reference.errors import InvalidProducerEpoch, NotEnoughReplicas, Refusal
 from reference.log.batch import RecordBatch
 from spec import rules
 from spec.versions import Profile
@@ -28,7 +29,6 @@ ADDS_SINCE: Final = 12
 
 TOLD: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
     {
-        ErrorCode.PRODUCER_FENCED: InvalidProducerEpoch,
         ErrorCode.NETWORK_EXCEPTION: NotEnoughReplicas,
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: NotEnoughReplicas,
         ErrorCode.COORDINATOR_NOT_AVAILABLE: NotEnoughReplicas,
@@ -101,6 +101,13 @@ class Verification:
         return self.version >= self.adds_since
 
     @property
+    def supported(self) -> Supported:
+        """What the client of the request can be told, and whether its partitions are added for it."""
+        if self.adds:
+            return Supported.ADD_PARTITION
+        return Supported.GENERIC_ERROR if self.version >= self.abortable_since else Supported.DEFAULT_ERROR
+
+    @property
     def is_skipped(self) -> bool:
         """Whether nobody asks: the setting is off, and the client adds its partitions itself."""
         return not self.adds and not self.profile.partition_verification
@@ -115,7 +122,7 @@ class Verification:
         try:
             self._ask_coordinator(transactional_id, self.names[number], producer)
         except Refusal as refusal:
-            raise self.told(refusal) from refusal
+            raise self.told(as_told(refusal, self.supported)) from refusal
 
     def _ask_coordinator(self, transactional_id: str, partition: TopicPartition, producer: ProducerIdentity) -> None:
         if self.adds:
@@ -126,9 +133,7 @@ class Verification:
             raise TransactionAbortable(partition=partition)
 
     def told(self, refusal: Refusal) -> Refusal:
-        """The coordinator's refusal as the version of Produce can say it."""
-        if refusal.code is ErrorCode.TRANSACTION_ABORTABLE and self.version < self.abortable_since:
-            return InvalidTxnState(rules.TXN_REGISTERED_BEFORE_DATA, **refusal.values)
+        """The coordinator's refusal, as it was told to the requests that waited for it, in words that Produce has."""
         if refusal.code is ErrorCode.CONCURRENT_TRANSACTIONS and not self.adds:
             return NotEnoughReplicas(rules.TXN_REGISTERED_BEFORE_DATA, **refusal.values)
         named = TOLD.get(refusal.code)

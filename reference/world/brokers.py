@@ -6,6 +6,7 @@ their coordinators: what is in them is taken to be replicated.
 
 from collections.abc import Callable
 
+from reference.broker.add_partitions_manager import AddPartitionsToTxnManager
 from reference.broker.coordinator_errors import CoordinatorNotAvailable, NotCoordinator
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_log import OffsetsTopic
@@ -90,7 +91,7 @@ class Brokers:
         config = CoordinatorConfig(self.shape.max_timeout_ms, self.shape.id_expiration_ms)
         transactions = TransactionCoordinator(self.profile, producer_ids, log, markers.write, clock, config)
         groups = GroupCoordinator(self.profile, self.offsets, clock)
-        return Node(log, producer_ids, transactions, groups, markers, {})
+        return Node(log, producer_ids, transactions, groups, markers, AddPartitionsToTxnManager(), {})
 
     def _send_marker(self, node: int, partition: TopicPartition, marker: TxnMarker) -> int:
         version = VERSION_WITH_TRANSACTION_VERSION if self.profile.marker_epoch_strict else 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 
+from reference.broker.add_partitions_manager import NetworkException, Question
 from reference.broker.coordinator_errors import CoordinatorNotAvailable
 from reference.broker.group_api import OffsetsVerification, handle_txn_offset_commit
 from reference.broker.ids import ProducerIdentity
@@ -18,7 +19,7 @@ from reference.client.coordinator_requests import (
     TxnOffsetCommit,
 )
 from reference.client.producer import Reply
-from reference.errors import Refusal
+from reference.errors import Refusal, UnsupportedVersion
 from reference.world.appends import Appends, SendAnswer
 from reference.world.authorization import Operation
 from reference.world.brokers import Brokers
@@ -28,7 +29,6 @@ from reference.world.messages import (
     Asked,
     Broker,
     Client,
-    Disconnected,
     Marked,
     Produce,
     Request,
@@ -94,8 +94,8 @@ class Handling:
         """An answer reaches the node that asked."""
         request, answer = response
         match request.body, answer:
-            case Verify(), Verified(refusal):
-                self._resume(request, refusal)
+            case Verify(), Verified() as verified:
+                self._resume(request, verified)
             case WriteMarker() as asked, Marked(error):
                 self._marked(request, asked, error)
 
@@ -103,7 +103,7 @@ class Handling:
         """A node does not learn what became of its request."""
         match request.body:
             case Verify():
-                self._resume(request, Disconnected())
+                self._resume(request, None)
             case WriteMarker() as asked:
                 self._marked(request, asked, ErrorCode.NETWORK_EXCEPTION)
 
@@ -141,6 +141,16 @@ class Handling:
         return CoordinatorAnswer(partitions=others | denied)
 
     def _receive_verify(self, request: Request, asked: Verify) -> None:
+        """Answer each transaction; one that no record can hold fails the whole request, and ends it there."""
+        answers: dict[str, Refusal | None] = {}
+        for each in asked.all:
+            answers[each.transactional_id] = refusal = self._verified(request, each)
+            if isinstance(refusal, UnsupportedVersion):
+                self._answer(request, Verified(answers, refusal))
+                return
+        self._answer(request, Verified(answers))
+
+    def _verified(self, request: Request, asked: Verify) -> Refusal | None:
         coordinator = self._node(request).transactions
         before, found = known_of(coordinator, asked.transactional_id), None
         try:
@@ -148,25 +158,47 @@ class Handling:
         except Refusal as refusal:
             found = refusal.with_traceback(None)  # else it holds this frame, which holds it
         self.steps.verified(request, asked, before, coordinator, ErrorCode.NONE if found is None else found.code)
-        self._answer(request, Verified(found))
+        return found
 
     # --- requests that wait for a verification ----------------------------------------------------------------
 
-    def _verify(self, request: Request, parked: Parked, asked: Verify) -> None:
-        """Ask the transaction's coordinator; until it answers the request waits."""
+    def _verify(self, parked: Parked) -> None:
+        """Have the transaction's coordinator asked; until it answers the request waits."""
+        asked, number = parked.asked, parked.request.node
         node = self.brokers.coordinator_of(CoordinatorType.TRANSACTION, asked.transactional_id)
         if node is None:
             self._go_on(parked, CoordinatorNotAvailable())
             return
-        question = self.brokers.send(Broker(request.node), node, asked)
-        self._node(request).parked[question.number] = parked
+        question = Question(asked.transactional_id, asked.producer, (asked.partition,), parked.verification.supported)
+        told = self.brokers.nodes[number].manager.ask(node, question, parked)
+        self._ask_coordinators(number)
+        if told is not None:
+            self._go_on(*told)
 
-    def _resume(self, question: Request, refusal: Refusal | None) -> None:
-        """The coordinator has answered, unless the node has been down since."""
-        node = question.sender.node if isinstance(question.sender, Broker) else question.node
-        parked = self.brokers.nodes[node].parked.pop(question.number, None)
-        if parked is not None:
-            self._go_on(parked, refusal)
+    def _ask_coordinators(self, number: int) -> None:
+        """Send what a node has to ask, a request to each coordinator to which none is under way."""
+        asking = self.brokers.nodes[number]
+        for node, batch in asking.manager.requests():
+            first, *others = (asker.who.asked for asker in batch.askers.values())
+            sent = self.brokers.send(Broker(number), node, first._replace(others=tuple(others)))
+            asking.questions[node] = sent.number
+
+    def _resume(self, question: Request, answer: Verified | None) -> None:
+        """The coordinator has answered, or nobody will know; the node that asked may have been down since."""
+        number = question.sender.node if isinstance(question.sender, Broker) else question.node
+        asking = self.brokers.nodes[number]
+        if asking.questions.get(question.node) != question.number:
+            return
+        del asking.questions[question.node]
+        if answer is None:
+            told = asking.manager.failed(question.node, NetworkException())
+        elif answer.refusal is not None:
+            told = asking.manager.failed(question.node, answer.refusal)
+        else:
+            told = asking.manager.answered(question.node, answer.answers)
+        for each in told:
+            self._go_on(*each)
+        self._ask_coordinators(number)
 
     def _go_on(self, parked: Parked, refusal: Refusal | None) -> None:
         request = parked.request
@@ -202,7 +234,7 @@ class Handling:
             question = Verify(
                 asked.transactional_id, producer, asked.partition, verification.adds, asked.made_by.transaction
             )
-            self._verify(request, Parked(request, verification, guard), question)
+            self._verify(Parked(request, verification, guard, question))
 
     def _verification(self, request: Request, asked: Produce) -> Verification:
         number = asked.partition.partition
@@ -253,14 +285,14 @@ class Handling:
         except Refusal as refusal:
             self._answer(request, refused_answer(asked, refusal.code))
             return
-        parked = Parked(request, verification, guard)
+        name = TopicPartition(OFFSETS_TOPIC, number)
+        transaction = request.body.transaction if isinstance(request.body, Asked) else ABSENT
+        question = Verify(asked.transactional_id, asked.producer, name, verification.adds, transaction)
+        parked = Parked(request, verification, guard, question)
         if guard == NO_GUARD:
             self._commit_offsets(request, asked, parked, None)
         else:
-            name = TopicPartition(OFFSETS_TOPIC, number)
-            transaction = request.body.transaction if isinstance(request.body, Asked) else ABSENT
-            question = Verify(asked.transactional_id, asked.producer, name, verification.adds, transaction)
-            self._verify(request, parked, question)
+            self._verify(parked)
 
     def _commit_offsets(
         self, request: Request, asked: TxnOffsetCommit, parked: Parked, refusal: Refusal | None

@@ -1,5 +1,6 @@
 """What travels between clients and nodes, and between nodes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,12 +13,6 @@ from reference.client.producer import Attempt, Reply
 from reference.errors import Refusal
 from reference.world.history import ALL, NOBODYS, Origin
 from spec.vocabulary import ABSENT, ErrorCode
-
-
-class Disconnected(Refusal):
-    """Nobody knows what became of a request."""
-
-    code = ErrorCode.NETWORK_EXCEPTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +77,29 @@ class WriteMarker(NamedTuple):
 
 
 class Verify(NamedTuple):
-    """AddPartitionsToTxn of a broker for a request that waits there; `adds` is to add, else it only asks."""
+    """AddPartitionsToTxn of a broker for a request that waits there; `adds` is to add, else it only asks.
+
+    Attributes:
+        others: of other transactional ids, in the same request.
+    """
 
     transactional_id: str
     producer: ProducerIdentity
     partition: TopicPartition
     adds: bool
     transaction: int = ABSENT
+    others: tuple["Verify", ...] = ()
+
+    @property
+    def all(self) -> tuple["Verify", ...]:
+        """Every transaction of the request."""
+        return (self._replace(others=()), *self.others)
 
 
 class Verified(NamedTuple):
-    """The coordinator's answer; None agrees."""
+    """The coordinator's answer by transactional id, where None agrees; or what the whole request is refused with."""
 
+    answers: Mapping[str, Refusal | None]
     refusal: Refusal | None = None
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from copy import copy
 from dataclasses import dataclass
 
+from reference.broker.add_partitions_manager import AddPartitionsToTxnManager
 from reference.broker.coordinator_errors import TransactionAbortable
 from reference.broker.group_api import OffsetsVerification, TxnOffsetCommitRequest
 from reference.broker.group_coordinator import GroupCoordinator
@@ -40,6 +41,7 @@ class Parked:
     request: Request
     verification: Verification
     guard: int
+    asked: Verify
 
 
 @dataclass(slots=True)
@@ -52,7 +54,8 @@ class Node:
         transactions: its transaction coordinator.
         groups: its group coordinator.
         markers: the markers that it has in flight.
-        parked: requests that wait for a verification, by number of the question.
+        manager: what it asks transaction coordinators.
+        questions: numbers of its requests under way, by the node that is asked.
     """
 
     log: NodeTransactionLog
@@ -60,7 +63,13 @@ class Node:
     transactions: TransactionCoordinator
     groups: GroupCoordinator
     markers: MarkerSender
-    parked: dict[int, Parked]
+    manager: AddPartitionsToTxnManager[Parked]
+    questions: dict[int, int]
+
+    def waiting_for(self, number: int) -> tuple[Parked, ...]:
+        """The requests that wait for the answer to the request with a number; the one that it is named by first."""
+        asked = [node for node, question in self.questions.items() if question == number]
+        return tuple(asker.who for node in asked for asker in self.manager.in_flight[node].askers.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def test_what_is_not_told(body: Body) -> None:
             "OPERATION_NOT_ATTEMPTED",
             ErrorCode.OPERATION_NOT_ATTEMPTED,
         ),
-        (Verified(NotCoordinator()), "NOT_COORDINATOR", ErrorCode.NOT_COORDINATOR),
+        (Verified({"payments": NotCoordinator()}), "NOT_COORDINATOR", ErrorCode.NOT_COORDINATOR),
     ],
     ids=["offset", "identity", "done", "one-partition", "verification"],
 )

@@ -32,7 +32,13 @@ DOWNGRADED = KAFKA_4_3.under(0)
 
 def refusal_of(error: ErrorCode) -> Refusal:
     """A refusal with an error code."""
-    return type("Refused", (Refusal,), {"code": error})()
+
+    class Refused(Refusal):
+        """Whatever the code says."""
+
+        code = error
+
+    return Refused()
 
 
 def rotated(profile: Profile) -> World:

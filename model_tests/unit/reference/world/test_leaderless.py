@@ -33,7 +33,7 @@ def test_before_4_3_its_marker_waits(profile: Profile) -> None:
     world.partition_comes_back(T1)
     settle(world)
 
-    assert (TransactionState.PREPARE_COMMIT, {T1}) == (waits.state, waits.partitions)
+    assert (TransactionState.PREPARE_COMMIT, frozenset({T1})) == (waits.state, waits.partitions)
     assert TransactionState.COMPLETE_COMMIT == known(world).state
     assert {T0: (b"0/0/0",), T1: (b"0/0/1",)} == read(world)
 
@@ -55,7 +55,7 @@ def test_nodes_that_have_not_heard_of_it_ask_the_leader_that_they_know() -> None
     """Then the marker waits under 4.3 too."""
     world = decided_without_a_leader(KAFKA_4_3, TransactionShape())
 
-    assert (TransactionState.PREPARE_COMMIT, {T1}) == (known(world).state, known(world).partitions)
+    assert (TransactionState.PREPARE_COMMIT, frozenset({T1})) == (known(world).state, known(world).partitions)
 
 
 def test_offsets_of_a_coordinator_that_is_gone() -> None:

@@ -1,0 +1,157 @@
+"""What a node asks transaction coordinators on behalf of requests that wait there (AddPartitionsToTxnManager).
+
+One request at a time goes to each coordinator's node; what comes up in the meantime waits for the next one. Of one
+transactional id one question waits at most, and a later one takes its place: epochs decide which of the two goes on,
+though they may be epochs of different producer ids.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto, unique
+from typing import Generic, NamedTuple, TypeVar
+
+from reference.broker.ids import ProducerIdentity
+from reference.broker.transaction_metadata import TopicPartition
+from reference.errors import InvalidProducerEpoch, InvalidTxnState, Refusal
+from spec import rules
+from spec.vocabulary import ErrorCode
+
+Waits = TypeVar("Waits")
+"""Who waits for an answer."""
+
+
+class NetworkException(Refusal):
+    """Nobody knows what became of a question; whoever asked may ask again."""
+
+    code = ErrorCode.NETWORK_EXCEPTION
+
+
+@unique
+class Supported(Enum):
+    """What the client of a request that waits can be told (TransactionSupportedOperation)."""
+
+    DEFAULT_ERROR = auto()  # it does not know TRANSACTION_ABORTABLE
+    GENERIC_ERROR = auto()  # it knows it
+    ADD_PARTITION = auto()  # it has its partitions added by brokers
+
+
+class Question(NamedTuple):
+    """Whether partitions are in a transaction, or the wish to put them there."""
+
+    transactional_id: str
+    producer: ProducerIdentity
+    partitions: tuple[TopicPartition, ...]
+    supported: Supported
+
+    @property
+    def adds(self) -> bool:
+        """Whether partitions are put into the transaction; else they are only asked about."""
+        return self.supported is Supported.ADD_PARTITION
+
+
+class Asker(NamedTuple, Generic[Waits]):
+    """A question, and who waits for its answer."""
+
+    question: Question
+    who: Waits
+
+
+class Told(NamedTuple, Generic[Waits]):
+    """What somebody who waited is told; None agrees."""
+
+    who: Waits
+    refusal: Refusal | None
+
+
+@dataclass(slots=True)
+class Batch(Generic[Waits]):
+    """One request to a node: a question for each transactional id.
+
+    Attributes:
+        supported: what the first who asked this node supports; all answers of the request are told by it.
+        askers: by transactional id, in the order of asking.
+    """
+
+    supported: Supported
+    askers: dict[str, Asker[Waits]] = field(default_factory=dict)
+
+
+class AddPartitionsToTxnManager(Generic[Waits]):
+    """The questions of one node.
+
+    Attributes:
+        waiting: the request that goes next to each node, by the node's number.
+        in_flight: the request under way to each node.
+    """
+
+    __slots__ = ("in_flight", "waiting")
+
+    def __init__(self) -> None:
+        """Nothing is asked."""
+        self.waiting: dict[int, Batch[Waits]] = {}
+        self.in_flight: dict[int, Batch[Waits]] = {}
+
+    def ask(self, node: int, question: Question, who: Waits) -> Told[Waits] | None:
+        """Have a question wait for the next request to a coordinator's node.
+
+        Args:
+            node: of the transaction's coordinator.
+            question: takes the place of one that waits with the same transactional id, unless its epoch is lower.
+            who: waits for the answer.
+
+        Returns:
+            who waits no longer, and why: an earlier question that has lost its place, or this one.
+        """
+        batch = self.waiting.setdefault(node, Batch(question.supported))
+        earlier = batch.askers.get(question.transactional_id)
+        if earlier is None:
+            batch.askers[question.transactional_id] = Asker(question, who)
+            return None
+
+        # [fence.stale_epoch] though the two may be epochs of different producer ids
+        known, asked = earlier.question.producer.epoch, question.producer.epoch
+        if asked < known:
+            return Told(who, InvalidProducerEpoch(current=known, got=asked))
+
+        del batch.askers[question.transactional_id]
+        batch.askers[question.transactional_id] = Asker(question, who)
+        return Told(
+            earlier.who, NetworkException() if asked == known else InvalidProducerEpoch(current=asked, got=known)
+        )
+
+    def requests(self) -> list[tuple[int, Batch[Waits]]]:
+        """The requests that go now: what waits for a node to which none is under way."""
+        ready = [(node, batch) for node, batch in self.waiting.items() if node not in self.in_flight]
+        for node, batch in ready:
+            del self.waiting[node]
+            self.in_flight[node] = batch
+        return ready
+
+    def answered(self, node: int, answers: Mapping[str, Refusal | None]) -> list[Told[Waits]]:
+        """A node has answered its request; what is told of it goes by what its first asker supports.
+
+        Args:
+            node: the coordinator's.
+            answers: by transactional id; None agrees.
+        """
+        batch = self.in_flight.pop(node)
+        answered = ((asker.who, answers[name]) for name, asker in batch.askers.items())
+        return [Told(who, None if refusal is None else as_told(refusal, batch.supported)) for who, refusal in answered]
+
+    def failed(self, node: int, refusal: Refusal) -> list[Told[Waits]]:
+        """The request to a node has failed as a whole, or nobody knows what became of it: all are told the same.
+
+        Args:
+            node: the coordinator's.
+            refusal: what they are told.
+        """
+        return [Told(asker.who, refusal) for asker in self.in_flight.pop(node).askers.values()]
+
+
+def as_told(refusal: Refusal, supported: Supported) -> Refusal:
+    """A coordinator's refusal as the requests that wait can be told it."""
+    if refusal.code is ErrorCode.PRODUCER_FENCED:
+        return InvalidProducerEpoch(refusal.rule or rules.FENCE_STALE_EPOCH, **refusal.values)
+    if refusal.code is ErrorCode.TRANSACTION_ABORTABLE and supported is Supported.DEFAULT_ERROR:
+        return InvalidTxnState(rules.TXN_REGISTERED_BEFORE_DATA, **refusal.values)
+    return refusal
