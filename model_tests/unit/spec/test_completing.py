@@ -8,6 +8,7 @@ from spec.protocol.completing import (
     expire,
     fence,
     fencing_abort,
+    is_dropped,
     is_expired,
     is_timed_out,
     marker_of,
@@ -18,7 +19,7 @@ from spec.protocol.completing import (
 from spec.protocol.coordinator import TransactionEntry, append_failed, completed, loaded
 from spec.protocol.ending import end
 from spec.protocol.records import ProducerEntry
-from spec.versions import NEWEST, SNAPSHOT_4_0, Profile
+from spec.versions import KAFKA_4_2, KAFKA_4_3, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ErrorCode, Origin, TransactionState
 
 ONGOING = TransactionState.ONGOING
@@ -52,6 +53,16 @@ def test_a_fence_at_epoch_32766_rotates_or_overflows() -> None:
     assert fenced(before, NEWEST).producer_id == FRESH
     assert stuck.error == ErrorCode.UNKNOWN_SERVER_ERROR
     assert (stuck.entry.state, stuck.entry.producer_epoch, stuck.entry.pending) == (ONGOING, LAST, -1)
+
+
+@pytest.mark.parametrize(
+    ("profile", "leaderless"), [(KAFKA_4_2, False), (KAFKA_4_3, True), (NEWEST, True)], ids=["4.2", "4.3", "4.4"]
+)
+def test_a_deleted_partition_needs_no_marker(profile: Profile, leaderless: bool) -> None:
+    """Since 4.3 one without a leader is taken for deleted (KAFKA-20734)."""
+    assert is_dropped(False, False, profile)
+    assert not is_dropped(True, True, profile)
+    assert leaderless is is_dropped(True, False, profile)
 
 
 def test_a_marker_has_the_epoch_of_prepare() -> None:
