@@ -4,7 +4,6 @@ import pytest
 
 from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, PRODUCER, ended, ending, entry
 from spec.protocol.completing import (
-    WITHOUT_LIMIT,
     expire,
     fence,
     fencing_abort,
@@ -18,6 +17,7 @@ from spec.protocol.completing import (
 )
 from spec.protocol.coordinator import TransactionEntry, append_failed, completed, loaded
 from spec.protocol.ending import end
+from spec.protocol.ids import WITHOUT_LIMIT
 from spec.protocol.records import ProducerEntry
 from spec.versions import KAFKA_4_2, KAFKA_4_3, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ErrorCode, Origin, TransactionState
