@@ -255,7 +255,7 @@ class TransactionCoordinator:
             self._make_way(entry, asked)
         check_epoch_left(entry.metadata, asked, self.profile)
         now = self.clock.now
-        change = entry.begin(prepare_end(entry.metadata, asked.commit, asked.client_version, next_id, now))
+        change = entry.begin(prepare_end(entry.metadata, asked.commit, self._recorded_version(asked), next_id, now))
         try:
             self.states.write(entry, change, now)
         except Refusal:
@@ -264,6 +264,10 @@ class TransactionCoordinator:
         decided = entry.metadata
         completed = self._owe_markers(entry)
         return identity_of(completed if self.profile.exhausted_reply_is_next else decided)
+
+    def _recorded_version(self, asked: EndTransaction) -> int:
+        """The transaction version that the end is written down with: since 4.0, 0 where the epoch stays."""
+        return asked.client_version if asked.bumps or not self.profile.client_version_kept else 0
 
     def _make_way(self, entry: TransactionEntry, asked: EndTransaction) -> None:
         """The fence gives way to the abort; its epoch counts from now on, unless the abort itself bumps it."""

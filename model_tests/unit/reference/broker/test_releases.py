@@ -131,6 +131,18 @@ def test_an_open_transaction_of_version_2(profile: Profile, kept: int) -> None:
     assert (TransactionState.ONGOING, kept) == (world.metadata().state, world.metadata().client_version)
 
 
+@pytest.mark.parametrize(("profile", "recorded"), [(SNAPSHOT_4_0, 1), (KAFKA_4_0, 0)], ids=["snapshot", "4.0"])
+def test_a_fence_of_version_1_is_recorded_as_one_of_version_0(profile: Profile, recorded: int) -> None:
+    """Since 4.0 an end that leaves the epoch as it is names version 0, whatever version the coordinator has."""
+    world = World(profile.under(1))
+    world.put(TransactionState.ONGOING)
+
+    with pytest.raises(ConcurrentTransactions):
+        world.init()
+
+    assert (TransactionState.PREPARE_ABORT, recorded) == (world.metadata().state, world.metadata().client_version)
+
+
 @pytest.mark.parametrize("profile", [DOWNGRADED, SNAPSHOT_4_0.under(0)], ids=["4.3", "snapshot"])
 def test_an_end_of_version_2_locks_an_id_of_version_0(profile: Profile) -> None:
     """A record of version 0 cannot hold the client's version: the end is refused, and nobody ever clears it."""
