@@ -104,7 +104,7 @@ class InvalidRequiredAcks(Refusal):
 
 
 class TransactionalIdAuthorizationFailed(Refusal):
-    """Transactional records came without a transactional id."""
+    """Transactional records came without a transactional id, or the broker does not take part in two-phase commits."""
 
     code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 

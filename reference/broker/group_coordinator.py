@@ -92,6 +92,9 @@ class Decided(NamedTuple):
 class GroupCoordinator:
     """One node's coordinator of groups; the offsets partitions outlive it.
 
+    A limit: its groups are of the classic protocol. Those of KIP-848, whose members commit with member epochs
+    (`old_member_epoch_commits` of a profile), are not there.
+
     Attributes:
         shards: what it coordinates.
         members: how its groups come to their generations.

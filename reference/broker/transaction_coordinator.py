@@ -19,6 +19,7 @@ from reference.broker.ids import ProducerIdentity, ProducerIdManager
 from reference.broker.marker_channel import MarkerChannel, WriteMarker
 from reference.broker.transaction_log import Loaded, TransactionLog
 from reference.broker.transaction_metadata import (
+    NO_TIMEOUT_MS,
     PREPARED,
     TopicPartition,
     TransactionEntry,
@@ -33,7 +34,7 @@ from reference.broker.transaction_metadata import (
 )
 from reference.broker.transaction_state_manager import TransactionStateManager
 from reference.clock import Clock
-from reference.errors import InvalidRequest, Refusal, UnsupportedVersion
+from reference.errors import InvalidRequest, Refusal, TransactionalIdAuthorizationFailed, UnsupportedVersion
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import (
@@ -49,10 +50,33 @@ DEFAULT_EXPIRATION_MS: Final = 7 * 24 * 60 * 60 * 1000
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorConfig:
-    """A broker's settings: transaction.max.timeout.ms and transactional.id.expiration.ms."""
+    """A broker's settings.
+
+    Attributes:
+        max_timeout_ms: transaction.max.timeout.ms.
+        expiration_ms: transactional.id.expiration.ms.
+        two_phase_commit: transaction.two.phase.commit.enable (KIP-939).
+    """
 
     max_timeout_ms: int = DEFAULT_MAX_TIMEOUT_MS
     expiration_ms: int = DEFAULT_EXPIRATION_MS
+    two_phase_commit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TwoPhases:
+    """What a producer whose transactions another coordinator decides asks for when it starts (KIP-939).
+
+    Attributes:
+        enabled: its transactions have no timeout.
+        keeps_prepared: a transaction that it has left prepared is to stay; no release can do that yet.
+    """
+
+    enabled: bool = False
+    keeps_prepared: bool = False
+
+
+ONE_PHASE: Final = TwoPhases()
 
 
 class TransactionCoordinator:
@@ -112,9 +136,19 @@ class TransactionCoordinator:
     # --- InitProducerId ---------------------------------------------------------------------------------------
 
     def init_producer_id(
-        self, transactional_id: str | None, timeout_ms: int, expected: ProducerIdentity | None = None
+        self,
+        transactional_id: str | None,
+        timeout_ms: int,
+        expected: ProducerIdentity | None = None,
+        phases: TwoPhases = ONE_PHASE,
     ) -> ProducerIdentity:
         """The producer id and epoch of a producer that starts, or goes on after an error (`expected`, KIP-360).
+
+        Args:
+            transactional_id: none for a producer without transactions.
+            timeout_ms: transaction.timeout.ms of the client.
+            expected: the identity that it goes on from.
+            phases: what it asks for as a participant in a two-phase commit.
 
         Raises:
             ConcurrentTransactions: a change is under way, or an open transaction is aborted first.
@@ -123,6 +157,7 @@ class TransactionCoordinator:
         """
         if transactional_id is None:
             return self._producer_ids.init_producer_id()
+        timeout_ms = self._timeout_for(transactional_id, timeout_ms, phases)
         entry = self._entry_for(transactional_id, timeout_ms)
         entry.check_settled()
         check_expected(entry.metadata, expected)
@@ -139,14 +174,23 @@ class TransactionCoordinator:
         self.states.write(entry, change, self.clock.now)
         return identity_of(entry.metadata)
 
-    def _entry_for(self, transactional_id: str, timeout_ms: int) -> TransactionEntry:
+    def _timeout_for(self, transactional_id: str, timeout_ms: int, phases: TwoPhases) -> int:
+        """The timeout of the producer's transactions, none (the largest) in two phases."""
         if not transactional_id:
             raise InvalidRequest(transactional_id=transactional_id)
+        if phases.enabled and not self.config.two_phase_commit:
+            raise TransactionalIdAuthorizationFailed(transactional_id=transactional_id)
+        if phases.keeps_prepared:
+            raise UnsupportedVersion(keeps_prepared=True)
+        if phases.enabled:
+            return NO_TIMEOUT_MS
 
         # [txn.timeout]
         if not 0 < timeout_ms <= self.config.max_timeout_ms:
             raise InvalidTransactionTimeout(rules.TXN_TIMEOUT, timeout_ms=timeout_ms)
+        return timeout_ms
 
+    def _entry_for(self, transactional_id: str, timeout_ms: int) -> TransactionEntry:
         entry = self.states.find(transactional_id)
         if entry is not None:
             return entry
@@ -255,7 +299,7 @@ class TransactionCoordinator:
             self._make_way(entry, asked)
         check_epoch_left(entry.metadata, asked, self.profile)
         now = self.clock.now
-        change = entry.begin(prepare_end(entry.metadata, asked.commit, asked.client_version, next_id, now))
+        change = entry.begin(prepare_end(entry.metadata, asked.commit, self._recorded_version(asked), next_id, now))
         try:
             self.states.write(entry, change, now)
         except Refusal:
@@ -264,6 +308,10 @@ class TransactionCoordinator:
         decided = entry.metadata
         completed = self._owe_markers(entry)
         return identity_of(completed if self.profile.exhausted_reply_is_next else decided)
+
+    def _recorded_version(self, asked: EndTransaction) -> int:
+        """The transaction version that the end is written down with: since 4.0, 0 where the epoch stays."""
+        return asked.client_version if asked.bumps or not self.profile.client_version_kept else 0
 
     def _make_way(self, entry: TransactionEntry, asked: EndTransaction) -> None:
         """The fence gives way to the abort; its epoch counts from now on, unless the abort itself bumps it."""

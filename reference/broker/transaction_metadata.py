@@ -25,6 +25,9 @@ from spec.vocabulary import (
 LAST_CLIENT_EPOCH: Final = Epoch(MAX_EPOCH - 1)
 """The last epoch that a client gets; the one after it is kept for fencing."""
 
+NO_TIMEOUT_MS: Final = 2**31 - 1
+"""Timeout of a transaction that another coordinator decides (KIP-939): it is never aborted for its age."""
+
 BUMPS_EPOCH: Final = 2
 """First transaction version under which every end of a transaction bumps the epoch."""
 

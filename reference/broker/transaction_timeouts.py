@@ -1,7 +1,7 @@
 """What the coordinator does by itself as time passes: it aborts open transactions and forgets idle ids."""
 
 from reference.broker.transaction_coordinator import TransactionCoordinator
-from reference.broker.transaction_metadata import AT_REST, TransactionEntry
+from reference.broker.transaction_metadata import AT_REST, NO_TIMEOUT_MS, TransactionEntry
 from reference.errors import Refusal
 from spec.vocabulary import Timestamp, TransactionState
 
@@ -18,7 +18,7 @@ def is_timed_out(entry: TransactionEntry, now: Timestamp) -> bool:
     """Whether a transaction has been open for longer than its producer wanted."""
     metadata = entry.metadata
     open_and_settled = metadata.state == TransactionState.ONGOING and entry.pending is None
-    return open_and_settled and metadata.started_ms + metadata.timeout_ms < now
+    return open_and_settled and metadata.timeout_ms != NO_TIMEOUT_MS and metadata.started_ms + metadata.timeout_ms < now
 
 
 def _fence_quietly(coordinator: TransactionCoordinator, entry: TransactionEntry) -> None:

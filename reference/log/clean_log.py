@@ -18,6 +18,7 @@ from reference.log.disk_log import DiskLog
 from reference.log.reader import Placed
 from reference.log.segment import Segment
 from reference.log.segment_index import FIELD_LIMIT
+from spec.versions import NEWEST, Profile
 from spec.vocabulary import Offset, ProducerId
 
 BATCHES_AT_ONCE: Final = 1000
@@ -44,6 +45,8 @@ def clean_log(
     first_dirty: int = 0,
     last_stable: int | None = None,
     now: int = 0,
+    profile: Profile = NEWEST,
+    high_watermark: int | None = None,
 ) -> Cleaning:
     """Clean every segment but the active one, as far as it lies below the last stable offset.
 
@@ -53,13 +56,20 @@ def clean_log(
         first_dirty: where the last pass ended.
         last_stable: last stable offset, the log end if it is None.
         now: milliseconds.
+        profile: says which batch stays for the sake of its offset: the last of the pass, or the last below the high
+            watermark (KAFKA-20452).
+        high_watermark: the log end if it is None.
     """
     cleanable = _cleanable(log, log.log_end if last_stable is None else last_stable)
     if not cleanable or log.segments[len(cleanable)].base_offset <= first_dirty:
         return Cleaning(Offset(first_dirty), 0, 0)
     keys = _map_keys(log, cleanable, first_dirty)
     retention = log.config.delete_retention_ms
-    cleaner = BatchCleaner(keys, _transactions(log, log.log_start), last_records(producers), now, retention)
+    kept_end = (
+        (log.log_end if high_watermark is None else high_watermark) if profile.cleaner_keeps_below_watermark else None
+    )
+    transactions = _transactions(log, log.log_start)
+    cleaner = BatchCleaner(keys, transactions, last_records(producers), now, retention, kept_end)
     before = sum(segment.size for segment in cleanable)
     after = sum(_clean_group(log, group, cleaner) for group in _grouped(cleanable, log))
     return Cleaning(Offset(keys.end), before, after)

@@ -75,6 +75,7 @@ class BatchCleaner:
         last_records: of the known producers.
         now: milliseconds.
         delete_retention_ms: how long what could go stays.
+        kept_end: the batch that ends there stays, so that the last offset is known; None for the end of the pass.
     """
 
     keys: KeyMap
@@ -82,6 +83,7 @@ class BatchCleaner:
     last_records: Mapping[ProducerId, LastRecord]
     now: int
     delete_retention_ms: int
+    kept_end: int | None = None
 
     def clean(self, batch: RecordBatch) -> RecordBatch | None:
         """What is left of the batch, None if nothing; batches come in offset order."""
@@ -101,9 +103,10 @@ class BatchCleaner:
         return rebuilt(batch, kept, horizon)
 
     def must_stay(self, batch: RecordBatch) -> bool:
-        """Whether the batch stays though all its records go: a producer's last one, or the last of the pass."""
+        """Whether the batch stays though all its records go: a producer's last one, or the one at `kept_end`."""
         last = self.last_records.get(batch.producer_id) if batch.producer_id != NO_PRODUCER_ID else None
-        return (last is not None and last.is_in(batch)) or batch.last_offset + 1 == self.keys.end
+        kept_end = self.keys.end if self.kept_end is None else self.kept_end
+        return (last is not None and last.is_in(batch)) or batch.last_offset + 1 == kept_end
 
     def is_kept(self, batch: RecordBatch, record: Record) -> bool:
         """Whether a data record stays."""

@@ -130,7 +130,15 @@ class DiskPartition(Partition):
     def clean(self, now: Timestamp, first_dirty: int = 0) -> Cleaning:
         """Compact the segments below the last stable offset."""
         producers = self.state.producers
-        cleaning = clean_log(self.disk, producers, first_dirty=first_dirty, last_stable=self.last_stable, now=now)
+        cleaning = clean_log(
+            self.disk,
+            producers,
+            first_dirty=first_dirty,
+            last_stable=self.last_stable,
+            now=now,
+            profile=self.state.profile,
+            high_watermark=self.high_watermark,
+        )
         self.aborted = DiskTransactionIndex(self.disk)
         return cleaning
 

@@ -4,7 +4,7 @@ import pytest
 
 from model_tests.unit.reference.broker.coordinated import ID, T0, T1, TIMEOUT_MS, World, identity
 from model_tests.unit.reference.broker.grouped import GroupWorld
-from reference.broker.coordinator_errors import ConcurrentTransactions, InvalidProducerIdMapping
+from reference.broker.coordinator_errors import ConcurrentTransactions, InvalidProducerIdMapping, NotCoordinator
 from reference.broker.group_errors import told
 from reference.broker.partition import Partition
 from reference.broker.transaction_api import (
@@ -13,7 +13,11 @@ from reference.broker.transaction_api import (
     handle_end_txn,
     handle_init_producer_id,
 )
+from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator, TwoPhases
+from reference.broker.transaction_metadata import NO_TIMEOUT_MS
+from reference.broker.transaction_timeouts import abort_timed_out
 from reference.errors import ProducerFenced, Refusal, UnsupportedVersion
+from reference.world.coordinator_log import NodeTransactionLog
 from spec.versions import (
     KAFKA_2_5,
     KAFKA_2_7,
@@ -25,7 +29,16 @@ from spec.versions import (
     SNAPSHOT_4_0,
     Profile,
 )
-from spec.vocabulary import MAX_EPOCH, Epoch, ErrorCode, ProducerId, Sequence, Timestamp, TransactionState
+from spec.vocabulary import (
+    MAX_EPOCH,
+    CoordinatorEpoch,
+    Epoch,
+    ErrorCode,
+    ProducerId,
+    Sequence,
+    Timestamp,
+    TransactionState,
+)
 
 DOWNGRADED = KAFKA_4_3.under(0)
 
@@ -129,6 +142,18 @@ def test_an_open_transaction_of_version_2(profile: Profile, kept: int) -> None:
     handle_add_partitions(world.coordinator, asked, (T0, T1))
 
     assert (TransactionState.ONGOING, kept) == (world.metadata().state, world.metadata().client_version)
+
+
+@pytest.mark.parametrize(("profile", "recorded"), [(SNAPSHOT_4_0, 1), (KAFKA_4_0, 0)], ids=["snapshot", "4.0"])
+def test_a_fence_of_version_1_is_recorded_as_one_of_version_0(profile: Profile, recorded: int) -> None:
+    """Since 4.0 an end that leaves the epoch as it is names version 0, whatever version the coordinator has."""
+    world = World(profile.under(1))
+    world.put(TransactionState.ONGOING)
+
+    with pytest.raises(ConcurrentTransactions):
+        world.init()
+
+    assert (TransactionState.PREPARE_ABORT, recorded) == (world.metadata().state, world.metadata().client_version)
 
 
 @pytest.mark.parametrize("profile", [DOWNGRADED, SNAPSHOT_4_0.under(0)], ids=["4.3", "snapshot"])
@@ -272,3 +297,65 @@ def test_whether_a_verification_bumps_is_what_the_first_asker_said() -> None:
 
     assert first == second
     assert not state.verifications[producer].bumps
+
+
+# --- two-phase commit (KIP-939) -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("allowed", "phases", "error"),
+    [
+        (False, TwoPhases(enabled=True), ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (False, TwoPhases(enabled=True, keeps_prepared=True), ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (False, TwoPhases(keeps_prepared=True), ErrorCode.UNSUPPORTED_VERSION),
+        (True, TwoPhases(enabled=True, keeps_prepared=True), ErrorCode.UNSUPPORTED_VERSION),
+    ],
+    ids=["not-allowed", "not-allowed-first", "keeps", "allowed-and-keeps"],
+)
+def test_two_phases_that_are_refused(allowed: bool, phases: TwoPhases, error: ErrorCode) -> None:
+    """The broker must allow them, and no prepared transaction can be kept."""
+    world = World()
+    world.coordinator.config = CoordinatorConfig(two_phase_commit=allowed)
+
+    with pytest.raises(Refusal) as refused:
+        world.coordinator.init_producer_id(ID, TIMEOUT_MS, None, phases)
+
+    assert error == refused.value.code
+    assert [] == list(world.coordinator.listed())
+
+
+def test_a_transaction_of_two_phases_has_no_timeout() -> None:
+    """Whatever timeout the client names; nobody aborts its transactions for their age."""
+    world = World()
+    world.coordinator.config = CoordinatorConfig(two_phase_commit=True)
+    world.begin(world.coordinator.init_producer_id(ID, -5, None, TwoPhases(enabled=True)))
+    world.clock.advance(2**31 + 1)
+
+    abort_timed_out(world.coordinator)
+
+    assert (NO_TIMEOUT_MS, TransactionState.ONGOING) == (world.metadata().timeout_ms, world.metadata().state)
+
+
+# --- a coordinator that has not heard that it is one no longer ----------------------------------------------------
+
+
+def test_a_deposed_coordinator_answers_what_needs_no_append() -> None:
+    """From its cache: that a partition is in the transaction, that an end was carried out; it writes nothing."""
+    leaders = {0: 0}
+    world = World(NEWEST)
+    shared = world.log
+    world.log = NodeTransactionLog(NEWEST, shared, 0, leaders)
+    world.coordinator = TransactionCoordinator(NEWEST, world.producer_ids, world.log, world.write, world.clock)
+    world.coordinator.elect(0, CoordinatorEpoch(0))
+    first = world.init()
+    world.begin(first)
+    leaders[0] = 1
+    size = shared.partitions[0].log_end
+
+    world.begin(first)
+    verified = world.coordinator.verify_partitions(ID, first, (T0, T1))
+    with pytest.raises(NotCoordinator):
+        world.begin(first, (T1,))
+
+    assert {T0: ErrorCode.NONE, T1: ErrorCode.TRANSACTION_ABORTABLE} == verified
+    assert (size, TransactionState.ONGOING) == (shared.partitions[0].log_end, world.metadata().state)

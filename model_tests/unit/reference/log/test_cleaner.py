@@ -16,6 +16,7 @@ from reference.log.config import LogConfig
 from reference.log.disk_log import DiskLog
 from reference.log.reader import intact_batches
 from reference.log.record import Record, control_key
+from spec.versions import KAFKA_4_3, KAFKA_4_4, Profile
 from spec.vocabulary import ControlType, Epoch, LeaderEpoch, Offset, ProducerId
 
 RETENTION = 100
@@ -198,6 +199,27 @@ def test_a_log_is_cleaned_in_place(tmp_path: Path) -> None:
     assert [37, 38, 39] == [offset for offset, _ in values(log)]
     assert (40, 0, 0) == clean_log(log, {}, first_dirty=again.end)
     assert [] == [path.name for path in tmp_path.iterdir() if path.suffix in (".cleaned", ".swap")]
+
+
+@pytest.mark.parametrize(
+    ("profile", "high_watermark", "left"),
+    [(KAFKA_4_3, 6, [3]), (KAFKA_4_4, 6, []), (KAFKA_4_4, 3, [2])],
+    ids=["4.3", "4.4", "4.4-in-the-pass"],
+)
+def test_the_batch_that_stays_for_its_offset(
+    tmp_path: Path, profile: Profile, high_watermark: int, left: list[int]
+) -> None:
+    """Before 4.4 it is the last of the pass; since, the last below the high watermark, which is seldom in the pass."""
+    log = DiskLog.create(tmp_path, LogConfig(segment_bytes=150))
+    for _ in range(6):
+        log.append(keyed((None, b"gone")).at(log.log_end, LeaderEpoch(0)))
+    active = log.active.base_offset
+
+    clean_log(log, {}, profile=profile, high_watermark=high_watermark)
+
+    kept = [batch.base_offset for segment in log.segments for batch in read(segment.path(".log"))]
+    assert 4 == active
+    assert [*left, 4, 5] == kept
 
 
 def test_what_is_not_stable_is_not_cleaned(tmp_path: Path) -> None:
