@@ -227,7 +227,7 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "last_epoch": "of the controller, at the end of its log.",
             "last_ms": "time of its last record.",
             "journal": "what clients wrote down.",
-            "losses": "by the number of the log, offsets from which on an unclean election may have taken all.",
+            "led": "by the number of the log who led its partition, and what elections may have taken from it.",
             "counts": "holes, counted up to each batch.",
             "rewritten": "whether the cleaner may have been here.",
             "active_rewritten": "whether it may have been in the last segment.",

@@ -83,7 +83,14 @@ class ControllerLog:
     damage: list[Damage] = field(default_factory=list)
 
     def add_unread(self, kind: str, version: int, newest: int, offset: int) -> None:
-        """One more record that is not read."""
+        """One more record that is not read.
+
+        Args:
+            kind: the name of its kind, or what it is.
+            version: of the kind; -1 where that is not why.
+            newest: the newest version that is known of it; -1 where the kind is not.
+            offset: of the record.
+        """
         for place, one in enumerate(self.unread):
             if (one.kind, one.version) == (kind, version):
                 first, last = min(one.first, offset), max(one.last, offset)

@@ -68,6 +68,13 @@ class NotRead(Unknown):
     """
 
     def __init__(self, kind: str, version: int, newest: int = ABSENT) -> None:
+        """The message says all three.
+
+        Args:
+            kind: its name, or its number.
+            version: of the kind, or of the frame.
+            newest: the newest version that is known of it; -1 where the kind is not.
+        """
         expected = f"expected at most {newest}" if newest != ABSENT else "a kind that is not known"
         super().__init__(f"{kind} of version {version}, {expected}")
         self.kind, self.version, self.newest = kind, version, newest
