@@ -117,19 +117,26 @@ class Fetching:
 
 
 def reader_gets_what_is_stable(among: Offsets, fetch: Fetching) -> Term:
-    """A fetch within the log is answered up to what is replicated, or decided; one outside is told so."""
+    """A fetch within the log is answered up to what is replicated, or decided; one outside is told so.
+
+    Beyond the high watermark, as far as the log goes, there is nothing to read yet and nothing wrong.
+    """
     offsets = LogOffsets(
         among.log_start, among.first_ongoing, among.first_unreplicated, among.high_watermark, among.log_end
     )
     answer = lso.fetch(offsets, fetch.offset, fetch.committed)
-    inside = all_of(among.log_start <= fetch.offset, fetch.offset <= among.high_watermark)
+    inside = all_of(among.log_start <= fetch.offset, fetch.offset <= among.log_end)
     undecided = any_of(
         *(all_of(first >= 0, first < answer.bound) for first in (among.first_ongoing, among.first_unreplicated))
     )
     above_start = all_of(answer.bound >= among.log_start, answer.bound <= among.high_watermark)
     unread = all_of(fetch.committed, undecided)
     return implies(
-        all_of(among.log_start >= 0, among.log_start <= among.high_watermark),
+        all_of(
+            among.log_start >= 0,
+            among.log_start <= among.high_watermark,
+            among.high_watermark <= among.log_end,
+        ),
         all_of(
             same(answer.error == 0, inside),
             implies(inside, all_of(above_start, implies(unread, answer.bound == among.log_start))),

@@ -18,7 +18,7 @@ from spec.protocol.ending import end
 from spec.systems.decision_facts import Fact
 from spec.systems.renaming_facts import DECISIONS, Asking, Names
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import ABSENT
+from spec.vocabulary import ABSENT, ErrorCode
 from spec.vocabulary import TransactionState as State
 
 _AT_REST: Final = frozenset({State.EMPTY, State.COMPLETE_COMMIT, State.COMPLETE_ABORT})
@@ -82,15 +82,19 @@ MOVES: Final[Mapping[str, tuple[Move, Premise]]] = MappingProxyType(
 def moves_along_an_edge(
     move: Move, premise: Premise, profile: Profile, entry: TransactionEntry, asking: Asking, names: Names
 ) -> Term:
-    """A record that is appended leads along an edge; without one the state stays, and memory at most begins a fence."""
+    """A record that is appended leads along an edge; without one the state stays, and memory at most begins a fence.
+
+    Or it waits for ever, under version 0, for the record of an edge that has no place for the client's version.
+    """
     decided = move(entry, asking, names, profile)
     pending, before = decided.entry.pending, entry.pending
     fences = all_of(pending == State.PREPARE_EPOCH_FENCE.value, is_in(entry, *BEFORE[State.PREPARE_EPOCH_FENCE]))
     over = all_of(is_fencing(entry), pending == ABSENT)
-    stays = all_of(decided.entry.state == entry.state, any_of(pending == before, fences, over))
-    leads = all_of(
-        decided.entry.state == entry.state, pending == decided.target.state, _is_edge(decided, entry, profile)
-    )
+    unwritable = all_of(profile.transaction_version == 0, decided.error == ErrorCode.UNSUPPORTED_VERSION.value)
+    waits = all_of(unwritable, _is_edge(pending, entry, profile))
+    stays = all_of(decided.entry.state == entry.state, any_of(pending == before, fences, over, waits))
+    target = decided.target.state
+    leads = all_of(decided.entry.state == entry.state, pending == target, _is_edge(target, entry, profile))
     kept = all_of(implies(decided.appends, leads), implies(negate(decided.appends), stays))
     return implies(all_of(is_of_a_state(entry), premise(entry)), kept)
 
@@ -104,10 +108,10 @@ def is_of_a_state(entry: TransactionEntry) -> Term:
     )
 
 
-def _is_edge(decided: Transition, entry: TransactionEntry, profile: Profile) -> Term:
+def _is_edge(target: Term, entry: TransactionEntry, profile: Profile) -> Term:
     ends_empty = profile.transaction_version >= BUMPING
     before = {**BEFORE, State.PREPARE_ABORT: ENDS_EMPTY} if ends_empty else BEFORE
-    return any_of(*(all_of(decided.target.state == to.value, is_in(entry, *since)) for to, since in before.items()))
+    return any_of(*(all_of(target == to.value, is_in(entry, *since)) for to, since in before.items()))
 
 
 def transition_facts(profile: Profile = NEWEST) -> tuple[Fact, ...]:

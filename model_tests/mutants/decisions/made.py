@@ -117,6 +117,7 @@ READS: Final = {
     "WITH_BUMP": "ending.cell",
     "EMPTY_ABORT_REFUSED": "ending.cell",
     "TOLD": "committing.told",
+    "SCALA_TOLD": "committing.told",
     "UNAVAILABLE": "verification.told",
     "HANDING_OUT": "ids.initialize",
     "NOT_LOGGED": "coordinator_steps.unless_failed",

@@ -200,14 +200,14 @@ SEEN = (
         "txn.registered_before_data",
     ),
     (
-        "coordinator_steps.marked: completed(entry, target) is never chosen",
+        "coordinator_steps.marked: completed(entry, target, profile) is never chosen",
         "last_marker_completes",
         "txn.atomic",
     ),
     ("coordinator_steps.expire: TransactionEntry() is never chosen", "only_ids_at_rest_expire", "txn.expiry"),
     ("coordinator_steps.load: owing is never chosen", "new_coordinator_goes_on", "txn.failover"),
     (
-        "coordinator_steps.durable: completed(transition.entry, transition.target) is never chosen",
+        "coordinator_steps.durable: memory is never chosen",
         "identity_is_new",
         "ids.identity_never_repeats",
     ),

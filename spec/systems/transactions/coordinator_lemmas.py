@@ -145,7 +145,7 @@ def _decision_ahead(view: Known) -> Term:
 def _carries_over(view: Known) -> Term:
     owner = view.record_opened()
     mine = all_of(owner >= 0, view.owner(owner) >= 0, same(view.who(owner), view.held()))
-    return all_of(mine, view.recorded_entry().previous_producer_id == view.remembers().previous_producer_id)
+    return all_of(mine, view.recorded_entry().previous_producer_id == view.remembers().producer_id)
 
 
 def log_has_the_partitions(view: Known, partition: Term) -> Term:
