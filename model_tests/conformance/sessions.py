@@ -9,6 +9,7 @@ from typing import Final
 from model_tests.conformance.api_versions import lacking
 from model_tests.conformance.fields import Fields, Json, Malformed
 from model_tests.conformance.lagging import shows_lag
+from model_tests.conformance.recorded_answers import check_after, check_groups, check_response
 from model_tests.conformance.recorded_requests import request_of
 from model_tests.conformance.requests import Request, Unsupported
 from spec.versions import PROFILES, Profile
@@ -166,12 +167,12 @@ def _bugs(config: Fields, steps: int) -> dict[int, str]:
 
 def _step(fields: Fields, origin: int, profile: Profile, bug: str) -> Step:
     response = fields.within("response")
-    response.text("error")
-    after = _after(fields)
-    api = fields.text("api")
-    lacks = lacking(profile, api, fields.integer("version", 0, 100))
+    api, version = fields.text("api"), fields.integer("version", 0, 100)
+    lacks = lacking(profile, api, version)
     if lacks:
         raise Malformed(f"{fields.place}: {lacks}")
+    check_response(api, version, response)
+    after = _after(fields)
     request = request_of(api, fields, origin)
     return Step(
         api,
@@ -187,9 +188,12 @@ def _after(fields: Fields) -> Json | None:
     """What was observed, with groups that the recorder put aside because their coordinator lagged."""
     if "after" not in fields.values:
         return None
-    after = fields.within("after").values
+    observed = fields.within("after")
+    check_after(observed)
+    after = observed.values
     if "groups_racy" not in fields.values:
         return after
+    check_groups(fields.within("groups_racy"))
     groups = after.get("groups")
     known = groups if isinstance(groups, dict) else {}
     return {**after, "groups": {**known, **fields.within("groups_racy").values}}

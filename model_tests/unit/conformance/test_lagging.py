@@ -18,8 +18,9 @@ LAGGING_ONES = ("main-C-00327", "main-C-00496", "nover-C-00033")
 
 
 def after(view: dict[str, Any], first: int | str) -> dict[str, Any]:
-    producer = {"producer_id": "pid0", "current_txn_start_offset": first}
-    return {"groups": {"g0": {"t-0": view}}, "producers": {"__consumer_offsets[g0]": [producer], "t-0": []}}
+    known = {"producer_id": "pid0", "producer_epoch": 0, "last_sequence": -1, "coordinator_epoch": 0}
+    producers = {"__consumer_offsets[g0]": [{**known, "current_txn_start_offset": first}], "t-0": []}
+    return {"groups": {"g0": {"t-0": view}}, "producers": producers, "offsets": {}}
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,12 @@ def ended() -> Written:
 
 def settled(high_watermark: int) -> Written:
     """Both partitions have their marker; the first has so many offsets."""
-    ends = {"t-0": high_watermark, "t-1": 1}
-    after = {"offsets": {name: {"hw": end, "lso": end} for name, end in ends.items()}}
+    ends, last = {"t-0": high_watermark, "t-1": 1}, {"t-0": high_watermark - 2, "t-1": -1}
+    known = {"producer_id": "pid0", "producer_epoch": 0, "coordinator_epoch": 0, "current_txn_start_offset": -1}
+    after = {
+        "offsets": {name: {"hw": end, "lso": end} for name, end in ends.items()},
+        "producers": {name: [{**known, "last_sequence": sequence}] for name, sequence in last.items()},
+    }
     return {"api": "_Settle", "version": 0, "request": {}, "response": NONE, "after": after}
 
 

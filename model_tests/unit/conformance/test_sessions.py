@@ -6,7 +6,7 @@ from model_tests.conformance.api_versions import TAKEN
 from model_tests.conformance.fields import Malformed
 from model_tests.conformance.requests import Produce, Restart, WriteTxnMarkers
 from model_tests.conformance.sessions import session_of
-from model_tests.unit.conformance.written import Written, accepted, init, produce, restart, session
+from model_tests.unit.conformance.written import Written, accepted, fetch, init, produce, restart, session
 from spec.versions import PROFILES
 
 
@@ -91,6 +91,46 @@ def test_markers_say_their_transaction_version_since_version_2(version: int, tel
     del written["committed"]
     with pytest.raises(Malformed, match="step 0 request marker 0: committed is missing"):
         session_of(session({**step, "request": {"markers": [written]}}, kafka="4.3"))
+
+
+AFTER: dict[str, Any] = {
+    "producers": {"t-0": []},
+    "offsets": {"t-0": {"hw": 0, "lso": 0}},
+    "transactions": {"t0": {"error": "TRANSACTIONAL_ID_NOT_FOUND"}},
+}
+FETCHED: dict[str, Any] = {
+    **{"error": "NONE", "error_code": 0, "hw": 0, "lso": 0, "log_start_offset": 0, "aborted": None},
+    **{"batches": [], "delivered": []},
+}
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (produce({**accepted(0), "base_offset": "0"}), "step 0 response: base_offset is '0', not an integer"),
+        (fetch(0, {**FETCHED, "batches": [{}]}), "step 0 response batches 0: producer_id is missing"),
+        (fetch(0, {**FETCHED, "aborted": [["x", 0]]}), "step 0 response: aborted is [['x', 0]], not null, or a list"),
+        ({**init(), "response": {"error": "NONE"}}, "step 0 response: error_code is missing"),
+        ({**restart(), "after": {**AFTER, "offsets": {"t-0": {"hw": 0}}}}, "step 0 after offsets t-0: lso is missing"),
+        ({**restart(), "after": {"offsets": {}}}, "step 0 after: producers is missing"),
+        (
+            {**restart(), "after": {**AFTER, "producers": {"t-0": [{"producer_id": 4}]}}},
+            "step 0 after producers t-0 0: producer_id is 4, not a symbol as pid0, or -1",
+        ),
+        (
+            {**restart(), "after": {**AFTER, "transactions": {"t0": {"state": "Empty"}}}},
+            "step 0 after transactions t0: producer_id is missing",
+        ),
+        ({**restart(), "after": {**AFTER, "groups": {"g0": []}}}, "step 0 after groups g0 is [], not an object"),
+    ],
+)
+def test_an_answer_or_a_state_that_lacks_a_field_is_one_line(step: Written, message: str) -> None:
+    """What is missing or of another type is compared with nothing."""
+    with pytest.raises(Malformed) as malformed:
+        session_of(session(step))
+
+    assert str(malformed.value).startswith(f"session hand-A-1 {message}")
+    assert session_of(session({**restart(), "after": AFTER})).steps[0].after == AFTER
 
 
 def test_a_step_that_shows_a_defect_says_so() -> None:

@@ -134,7 +134,8 @@ def test_a_side_that_breaks_down_disagrees() -> None:
         def fetch(self, request: object) -> Any:
             raise KeyError("lost")
 
-    recorded = session_of(session(fetch(0, {"error": "NONE"}), restart()))
+    nothing = {"error": "NONE", "error_code": 0, "hw": 0, "lso": 0, "log_start_offset": 0, "aborted": None}
+    recorded = session_of(session(fetch(0, {**nothing, "batches": [], "delivered": []}), restart()))
 
     found = list(disagreements([recorded], {REFERENCE: Broken}))
 

@@ -187,7 +187,7 @@ class Knobs:
         fixed = replace(entry, known=True, timeout=TIMEOUT, start_time=0, update_time=0)
         if self.rotates:
             return fixed
-        return replace(fixed, producer_id=0, previous_producer_id=ABSENT, next_producer_id=ABSENT)
+        return replace(fixed, producer_id=0, previous_producer_id=0, next_producer_id=ABSENT)
 
 
 NOBODY: Final = Identity(ABSENT, ABSENT)
