@@ -63,6 +63,11 @@ def told(row: Row) -> str:
     return "; ".join(part for part in (sentence, place) if part)
 
 
+def spanned(row: Row) -> str:
+    """The releases of a row."""
+    return row.first if row.first == row.last else f"{row.first} to {row.last}"
+
+
 def paths(row: Row) -> list[str]:
     """The files that have the method, in the releases of the row."""
     by_release = files()[row.holder]
@@ -117,7 +122,7 @@ def _cell(support: str) -> Cell:
 
 def _rows(decision: str) -> nodes.table:
     body: list[tuple[Cell, ...]] = [
-        (nodes.literal("", row.guard), row.answer, f"{row.first} to {row.last}", told(row))
+        (nodes.literal("", row.guard), row.answer, spanned(row), told(row))
         for row in rows()
         if row.decision == decision
     ]

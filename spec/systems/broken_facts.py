@@ -7,7 +7,7 @@ from spec.systems.answer_facts import Marking, marker_has_the_clients_version
 from spec.systems.decision_facts import Fact, stated
 from spec.systems.election_facts import Returning, who_returns_has_what_is_committed
 from spec.systems.group_facts import Said, past_members_are_fenced
-from spec.versions import KAFKA_2_0, KAFKA_2_4, KAFKA_4_1
+from spec.versions import KAFKA_1_0, KAFKA_2_4, KAFKA_4_1
 
 
 def facts_of_bugs() -> tuple[Fact, ...]:
@@ -17,5 +17,5 @@ def facts_of_bugs() -> tuple[Fact, ...]:
     return (
         stated(past_members_are_fenced, rules.OFFSETS_GENERATION_FENCE, members, KAFKA_2_4),
         stated(marker_has_the_clients_version, rules.TXN_MARKER_ONCE, marking, KAFKA_4_1),
-        stated(who_returns_has_what_is_committed, rules.REPL_COMMITTED_SURVIVES, (("who", Returning),), KAFKA_2_0),
+        stated(who_returns_has_what_is_committed, rules.REPL_COMMITTED_SURVIVES, (("who", Returning),), KAFKA_1_0),
     )

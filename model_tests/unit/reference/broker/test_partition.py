@@ -18,7 +18,7 @@ from reference.errors import (
 from reference.log.batch import RecordBatch, blank_batch, marker_batch, value_batch
 from reference.log.record import MalformedRecords
 from spec import rules
-from spec.versions import KAFKA_0_11, KAFKA_2_0, KAFKA_2_4, KAFKA_3_9, KAFKA_4_0, NEWEST, Profile
+from spec.versions import KAFKA_0_11, KAFKA_2_0, KAFKA_2_4, KAFKA_3_9, KAFKA_4_0, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import (
     MAX_EPOCH,
     MAX_SEQUENCE,
@@ -223,9 +223,9 @@ def test_a_client_that_bumps_starts_at_zero_since_4_1() -> None:
                 partition.append(first, guard=guard)
 
 
-def test_a_stale_transactional_batch_is_stale_before_it_is_unverified_since_4_1() -> None:
+def test_a_stale_transactional_batch_is_stale_before_it_is_unverified_since_4_0() -> None:
     """Which of the two refusals comes first depends on the version."""
-    for profile, refusal in ((NEWEST, InvalidProducerEpoch), (KAFKA_4_0, InvalidTxnState)):
+    for profile, refusal in ((NEWEST, InvalidProducerEpoch), (SNAPSHOT_4_0, InvalidTxnState)):
         partition = filled(profile, batch(0, epoch=1))
 
         with pytest.raises(refusal):

@@ -130,7 +130,7 @@ def test_the_setting_turns_it_off() -> None:
     ids=["snapshot", "4.3"],
 )
 def test_a_stale_epoch_is_told_first(profile: Profile, error: ErrorCode) -> None:
-    """Since 4.0 a partition that knows a higher epoch says so without asking the coordinator (KAFKA-18042)."""
+    """Since 4.1 a partition that knows a higher epoch says so without asking the coordinator (KAFKA-18042)."""
     world = World(profile)
     world.put(TransactionState.EMPTY, 3)
     world.partitions[T0].append(value_batch([b"v"], producer_id=7, epoch=4, base_sequence=0))

@@ -10,7 +10,7 @@ from reference.replication.follower_progress import FollowerProgress
 from reference.replication.leadership import Leadership, ReplicaConfig
 from reference.replication.messages import Altered, Fetch
 from reference.replication.replica import Delayed, Replica
-from spec.versions import KAFKA_2_0, KAFKA_2_5, KAFKA_3_6, NEWEST, Profile
+from spec.versions import KAFKA_1_0, KAFKA_2_5, KAFKA_3_6, NEWEST, Profile
 from spec.vocabulary import ErrorCode, Offset, Timestamp
 
 
@@ -86,7 +86,7 @@ def test_a_follower_on_its_way_into_the_set_is_waited_for() -> None:
 
 def test_a_follower_returns_when_it_has_what_the_epoch_began_with() -> None:
     """The high watermark of a new leader may lag behind what its predecessor acknowledged (KAFKA-7128)."""
-    old = leader(profile=KAFKA_2_0)
+    old = leader(profile=KAFKA_1_0)
     new = leader()
     for made in (old, new):
         produce(made, 2)
