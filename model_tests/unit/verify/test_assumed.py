@@ -8,12 +8,13 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from model_tests.cli import app
-from model_tests.verify import assumed, table
+from model_tests.verify import agreement, assumed, liveness_searches, proofs, table
 from model_tests.verify.assumed import as_json, places, theorems, unshown
 from model_tests.verify.looking import controlled
 from model_tests.verify.parts import PARTS
-from model_tests.verify.proofs import SEARCHES
+from model_tests.verify.proofs import SEARCHES, Attempt
 from model_tests.verify.prove import ProofReport, run
+from model_tests.verify.proved import Proofs
 from model_tests.verify.proving import CLAIMED, SYSTEMS
 from model_tests.verify.report import Outcome, VerifyReport
 from model_tests.verify.results import Control, Effort, Part
@@ -109,6 +110,25 @@ def test_a_control_that_is_gone_is_named(change: dict[str, str]) -> None:
 
     assert line.startswith("A16 one_coordinator_at_a_time: ")
     assert line.endswith("a deposed coordinator answers from its cache (transactions)")
+
+
+def test_a_run_that_searches_no_control_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The part `proofs` of `eos verify` says so of each assumption that has one."""
+    nothing = Attempt(Proofs((), ()), (), {})
+    monkeypatch.setattr(proofs, "attempted", lambda _: nothing)
+    monkeypatch.setattr(proofs, "PROVED_HERE", ())
+    monkeypatch.setattr(proofs, "SEARCHES", ())
+    monkeypatch.setattr(proofs, "fact_controls", tuple)
+    monkeypatch.setattr(liveness_searches, "results", lambda _: ())
+    monkeypatch.setattr(liveness_searches, "controls", tuple)
+    monkeypatch.setattr(agreement, "disagreements", lambda _: ())
+
+    found = proofs.evidence(Effort.QUICK)
+
+    named = [each for each in EVERY for control in each.controls if control.system != assume.BUGS]
+    assert [str(each) for each in named] == [line.partition(": its control")[0] for line in found.failures]
+    assert [each.id for each in EVERY] == [each["id"] for each in found.extra["assumptions"]]  # type: ignore[attr-defined]
+    assert len(theorems(rules.RULES.values())) == len(found.extra["theorems"])  # type: ignore[arg-type]
 
 
 def test_a_bug_that_is_unknown_is_named() -> None:
