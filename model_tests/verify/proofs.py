@@ -209,6 +209,7 @@ def evidence(effort: Effort) -> Part:
         controls=controls,
         extra={
             "obligations": len(proved.system) + len(proved.facts),
+            "theorems": [theorem.to_json() for theorem in assumed.theorems(rules.RULES.values())],
             "assumptions": [assumed.as_json(assumption) for assumption in registered()],
         },
         failures=(

@@ -111,6 +111,7 @@ class VerifyReport:
     def print(self, console: Console) -> None:
         """Write the tables, the failures and the verdict."""
         table.rules(console, self.cells, set(self.layers))
+        table.assumed(console, self.cells)
         table.controls(console, self.controls)
         table.mutants(console, self.mutants)
         table.parts(console, [(o.found, o.seconds, o.share, o.overran) for o in self.outcomes])

@@ -8,10 +8,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from model_tests.verify.assumed import lines
 from model_tests.verify.coverage import Cells, owed_by, waived_by
 from model_tests.verify.results import Control, Mutant, Part, Result, Verdict
 from spec.evidence import Layer
 from spec.rules import RULES
+from spec.systems.assumptions import ids
 
 UNITS: Final[Mapping[Layer, str]] = MappingProxyType(
     {
@@ -55,6 +57,21 @@ def rules(console: Console, cells: Cells, ran: Collection[Layer]) -> None:
         ]
         table.add_row(rule.id, *row)
     _wide(console).print(table)
+
+
+def assumed(console: Console, cells: Cells) -> None:
+    """What each proof and each search takes for granted, by number, and the assumptions in one sentence each."""
+    found = [result for result in cells.values() if result.assumptions]
+    if not found:
+        return
+    table = Table(title="Assumed, by number", title_justify="left")
+    for column in ("rule", "evidence", "assumes"):
+        table.add_column(column, overflow="fold")
+    for result in found:
+        table.add_row(result.rule.id, str(result.layer), ", ".join(ids(result.assumptions)))
+    console.print(table)
+    for line in lines(assumption for result in found for assumption in result.assumptions):
+        console.print(Text(line), soft_wrap=True)
 
 
 def _wide(console: Console) -> Console:

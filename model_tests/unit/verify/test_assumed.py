@@ -8,12 +8,15 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from model_tests.cli import app
-from model_tests.verify import assumed
+from model_tests.verify import agreement, assumed, liveness_searches, proofs, table
 from model_tests.verify.assumed import as_json, places, unshown
 from model_tests.verify.looking import controlled
-from model_tests.verify.proofs import SEARCHES
+from model_tests.verify.parts import PARTS
+from model_tests.verify.proofs import SEARCHES, Attempt
 from model_tests.verify.prove import ProofReport, run
-from model_tests.verify.results import Control, Effort
+from model_tests.verify.proved import Proofs
+from model_tests.verify.report import Outcome, VerifyReport
+from model_tests.verify.results import Control, Effort, Part
 from model_tests.verify.spreading import here
 from model_tests.verify.theorems import CLAIMED, SYSTEMS, theorems
 from model_tests.verify.transactions_searches import built
@@ -109,6 +112,25 @@ def test_a_control_that_is_gone_is_named(change: dict[str, str]) -> None:
     assert line.endswith("a deposed coordinator answers from its cache (transactions)")
 
 
+def test_a_run_that_searches_no_control_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The part `proofs` of `eos verify` says so of each assumption that has one."""
+    nothing = Attempt(Proofs((), ()), (), {})
+    monkeypatch.setattr(proofs, "attempted", lambda _: nothing)
+    monkeypatch.setattr(proofs, "PROVED_HERE", ())
+    monkeypatch.setattr(proofs, "SEARCHES", ())
+    monkeypatch.setattr(proofs, "fact_controls", tuple)
+    monkeypatch.setattr(liveness_searches, "results", lambda _: ())
+    monkeypatch.setattr(liveness_searches, "controls", tuple)
+    monkeypatch.setattr(agreement, "disagreements", lambda _: ())
+
+    found = proofs.evidence(Effort.QUICK)
+
+    named = [each for each in EVERY for control in each.controls if control.system != assume.BUGS]
+    assert [str(each) for each in named] == [line.partition(": its control")[0] for line in found.failures]
+    assert [each.id for each in EVERY] == [each["id"] for each in found.extra["assumptions"]]  # type: ignore[attr-defined]
+    assert len(theorems(rules.RULES.values())) == len(found.extra["theorems"])  # type: ignore[arg-type]
+
+
 def test_a_bug_that_is_unknown_is_named() -> None:
     """As any other control."""
     strange = Assumption(99, "strange", "nothing", (ControlOf(assume.BUGS, "KAFKA-0"),))
@@ -186,7 +208,26 @@ def test_the_command_shows_a_rule_with_what_is_assumed() -> None:
     assert all(str(each) in output for each in SYSTEMS["ids"](CLAIMED).assumptions)
 
 
-def test_the_report_of_a_run_lists_all_of_them() -> None:
+def test_the_report_of_a_run_has_them_too(report: ProofReport) -> None:
+    """By rule and kind of evidence, in its JSON and in its table; where two parts judged the same, those of both."""
+    proof, search = report.results
+    other = replace(search, assumptions=(assume.ONE_COORDINATOR_AT_A_TIME,))
+    part = Part("proofs", (proof, search, other))
+    whole = VerifyReport(Effort.QUICK, (Outcome(PARTS[0], part, 1.0, None),), 1.0)
+    console = Console(record=True, width=1000)
+    table.assumed(console, whole.cells)
+    printed = console.export_text()
+
+    evidence = next(r for r in whole.to_json()["rules"] if r["id"] == proof.rule.id)["evidence"]  # type: ignore[attr-defined]
+
+    assert ids(proof.assumptions) == evidence["proof"]["assumptions"]
+    assert ids((*search.assumptions, *other.assumptions)) == evidence["bounded"]["assumptions"]
+    assert ["A16", "A37", "A38"] == evidence["bounded"]["assumptions"]
+    assert "A16, A37, A38" in printed
+    assert str(assume.ONE_COORDINATOR_AT_A_TIME) in printed
+
+
+def test_all_of_them_can_be_listed() -> None:
     """With the places where each is made, as plain values."""
     plain = json.loads(json.dumps([as_json(each) for each in EVERY]))
 
