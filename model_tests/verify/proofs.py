@@ -31,7 +31,7 @@ from model_tests.verify.proving import (
 from model_tests.verify.results import Control, Effort, Part, Result
 from model_tests.verify.searched import Found
 from model_tests.verify.spreading import Spread, here
-from model_tests.verify.theorems import CLAIMED, SYSTEMS
+from model_tests.verify.theorems import CLAIMED, SYSTEMS, theorems
 from spec import rules
 from spec.engines.induction import Obligation, prove_fact
 from spec.engines.kept import Entries
@@ -209,7 +209,7 @@ def evidence(effort: Effort) -> Part:
         controls=controls,
         extra={
             "obligations": len(proved.system) + len(proved.facts),
-            "theorems": [theorem.to_json() for theorem in assumed.theorems(rules.RULES.values())],
+            "theorems": [theorem.to_json() for theorem in theorems(rules.RULES.values())],
             "assumptions": [assumed.as_json(assumption) for assumption in registered()],
         },
         failures=(

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from model_tests.verify.assumed import lines
 from model_tests.verify.coverage import Cells, owed_by, waived_by
 from model_tests.verify.results import Control, Mutant, Part, Result, Verdict
+from model_tests.verify.theorems import lines
 from spec.evidence import Layer
 from spec.rules import RULES
 from spec.systems.assumptions import ids
