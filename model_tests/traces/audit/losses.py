@@ -27,7 +27,6 @@ class Loss:
         epoch: the leader epoch that began with it.
         election: who was elected, and where the controller's log says so.
         elected: the broker.
-        at_ms: when it was elected, by the controller's clock.
         again: it had led last, and lacks only what its own broker lost.
         epoch_end: where the next leader epoch begins in the log, or the log ends.
         until: the offset after the last one that is shown to have been in use before; -1 where nothing is shown.
@@ -38,7 +37,6 @@ class Loss:
     epoch: int
     election: str
     elected: int = ABSENT
-    at_ms: int = ABSENT
     again: bool = False
     epoch_end: int = ABSENT
     until: int = ABSENT
@@ -112,7 +110,7 @@ def losses_of(
         end = next((offset for epoch, offset, _ in own.epochs if epoch > one.epoch), own.log_end)
         name = "the election of the last leader, broker" if one.again else "the unclean election of broker"
         election = f"{name} {one.leader} for leader epoch {one.epoch} (offset {one.offset} of the controller's log)"
-        loss = Loss(start, one.epoch, election, one.leader, one.timestamp, one.again, end)
+        loss = Loss(start, one.epoch, election, one.leader, one.again, end)
         found.append(_shown_by_copies(loss, copies))
     return tuple(found)
 

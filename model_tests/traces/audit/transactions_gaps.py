@@ -102,7 +102,7 @@ def _holder(known: CoordinatorTransaction, gap: Gap, loss: Loss) -> Leadership |
     and no marker there is later than the end of the transaction.
     """
     led, begun = gap.place.led, gap.runs[0].first_offset if gap.runs else gap.after
-    if led is None or not begun < loss.offset <= gap.before or loss.at_ms < _decided_ms(known):
+    if led is None or not begun < loss.offset <= gap.before:
         return None
     if loss.again and not loss.is_shown:
         return None

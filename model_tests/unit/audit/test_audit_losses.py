@@ -16,8 +16,8 @@ from model_tests.traces.audit.transactions_summary import Marker, PartitionTrans
 from model_tests.unit.audit.test_audit_transactions_judge import KNOWN, RUN, WHOLE
 from spec.vocabulary import ABSENT
 
-LOSS = Loss(15, 5, "the unclean election of broker 1", elected=1, at_ms=40, epoch_end=20)
-"""Broker 1 goes on at offset 15, ten milliseconds after the transaction was complete."""
+LOSS = Loss(15, 5, "the unclean election of broker 1", elected=1, epoch_end=20)
+"""Broker 1 goes on at offset 15."""
 THIRD = Leadership(4, 3, 100, 5)
 FIRST = Leadership(5, 1, 200, 40, unclean=True)
 LATER_MARKER = Marker(9, 0, 14, 1, 0, 4, 31)
@@ -44,7 +44,7 @@ def test_a_marker_that_an_election_took_is_known_with_who_had_it_and_where_it_wa
 @pytest.mark.parametrize(
     ("loss", "leaders", "summary"),
     [
-        (replace(LOSS, at_ms=19), (THIRD, replace(FIRST, timestamp=19)), WHOLE),
+        (LOSS, (THIRD, replace(FIRST, timestamp=19)), WHOLE),
         (LOSS, (replace(THIRD, leader=ABSENT), FIRST), WHOLE),
         (LOSS, (replace(THIRD, leader=1), FIRST), WHOLE),
         (replace(LOSS, offset=12), (THIRD, FIRST), WHOLE),
