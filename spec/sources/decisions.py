@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 from spec.protocol import (
     append,
+    asking,
     blocks,
     committing,
     completing,
@@ -108,12 +109,20 @@ def _by_itself(profile: Profile) -> Answers:
 
 
 def _unlogged(_profile: Profile) -> Answers:
-    """What is answered where the coordinator's own log does not take a record, and where it is elsewhere."""
+    """What is answered where the coordinator's log does not take a record, by its error, and where it is elsewhere."""
+    elsewhere = frozenset(code.name for code in coordinator_steps.ELSEWHERE)
     return MappingProxyType(
-        {
-            "not_logged": frozenset(code.name for code in coordinator_steps.NOT_LOGGED),
-            "elsewhere": frozenset(code.name for code in coordinator_steps.ELSEWHERE),
-        }
+        {**_renamed(coordinator_steps.not_logged), "other": frozenset({AS_MET}), "elsewhere": elsewhere}
+    )
+
+
+def _of_consumer_group(profile: Profile) -> Answers:
+    """Who may commit to a consumer group (KIP-848), in a transaction or outside."""
+    claim = _any(groups.EpochClaim)
+    return answers_of(
+        guard
+        for transactional in (False, True)
+        for guard in groups.epoch_guards(claim, ANYTHING, profile, transactional=transactional)
     )
 
 
@@ -148,6 +157,7 @@ DECISIONS: Final[Mapping[str, Decided]] = MappingProxyType(
     {
         "produce": lambda _: answers_of(produce.guards(_any(produce.ProduceRequest))),
         "append": lambda profile: answers_of(append.guards(PRODUCER, _any(AppendRequest), profile, _any(Verification))),
+        "question-to-coordinator": lambda _: answers_of(asking.guards(_any(asking.Waiting), ANYTHING)),
         "verification": lambda _: _renamed(lambda error: verification.told(error, ANYTHING)),
         "init-producer-id": lambda profile: answers_of(ids.guards(ENTRY, _any(ids.InitRequest), profile)),
         "add-partitions": lambda profile: answers_of(registering.guards(ENTRY, _any(registering.AddRequest), profile)),
@@ -162,6 +172,7 @@ DECISIONS: Final[Mapping[str, Decided]] = MappingProxyType(
             lambda error: committing.told(error, ANYTHING, profile)
         ),
         "offset-commit": lambda profile: answers_of(committing.plain_guards(GROUP, COMMIT, profile)),
+        "commit-to-consumer-group": _of_consumer_group,
         "marker-on-offsets": lambda _: answers_of(
             offsets.application_guards(_any(offsets.OffsetEntry), _any(offsets.OffsetEntry), ANYTHING)
         ),
