@@ -66,7 +66,8 @@ class Profile:
         offsets_verified_first: a transactional commit of offsets is held against the group after the coordinator
             of its transaction was asked (3.7, KAFKA-15784); before, a rebalance in between lets a past member in.
         old_member_epoch_commits: a member of a consumer group (KIP-848) may commit with an older member epoch, where it
-            was assigned the partition in that epoch or before (4.2, KAFKA-19779); before, with its present one alone.
+            was assigned the partition in that epoch or before (4.3, KIP-1251, KAFKA-20066; the branch of 4.2 does not
+            have it); before, with its present one alone.
         scala_group_errors: errors of the log are told to who commits offsets as GroupMetadataManager words them (before
             4.0); since, as CoordinatorOperationExceptionHelper does.
         offsets_lag_marker: the marker on an offsets partition is answered before the offsets of its transaction are
@@ -107,8 +108,9 @@ class Profile:
             its log leaves even as the last one (4.1, KIP-966; 4.0 has it switched off).
         cleaner_compares_marker_keys: the cleaner takes a marker for an older version of a record whose key has the same
             bytes (before the fix of KAFKA-14055, 3.0 to 3.3 by branch).
-        cleaner_keeps_below_watermark: a round of the cleaner keeps the last batch below the high watermark, though
-            nothing of it is left (4.4, KAFKA-20452); before, the last one that it has read.
+        cleaner_keeps_last_of_round: a round of the cleaner keeps the last batch that it has read, though nothing of it
+            is left (4.0 to 4.3, KAFKA-17076).
+        cleaner_keeps_below_watermark: it keeps the last batch below the high watermark instead (4.4, KAFKA-20452).
         max_sequence: the sequence number after which the next one is 0; smaller in finite models, and None
             where sequences are never to wrap. Every release has 2^31-1.
         max_epoch: the epoch that only a coordinator uses, the one before being the last of a client; smaller in
@@ -168,6 +170,7 @@ class Profile:
     high_watermark_needs_min_isr: bool = True
     eligible_leader_replicas: bool = True
     cleaner_compares_marker_keys: bool = False
+    cleaner_keeps_last_of_round: bool = False
     cleaner_keeps_below_watermark: bool = True
     max_sequence: int | None = MAX_SEQUENCE
     max_epoch: int = MAX_EPOCH
@@ -180,7 +183,7 @@ class Profile:
 NEWEST: Final = Profile("4.4")
 KAFKA_4_4: Final = NEWEST
 SPLIT_OUT_OF_ORDER: Final = replace(NEWEST, name="split-out-of-order", split_out_of_order=True)
-KAFKA_4_3: Final = replace(NEWEST, name="4.3", cleaner_keeps_below_watermark=False)
+KAFKA_4_3: Final = replace(NEWEST, name="4.3", cleaner_keeps_last_of_round=True, cleaner_keeps_below_watermark=False)
 KAFKA_4_2: Final = replace(
     KAFKA_4_3,
     name="4.2",
@@ -188,8 +191,9 @@ KAFKA_4_2: Final = replace(
     last_epoch_recovers=False,
     rotation_persisted=False,
     leaderless_marker_dropped=False,
+    old_member_epoch_commits=False,
 )
-KAFKA_4_1: Final = replace(KAFKA_4_2, name="4.1", marker_epoch_strict=False, old_member_epoch_commits=False)
+KAFKA_4_1: Final = replace(KAFKA_4_2, name="4.1", marker_epoch_strict=False)
 KAFKA_4_0: Final = replace(
     KAFKA_4_1,
     name="4.0",
@@ -218,6 +222,7 @@ KAFKA_3_9: Final = replace(
     name="3.9.0",
     transaction_version=0,
     scala_group_errors=True,
+    cleaner_keeps_last_of_round=False,
     offsets_lag_marker=True,
     commit_creates_group=True,
     refused_commit_drops_pending=True,

@@ -1,6 +1,7 @@
 """What the cleaner leaves of a compacted topic: of each key the newest record, and markers as long as they are needed.
 
-Sources: Cleaner, CleanedTransactionMetadata; KAFKA-14055 (the key of a control record is no key of the topic).
+Sources: Cleaner, CleanedTransactionMetadata; KAFKA-14055 (the key of a control record is no key of the topic),
+KAFKA-17076 and KAFKA-20452 (which empty batches stay).
 """
 
 from dataclasses import dataclass
@@ -33,6 +34,33 @@ class Met:
 def stays(met: Met, profile: Profile = NEWEST) -> Term:
     """Whether the record is in the log after the pass."""
     return choose(met.control, _marker_stays(met, profile), _data_stays(met))
+
+
+@dataclass(frozen=True, slots=True)
+class MetBatch:
+    """A batch of which no record stays.
+
+    Attributes:
+        last_of_producer: it has the last sequence of an active producer, or its last epoch.
+        last_of_round: it is the last that this round of the cleaner has read.
+        below_watermark: the high watermark is the offset after it.
+    """
+
+    last_of_producer: Term
+    last_of_round: Term
+    below_watermark: Term
+
+
+def stays_empty(met: MetBatch, profile: Profile = NEWEST) -> Term:
+    """Whether the batch is in the log after the pass, without records: it still says what comes next.
+
+    The last offset of a round is lost otherwise, or that below the high watermark (Cleaner.checkBatchRetention).
+    """
+    return any_of(
+        met.last_of_producer,
+        all_of(profile.cleaner_keeps_last_of_round, met.last_of_round),
+        all_of(profile.cleaner_keeps_below_watermark, met.below_watermark),
+    )
 
 
 def _marker_stays(met: Met, profile: Profile) -> Term:

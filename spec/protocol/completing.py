@@ -15,13 +15,10 @@ from spec.protocol.coordinator import (
 )
 from spec.protocol.ending import EndRequest
 from spec.protocol.guards import PASSED
-from spec.protocol.ids import fencing_epoch
+from spec.protocol.ids import WITHOUT_LIMIT, fencing_epoch
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, Origin, TransactionState
-
-WITHOUT_LIMIT: Final = 2**31 - 1
-"""Timeout of a transaction in two phases, which the coordinator never ends by itself."""
 
 RULE: Final = rules.TXN_MARKER_ONCE
 """What every marker is for."""

@@ -6,6 +6,7 @@ not take leaves memory as it was, or with the fencing epoch.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from spec import rules
@@ -32,11 +33,34 @@ from spec.vocabulary import ABSENT, ErrorCode
 
 NOBODY: Final = Identity(ABSENT, ABSENT)
 
-NOT_LOGGED: Final = (
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_COORDINATOR,
-    ErrorCode.UNKNOWN_SERVER_ERROR,
+LOGGED_AS: Final = MappingProxyType(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+        ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+        ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    }
 )
+"""What is answered when the coordinator's log refuses the record with an error; any other is passed on as it is.
+
+Source: TransactionStateManager.appendTransactionToLog, alike from 0.11 to 4.4.
+"""
+
+PASSED_ON: Final = (
+    ErrorCode.CORRUPT_MESSAGE,
+    ErrorCode.INVALID_RECORD,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+    ErrorCode.INVALID_REQUIRED_ACKS,
+)
+"""Errors of a log that are not among them."""
+
+NOT_LOGGED: Final = (*dict.fromkeys(LOGGED_AS.values()), *PASSED_ON)
 """What is answered when the coordinator's log does not take the record."""
 
 ELSEWHERE: Final = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
@@ -294,6 +318,14 @@ def unless_failed(step: CoordinatorStep, outcome: Outcome, appends: Term, rolled
         choose_entry(elsewhere, step.before, choose_entry(failed, rolled_back, outcome.entry)),
         choose(untold, step.partitions_after == step.partitions, outcome.partitions),
     )
+
+
+def not_logged(error: Term) -> Term:
+    """An error of the coordinator's log, as the client is told it."""
+    told = error
+    for met, known in LOGGED_AS.items():
+        told = choose(error == met.value, known.value, told)
+    return told
 
 
 def is_one_of(error: Term, errors: tuple[ErrorCode, ...]) -> Term:

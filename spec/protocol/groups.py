@@ -1,7 +1,8 @@
 """Membership of a classic group: who may commit its offsets, and how a generation begins and ends.
 
 The groups here have at most one member, as the recorded ones have: a rebalance that waits for others is not
-described.
+described. Of a consumer group (KIP-848) it is described who may commit, and not how its members come to their
+assignments.
 """
 
 from dataclasses import dataclass, replace
@@ -103,6 +104,61 @@ def commit_guards(
             all_of(plain, _is_in(entry, GroupState.COMPLETING_REBALANCE)),
             ErrorCode.REBALANCE_IN_PROGRESS.value,
         ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EpochClaim:
+    """As whom a commit comes to a consumer group (KIP-848), and what of it the group knows.
+
+    Attributes:
+        epoch: the member epoch that the request names, -1 none.
+        named: the request names a member or an instance.
+        member_known: the group has the member.
+        member_epoch: the present one of the member.
+        assigned_since: the member epoch in which the partition was assigned to it, or is still to be revoked; -1 where
+            it is neither.
+        classic: the member speaks the classic protocol, and has generations.
+        group_empty: the group has no members.
+    """
+
+    epoch: Term = -1
+    named: Term = False
+    member_known: Term = False
+    member_epoch: Term = 0
+    assigned_since: Term = -1
+    classic: Term = False
+    group_empty: Term = False
+
+
+EPOCHS_SINCE = 9
+"""First version of OffsetCommit that a member of a consumer group may use."""
+
+STALE_EPOCH_SINCE = 6
+"""First version of TxnOffsetCommit that knows STALE_MEMBER_EPOCH (KIP-1319, 4.4)."""
+
+
+def epoch_guards(claim: EpochClaim, version: Term, profile: Profile, *, transactional: Term) -> tuple[Guard, ...]:
+    """Who may commit offsets of a partition to a consumer group, in Kafka's order (ConsumerGroup.validateOffsetCommit).
+
+    Args:
+        claim: who commits.
+        version: of the request.
+        profile: the release.
+        transactional: the commit belongs to a transaction.
+    """
+    fence, nameless = rules.OFFSETS_GENERATION_FENCE, all_of(claim.epoch < 0, negate(claim.named))
+    checked = negate(any_of(all_of(claim.epoch < 0, claim.group_empty), all_of(transactional, nameless)))
+    told = any_of(negate(transactional), version >= STALE_EPOCH_SINCE)
+    generations = any_of(claim.classic, negate(told))
+    stale = choose(generations, ErrorCode.ILLEGAL_GENERATION.value, ErrorCode.STALE_MEMBER_EPOCH.value)
+    since = all_of(profile.old_member_epoch_commits, claim.assigned_since >= 0, claim.epoch >= claim.assigned_since)
+    too_old = all_of(negate(transactional), negate(claim.classic), version < EPOCHS_SINCE)
+    return (
+        Guard("member_unknown", fence, all_of(checked, negate(claim.member_known)), _unknown_member()),
+        Guard("request_too_old", fence, all_of(checked, too_old), ErrorCode.UNSUPPORTED_VERSION.value),
+        Guard("epoch_newer", fence, all_of(checked, claim.epoch > claim.member_epoch), stale),
+        Guard("epoch_older", fence, all_of(checked, claim.epoch < claim.member_epoch, negate(since)), stale),
     )
 
 

@@ -25,6 +25,9 @@ from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 LARGEST_TIMEOUT: Final = 900_000
 """`transaction.max.timeout.ms`, where nobody changed it."""
 
+WITHOUT_LIMIT: Final = 2**31 - 1
+"""Timeout of a transaction in two phases, which the coordinator never ends by itself."""
+
 FENCED_SINCE: Final = 4
 """First version of InitProducerId that knows PRODUCER_FENCED."""
 
@@ -37,6 +40,9 @@ class InitRequest:
         id_empty: the transactional id is the empty string.
         producer_id: the identity that the client expects to have, with its epoch; -1 for none.
         fresh_producer_id: the one that would be handed out, if a new one is needed.
+        two_phase: the client prepares its transactions itself (KIP-939; version 6, which no release takes yet).
+        two_phase_allowed: `transaction.two.phase.commit.enable` of the broker.
+        keeps_prepared: the client goes on with the transaction that it has prepared.
     """
 
     timeout: Term
@@ -45,6 +51,14 @@ class InitRequest:
     id_empty: Term = False
     producer_id: Term = ABSENT
     producer_epoch: Term = ABSENT
+    two_phase: Term = False
+    two_phase_allowed: Term = False
+    keeps_prepared: Term = False
+
+    @property
+    def resolved_timeout(self) -> Term:
+        """A transaction in two phases has no timeout, whatever the client asks for."""
+        return choose(self.two_phase, WITHOUT_LIMIT, self.timeout)
 
     @property
     def expects(self) -> Term:
@@ -55,7 +69,7 @@ class InitRequest:
 def created(entry: TransactionEntry, request: InitRequest) -> TransactionEntry:
     """The id's metadata: what is known, or, in memory alone, a fresh producer id that has no epoch yet."""
     fresh = TransactionEntry(
-        known=True, producer_id=request.fresh_producer_id, timeout=request.timeout, update_time=request.now
+        known=True, producer_id=request.fresh_producer_id, timeout=request.resolved_timeout, update_time=request.now
     )
     return choose_entry(entry.known, entry, fresh)
 
@@ -164,10 +178,18 @@ def _malformed(request: InitRequest) -> tuple[Guard, ...]:
         all_of(request.producer_id == ABSENT, negate(request.producer_epoch == ABSENT)),
         all_of(negate(request.producer_id == ABSENT), request.producer_epoch == ABSENT),
     )
-    bounded = all_of(request.timeout > 0, request.timeout <= LARGEST_TIMEOUT)
+    bounded = any_of(request.two_phase, all_of(request.timeout > 0, request.timeout <= LARGEST_TIMEOUT))
+    refused = all_of(request.two_phase, negate(request.two_phase_allowed))
     return (
         Guard("half_identity", rules.IDS_IDENTITY_NEVER_REPEATS, half, invalid),
         Guard("id_empty", rules.TXN_LEGAL_TRANSITION, request.id_empty, invalid),
+        Guard(
+            "two_phase_refused",
+            rules.TXN_TIMEOUT,
+            refused,
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED.value,
+        ),
+        Guard("prepared_kept", rules.TXN_LEGAL_TRANSITION, request.keeps_prepared, ErrorCode.UNSUPPORTED_VERSION.value),
         Guard("timeout", rules.TXN_TIMEOUT, negate(bounded), ErrorCode.INVALID_TRANSACTION_TIMEOUT.value),
     )
 
@@ -203,7 +225,7 @@ def _empty(
         producer_epoch=choose(repeats, entry.producer_epoch, next_epoch),
         last_epoch=choose(repeats, entry.last_epoch, before),
         previous_producer_id=entry.producer_id,
-        timeout=request.timeout,
+        timeout=request.resolved_timeout,
         start_time=ABSENT,
         update_time=request.now,
         client_version=_written_version(entry, profile),

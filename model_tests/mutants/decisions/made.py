@@ -120,7 +120,9 @@ READS: Final = {
     "SCALA_TOLD": "committing.told",
     "UNAVAILABLE": "verification.told",
     "HANDING_OUT": "ids.initialize",
+    "LOGGED_AS": "coordinator_steps.not_logged",
     "NOT_LOGGED": "coordinator_steps.unless_failed",
+    "PASSED_ON": "coordinator_steps.unless_failed",
     "ELSEWHERE": "coordinator_steps.unless_failed",
 }
 """Tables of the protocol, and the decision that reads each."""

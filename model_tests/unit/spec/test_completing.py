@@ -4,7 +4,6 @@ import pytest
 
 from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, PRODUCER, ended, ending, entry
 from spec.protocol.completing import (
-    WITHOUT_LIMIT,
     expire,
     fence,
     fencing_abort,
@@ -17,6 +16,7 @@ from spec.protocol.completing import (
 )
 from spec.protocol.coordinator import TransactionEntry, append_failed, completed, loaded
 from spec.protocol.ending import end
+from spec.protocol.ids import WITHOUT_LIMIT
 from spec.protocol.records import ProducerEntry
 from spec.versions import NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ErrorCode, Origin, TransactionState

@@ -7,7 +7,7 @@ import pytest
 from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, OTHER, PRODUCER, ending, entry
 from spec.engines.reading_z3 import INTEGERS, evaluate, evaluate_record
 from spec.protocol import blocks, completing, ids, registering
-from spec.protocol.completing import WITHOUT_LIMIT, is_expired, is_given_up, is_timed_out, prepare_complete
+from spec.protocol.completing import is_expired, is_given_up, is_timed_out, prepare_complete
 from spec.protocol.coordinator import (
     TransactionEntry,
     Transition,
@@ -19,7 +19,7 @@ from spec.protocol.coordinator import (
 )
 from spec.protocol.ending import answered, end, guards, keeps_outcome
 from spec.protocol.finding import SMALLEST, partition_of
-from spec.protocol.ids import InitRequest
+from spec.protocol.ids import WITHOUT_LIMIT, InitRequest
 from spec.protocol.registering import AddRequest
 from spec.versions import KAFKA_3_9, KAFKA_4_2, NEWEST, SNAPSHOT_4_0
 from spec.vocabulary import ErrorCode, TransactionState

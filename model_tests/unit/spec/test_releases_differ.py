@@ -5,15 +5,31 @@ from dataclasses import replace
 import pytest
 
 from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, PRODUCER, ended, ending, entry
-from spec.protocol import committing, completing, registering, verification
+from spec.protocol import asking, cleaning, committing, completing, groups, registering, verification
+from spec.protocol.asking import Waiting, queue
+from spec.protocol.cleaning import MetBatch
 from spec.protocol.coordinator import TransactionEntry, completed, names_of
+from spec.protocol.coordinator_steps import not_logged
 from spec.protocol.ending import end
 from spec.protocol.ending import guards as ending_guards
-from spec.protocol.ids import InitRequest, initialize
+from spec.protocol.groups import EpochClaim, epoch_guards
+from spec.protocol.guards import branch, error_of
+from spec.protocol.ids import WITHOUT_LIMIT, InitRequest, initialize
 from spec.protocol.ids import guards as init_guards
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.registering import AddRequest, register
-from spec.versions import KAFKA_2_5, KAFKA_2_7, KAFKA_3_9, KAFKA_4_0, KAFKA_4_1, NEWEST, SNAPSHOT_4_0, Profile
+from spec.versions import (
+    KAFKA_2_5,
+    KAFKA_2_7,
+    KAFKA_3_9,
+    KAFKA_4_0,
+    KAFKA_4_1,
+    KAFKA_4_2,
+    KAFKA_4_3,
+    NEWEST,
+    SNAPSHOT_4_0,
+    Profile,
+)
 from spec.vocabulary import ErrorCode, TransactionState
 
 EMPTY, ONGOING = TransactionState.EMPTY, TransactionState.ONGOING
@@ -155,3 +171,137 @@ def test_offsets_of_no_producer_are_asked_about() -> None:
 
     asked = verification.is_asked(ProducerEntry(), offsets, committing.as_produce(3), KAFKA_3_9)
     assert (True, False) == (asked, verification.is_asked(ProducerEntry(), batch, 9, KAFKA_3_9))
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_COORDINATOR),
+        (ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (ErrorCode.CORRUPT_MESSAGE, ErrorCode.CORRUPT_MESSAGE),
+        (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH),
+    ],
+)
+def test_an_error_of_the_coordinators_log_is_passed_on_unless_it_has_a_word(error: ErrorCode, told: ErrorCode) -> None:
+    """TransactionStateManager.appendTransactionToLog: what it has no word for is told as it is."""
+    assert told == not_logged(error.value)
+
+
+# --- questions to coordinators --------------------------------------------------------------------------------
+
+
+def test_the_same_epoch_asks_again_and_the_one_before_is_told_to() -> None:
+    """A client that retries is asked for once; the copy that waited comes back with an error to retry."""
+    queued = queue(Waiting(any_request=True, version=12, same_id=True, producer_epoch=3), 3, 12)
+
+    assert (ErrorCode.NETWORK_EXCEPTION, ErrorCode.NONE) == (queued.waiting_error, queued.asker_error)
+
+
+def test_a_rotated_producer_is_told_that_it_is_fenced() -> None:
+    """Epochs are compared without the producer id: (8, 0) after (7, 32766) looks like a stale one."""
+    old, new = Waiting(any_request=True, version=12, same_id=True, producer_epoch=LAST - 1), 0
+
+    queued = queue(old, new, 12)
+
+    assert (ErrorCode.NONE, ErrorCode.INVALID_PRODUCER_EPOCH) == (queued.waiting_error, queued.asker_error)
+    risen = queue(replace(old, producer_epoch=0), 1, 12)
+    assert (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.NONE) == (risen.waiting_error, risen.asker_error)
+
+
+def test_all_in_a_request_are_answered_as_the_first_one() -> None:
+    """Somebody else's Produce of version 10 takes the word away that one of version 11 knows."""
+    beside = queue(Waiting(any_request=True, version=10), 3, 11)
+    alone = queue(Waiting(), 3, 11)
+    abortable = ErrorCode.TRANSACTION_ABORTABLE.value
+
+    assert (0, 10, 11) == (beside.branch, beside.version, alone.version)
+    assert ErrorCode.INVALID_TXN_STATE == asking.told(abortable, beside)
+    assert ErrorCode.TRANSACTION_ABORTABLE == asking.told(abortable, alone)
+    assert ErrorCode.CONCURRENT_TRANSACTIONS == asking.told(ErrorCode.CONCURRENT_TRANSACTIONS.value, beside)
+
+
+# --- members of consumer groups -------------------------------------------------------------------------------
+
+MEMBER = EpochClaim(epoch=5, named=True, member_known=True, member_epoch=7, assigned_since=4)
+STALE = ErrorCode.STALE_MEMBER_EPOCH
+
+
+def held(claim: EpochClaim, version: int, profile: Profile, *, transactional: bool) -> ErrorCode:
+    checks = epoch_guards(claim, version, profile, transactional=transactional)
+    return ErrorCode(error_of(checks, branch(checks)))
+
+
+@pytest.mark.parametrize(("profile", "error"), [(KAFKA_4_2, STALE), (KAFKA_4_3, ErrorCode.NONE), (NEWEST, 0)])
+def test_an_older_member_epoch_commits_since_4_3(profile: Profile, error: int) -> None:
+    """As long as the partition was assigned to it by then; a newer epoch and a foreign partition never do."""
+    assert error == held(MEMBER, 9, profile, transactional=False)
+    assert ErrorCode.NONE == held(replace(MEMBER, epoch=7), 9, profile, transactional=False)
+    assert STALE == held(replace(MEMBER, epoch=3), 9, profile, transactional=False)
+    assert STALE == held(replace(MEMBER, epoch=8), 9, profile, transactional=False)
+    assert STALE == held(replace(MEMBER, assigned_since=-1), 9, profile, transactional=False)
+
+
+def test_how_a_stale_member_is_told_so() -> None:
+    """Classic members know generations alone, as TxnOffsetCommit does before version 6."""
+    stale = replace(MEMBER, epoch=3)
+
+    assert ErrorCode.ILLEGAL_GENERATION == held(replace(stale, classic=True), 9, NEWEST, transactional=False)
+    told = [held(stale, version, NEWEST, transactional=True) for version in (5, 6)]
+    assert [ErrorCode.ILLEGAL_GENERATION, STALE] == told
+
+
+def test_who_needs_no_member_epoch() -> None:
+    """Nobody in an empty group, and a transaction that names no member; but not a request without epochs."""
+    nobody = EpochClaim(group_empty=True)
+    inside = replace(nobody, group_empty=False)
+
+    assert ErrorCode.NONE == held(nobody, 9, NEWEST, transactional=False)
+    assert ErrorCode.NONE == held(inside, 4, NEWEST, transactional=True)
+    assert ErrorCode.UNKNOWN_MEMBER_ID == held(inside, 9, NEWEST, transactional=False)
+    assert ErrorCode.UNSUPPORTED_VERSION == held(MEMBER, groups.EPOCHS_SINCE - 1, NEWEST, transactional=False)
+    assert ErrorCode.NONE == held(replace(MEMBER, classic=True), 8, NEWEST, transactional=False)
+
+
+# --- what the cleaner leaves ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("profile", "of_round", "below"),
+    [(KAFKA_3_9, False, False), (SNAPSHOT_4_0, True, False), (KAFKA_4_3, True, False), (NEWEST, False, True)],
+)
+def test_which_empty_batch_the_cleaner_leaves(profile: Profile, of_round: bool, below: bool) -> None:
+    """That of a producer always; the last of a round in 4.0 to 4.3, and the one below the high watermark in 4.4."""
+    plain = MetBatch(last_of_producer=False, last_of_round=False, below_watermark=False)
+
+    assert not cleaning.stays_empty(plain, profile)
+    assert cleaning.stays_empty(replace(plain, last_of_producer=True), profile)
+    assert of_round is cleaning.stays_empty(replace(plain, last_of_round=True), profile)
+    assert below is cleaning.stays_empty(replace(plain, below_watermark=True), profile)
+
+
+# --- transactions in two phases -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "error"),
+    [
+        ({"two_phase": True}, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        ({"two_phase": True, "two_phase_allowed": True, "timeout": 10**9}, ErrorCode.NONE),
+        ({"two_phase": True, "two_phase_allowed": True, "keeps_prepared": True}, ErrorCode.UNSUPPORTED_VERSION),
+        ({"two_phase": True, "keeps_prepared": True}, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        ({"keeps_prepared": True, "timeout": 0}, ErrorCode.UNSUPPORTED_VERSION),
+        ({"two_phase_allowed": True, "timeout": 10**9}, ErrorCode.INVALID_TRANSACTION_TIMEOUT),
+    ],
+)
+def test_a_transaction_in_two_phases_has_to_be_allowed(asked: dict[str, int], error: ErrorCode) -> None:
+    """TransactionCoordinator.handleInitProducerId: refused by default, without limit where it is allowed."""
+    request = replace(InitRequest(60_000, FRESH), **asked)
+
+    transition = initialize(entry(EMPTY), request, NEWEST)
+
+    assert error == transition.error
+    if error == ErrorCode.NONE:
+        assert WITHOUT_LIMIT == transition.target.timeout
+        assert not completing.is_timed_out(replace(transition.target, state=ONGOING.value, start_time=0), 10**15)
