@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from spec import rules
-from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.algebra import Term, all_of, any_of, choose, negate, same
 from spec.protocol import completing, ending, ids, registering
 from spec.protocol.coordinator import (
     TransactionEntry,
@@ -150,7 +150,7 @@ def initialize(step: CoordinatorStep, profile: Profile) -> Outcome:
         choose(fences, handed, worded(transition.error, asked.version, ids.FENCED_SINCE)),
         handed_out(transition),
         choose_entry(fences, decided(aborted, asked.now, profile), durable(transition, profile)),
-        choose(transition.appends, step.partitions_after == 0, step.partitions_after == step.partitions),
+        choose(transition.appends, step.partitions_after == 0, are_partitions_kept(step)),
     )
     rolled_back = choose_entry(
         fences,
@@ -181,7 +181,7 @@ def register(step: CoordinatorStep, profile: Profile, *, verifies: bool = False)
         worded(error, asked.version, registering.FENCED_SINCE),
         NOBODY,
         durable(transition, profile),
-        choose(transition.appends, joined, step.partitions_after == step.partitions),
+        choose(transition.appends, joined, are_partitions_kept(step)),
     )
     return unless_failed(step, plain, transition.appends, append_failed(step.before, transition, profile))
 
@@ -215,7 +215,7 @@ def end(step: CoordinatorStep, profile: Profile) -> Outcome:
         worded(transition.error, asked.version, ending.FENCED_SINCE),
         ending.answered(transition, request, profile),
         decided(transition, asked.now, profile),
-        step.partitions_after == step.partitions,
+        are_partitions_kept(step),
     )
     return unless_failed(step, plain, transition.appends, append_failed(step.before, transition, profile))
 
@@ -233,7 +233,7 @@ def time_out(step: CoordinatorStep, profile: Profile) -> Outcome:
     after = choose_entry(logged, decided(aborted, now, profile), unlogged)
     due_guard = Guard("timed_out", rules.TXN_TIMEOUT, True, ErrorCode.NONE.value)
     entry = choose_entry(due, after, step.before)
-    return Outcome(1, (due_guard,), ErrorCode.NONE.value, NOBODY, entry, step.partitions_after == step.partitions)
+    return Outcome(1, (due_guard,), ErrorCode.NONE.value, NOBODY, entry, are_partitions_kept(step))
 
 
 def marked(step: CoordinatorStep, profile: Profile) -> Outcome:
@@ -253,7 +253,7 @@ def expire(step: CoordinatorStep, profile: Profile) -> Outcome:
     idle = completing.is_expired(step.before, step.asked.now, expiration=0)
     guard = Guard("expired", rules.TXN_EXPIRY, True, ErrorCode.NONE.value)
     entry = choose_entry(idle, TransactionEntry(), step.before)
-    return Outcome(1, (guard,), ErrorCode.NONE.value, NOBODY, entry, step.partitions_after == step.partitions)
+    return Outcome(1, (guard,), ErrorCode.NONE.value, NOBODY, entry, are_partitions_kept(step))
 
 
 def load(step: CoordinatorStep, profile: Profile) -> Outcome:
@@ -295,6 +295,13 @@ def handed_out(transition: Transition) -> Identity:
     )
 
 
+def are_partitions_kept(step: CoordinatorStep) -> Term:
+    """The transaction has as many partitions as before: none where its id is new, and no number where it is gone."""
+    begun = choose(step.after.known, 0, ABSENT)
+    alike = same(step.before.known, step.after.known)
+    return step.partitions_after == choose(alike, step.partitions, begun)
+
+
 def unless_failed(step: CoordinatorStep, outcome: Outcome, appends: Term, rolled_back: TransactionEntry) -> Outcome:
     """The outcome, unless the log did not take its record, or the node does not coordinate the id.
 
@@ -316,7 +323,7 @@ def unless_failed(step: CoordinatorStep, outcome: Outcome, appends: Term, rolled
             choose(untold, ABSENT, outcome.answered.producer_epoch),
         ),
         choose_entry(elsewhere, step.before, choose_entry(failed, rolled_back, outcome.entry)),
-        choose(untold, step.partitions_after == step.partitions, outcome.partitions),
+        choose(untold, are_partitions_kept(step), outcome.partitions),
     )
 
 

@@ -275,8 +275,13 @@ def _prepared(entry: TransactionEntry, request: EndRequest, profile: Profile) ->
         next_producer_id=choose(rotates, request.fresh_producer_id, ABSENT),
         start_time=begun,
         update_time=request.now,
-        client_version=choose(request.bumps, BUMPING, 0),
+        client_version=choose(request.bumps, BUMPING, choose(request.by_client, 0, _own_version(profile))),
     )
+
+
+def _own_version(profile: Profile) -> int:
+    """The transaction version of an abort by the coordinator itself, below 2; since 4.0 that of whoever has none."""
+    return 0 if profile.client_version_kept else profile.transaction_version
 
 
 def keeps_outcome(before: TransactionEntry, after: TransactionEntry) -> Term:

@@ -54,7 +54,7 @@ TRUE = [
     ("EndTxn", COMMITTED, replace(ASKED, producer=Identity(PRODUCER, EPOCH - 1)), 1),
     ("TransactionTimeout", ONGOING, LATE, 1),
     ("MarkerAnswered", COMMITTING, ASKED, 0),
-    ("TransactionalIdExpiry", EMPTY, LATE, 1),
+    ("TransactionalIdExpiry", EMPTY, LATE, -1),
 ]
 
 

@@ -91,6 +91,16 @@ def test_who_adds_a_partition_is_written_down_since_4_0(profile: Profile, versio
     assert version == begun(entry(EMPTY, client_version=0), profile).client_version
 
 
+@pytest.mark.parametrize(("profile", "version"), [(SNAPSHOT_4_0, 1), (KAFKA_4_0, 0), (NEWEST, 0)])
+def test_the_coordinators_own_abort_under_version_1(profile: Profile, version: int) -> None:
+    """The snapshot writes the cluster's version down, later releases 0; versions 0 and 1 are not one in a record."""
+    open_, under = entry(ONGOING, client_version=0), profile.under(1)
+
+    aborted = end(completing.fence(open_), completing.fencing_abort(open_, FRESH, 200, under), under)
+
+    assert version == aborted.target.client_version
+
+
 @pytest.mark.parametrize("profile", [DOWNGRADED, KAFKA_4_0.under(0)])
 def test_a_client_of_version_2_locks_its_id_on_a_coordinator_of_version_0(profile: Profile) -> None:
     """The record cannot hold its version: it is told so, and the transition stays pending for ever."""
