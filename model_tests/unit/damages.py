@@ -11,7 +11,7 @@ from model_tests.verify.effort import effort_from_environment
 from model_tests.verify.results import Effort
 
 SEED: Final = 20261121
-EXAMPLES: Final = 100_000 if effort_from_environment() is Effort.DEEP else 1000
+EXAMPLES: Final = 100_000 if effort_from_environment() is Effort.DEEP else 300
 
 LONGEST: Final = 300
 """Bytes that one damage changes at most; it may shift all that follow."""
@@ -94,7 +94,7 @@ def damages(length: int, fields: Sequence[int] = (), most: int = 3) -> st.Search
 
 
 def fuzzed(share: float = 1) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A test's examples: a seeded thousand, in the deep profile a hundred thousand that are new each time.
+    """A test's examples: three hundred from a seed, in the deep profile a hundred thousand that are new each time.
 
     Args:
         share: of these, for a test whose examples take long.

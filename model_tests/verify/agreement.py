@@ -42,7 +42,7 @@ from spec.systems.transactions.taking import remembered as views_remembered
 from spec.systems.transactions.world import Bounds, finite
 from spec.versions import NEWEST, PROFILES, Profile
 
-COMPARED: Final[Mapping[Effort, int]] = MappingProxyType({Effort.QUICK: 12, Effort.DEFAULT: 24, Effort.DEEP: 480})
+COMPARED: Final[Mapping[Effort, int]] = MappingProxyType({Effort.QUICK: 12, Effort.DEFAULT: 12, Effort.DEEP: 480})
 """Configurations that an effort compares: a multiple of the systems."""
 
 DEEPEST: Final = 7

@@ -12,7 +12,7 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 from model_tests.reports import BadInput
 from model_tests.verify.results import Effort
 
-EXAMPLES: Final = {Effort.QUICK: 60, Effort.DEFAULT: 300, Effort.DEEP: 5000}
+EXAMPLES: Final = {Effort.QUICK: 60, Effort.DEFAULT: 150, Effort.DEEP: 5000}
 
 STEPS: Final = {Effort.QUICK: 30, Effort.DEFAULT: 50, Effort.DEEP: 100}
 """Steps of one run of a state machine."""

@@ -71,5 +71,5 @@ def searched() -> Searched:
         broken=tuple(
             Broken(each.violates, partial(built, each.name, each.knobs, each.epochs, each.deltas)) for each in CONTROLS
         ),
-        deepest=MappingProxyType({Effort.QUICK: 9, Effort.DEFAULT: 12, Effort.DEEP: 99}),
+        deepest=MappingProxyType({Effort.QUICK: 6, Effort.DEFAULT: 9, Effort.DEEP: 99}),
     )

@@ -98,5 +98,5 @@ def searched() -> Searched:
         broken=tuple(
             Broken(each.violates, partial(built, each.name, each.knobs)) for each in CONTROLS if not each.left_to_tests
         ),
-        deepest=MappingProxyType({Effort.QUICK: 6, Effort.DEFAULT: 9, Effort.DEEP: 99}),
+        deepest=MappingProxyType({Effort.QUICK: 6, Effort.DEFAULT: 7, Effort.DEEP: 99}),
     )

@@ -46,6 +46,7 @@ def on_specification(recorded: list[Session]) -> list[Disagreement]:
     return list(disagreements(recorded, {SPECIFICATION: OnSpecification}))
 
 
+@pytest.mark.slow
 def test_bundled_sessions_agree_on_both_sides() -> None:
     """Every step of a sample agrees; undecided is only what the recording marks."""
     played = [outcome for recorded in recordings() for outcome in outcomes(recorded)]

@@ -56,6 +56,7 @@ def true_runs() -> list[Played]:
     return [run_of(seed).play() for seed in seeds]
 
 
+@pytest.mark.slow
 def test_true_traces_of_every_profile_hold(true_runs: list[Played]) -> None:
     """The reference agrees with the specification at every step, and each rule of a corruption is at stake in some."""
     counts = list(rule_counts(sum((run.findings for run in true_runs), Counter())))

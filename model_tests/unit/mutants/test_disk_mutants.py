@@ -17,6 +17,7 @@ def test_a_defect_of_the_disk_log_is_caught_by_its_rule(planted: Planted) -> Non
     assert caught(found), survival(found)
 
 
+@pytest.mark.slow
 def test_the_true_disk_log_survives() -> None:
     """Where the defects are caught, nothing is wrong without them."""
     assert () == true_disk(runs=80)

@@ -23,6 +23,7 @@ def test_a_defect_of_transactions_is_caught_by_its_rule(planted: Planted) -> Non
     assert caught(found), survival(found)
 
 
+@pytest.mark.slow
 def test_the_true_transactions_survive() -> None:
     """Where the defects are caught, nothing is wrong without them."""
     assert () == true_transactions(runs=150)

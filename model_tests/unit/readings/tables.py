@@ -6,11 +6,13 @@ from typing import Any, Final
 import numpy as np
 
 from model_tests.traces.samples import Table, decided, outcome, random_steps, undecided
+from model_tests.verify.effort import effort_from_environment
+from model_tests.verify.results import Effort
 from spec.protocol.append import append
 from spec.protocol.records import flatten
 from spec.versions import PROFILES, Profile
 
-RECORDS: Final = 100_000
+RECORDS: Final = 100_000 if effort_from_environment() is Effort.DEEP else 20_000
 SEED: Final = 20_250_711
 
 

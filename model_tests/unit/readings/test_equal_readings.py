@@ -22,7 +22,7 @@ from spec.vocabulary import MAX_EPOCH, MAX_SEQUENCE
 
 
 def test_python_and_numpy_agree_on_every_record() -> None:
-    """On 100,000 random records the two readings give the same branch, reply and entry."""
+    """On random records the two readings give the same branch, reply and entry."""
     found = {profile.name: differing(with_python(t, profile), with_numpy(t, profile)) for profile, t in by_profile()}
 
     assert {key: [] for key in PROFILES} == found
