@@ -32,6 +32,8 @@ Master: TypeAlias = Annotated[str, typer.Option(help="Where Spark runs.")]
 LOCAL: Final = "local[*]"
 READ_COMMITTED: Final = "read_committed"
 READ_UNCOMMITTED: Final = "read_uncommitted"
+INTERRUPTED: Final = 130
+"""What shells return of a command that was interrupted."""
 VERIFIED: Final = Path("build/verify")
 SIDE_BY_SIDE: Final = min(4, os.cpu_count() or 1)
 
@@ -374,6 +376,9 @@ def _judge(run: Callable[[], Report], json_file: Path | None) -> None:
 def _bad_input_in_one_line() -> Iterator[None]:
     try:
         yield
+    except KeyboardInterrupt:
+        typer.echo("eos: interrupted: no report was made; run it again", err=True)
+        raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
         bad = error if isinstance(error, BadInput) else lacking_on_executors(error) or full_disk(error)
         if bad is None:

@@ -1,6 +1,8 @@
 """`eos`: what it prints, how it exits, and that bad input is one line."""
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,6 +124,33 @@ def test_bad_input_is_one_line(provide: Callable[[Callable[..., Report]], None])
 
     assert NOTHING_JUDGED == shown.exit_code
     assert "eos: logs is no log directory: it holds no segment\n" == shown.stderr
+
+
+def test_a_full_disk_is_one_line(provide: Callable[[Callable[..., Report]], None]) -> None:
+    """With the file for which no room is left."""
+
+    def run(*_: object, **__: object) -> Report:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "build/somewhere")
+
+    provide(run)
+
+    result = CliRunner().invoke(cli.app, ["scenarios"])
+
+    said = "eos: no room is left for build/somewhere: make some, and run it again\n"
+    assert (result.exit_code, result.stderr) == (NOTHING_JUDGED, said)
+
+
+def test_an_interruption_is_one_line(provide: Callable[[Callable[..., Report]], None]) -> None:
+    """And exits as shells expect it."""
+
+    def run(*_: object, **__: object) -> Report:
+        raise KeyboardInterrupt
+
+    provide(run)
+
+    result = CliRunner().invoke(cli.app, ["scenarios"])
+
+    assert (result.exit_code, result.stderr) == (130, "eos: interrupted: no report was made; run it again\n")
 
 
 def test_a_library_that_executors_lack_is_one_line(provide: Callable[[Callable[..., Report]], None]) -> None:

@@ -45,3 +45,26 @@ def test_a_process_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
         sleep(0.05)
 
     assert not is_alive(worker)
+
+
+def test_an_interrupted_parent_waits_for_nothing_and_only_it_says_so(tmp_path: Path) -> None:
+    """A terminal interrupts every process of the group: the workers say nothing, and end."""
+    script, told = tmp_path / "starts_one.py", tmp_path / "pid"
+    script.write_text(_STARTS_ONE)
+    parent = subprocess.Popen(
+        [sys.executable, script, told],
+        env=os.environ | {"PYTHONPATH": str(Path.cwd())},
+        start_new_session=True,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = monotonic() + PATIENCE
+    while not (told.exists() and told.read_text()) and monotonic() < until:
+        sleep(0.05)
+
+    os.killpg(parent.pid, signal.SIGINT)
+    _, said = parent.communicate(timeout=PATIENCE)
+
+    assert said.count("Traceback") == 1
+    assert said.endswith("KeyboardInterrupt\n")
+    assert not is_alive(int(told.read_text()))
