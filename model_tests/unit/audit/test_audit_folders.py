@@ -67,6 +67,7 @@ def test_folders_of_one_topic_that_changed_names_are_named_and_nothing_else_is(
     assert report.transactions.counts == before
 
 
+@pytest.mark.slow
 def test_three_folders_of_one_topic_that_changed_names_are_told_as_what_they_are(broker: Path) -> None:
     """No two of them changed places."""
     before = audited(broker).transactions.counts

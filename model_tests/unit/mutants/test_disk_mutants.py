@@ -7,9 +7,10 @@ from model_tests.mutants.on_disk import hunt_on_disk, true_disk
 from model_tests.mutants.part import caught, survival
 from model_tests.mutants.planted import Planted
 from model_tests.stateful.disk_invariants import DISK_RULES
+from model_tests.unit.mutants.few import few
 
 
-@pytest.mark.parametrize("planted", OF_DISK, ids=lambda planted: planted.name)
+@pytest.mark.parametrize("planted", few(OF_DISK, 12))
 def test_a_defect_of_the_disk_log_is_caught_by_its_rule(planted: Planted) -> None:
     """An invariant of the rule that the defect breaks sees it."""
     found = hunt_on_disk(planted)

@@ -7,12 +7,13 @@ from model_tests.mutants.in_sessions import hunt_in_sessions, sessions_of_groups
 from model_tests.mutants.of_groups import OF_GROUPS
 from model_tests.mutants.part import caught, survival
 from model_tests.mutants.planted import Planted
+from model_tests.unit.mutants.few import few
 from spec import rules
 
 OFFSETS_RULES = (rules.OFFSETS_ATOMIC, rules.OFFSETS_STABLE_FETCH, rules.OFFSETS_GENERATION_FENCE)
 
 
-@pytest.mark.parametrize("planted", OF_GROUPS, ids=lambda planted: planted.name)
+@pytest.mark.parametrize("planted", few(OF_GROUPS, 5))
 def test_a_defect_of_the_group_coordinator_is_caught_by_its_rule(planted: Planted) -> None:
     """A recorded session disagrees in a step about the rule that the defect breaks."""
     found = hunt_in_sessions(planted)

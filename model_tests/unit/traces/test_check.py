@@ -131,6 +131,7 @@ def test_what_no_rule_judges_is_counted_by_name(tmp_path: Path) -> None:
     assert () == report.violations
 
 
+@pytest.mark.slow
 def test_a_producer_id_that_two_producers_have_is_seen(tmp_path: Path) -> None:
     """Neither has a transactional id; and none that has may get it either."""
     rows = [dict(row) for row in simulate.trace_of(NEWEST_PRODUCERS)]

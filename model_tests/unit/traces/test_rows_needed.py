@@ -154,6 +154,7 @@ def test_what_a_broker_lost_is_read(steps: DataFrame) -> None:
     assert [0, 1] == [row["step"] for row in needed.rows][:2]
 
 
+@pytest.mark.slow
 def test_a_key_of_nobody_is_read(steps: DataFrame) -> None:
     """Who sent is left out, and was the same all the same."""
     (again,) = (place for place in violated() if place["trace"] == NAMELESS)

@@ -135,6 +135,7 @@ def test_after_a_clean_stop_damage_beside_the_log_costs_no_batch(wrong: dict[str
     assert repaired <= (set(files) if changed & set(LOGS) else changed)
 
 
+@pytest.mark.slow
 @fuzzed(share=0.3)
 @given(some_damaged({name: FILES[name] for name in LOGS}))
 def test_damage_that_every_checksum_vouches_for_is_followed_or_cut(wrong: dict[str, list[Damage]]) -> None:

@@ -180,6 +180,7 @@ def test_a_reader_of_everything_has_what_is_aborted() -> None:
     assert "aborted_is_read_by_one" in seen("readers of two batches").reached
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", named(*CONTROLS, slow=LONG_TO_FIND))
 def test_both_searches_find_the_violation_at_the_same_depth(change: BrokenTransactions) -> None:
     """It is of the claim written beside the change."""
@@ -222,6 +223,7 @@ def differs(behaviour: str, change: BrokenTransactions) -> bool:
     return bool(getattr(change.knobs.profile, behaviour) != getattr(change.mended.profile, behaviour))
 
 
+@pytest.mark.slow
 def test_bounded_search_finds_nothing_in_the_true_system() -> None:
     """Nor does explicit search."""
     instance = built(quiet(NEWEST))

@@ -38,6 +38,7 @@ def obligation(knobs: Knobs, name: str) -> Obligation:
     return prover(knobs).keeps(system.claim(claim), system.action(action))
 
 
+@pytest.mark.slow
 def test_every_obligation_is_proved(found: tuple[Obligation, ...]) -> None:
     """No lemma and no theorem is open."""
     assert [] == [str(o) for o in found if not isinstance(o.verdict, Proved)]
