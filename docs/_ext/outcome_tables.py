@@ -11,7 +11,7 @@ from sphinx.util.docutils import SphinxDirective
 from tables import Cell, table
 
 from spec.protocol import committing, ending, verification
-from spec.versions import NEWEST
+from spec.versions import KAFKA_3_9, NEWEST
 from spec.vocabulary import ErrorCode, TransactionState
 
 CURRENT, RETRY = "current epoch", "epoch before the bump"
@@ -75,6 +75,7 @@ def _marked(value: int, other: int) -> Cell:
 TELLINGS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "produce": verification.told,
     "txn-offset-commit": partial(committing.told, profile=NEWEST),
+    "txn-offset-commit-before-4.0": partial(committing.told, profile=KAFKA_3_9),
 }
 NEWEST_VERSION: Final = 99
 """Later than every version of a request at which something changes."""

@@ -74,6 +74,8 @@ def test_a_check_of_some_releases_names_them() -> None:
     assert "2.0 to 2.4" == by_name["sequence_forgotten"].releases
     assert "split-out-of-order" == by_name["behind"].releases
     assert "INVALID_PRODUCER_EPOCH" == by_name["stale_epoch"].answers
+    of_coordinator = {row.guard.name: row for row in tables.rows(tables.DECISIONS["end-txn"])}
+    assert "PRODUCER_FENCED; INVALID_PRODUCER_EPOCH (0.11 to 2.5)" == of_coordinator["epoch_other"].answers
 
 
 def test_another_order_of_checks_is_told() -> None:

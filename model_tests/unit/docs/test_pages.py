@@ -62,7 +62,7 @@ def test_what_differs_is_marked_against_the_release_before() -> None:
     """A variant is compared with what it varies, and is nobody's predecessor."""
     assert PROFILES["3.9.0"] is versions.before(PROFILES["3.9.0-nover"])
     assert PROFILES["3.9.0"] is versions.before(PROFILES["4.0-SNAPSHOT"])
-    assert PROFILES["4.3"] is versions.before(PROFILES["split-out-of-order"])
+    assert PROFILES["4.4"] is versions.before(PROFILES["split-out-of-order"])
     assert versions.before(PROFILES["0.11"]) is None
 
 

@@ -25,7 +25,6 @@ def test_a_defect_of_pipelines_is_caught_by_its_rule(planted: Planted) -> None:
     assert caught(found), survival(found)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("planted", few(OF_PIPELINES, 4))
 def test_every_defect_of_pipelines_is_caught(planted: Planted) -> None:
     """Likewise, each of them."""

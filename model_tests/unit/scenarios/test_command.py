@@ -35,7 +35,7 @@ def test_one_scenario_is_told_drawn_and_written(tmp_path: Path) -> None:
 
     assert HOLDS == told.exit_code
     assert "knows the batch, and appends" in told.output
-    assert "Setting: Kafka 4.3, acks=all, idempotent." in told.output
+    assert "Setting: Kafka 4.4, acks=all, idempotent." in told.output
     assert "told as written" in told.output
     assert svg.read_text().startswith("<svg")
     facts = {"log": ["a"], "told as written": ["a"]}
