@@ -118,7 +118,8 @@ NO_LATE_BUMP_AT_THE_LAST_EPOCH: Final = Assumption(
     "no_late_bump_at_the_last_epoch",
     "an InitProducerId that expects the last epoch of a producer id does not come at the last epoch of a later one; any"
     " other comes at any time",
-    (ControlOf("transactions", "KIP-360: a late bump of one producer id uses up the next one"),),
+    no_control="the coordinator knows the producer id before the last rotation until the next request alone, so that no"
+    " search breaks a claim without it; the lemmas ask for it, and a proof without it is not found yet",
 )
 IN_ORDER_BEFORE_VERSION_2: Final = Assumption(
     6,

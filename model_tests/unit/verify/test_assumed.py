@@ -38,7 +38,6 @@ BY_NAME = {(each.system.name, one.built().name): one for each in SEARCHES for on
 """Every control that `eos verify` searches."""
 
 NAMED = tuple(dict.fromkeys(named for each in EVERY for named in each.controls if named.system != assume.BUGS))
-SLOW = "KIP-360: a late bump of one producer id uses up the next one"
 
 
 def test_every_number_is_of_one_assumption() -> None:
@@ -73,9 +72,7 @@ def test_an_assumption_has_a_control_or_a_reason(given: dict[str, object]) -> No
         Assumption(99, "of_nothing", "nothing", **given)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "named", [pytest.param(each, marks=pytest.mark.slow if each.name == SLOW else ()) for each in NAMED], ids=str
-)
+@pytest.mark.parametrize("named", NAMED, ids=str)
 def test_what_breaks_without_an_assumption_is_searched(named: ControlOf) -> None:
     """The control is one of those that `eos verify` runs, and violates its claim."""
     control = BY_NAME[named.system, named.name]

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from spec.systems.transactions.broken import NOTHING, ONE, TWO, broken, quiet
-from spec.systems.transactions.world import BATCHES, BUMPS, EXHAUSTED, ONGOING, Bounds
+from spec.systems.transactions.world import BATCHES, BUMPS, ONGOING, Bounds
 from spec.versions import KAFKA_3_9, NEWEST
 
 _TWO_BATCHES: Final = Bounds(transactions=1, batches=2)
@@ -72,19 +72,6 @@ OF_KNOBS: Final = (
         quiet(NEWEST, clients_bump=True, outlive=frozenset({BUMPS}), bounds=replace(TWO, instances=2)),
         compared=frozenset({ONGOING}),
         left_to_tests=True,
-    ),
-    broken(
-        "KIP-360: a late bump of one producer id uses up the next one",
-        "newest_is_not_fenced",
-        quiet(
-            NEWEST,
-            max_epoch=2,
-            clients_bump=True,
-            outlive=frozenset({BUMPS}),
-            first_epoch=1,
-            bounds=Bounds(transactions=3, producer_ids=3),
-        ),
-        compared=frozenset({EXHAUSTED}),
     ),
     broken(
         "a deposed coordinator answers from its cache",

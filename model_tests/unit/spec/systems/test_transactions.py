@@ -65,7 +65,6 @@ DEPTHS = {
     "KAFKA-19999: a repeated marker is refused": 7,
     "KIP-360: a late bump ends the next transaction": 7,
     "KIP-360: a zombie's bump ends its successor's transaction": 7,
-    "KIP-360: a late bump of one producer id uses up the next one": 11,
     "a deposed coordinator answers from its cache": 5,
     "a client sends a later batch first": 5,
     "before version 2, a batch overtakes the first one": 8,

@@ -100,7 +100,7 @@ CHANGED = {
         replace(UNBOUNDED, profile=replace(NEWEST, pending_checked_first=False)),
         "nobody_is_fenced_wrongly under coordinator_verifies",
     ),
-    "KIP-360: a late bump of one producer id uses up the next one": (
+    "a late bump of one producer id comes at the last epoch of the next one": (
         replace(UNBOUNDED, compared=frozenset()),
         "overtaken_was_told_and_used under coordinator_bumps",
     ),
