@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -30,6 +31,7 @@ from model_tests.mutants.states import TABLE as STATES
 from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.tape_runs import ANYWHERE
 from model_tests.verify.results import Effort, Mutant, Part
+from spec.rules import Rule
 
 CONTROL: Final = {Effort.QUICK: 20, Effort.DEFAULT: 120, Effort.DEEP: 2000}
 """Runs of the true reference in each terrain, which must survive where the mutants are caught."""
@@ -40,7 +42,7 @@ PLANTED_SAMPLE: Final = {Effort.QUICK: 20, Effort.DEFAULT: 30}
 DISK_SAMPLE: Final = {Effort.QUICK: 10, Effort.DEFAULT: 20}
 """Mutants of the log on disk that are hunted; likewise."""
 
-TRANSACTIONS_SAMPLE: Final = {Effort.QUICK: 5, Effort.DEFAULT: 10}
+TRANSACTIONS_SAMPLE: Final = {Effort.QUICK: 5, Effort.DEFAULT: 12}
 """Mutants of transactions that are hunted; likewise."""
 
 PIPELINES_SAMPLE: Final = {Effort.QUICK: 2, Effort.DEFAULT: 6}
@@ -146,9 +148,20 @@ def sampled(planted: Sequence[Planted], effort: Effort, sizes: Mapping[Effort, i
 
 
 def chosen_of(planted: Sequence[Planted], count: int) -> list[Planted]:
-    """So many of these, the same every time, in their order."""
-    chosen = random.Random(SEED).sample(range(len(planted)), count)
-    return [planted[number] for number in sorted(chosen)]
+    """So many of these, the same every time, in their order: of each rule one before a second, the rarest rules first.
+
+    Args:
+        planted: all of a kind.
+        count: at most so many.
+    """
+    of_rule = Counter(each.rule for each in planted)
+    taken: Counter[Rule] = Counter()
+    ranks = []
+    for number in random.Random(SEED).sample(range(len(planted)), len(planted)):
+        rule = planted[number].rule
+        ranks.append((taken[rule], of_rule[rule], number))
+        taken[rule] += 1
+    return [planted[number] for number in sorted(number for *_, number in sorted(ranks)[:count])]
 
 
 def true_reference(runs: int) -> tuple[int, tuple[str, ...]]:
