@@ -15,6 +15,7 @@ def found() -> tuple[Control, ...]:
     return broken_guards(sessions_in(chain(sample(60).lines, bundled(SELDOM_MET_IN))))
 
 
+@pytest.mark.slow
 def test_every_missing_guard_turns_a_recorded_step_red(found: tuple[Control, ...]) -> None:
     """And the first such step names the rule of the guard."""
     assert [control.name for control in found] == [guard.name for guard in GUARDS]

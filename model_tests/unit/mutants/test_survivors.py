@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+import pytest
+
 from model_tests.mutants.decisions.hunting import Fate, Found
 from model_tests.mutants.decisions.layers import PROOFS, SEARCHES
 from model_tests.mutants.decisions.made import by_name
@@ -66,6 +68,7 @@ def test_a_mutant_that_is_made_no_more_is_named() -> None:
     assert "" == again("lso.smaller: nothing is as it was", Fate.EQUIVALENT).why
 
 
+@pytest.mark.slow
 def test_some_of_the_table_are_proved_again() -> None:
     """Mutants of the append's guards, for the forms of arguments that two traces have."""
     of_appends = [

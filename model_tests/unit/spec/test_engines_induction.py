@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from model_tests.unit.by_name import by_name
 from model_tests.verify.proofs import PROVED_HERE, check_quickly, proofs
 from model_tests.verify.prove import run
 from model_tests.verify.proved import Proofs
@@ -32,6 +33,7 @@ def proved() -> Proofs:
     return proofs()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", PROVED_HERE, ids=lambda rule: rule.id)
 def test_the_rule_is_proved_without_bounds(rule: Rule, proved: Proofs) -> None:
     """Every obligation that it rests on is proved, and its assumptions are said."""
@@ -44,6 +46,7 @@ def test_the_rule_is_proved_without_bounds(rule: Rule, proved: Proofs) -> None:
     assert bool(assumed) != ("all inputs" in result.detail)
 
 
+@pytest.mark.slow
 def test_obligations_are_solved_or_unchanged(proved: Proofs) -> None:
     """What an action leaves identical is not given to the solver."""
     lemmas, awake = len(idempotence().lemmas), sum(not action.dormant for action in idempotence().actions)
@@ -69,7 +72,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", by_name(BROKEN, "successor check off", "first batch overtaken"))
 def test_a_broken_system_is_not_proved(name: str) -> None:
     """The obligation that fails is the one that the change breaks."""
     knobs, wanted = BROKEN[name]
@@ -79,6 +82,7 @@ def test_a_broken_system_is_not_proved(name: str) -> None:
     assert not passed(obligation.verdict)
 
 
+@pytest.mark.slow
 def test_a_release_that_starts_at_0_needs_no_order_of_arrival() -> None:
     """Before 2.5 an unknown producer starts at sequence 0, and nothing need be assumed of its first batch."""
     before_2_5 = Knobs(first_in_order=False, profile=replace(UNWRAPPED, any_first_sequence=False))
@@ -129,7 +133,7 @@ MUTANTS = {
 }
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", by_name(MUTANTS, "is_resend_of"))
 def test_a_broken_guard_turns_proof_and_search_red(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The decision is read where it is defined, and nothing of it is remembered between checks."""
     module, function, broken, rule = MUTANTS[name]
@@ -141,6 +145,7 @@ def test_a_broken_guard_turns_proof_and_search_red(name: str, monkeypatch: pytes
     assert not all(search.passed for search in searches)
 
 
+@pytest.mark.slow
 def test_the_report_lists_every_obligation() -> None:
     """One rule's obligations, in plain values, with exit code 0."""
     report = run(rules.LSO_BOUNDS, kept=None, spread=here)

@@ -169,6 +169,7 @@ def test_every_action_is_left_in_or_out_by_its_knob() -> None:
     assert "leader_forgets" in {action.name for action in partition(Knobs(state_expires=True)).actions}
 
 
+@pytest.mark.slow
 def test_the_report_names_every_control() -> None:
     """Each says what was expected and what came."""
     assert [change.name for change in CONTROLS] == [control.name for control in searched().controls(Effort.QUICK)]

@@ -18,6 +18,7 @@ from spec.evidence import Layer
 SMALL: Final = small(150, 40)
 
 
+@pytest.mark.slow
 def test_the_disk_machine_brings_evidence_for_its_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every rule of the log on disk holds, and was at stake more than once."""
     monkeypatch.setenv("CI", "1")
@@ -29,6 +30,7 @@ def test_the_disk_machine_brings_evidence_for_its_rules(monkeypatch: pytest.Monk
     assert [] == [str(result) for result in results if not result.passed or result.count < 2]
 
 
+@pytest.mark.slow
 def test_the_machines_of_transactions_bring_evidence_for_their_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every rule of transactions holds, and was at stake more than once."""
     monkeypatch.setenv("CI", "1")

@@ -193,6 +193,7 @@ def test_a_defect_of_transactions_turns_its_rule_red(name: str, machine: type[Tr
     assert red[planted.rule.id].startswith(f"[{planted.rule.id}] by invariant: ")
 
 
+@pytest.mark.slow
 def test_delayed_requests_break_rules_where_these_are_not_claimed() -> None:
     """Under version 0 the true reference ends a transaction with another's request (KAFKA-17754): a known limit."""
     ledger = Ledger()

@@ -40,6 +40,7 @@ def of_batch() -> tuple[Coverage, ...]:
     return coverage(met(found))
 
 
+@pytest.mark.slow
 def test_a_batch_reaches_most_branches_of_every_release(of_batch: tuple[Coverage, ...]) -> None:
     """What it does not reach is listed."""
     assert list(PROFILES) == [each.profile for each in of_batch]
@@ -48,6 +49,7 @@ def test_a_batch_reaches_most_branches_of_every_release(of_batch: tuple[Coverage
         assert all(name in str(each) for name in each.unreached[:SHOWN])
 
 
+@pytest.mark.slow
 def test_nothing_is_reached_that_the_solver_excludes(of_batch: tuple[Coverage, ...]) -> None:
     """Else a branch would be missing among those to be reached."""
     assert [] == [(each.profile, each.unexpected) for each in of_batch if each.unexpected]

@@ -113,6 +113,7 @@ def end_of_nobody_knows_what(trace: int, **lacks: object) -> Rows:
     return [{**next(ends), "trace": trace, "step": 0, **lacks}]
 
 
+@pytest.mark.slow
 def test_what_no_rule_judges_is_counted_by_name(tmp_path: Path) -> None:
     """An append that nobody asked for is set aside; a step that no decision is about is no silent success."""
     true = [dict(row) for seed in range(100, 100 + 2 * len(simulate.WORKLOADS)) for row in simulate.trace_of(seed)]
@@ -211,6 +212,7 @@ def test_a_damaged_page_is_no_end_of_the_check(true_rows: Rows, tmp_path: Path) 
     assert (1, len(true_rows), ()) == (report.traces, report.steps, report.violations)
 
 
+@pytest.mark.slow
 def test_of_an_unknown_release_nothing_is_judged(true_rows: Rows, tmp_path: Path) -> None:
     """Without behaviours there is nothing to hold any step against."""
     for row in true_rows:

@@ -122,6 +122,7 @@ def test_of_a_trace_that_lacks_steps_no_history_is_judged(tmp_path: Path) -> Non
     assert {"reads_on", "reads_all"} <= {violation.guard for violation in of_whole.violations}
 
 
+@pytest.mark.slow
 def test_nothing_is_held_against_a_step_that_is_told_twice(tmp_path: Path) -> None:
     """Nobody knows which of the two is true; told once, what is wrong in it is seen in the step after it."""
     wrong, twice = list[dict[str, Any]](), list[dict[str, Any]]()

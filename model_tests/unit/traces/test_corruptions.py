@@ -40,6 +40,7 @@ def report() -> CorruptionReport:
     return corruption_report.corruption_report(traces, 250, seed=3)
 
 
+@pytest.mark.slow
 def test_what_is_shown_to_be_harmless_is_never_reported(report: CorruptionReport) -> None:
     """Else what is taken for a proof is none, or the check raises false alarms."""
     assert () == report.contradictions

@@ -37,6 +37,7 @@ class Held(list[Row]):
     """A trace of which it can be told whether anybody holds it."""
 
 
+@pytest.mark.slow
 def test_of_the_traces_that_are_corrupted_few_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """A deep run corrupts thousands; each is made when its turn comes, and let go."""
     made, held, trace_of = list[weakref.ref[Held]](), list[int](), simulate.trace_of

@@ -11,6 +11,7 @@ SOME = range(44, 44 + len(DRAWS))
 """Others than those of a quick verify, one of each system."""
 
 
+@pytest.mark.slow
 def test_both_searches_agree_on_generated_configurations() -> None:
     """The verdict is the same, and the shortest violation is as deep; some of both kinds are among them."""
     found = [compared(seed) for seed in SOME]

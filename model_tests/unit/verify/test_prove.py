@@ -148,6 +148,7 @@ def test_the_command_keeps_answers_and_says_so(tmp_path: Path) -> None:
     assert ["damaged" in note for note in third.notes] == [True]
 
 
+@pytest.mark.slow
 def test_processes_say_what_this_one_says() -> None:
     """In the same order, and of the same rules."""
     due = tasks(("ids", "partition"))
