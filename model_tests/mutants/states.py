@@ -45,7 +45,7 @@ class Counted:
     mutant: str
     instance: str
     true: int
-    states: int
+    states: int = 0
     how: str = ""
 
     @property

@@ -59,3 +59,10 @@ def test_the_page_says_what_each_does(tmp_path: Path) -> None:
     assert ("ids", "seq") == (ids.split()[0], seq.split()[0])
     assert "| `ids.a` | ids, two brokers | 10 | 12 | +2 |" in ids
     assert "| `seq.b` | ids, two brokers | 10 |  | more than counted |" in seq
+
+
+def test_a_mutant_that_leaves_no_state_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """What is empty is left out of the table, a number too."""
+    write([Counted("ids.a", "ids, two brokers", 10, 0, "breaks: ValueError")], tmp_path / "states.json")
+
+    assert read(tmp_path / "states.json") == (Counted("ids.a", "ids, two brokers", 10, 0, "breaks: ValueError"),)
