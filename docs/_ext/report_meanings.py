@@ -182,6 +182,19 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
         "cluster.shrinks": "how often an in-sync set lost a member",
         "cluster.expansions": "how often one gained a member",
         "cluster.unclean": "elections of a leader that was not in sync",
+        "cluster.again": "elections of the last known leader where nobody was in sync; nothing is lost by one",
+        **under(
+            "cluster.not_read[]",
+            {
+                "path": "the controller's log",
+                "kind": "kind of record, by its name or number",
+                "version": "its version, which is not known",
+                "newest": "the newest version of it that is known; -1 where the kind is not",
+                "count": "how many there are",
+                "first": "offset of the first",
+                "last": "offset of the last",
+            },
+        ),
         **under(
             "cluster.partitions[]",
             PLACE
@@ -192,6 +205,7 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
                 "leaders[].leader": "broker that led in it; -1 for nobody",
                 "leaders[].in_sync[]": "a broker in the in-sync set when it began",
                 "leaders[].unclean": "the leader was not in sync before",
+                "leaders[].again": "nobody was in sync, and the last known leader leads again",
                 "leaders[].offset": "of its record in the controller's log",
                 "leaders[].time": "when it was decided, in milliseconds",
             },

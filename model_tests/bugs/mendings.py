@@ -36,6 +36,12 @@ def clear_what_cannot_be_written(
 ) -> None:
     """A change that no record can hold is taken back.
 
+    Args:
+        states: of the coordinator.
+        entry: of the transactional id.
+        change: what is to be written.
+        now: when.
+
     Raises:
         Refusal: the change did not get into the log.
     """
