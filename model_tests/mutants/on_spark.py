@@ -32,7 +32,7 @@ TRACES: Final = 20
 MACHINE_RUNS: Final = 60
 """Runs in which the machine must see a broken guard."""
 
-_OF_PROFILES: Final = tuple(seed for seed in range(600) if simulate.profile_of(seed) in ("4.3", "2.4"))
+_OF_PROFILES: Final = tuple(seed for seed in range(600) if simulate.profile_of(seed) in ("4.4", "4.3", "2.4"))
 _CANDIDATES: Final = tuple(seed for seed in _OF_PROFILES if simulate.workload_of(seed) != "transactions")
 _TRANSACTIONS: Final = tuple(seed for seed in _OF_PROFILES if simulate.workload_of(seed) == "transactions")
 

@@ -100,7 +100,7 @@ def candidates(table: Sequence[Found]) -> Mapping[str, tuple[Found, ...]]:
     """The mutants of each decision that are no equivalents, the coarsest first; empty where there are none."""
     of: dict[str, list[Found]] = {decision_of(each): [] for each in table}
     for each in table:
-        if each.fate in (Fate.KILLED, Fate.GAP):
+        if each.fate in (Fate.KILLED, Fate.GAP, Fate.UNTRIED):
             of[decision_of(each)].append(each)
     rank = {kind: place for place, kind in enumerate(PLAINEST)}
     return MappingProxyType(

@@ -37,6 +37,7 @@ class Fate(StrEnum):
     EQUIVALENT = "equivalent"
     UNREACHABLE = "unreachable"
     GAP = "gap"
+    UNTRIED = "not put to every layer yet"
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,14 +84,23 @@ def _by_kind(found: Sequence[Found]) -> Iterator[str]:
 
 
 def _survivors(found: Sequence[Found]) -> Iterator[str]:
-    for fate in (Fate.GAP, Fate.UNREACHABLE, Fate.EQUIVALENT):
+    for fate in (Fate.GAP, Fate.UNTRIED, Fate.UNREACHABLE, Fate.EQUIVALENT):
         left = [each for each in found if each.fate is fate]
         if not left:
             continue
         yield f"## {fate.capitalize()}: {len(left):,}"
         yield ""
-        yield from (f"- `{each.mutant}`: {each.place or 'nothing tells it apart'}" for each in left)
+        yield from (f"- `{each.mutant}`: {each.place or _UNSEEN[fate]}" for each in left)
         yield ""
+
+
+_UNSEEN: Final = {
+    Fate.GAP: "nothing tells it apart",
+    Fate.UNTRIED: "the first layers name no rule",
+    Fate.UNREACHABLE: "",
+    Fate.EQUIVALENT: "",
+}
+"""What is said of a mutant of which nothing else is known."""
 
 
 def decision_of(each: Found) -> str:

@@ -214,7 +214,7 @@ def test_a_segment_that_is_gone_before_its_records_are_read_is_named(
     assert {bad.message for bad in report.damage} == {"cannot be read any more: No such file or directory"}
 
 
-@pytest.mark.parametrize(("seed", "last"), [(5, True), (10, False)], ids=["last segment", "segment before"])
+@pytest.mark.parametrize(("seed", "last"), [(1, True), (3, False)], ids=["last segment", "segment before"])
 def test_indexes_of_a_log_of_which_nothing_can_be_read_are_not_blamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, last: bool
 ) -> None:

@@ -104,7 +104,7 @@ def test_an_entry_that_a_cut_index_lacks_before_its_end_is_a_violation(tmp_path:
 
 def cut_index(directory: Path, left: int) -> Path:
     """An aborted index of three entries, of which so many bytes are left."""
-    write_world(run_world(5, NEWEST, 300, NO_FAULTS), directory)
+    write_world(run_world(9, NEWEST, 300, NO_FAULTS), directory)
     (index,) = (path for path in (directory / "broker-0").rglob("*.txnindex") if path.stat().st_size == 3 * ENTRY)
     os.truncate(index, left)
     return index
@@ -112,7 +112,7 @@ def cut_index(directory: Path, left: int) -> Path:
 
 def test_a_missing_index_is_one_finding_however_much_it_should_list(tmp_path: Path) -> None:
     """It says how many transactions, and is of no producer where they are of several."""
-    write_world(run_world(5, NEWEST, 300, NO_FAULTS), tmp_path)
+    write_world(run_world(9, NEWEST, 300, NO_FAULTS), tmp_path)
     (index,) = (path for path in (tmp_path / "broker-0").rglob("*.txnindex") if path.stat().st_size == 3 * ENTRY)
     producers = {int(one) for one in np.frombuffer(index.read_bytes(), ABORTED_ENTRY)["producer_id"]}
     index.unlink()

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a broker's logs: segments, indexes, snapshots, checkpoints, coordinators."""
     directory = tmp_path_factory.mktemp("kept")
-    write_world(run_world(3, NEWEST, 400, Faults()), directory / "kafka")
+    write_world(run_world(15, NEWEST, 400, Faults()), directory / "kafka")
     write_segment(directory / "kafka" / "broken-0", [data(0), data(2)])
     return directory
 
@@ -64,7 +64,7 @@ def test_a_large_object_is_read_range_by_range(
 ) -> None:
     """In order, each once."""
     monkeypatch.setattr(locations, "_RANGE", 100)
-    segment = next(path for path in brokers.rglob("*.log") if path.stat().st_size > 250)
+    segment = next(path for path in brokers.rglob("*.log") if path.stat().st_size > 300)
     store[1].clear()
 
     content = locations.located(f"s3://{BUCKET}/{segment.relative_to(brokers)}?{store[0]}").read_bytes()

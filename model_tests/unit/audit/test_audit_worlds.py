@@ -44,7 +44,7 @@ def test_the_logs_of_random_worlds_are_never_blamed(tmp_path: Path, profile: Pro
 
 
 @pytest.mark.parametrize(
-    ("profile", "first", "worlds"), [(PROFILES["4.3"], 105, 4), (KAFKA_3_9, 30, 3), (KAFKA_2_5, 30, 2)]
+    ("profile", "first", "worlds"), [(PROFILES["4.3"], 105, 4), (KAFKA_3_9, 34, 3), (KAFKA_2_5, 35, 2)]
 )
 @pytest.mark.parametrize("known", [True, False], ids=["checkpoint", "no checkpoint"])
 def test_compacted_logs_are_never_blamed(
