@@ -10,7 +10,7 @@ from typing import Final
 from model_tests.mutants.planted import Patch, Planted
 from reference.broker.partition import Partition
 from reference.broker.producer_append import ProducerAppend
-from reference.errors import InvalidProducerEpoch, OutOfOrderSequence, Refusal
+from reference.errors import OutOfOrderSequence, ProducerFenced, Refusal
 from reference.log import sequence
 from reference.log.batch import RecordBatch
 from spec import rules
@@ -46,9 +46,9 @@ def remember_old_epoch(part: ProducerAppend, batch: RecordBatch) -> None:
         part.entry = part.entry._replace(epoch=known)
 
 
-def always_invalid_epoch(part: ProducerAppend, batch: RecordBatch) -> Refusal:
-    """The newest error for a stale epoch, in every version."""
-    return InvalidProducerEpoch(current=part.entry.epoch, got=batch.producer_epoch)
+def fenced_by_coordinator(part: ProducerAppend, batch: RecordBatch) -> Refusal:
+    """The coordinator's word for a stale epoch, which a leader says in no release."""
+    return ProducerFenced(rules.FENCE_STALE_EPOCH, current=part.entry.epoch, got=batch.producer_epoch)
 
 
 def check_unknown_only(part: ProducerAppend, batch: RecordBatch) -> None:
@@ -153,7 +153,7 @@ OF_APPEND: Final = (
     _of("epoch check dropped", rules.FENCE_STALE_EPOCH, "check_epoch", no_check),
     _of("epoch check off by one", rules.FENCE_STALE_EPOCH, "check_epoch", check_epoch_but_one),
     _of("raised epoch not noted", rules.FENCE_STALE_EPOCH, "remember", remember_old_epoch),
-    _of("wrong error for a stale epoch", rules.FENCE_STALE_EPOCH, "stale_epoch", always_invalid_epoch),
+    _of("wrong error for a stale epoch", rules.FENCE_STALE_EPOCH, "stale_epoch", fenced_by_coordinator),
     Planted(
         "epoch lowered",
         rules.FENCE_EPOCH_MONOTONE,
