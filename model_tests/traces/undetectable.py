@@ -32,11 +32,13 @@ class Missing(StrEnum):
     UNSHOWN = "what the step left: no later step shows it"
     TURN = "what a reader did before it began anew, or after its last row: nothing follows from there"
     LAST_SENT = "what an application handed over last: no number follows, and nobody tells anything of it"
+    UNANSWERED = "what an application asked for in vain: it was not answered, and no coordinator did it"
     WATERMARK = "by which step a watermark moved: it may move between steps that tell of no leader epochs"
     NEIGHBOUR = "which step came directly before: beside another, each rule is put to as many steps, and holds"
 
 
 SENT: Final = "ClientSend"
+ENDING: Final = "ClientEndTransaction"
 
 ANSWERS: Final = frozenset(
     ("ClientAcknowledged", "ClientSendFailed", "ClientInitTransactionsAnswered", "ClientEndTransactionAnswered")
@@ -123,6 +125,8 @@ def why_unseen(true: Sequence[Row], found: Corrupted) -> Reason | Missing | None
         first, last = (_sent(true, row)[place]["step"] == row["step"] for place in (0, -1))
         if first or last:
             return Missing.LAST_SENT if last else Missing.BEGINNING
+    if found.kind is Kind.DROP and row["api"] == ENDING and not _is_carried_out(true, row):
+        return Missing.UNANSWERED
     if not differs.gained:
         return Missing.BEGINNING
     if _moves_watermarks_alone(true, row):
@@ -130,6 +134,17 @@ def why_unseen(true: Sequence[Row], found: Corrupted) -> Reason | Missing | None
     if found.kind in (Kind.DROP, Kind.DUPLICATE) and not left_as_found:
         return Missing.UNSHOWN if unchanged or not _shown_by(differs.gained, row) else None
     return None if differs.fewer else Missing.NEIGHBOUR
+
+
+def _is_carried_out(true: Sequence[Row], row: Row) -> bool:
+    """Whether somebody answered the application that ends its transaction, or a coordinator ended it."""
+    of_transaction = (
+        other for other in true if (other["client"], other["transaction"]) == (row["client"], row["transaction"])
+    )
+    return any(
+        other["api"] == "ClientEndTransactionAnswered" or (other["api"] == "EndTxn" and other["error"] == 0)
+        for other in of_transaction
+    )
 
 
 def _moved(row: Row) -> set[str]:
