@@ -66,6 +66,7 @@ def test_an_audit_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     assert [decode(one.decode()) for one in found] == [decode(judged(log).decode()) for log in logs]
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 def test_tasks_take_what_is_kept(tmp_path: Path) -> None:
     """A segment that is damaged in place, with the same size and time, is not looked at again."""

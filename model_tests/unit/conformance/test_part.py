@@ -26,6 +26,7 @@ def test_every_rule_holds_on_steps_that_are_about_it(quick: Part) -> None:
     assert quick.failures == ()
 
 
+@pytest.mark.slow
 def test_a_quick_run_takes_a_thirtieth(quick: Part) -> None:
     """The sample is said, and the report's figures are of what ran; sessions that wait are counted apart."""
     waiting: Any = quick.extra["unsupported"]
@@ -34,6 +35,7 @@ def test_a_quick_run_takes_a_thirtieth(quick: Part) -> None:
     assert quick.extra["sessions"] == 599 - waiting["sessions"]
 
 
+@pytest.mark.slow
 def test_every_corrupted_recording_is_disagreed_with(quick: Part) -> None:
     """Both sides name the corrupted step, and nothing else; then come the guards that are missing."""
     missing = [guard.name for guard in GUARDS]

@@ -3,6 +3,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from model_tests.conformance.bundled import sample, sessions_in
 from model_tests.conformance.on_reference import OnReference
@@ -143,16 +144,22 @@ def test_a_side_that_breaks_down_disagrees() -> None:
     assert [(each.step, each.got) for each in found] == [(0, {"response": "KeyError: 'lost'"})]
 
 
+def slow(*values: object) -> ParameterSet:
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     ("module", "decision", "broken", "rule"),
     [
-        (seq, "is_resend_of", lambda *_: False, "seq.duplicate_window"),
+        slow(seq, "is_resend_of", lambda *_: False, "seq.duplicate_window"),
         (seq, "skips", lambda *_: False, "seq.successor"),
         (seq, "resets_wrongly", lambda *_: False, "seq.epoch_reset"),
-        (seq, "starts_wrongly", lambda entry, *_: seq.is_unknown(entry), "seq.first"),
+        slow(seq, "starts_wrongly", lambda entry, *_: seq.is_unknown(entry), "seq.first"),
         (fence, "is_refused_as_stale", lambda *_: False, "fence.stale_epoch"),
-        (seq, "is_malformed", lambda *_: dict.fromkeys(("one_batch", "sequence_missing"), False), "seq.well_formed"),
-        (producing, "guards", lambda *_: (), "seq.well_formed"),
+        slow(
+            seq, "is_malformed", lambda *_: dict.fromkeys(("one_batch", "sequence_missing"), False), "seq.well_formed"
+        ),
+        slow(producing, "guards", lambda *_: (), "seq.well_formed"),
     ],
     ids=["duplicate", "successor", "epoch_reset", "first", "stale_epoch", "malformed", "admit"],
 )

@@ -74,6 +74,7 @@ def report(rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory)
     return check.run(str(written(rows, tmp_path_factory.mktemp("histories"))))
 
 
+@pytest.mark.slow
 def test_spark_counts_what_the_monitor_counts(rows: list[dict[str, Any]], report: CheckReport) -> None:
     """Every rule is at stake, broken and known as often in both readings."""
     monitor = Monitor()

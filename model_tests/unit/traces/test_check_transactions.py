@@ -91,6 +91,7 @@ def test_true_traces_hold(report: CheckReport) -> None:
         assert report.of(rule).judged > 50, rule
 
 
+@pytest.mark.slow
 def test_branches_of_the_coordinator_are_counted(report: CheckReport) -> None:
     """The report says how often each guard of each request decided."""
     hits = {(count.decision, count.branch): count.hits for count in report.branches}

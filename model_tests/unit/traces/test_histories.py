@@ -50,6 +50,7 @@ def broken(rows: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
     return set(names)
 
 
+@pytest.mark.slow
 def test_true_traces_hold_and_every_rule_that_owes_a_trace_check_is_at_stake(traces: Sequence[Rows]) -> None:
     """What the reference shows breaks nothing where it is claimed, and no rule passes for want of a step."""
     monitor = Monitor()

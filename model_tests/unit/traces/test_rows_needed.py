@@ -127,6 +127,7 @@ def test_a_violation_judged_again_is_as_in_its_whole_trace(steps: DataFrame) -> 
     assert reduce(or_, Fault) == reduce(or_, faults)
 
 
+@pytest.mark.slow
 def test_most_steps_are_not_read(steps: DataFrame) -> None:
     """Of a trace in which a reader's word alone is doubtful, less than a third."""
     first = violated()[0]

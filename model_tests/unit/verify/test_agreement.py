@@ -45,6 +45,7 @@ def test_only_the_same_depth_is_agreement(explicit: object, bounded: object, agr
     assert agree is Compared(0, "made up", explicit, bounded).agree  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_bounded_search_that_looks_less_deep_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A violation that only one of them finds is a disagreement, told with the seed."""
     violated = next(seed for seed in SOME if compared(seed).violated)

@@ -44,6 +44,7 @@ def test_every_obligation_is_proved(found: tuple[Obligation, ...]) -> None:
     assert [] == [str(o) for o in found if not isinstance(o.verdict, Proved)]
 
 
+@pytest.mark.slow
 def test_there_is_an_obligation_for_each_lemma_and_action(found: tuple[Obligation, ...]) -> None:
     """Theorems follow in one state; lemmas hold at the start and under each action."""
     system = proved()
