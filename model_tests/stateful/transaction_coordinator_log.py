@@ -91,7 +91,7 @@ class IdHistory:
     def _begins(self, change: Change) -> None:
         if self.current is not None:
             self.past.append(self.current)
-        self.current = Coordinated(self.transactional_id, change.cause.owner, set())
+        self.current = Coordinated(self.transactional_id, change.owner, set())
 
     def loads(self, coordinator_epoch: int) -> None:
         """A new coordinator knows all that is in the log."""
@@ -186,7 +186,7 @@ class CoordinatorLog:
     @evidences(rules.TXN_NO_CROSSTALK, Layer.STATEFUL)
     def ends_its_own(self, history: IdHistory, change: Change) -> None:
         """A client's request adds to its own transaction, or ends it, and no other."""
-        current, owner = history.current, change.cause.owner
+        current, owner = history.current, change.owner
         if history.state != _ONGOING or current is None or owner is None or change.metadata is None:
             return
         said = f"{change.cause.name} of {owner} takes {current} to {change.metadata.state.name}"

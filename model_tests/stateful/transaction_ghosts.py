@@ -1,6 +1,8 @@
 """What an onlooker knows and no broker does: which client transaction every request, record and marker belongs to."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from reference.broker.ids import ProducerIdentity
@@ -20,12 +22,29 @@ class Owner(NamedTuple):
         return f"transaction {self.ordinal} of instance {self.instance}"
 
 
+Owners = Mapping[str, Owner | None]
+"""The transactions that a request belongs to, by transactional id: one of a client's, any number of a broker's."""
+
+
 class Cause(NamedTuple):
-    """What is happening: an event by name, the request that arrives in it, and the transaction that this belongs to."""
+    """What is happening: an event by name, the request that arrives in it, and the transactions it belongs to."""
 
     name: str
     request: Request | None = None
-    owner: Owner | None = None
+    owners: Owners = MappingProxyType({})
+
+    @property
+    def owner(self) -> Owner | None:
+        """The transaction of a client's request; of a broker's, which may belong to several, the first."""
+        return next(iter(self.owners.values()), None)
+
+    def owner_of(self, transactional_id: str | None) -> Owner | None:
+        """The transaction that is behind what happens to an id; an id that the request does not name has the first.
+
+        Args:
+            transactional_id: of the record or batch that was written; None if that belongs to no id that is known.
+        """
+        return self.owner if transactional_id is None else self.owners.get(transactional_id, self.owner)
 
 
 @dataclass(eq=False, slots=True)
@@ -69,6 +88,11 @@ class Change(NamedTuple):
     metadata: TransactionMetadata | None
     cause: Cause
     coordinator_epoch: int
+
+    @property
+    def owner(self) -> Owner | None:
+        """The transaction whose request made it."""
+        return self.cause.owner_of(self.transactional_id)
 
 
 @dataclass(eq=False, slots=True)

@@ -71,10 +71,14 @@ class PartitionHistory:
             if batch.is_control:
                 self._marks(batch, decided)
             elif batch.is_transactional:
-                owner = cause.owner if self.is_of_offsets else owner_in(batch)
+                owner = cause.owner_of(self._id_of(batch)) if self.is_of_offsets else owner_in(batch)
                 appended.append(Written(self.name, batch, owner, self.watch.step))
                 self.written.append(appended[-1])
         return appended
+
+    def _id_of(self, batch: RecordBatch) -> str | None:
+        history = self.coordinators.of_producer(batch.producer_id)
+        return None if history is None else history.transactional_id
 
     def _forgets(self, batches: Sequence[RecordBatch]) -> None:
         """A new leader has not copied the end of the log."""

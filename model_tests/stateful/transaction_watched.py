@@ -5,7 +5,7 @@ from typing import Any
 from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.monitored import judge_steps
 from model_tests.stateful.transaction_coordinator_log import DECIDED, CoordinatorLog, IdHistory
-from model_tests.stateful.transaction_ghosts import Cause, Coordinated, Owner, Written
+from model_tests.stateful.transaction_ghosts import Cause, Coordinated, Owner, Owners, Written
 from model_tests.stateful.transaction_logs import PartitionHistory, stale
 from model_tests.stateful.transaction_offsets import GroupLog
 from model_tests.stateful.transaction_setting import TransactionSetting
@@ -43,7 +43,7 @@ class WatchedWorld(TransactionWorld):
         self.histories: dict[TopicPartition, PartitionHistory] = {}
         self.groups = GroupLog(self.watch)
         self.verdicts = Verdicts(self.watch, self.coordinators)
-        self._owners: dict[int, Owner | None] = {}
+        self._owners: dict[int, Owners] = {}
         self._decided: dict[int, Coordinated | None] = {}
         self._requests_seen = self._replies_seen = -1
         super().__init__(setting.profile, setting.shape)
@@ -67,7 +67,7 @@ class WatchedWorld(TransactionWorld):
         markers_before = len(self._markers(request))
         outdated = isinstance(request.body, WriteMarker) and stale(self.histories[request.body.partition], request.body)
         super().broker_receives(message, leave_copy)
-        self.looks(Cause(type(asked_of(request)).__name__, request, self._owners.get(request.number)))
+        self.looks(self._cause(request))
         if outdated:
             self._fenced(request, markers_before)
 
@@ -84,7 +84,12 @@ class WatchedWorld(TransactionWorld):
         """As ever; an answer to a node lets go on what waited for it."""
         request = message.payload.request
         super().sender_receives(message, leave_copy)
-        self.looks(Cause(type(asked_of(request)).__name__, request, self._owners.get(request.number)))
+        self.looks(self._cause(request))
+
+    def _lose(self, request: Request) -> None:
+        """As ever; a node whose question is lost asks at once what has come up since."""
+        super()._lose(request)
+        self._look_at_requests()
 
     def producer_asks(self, instance: Instance, node: int = 0) -> Request | None:
         """As ever; the request belongs to the instance's newest transaction."""
@@ -207,19 +212,24 @@ class WatchedWorld(TransactionWorld):
             if isinstance(request.body, WriteMarker):
                 self._decided[request.number] = self._sent_for(request.body)
             else:
-                self._owners[request.number] = self._owner_of(request)
+                self._owners[request.number] = self._owners_of(request)
 
-    def _owner_of(self, request: Request) -> Owner | None:
-        """The transaction that a request belongs to; asking for an identity belongs to none."""
+    def _owners_of(self, request: Request) -> Owners:
+        """The transactions that a request belongs to; asking for an identity belongs to none."""
         match request.body, request.sender:
             case Verify(), Broker(node):
-                parked = self.brokers.nodes[node].waiting_for(request.number)
-                return self._owners.get(parked[0].request.number) if parked else None
+                waiting = self.brokers.nodes[node].waiting_for(request.number)
+                return {parked.asked.transactional_id: self._cause(parked.request).owner for parked in waiting}
             case Asked(request=InitProducerId(expected=None)), _:
-                return None
+                return {}
             case Produce() | Asked(), Client(number):
-                return Owner(number, len(self.instances[number].transactions) - 1)
-        return None
+                instance = self.instances[number]
+                return {instance.transactional_id: Owner(number, len(instance.transactions) - 1)}
+        return {}
+
+    def _cause(self, request: Request) -> Cause:
+        """That a request arrives, or that its answer does."""
+        return Cause(type(asked_of(request)).__name__, request, self._owners.get(request.number, {}))
 
     def _sent_for(self, asked: WriteMarker) -> Coordinated | None:
         """The transaction that a marker is about: the newest such one that its coordinator knew of."""
@@ -236,7 +246,7 @@ class WatchedWorld(TransactionWorld):
             self._replies_seen = max(self._replies_seen, message.number)
             request, answer = message.payload
             if isinstance(request.body, Asked) and isinstance(answer, CoordinatorAnswer):
-                cause = Cause("answer", request, self._owners.get(request.number))
+                cause = Cause("answer", request, self._owners.get(request.number, {}))
                 if isinstance(request.body.request, TxnOffsetCommit):
                     self.groups.answered(cause.owner, answer)
                 self.verdicts.answered(request.body.request, answer, cause)

@@ -18,7 +18,7 @@ MASTER = "local[2]"
 def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Path], str]:
     """The brokers' directories of a simulated world, and what its clients did, in EDN."""
     directory = tmp_path_factory.mktemp("world")
-    played = run_world(11, NEWEST, 600, NO_FAULTS)
+    played = run_world(15, NEWEST, 600, NO_FAULTS)
     return write_world(played, directory), as_edn(list(played.recorder.rows))
 
 

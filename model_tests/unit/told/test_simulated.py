@@ -25,7 +25,7 @@ DEFECTS: Final[Mapping[str, set[Kind]]] = {
     "commits are told as aborts": {Kind.LOST_WRITE, Kind.POLL_SKIP},
     "one partition is told the contrary": {Kind.ABORTED_READ, Kind.TORN},
     "aborted records are delivered": {Kind.ABORTED_READ},
-    "every broker gets the first block of producer ids": {Kind.DUPLICATE},
+    "every broker gets the first block of producer ids": {Kind.LOST_WRITE},
 }
 """Mutants that a client can see, and what it sees."""
 
