@@ -85,20 +85,21 @@ def difference(true: Sequence[Row], found: Corrupted) -> Difference:
             continue
         gained |= {name for name, _ in now - was}
         lost |= {name for name, _ in was - now}
-    fewer = {name for name, count in put.items() if count > 0} - (_as_first(found) if changed else set())
+    as_first = _as_first(found.rows, found.place) if changed else set()
+    fewer = {name for name, count in put.items() if count > 0} - as_first
     return Difference(own, frozenset(gained), frozenset(lost), frozenset(fewer))
 
 
-def _as_first(found: Corrupted) -> set[str]:
-    """The links that the changed step is not put to since none is before it on its key."""
-    row, before = found.rows[found.place], found.rows[: found.place]
+def _as_first(rows: Sequence[Row], place: int) -> set[str]:
+    """The links that a step is not put to since none is before it on its key."""
+    row, before = rows[place], rows[:place]
     first = (kind for kind in KEYS if is_on(kind, row) and not any(is_same_key(kind, row, other) for other in before))
     names = {link.name for kind in first for link in of_kind(kind)}
     histories = Histories()
-    for each in found.rows:
+    for each in rows:
         histories.add(each)
     for judged in histories.judged():
-        if judged.row["step"] == found.place and judged.previous is NOTHING_TOLD:
+        if judged.row["step"] == row["step"] and judged.previous is NOTHING_TOLD:
             names |= {link.name for link in HISTORY_CHAINS[judged.number].links}
     return names
 
@@ -133,6 +134,8 @@ def why_unseen(true: Sequence[Row], found: Corrupted) -> Reason | Missing | None
         return Missing.WATERMARK
     if found.kind in (Kind.DROP, Kind.DUPLICATE) and not left_as_found:
         return Missing.UNSHOWN if unchanged or not _shown_by(differs.gained, row) else None
+    if found.kind is Kind.RELABEL and differs.fewer and differs.fewer <= _as_first(true, found.place):
+        return Missing.BEGINNING  # what comes after it on its key is the first there now
     return None if differs.fewer else Missing.NEIGHBOUR
 
 
