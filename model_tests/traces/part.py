@@ -39,7 +39,7 @@ SOLVED: Final[Mapping[Effort, int]] = {Effort.QUICK: 300, Effort.DEFAULT: 600, E
 REACHED: Final[Mapping[Effort, float]] = {Effort.QUICK: 0.8, Effort.DEFAULT: 0.93, Effort.DEEP: 0.95}
 """Of the branches of decisions that can be reached, the least share that the traces must reach.
 
-No workload lowers `transaction.version`, so that none reaches what cannot be written then (`unwritable`, 4.0 and later).
+No workload lowers `transaction.version`, so that none reaches what cannot be written then (`unwritable`, since 4.0).
 """
 
 CORRUPTED: Final[Mapping[Effort, int]] = {Effort.QUICK: 150, Effort.DEFAULT: 400, Effort.DEEP: 20_000}
