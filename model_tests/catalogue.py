@@ -8,9 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from model_tests.reports import BadInput
-from model_tests.verify.coverage import owed_by, waived_by
+from model_tests.verify.coverage import domain_text, owed_by, waived_by
 from model_tests.verify.marks import marks
-from model_tests.verify.report import domain_text
 from model_tests.verify.theorems import Theorem, lines, theorems
 from spec.rules import RULES, Rule
 from spec.systems.assumptions import ids
@@ -66,7 +65,7 @@ def _assumption_lines(proved: Iterable[Theorem]) -> Iterator[Text]:
 
 
 def _evidence_lines(rule: Rule) -> Iterator[Text]:
-    marked = marks(rule)
+    marked = marks()
     for layer in owed_by(rule):
         where = marked.get((rule.id, layer), ())
         yield Text.assemble(f"{layer}: ", ", ".join(where) or ("no check is marked with it", "red"))

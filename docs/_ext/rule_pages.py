@@ -17,8 +17,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from tables import Cell, folded, listed, style_of, table
 
-from model_tests.verify.coverage import owed_by, waived_by
-from model_tests.verify.report import domain_text
+from model_tests.verify.coverage import domain_text, owed_by, waived_by
 from spec.bugs.catalogue import BUGS
 from spec.rules import RULES, Rule
 

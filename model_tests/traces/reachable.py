@@ -22,7 +22,7 @@ from spec.engines.reading_z3 import INTEGERS
 from spec.engines.solving import contradiction
 from spec.engines.verdict import Proved
 from spec.protocol.append import names
-from spec.protocol.coordinator import BUMPING, TransactionEntry, is_in, is_preparing
+from spec.protocol.coordinator import BUMPING, TransactionEntry, is_fencing, is_in, is_preparing
 from spec.protocol.coordinator_steps import DECISIONS, CoordinatorStep
 from spec.protocol.ending import BUMPS_SINCE
 from spec.protocol.judge import Check
@@ -112,13 +112,13 @@ def _of_coordinator(api: str, profile: Profile) -> Case:
     step = coordinator_step_of(_any)
     outcome, checks = judge_coordinator(api, step, profile)
     kept = all_of(*(fact(step.before) for fact in _kept(profile)))
-    said = True if _has_bumps(profile) else step.asked.version < BUMPS_SINCE
-    return Case(api, all_of(_formed(step), kept, said), outcome.branch, outcome.names, checks)
+    return Case(api, all_of(_formed(step), kept, _said_to(profile, step)), outcome.branch, outcome.names, checks)
 
 
-def _has_bumps(profile: Profile) -> bool:
-    """Whether the release has the version of EndTxn that bumps epochs, whatever feature is in force."""
-    return PROFILES[profile.name].transaction_version >= BUMPING
+def _said_to(profile: Profile, step: CoordinatorStep) -> Term:
+    """The request is of a version that the release has, whatever its feature `transaction.version` is set to."""
+    has_bumps = PROFILES[profile.name].transaction_version >= BUMPING
+    return True if has_bumps else step.asked.version < BUMPS_SINCE
 
 
 def _formed(step: CoordinatorStep) -> Term:
@@ -142,6 +142,7 @@ CANDIDATES: Final[Mapping[str, Fact]] = {
     "no state between two others": _is_settled,
     "whatever is decided is pending": _owes_its_end,
     "nothing else is pending": lambda entry: implies(entry.pending >= 0, is_preparing(entry)),
+    "no fence is pending": lambda entry: negate(is_fencing(entry)),
     "the last epoch": lambda entry: entry.producer_epoch <= MAX_EPOCH,
     "no epoch after the last that a client gets": lambda entry: entry.producer_epoch < MAX_EPOCH,
 }
@@ -161,7 +162,7 @@ def _kept(profile: Profile) -> tuple[Fact, ...]:
 
 def _is_kept(profile: Profile, fact: Fact, known: tuple[Fact, ...]) -> bool:
     step = coordinator_step_of(_any)
-    before = all_of(_formed(step), *(each(step.before) for each in known))
+    before = all_of(_formed(step), _said_to(profile, step), *(each(step.before) for each in known))
     record = all_of(*(each(replace(step.after, pending=ABSENT)) for each in known if each is not _owes_its_end))
     for api, decide in DECISIONS.items():
         given = all_of(before, record) if api == LOADS else before

@@ -36,12 +36,6 @@ def test_the_source_has_the_marks_that_importing_makes(marked: dict[tuple[str, L
     }
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
-def test_the_marks_of_one_rule_are_those_among_all(rule: Rule) -> None:
-    """Fewer files are read for one rule."""
-    assert marks(rule) == {cell: names for cell, names in marks().items() if cell[0] == rule.id}
-
-
 def test_history_checks_are_marked_with_the_rule_that_they_judge() -> None:
     """The mark and the check name the rule in two places."""
     links = {link for chain in HISTORY_CHAINS.values() for link in chain.links}

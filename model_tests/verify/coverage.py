@@ -109,6 +109,11 @@ def _why(result: Result) -> str:
             return f"{cell} judged nothing: a count of zero is no evidence"
 
 
+def domain_text(rule: Rule) -> str:
+    """Where the rule is claimed, in one line."""
+    return "; ".join(assumption.text for assumption in rule.domain) or "any circumstances"
+
+
 def uncontrolled(
     controls: Iterable[Control], mutants: Iterable[Mutant], rules: Mapping[str, Rule] = RULES
 ) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from model_tests.reports import HOLDS, VIOLATED
 from model_tests.verify import sources, table
-from model_tests.verify.coverage import Cells, joined, owed_by, uncontrolled, uncovered, waived_by
+from model_tests.verify.coverage import Cells, domain_text, joined, owed_by, uncontrolled, uncovered, waived_by
 from model_tests.verify.parts import PARTS, PartOfRun
 from model_tests.verify.results import Control, Effort, Mutant, Part, Result
 from spec.evidence import Layer
@@ -120,11 +120,6 @@ class VerifyReport:
 
 def _extra(report: VerifyReport, name: str) -> dict[str, object]:
     return next((dict(o.found.extra) for o in report.outcomes if o.part.name == name), {})
-
-
-def domain_text(rule: Rule) -> str:
-    """Where the rule is claimed, in one line."""
-    return "; ".join(assumption.text for assumption in rule.domain) or "any circumstances"
 
 
 def _rule_json(report: VerifyReport, rule: Rule) -> dict[str, object]:
