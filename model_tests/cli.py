@@ -15,7 +15,7 @@ from rich.console import Console
 from model_tests.catalogue import print_catalogue, print_rule, rule_called
 from model_tests.java import require_java
 from model_tests.reports import NOTHING_JUDGED, BadInput, Report, full_disk, lacking_on_executors
-from model_tests.verify.results import Effort
+from model_tests.verify.results import DIRECTORY, Effort
 from spec.versions import PROFILES, Profile
 
 app: Final = typer.Typer(
@@ -34,7 +34,6 @@ READ_COMMITTED: Final = "read_committed"
 READ_UNCOMMITTED: Final = "read_uncommitted"
 INTERRUPTED: Final = 130
 """What shells return of a command that was interrupted."""
-VERIFIED: Final = Path("build/verify")
 SIDE_BY_SIDE: Final = min(4, os.cpu_count() or 1)
 
 
@@ -56,7 +55,7 @@ def verify_command(
     only: Annotated[
         str, typer.Option(metavar="PART,...", help="Run these parts, and judge only what they bring.")
     ] = "",
-    out: Annotated[Path, typer.Option(help="Where the reports go.")] = VERIFIED,
+    out: Annotated[Path, typer.Option(help="Where the reports go.")] = DIRECTORY,
     jobs: Annotated[
         int, typer.Option(min=1, help="Parts that run side by side; one for each core, up to four.")
     ] = SIDE_BY_SIDE,

@@ -20,6 +20,7 @@ Texts: TypeAlias = Mapping[str, str]
 Row: TypeAlias = dict[str, Any]
 
 ROOT: Final = Path(__file__).parents[1]
+EMPTY: Final[tuple[object, ...]] = ("", (), [])
 SHOWN: Final = 5
 """Names of stale texts in one line; the rest are counted."""
 
@@ -72,16 +73,16 @@ class Table:
         more = f" and {len(stale) - SHOWN} more" if len(stale) > SHOWN else ""
         return f"{self._name} is stale for {', '.join(stale[:SHOWN])}{more}: run {self.renew}"
 
-    def write(self, rows: Iterable[Row], texts: Texts | None = None, path: Path | None = None) -> None:
+    def write(self, rows: Iterable[Row], path: Path | None = None) -> None:
         """Replace the table as a whole: a line for each row, after the digests of the texts.
 
         Args:
-            rows: plain values; what is empty is left out.
-            texts: the digests of what the rows are about; as they are now, if not given.
+            rows: plain values; an empty text or list is left out.
             path: another place.
         """
-        lines = (json.dumps({k: v for k, v in row.items() if v}, ensure_ascii=False) for row in rows)
-        digests = json.dumps(dict(self.current() if texts is None else texts), indent=0)
+        filled = ({name: value for name, value in row.items() if value not in EMPTY} for row in rows)
+        lines = (json.dumps(row, ensure_ascii=False) for row in filled)
+        digests = json.dumps(dict(self.current()), indent=0)
         to = path or self.path
         beginning = to.with_suffix(".new")
         beginning.write_text(f'{{"texts": {digests},\n"rows": [\n' + ",\n".join(lines) + "\n]}\n", encoding="utf-8")

@@ -45,7 +45,7 @@ class Counted:
     mutant: str
     instance: str
     true: int
-    states: int = 0
+    states: int
     how: str = ""
 
     @property

@@ -3,11 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
-from typing import TypeAlias
+from pathlib import Path
+from typing import Final, TypeAlias
 
 from spec.evidence import Layer
 from spec.rules import Rule
 from spec.systems.assumptions import Assumption
+
+DIRECTORY: Final = Path("build/verify")
+"""Where reports go, unless a run says otherwise."""
 
 Figure: TypeAlias = int | float | str
 """A number or a short text in a report."""

@@ -22,8 +22,6 @@ from model_tests.verify.report import Outcome, VerifyReport, part_json
 from model_tests.verify.results import Effort, Part
 from model_tests.verify.table import WIDE
 
-DIRECTORY: Final = Path("build/verify")
-
 
 class Timed(NamedTuple):
     """What a part found, and how long it took."""

@@ -1,9 +1,9 @@
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from types import ModuleType
+from typing import Any, Final
 
 import pytest
-from _pytest.mark.structures import ParameterSet
 
 from model_tests.conformance.bundled import sample, sessions_in
 from model_tests.conformance.on_reference import OnReference
@@ -17,6 +17,7 @@ from model_tests.conformance.side_by_side import (
     disagreements,
     outcomes,
 )
+from model_tests.unit.by_default import by_default
 from model_tests.unit.conformance.written import (
     Written,
     accepted,
@@ -144,32 +145,32 @@ def test_a_side_that_breaks_down_disagrees() -> None:
     assert [(each.step, each.got) for each in found] == [(0, {"response": "KeyError: 'lost'"})]
 
 
-def slow(*values: object) -> ParameterSet:
-    return pytest.param(*values, marks=pytest.mark.slow)
+BROKEN: Final[dict[str, tuple[ModuleType, str, Callable[..., Any], str]]] = {
+    "duplicate": (seq, "is_resend_of", lambda *_: False, "seq.duplicate_window"),
+    "successor": (seq, "skips", lambda *_: False, "seq.successor"),
+    "epoch_reset": (seq, "resets_wrongly", lambda *_: False, "seq.epoch_reset"),
+    "first": (seq, "starts_wrongly", lambda entry, *_: seq.is_unknown(entry), "seq.first"),
+    "stale_epoch": (fence, "is_refused_as_stale", lambda *_: False, "fence.stale_epoch"),
+    "malformed": (
+        seq,
+        "is_malformed",
+        lambda *_: dict.fromkeys(("one_batch", "sequence_missing"), False),
+        "seq.well_formed",
+    ),
+    "admit": (producing, "guards", lambda *_: (), "seq.well_formed"),
+}
+"""Decisions with a guard patched away, and the rule that the first step to disagree is about."""
 
 
-@pytest.mark.parametrize(
-    ("module", "decision", "broken", "rule"),
-    [
-        slow(seq, "is_resend_of", lambda *_: False, "seq.duplicate_window"),
-        (seq, "skips", lambda *_: False, "seq.successor"),
-        (seq, "resets_wrongly", lambda *_: False, "seq.epoch_reset"),
-        slow(seq, "starts_wrongly", lambda entry, *_: seq.is_unknown(entry), "seq.first"),
-        (fence, "is_refused_as_stale", lambda *_: False, "fence.stale_epoch"),
-        slow(
-            seq, "is_malformed", lambda *_: dict.fromkeys(("one_batch", "sequence_missing"), False), "seq.well_formed"
-        ),
-        slow(producing, "guards", lambda *_: (), "seq.well_formed"),
-    ],
-    ids=["duplicate", "successor", "epoch_reset", "first", "stale_epoch", "malformed", "admit"],
-)
+@pytest.mark.parametrize("broken", by_default(BROKEN, ["successor", "epoch_reset", "stale_epoch"]))
 def test_a_broken_decision_is_seen_at_once_and_by_its_rule(
-    monkeypatch: pytest.MonkeyPatch, module: Any, decision: str, broken: Callable[..., Any], rule: str
+    monkeypatch: pytest.MonkeyPatch, broken: tuple[ModuleType, str, Callable[..., Any], str]
 ) -> None:
     """A guard patched away in the specification makes recorded steps disagree, the first naming its rule."""
+    module, decision, instead, rule = broken
     recorded = recordings()
 
-    monkeypatch.setattr(module, decision, broken)
+    monkeypatch.setattr(module, decision, instead)
     found = on_specification(recorded)
 
     assert found

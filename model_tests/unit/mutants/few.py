@@ -2,19 +2,16 @@
 
 from collections.abc import Sequence
 
-import pytest
-from _pytest.mark.structures import ParameterSet
-
 from model_tests.mutants.part import chosen_of
 from model_tests.mutants.planted import Planted
+from model_tests.unit.by_default import by_default
 
 
-def few(planted: Sequence[Planted], count: int) -> list[ParameterSet]:
+def few(planted: Sequence[Planted], count: int) -> list[object]:
     """Every defect by its name; so many of them run by default, the same every time.
 
     Args:
         planted: the defects.
         count: how many run by default.
     """
-    chosen = chosen_of(planted, count)
-    return [pytest.param(each, id=each.name, marks=[] if each in chosen else [pytest.mark.slow]) for each in planted]
+    return by_default({each.name: each for each in planted}, [each.name for each in chosen_of(planted, count)])

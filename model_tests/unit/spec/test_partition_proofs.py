@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from model_tests.unit.by_name import by_name
+from model_tests.unit.by_default import by_default
 from model_tests.verify.prove import run
 from model_tests.verify.spreading import here
 from spec import rules
@@ -19,7 +19,7 @@ from spec.systems.partition.controls import (
 )
 from spec.systems.partition.log import Knobs
 from spec.systems.partition.system import partition
-from spec.versions import PROFILES
+from spec.versions import PROFILES, Profile
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +42,10 @@ def test_there_is_an_obligation_for_each_lemma_and_action(proved: tuple[Obligati
     assert 95 <= sum(o.solved for o in proved) <= 115
 
 
-@pytest.mark.parametrize("name", by_name(PROFILES, "0.11", "4.0"))
-def test_every_release_keeps_the_rules(name: str) -> None:
+@pytest.mark.parametrize("profile", by_default(PROFILES, ["0.11", "4.0"]))
+def test_every_release_keeps_the_rules(profile: Profile) -> None:
     """What a leader of any release lets in leaves epochs and the last stable offset as they should be."""
-    assert set() == {str(o) for o in prove(partition(Knobs(profile=PROFILES[name]))) if not passed(o.verdict)}
+    assert set() == {str(o) for o in prove(partition(Knobs(profile=profile))) if not passed(o.verdict)}
 
 
 BROKEN = {
@@ -90,10 +90,10 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", by_name(BROKEN, "not clamped to the log start"))
-def test_a_broken_partition_is_not_proved(name: str) -> None:
+@pytest.mark.parametrize("broken", by_default(BROKEN, ["not clamped to the log start"]))
+def test_a_broken_partition_is_not_proved(broken: tuple[Knobs, str]) -> None:
     """The obligation that fails is the one that the change breaks."""
-    knobs, wanted = BROKEN[name]
+    knobs, wanted = broken
 
     obligation = next(o for o in Prover(partition(knobs)).obligations() if str(o) == wanted)
 
