@@ -23,6 +23,8 @@ TOP_LEVEL: Final = {
     ".ci",
     ".github",
     ".gitignore",
+    ".editorconfig",
+    "CONTRIBUTING.md",
 }
 
 PLACES: Final = tuple(f"/{name}/" for name in ("work", "tmp", "root"))
