@@ -21,6 +21,7 @@ Row: TypeAlias = dict[str, Any]
 
 ROOT: Final = Path(__file__).parents[1]
 EMPTY: Final[tuple[object, ...]] = ("", (), [])
+"""Values that a row leaves out. A count of zero is none of them."""
 SHOWN: Final = 5
 """Names of stale texts in one line; the rest are counted."""
 

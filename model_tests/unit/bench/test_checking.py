@@ -10,14 +10,14 @@ ASKED = "import os, sys; from model_tests.bench.checking import keep_to_cores; k
 ASKED += "print(len(os.sched_getaffinity(0)))"
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not tell a process its cores")
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the operating system has no sched_getaffinity")
 @pytest.mark.parametrize("asked", [1, 2])
 def test_a_process_keeps_to_the_cores_that_spark_is_given(asked: int) -> None:
     """So has the compiler of a JVM that it starts; never more than there are."""
     assert min(asked, len(os.sched_getaffinity(0))) == _cores_under(f"local[{asked}]")
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not tell a process its cores")
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the operating system has no sched_getaffinity")
 @pytest.mark.parametrize("master", ["local[*]", "local-cluster[2,1,2048]"])
 def test_other_masters_have_all_cores(master: str) -> None:
     """Their executors say for themselves how many they take."""
