@@ -215,7 +215,7 @@ def _remember(found: _Found, position: int, message: str) -> None:
 
 def _what_is_wrong(content: bytes, position: int, after: int | None, segment: Segment) -> str:
     left = len(content) - position
-    if not any(memoryview(content)[position:]):
+    if left > LENGTH_AT and not any(memoryview(content)[position:]):  # fewer may be the head of a small base offset
         return f"{left} bytes of zeros up to the end of the file: preallocated, or lost in a crash"
     if left < HEADER_SIZE and after is None:
         return _cut_short(f"{left} bytes are left, too few for a batch's header", segment)

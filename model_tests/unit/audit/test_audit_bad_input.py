@@ -65,6 +65,18 @@ def test_a_segment_that_grows_while_it_is_read_is_no_violation(tmp_path: Path) -
     assert min(seen) >= 2
 
 
+def test_a_batch_cut_at_any_byte_is_cut_short(tmp_path: Path) -> None:
+    """Also where the few bytes that are left are zeros: a small base offset begins with them."""
+    batches = placed([data(n, transactional=True, at=n) for n in range(3)])
+    whole, kept = encoded(batches), len(encoded(batches[:2]))
+    path = write_segment(tmp_path / "t-0", batches)
+    for length in range(kept + 1, len(whole)):
+        path.write_bytes(whole[:length])
+        (damage,) = run_here([tmp_path]).damage
+
+        assert "cut short" in damage.message
+
+
 def test_a_copy_that_ended_anywhere_is_no_violation(tmp_path: Path) -> None:
     """Files that are missing or cut off: what could be judged is, the rest is named or in doubt."""
     write_world(run_world(5, NEWEST, 300, NO_FAULTS), tmp_path / "whole")
