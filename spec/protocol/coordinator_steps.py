@@ -20,6 +20,7 @@ from spec.protocol.coordinator import (
     completed,
     is_at_rest,
     is_preparing,
+    is_unwritable,
     loaded,
     names_of,
     worded,
@@ -237,12 +238,16 @@ def time_out(step: CoordinatorStep, profile: Profile) -> Outcome:
 
 
 def marked(step: CoordinatorStep, profile: Profile) -> Outcome:
-    """Partitions have their markers; with the last one the transaction is complete, at a time between the two."""
+    """Partitions have their markers; with the last one the transaction is complete, at a time between the two.
+
+    A record that cannot hold the client's version is not written, and the transaction stays prepared without partitions.
+    """
     entry, after = step.before, step.after
     target = completing.prepare_complete(entry, after.update_time, profile).target
     is_owed = all_of(is_preparing(entry), entry.pending == target.state)
     timely = all_of(entry.update_time <= after.update_time, after.update_time <= step.asked.now)
-    done = all_of(is_owed, timely, is_at_rest(after), step.partitions <= 1)
+    written = negate(is_unwritable(target.client_version, profile))
+    done = all_of(is_owed, timely, written, is_at_rest(after), step.partitions <= 1)
     ended = choose_entry(done, completed(entry, target, profile), entry)
     partitions = choose(done, step.partitions_after == 0, step.partitions_after < step.partitions)
     return Outcome(0, (), ErrorCode.NONE.value, NOBODY, ended, partitions)

@@ -15,8 +15,8 @@ from model_tests.mutants.decisions.occasions import Place
 
 FOLDER: Final = Path(model_tests.__path__[0]) / "unit" / "spec"
 
-OF_COMPOSITIONS: Final = ("test_judge.py", "test_judge_coordinator.py")
-"""Tests of what is composed of several modules."""
+OF_COMPOSITIONS: Final = ("test_judge.py", "test_judge_coordinator.py", "test_releases_differ.py")
+"""Tests of what is composed of several modules, and of what releases do otherwise in any of them."""
 
 CORNERS: Final = "test_corners_of_*.py"
 """Tests of what nothing else meets."""

@@ -20,7 +20,7 @@ from spec.protocol.completing import MarkerRequest, prepare_complete, to_append
 from spec.protocol.coordinator import TransactionEntry, completed
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.protocol.ending import EndRequest, Identity, end
-from spec.versions import KAFKA_3_6, KAFKA_3_9, KAFKA_4_2, NEWEST, SNAPSHOT_4_0
+from spec.versions import KAFKA_3_6, KAFKA_3_9, KAFKA_4_2, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ErrorCode, TransactionState
 
 UNKNOWN = TransactionEntry()
@@ -63,6 +63,16 @@ def test_the_last_marker_completes(time: int) -> None:
     found = step(COMMITTING, ASKED, after=replace(COMPLETE, update_time=time), partitions_after=0)
 
     assert broken("MarkerAnswered", found) == set()
+
+
+@pytest.mark.parametrize(("profile", "completes"), [(NEWEST.under(0), False), (NEWEST.under(1), True), (NEWEST, True)])
+def test_a_completion_that_no_record_can_hold_is_not_written(profile: Profile, completes: bool) -> None:
+    """A transaction that a client of version 2 prepared stays so, without partitions, where version 0 came meanwhile."""
+    prepared = step(COMMITTING, ASKED, after=COMMITTING, partitions_after=0)
+    complete = replace(prepared, after=COMPLETE)
+
+    assert not broken("MarkerAnswered", prepared, profile)
+    assert completes is not bool(broken("MarkerAnswered", complete, profile))
 
 
 def test_a_record_of_completion_owes_nothing() -> None:
