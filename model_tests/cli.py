@@ -140,7 +140,7 @@ def audit_command(
         list[str] | None,
         typer.Argument(metavar="PATH...", help="Log directories, segments, or dumps of them; none with --history."),
     ] = None,
-    master: Master = LOCAL,
+    master: Annotated[str, typer.Option(help="Where Spark runs; not given, small logs are read in this process.")] = "",
     crc: Annotated[bool, typer.Option("--crc/--no-crc", help="Check each batch's CRC-32C.")] = True,
     deep: Annotated[
         bool, typer.Option("--deep", help="Decode every batch's body, too, and hold its records against its header.")
@@ -225,7 +225,7 @@ def audit_command(
             work=None if work is None else str(work),
             pictured=html is not None,
         )
-        report = _on_spark("model_tests.traces.audit.run")(paths, master=master, crc=crc, **given, **told)
+        report = _provided("model_tests.traces.audit.run")(paths, master=master, crc=crc, **given, **told)
         return _with_page(report, html)
 
     _judge(run, json_file)

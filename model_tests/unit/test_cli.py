@@ -173,7 +173,7 @@ def test_a_library_that_executors_lack_is_one_line(provide: Callable[[Callable[.
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["audit", "a", "b", "--no-crc"], ((["a", "b"],), {"master": "local[*]", "crc": False})),
+        (["audit", "a", "b", "--no-crc"], ((["a", "b"],), {"master": "", "crc": False})),
         (
             ["conform", "s", "--family", "A,Ax", "--jobs", "2"],
             ((["s"],), {"families": ("A", "Ax"), "jobs": 2}),
@@ -285,7 +285,7 @@ def test_an_old_java_is_told_in_one_line(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
 
-    shown = RUN.invoke(cli.app, ["audit", "logs"])
+    shown = RUN.invoke(cli.app, ["check", "traces"])
 
     assert NOTHING_JUDGED == shown.exit_code
     assert shown.stderr.startswith(f"eos: Java >= 17 is needed; found: {found}. Try apt-get")

@@ -240,7 +240,7 @@ def time_out(step: CoordinatorStep, profile: Profile) -> Outcome:
 def marked(step: CoordinatorStep, profile: Profile) -> Outcome:
     """Partitions have their markers; with the last one the transaction is complete, at a time between the two.
 
-    A record that cannot hold the client's version is not written, and the transaction stays prepared without partitions.
+    A record that cannot hold the client's version is not written: the transaction stays prepared, without partitions.
     """
     entry, after = step.before, step.after
     target = completing.prepare_complete(entry, after.update_time, profile).target

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from model_tests.mutants.decisions.occasions import Place
 from model_tests.mutants.decisions.written_logs import of_deleted_offsets, of_nobody
 from model_tests.traces.audit.recorded import CLUSTER, DEFECTS, KAFKA_3_9, KAFKA_4_0, defects, journal, unpacked
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from spec import rules
 
 AUDITED: Final = (KAFKA_4_0, CLUSTER, KAFKA_3_9)
@@ -50,7 +50,7 @@ class Audited:
     def _told(self) -> Told:
         """Findings; and what a broker can be asked: how far a reader may read, and what it is given."""
         history = journal(self._name) if self._name in AUDITED else ""
-        report = run_here([_logs() / self._name], history=history)
+        report = run([_logs() / self._name], history=history)
         findings = (
             (one.rule.id, str(one.severity), log.path, one.offset, one.producer_id) for log, one in report.findings
         )

@@ -1,6 +1,6 @@
 """What the audit is measured against: the same tasks, which only compute checksums."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -8,8 +8,8 @@ from crc32c import crc32c
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from model_tests.traces.audit.kafka_log import KafkaLog
-from model_tests.traces.audit.kafka_log_verdicts import Row, SomeSegments, VerdictReader, WholeLogs
+from model_tests.traces.audit.kafka_log import KafkaLog, VerdictReader
+from model_tests.traces.audit.verdict_tasks import Row, SomeSegments
 from model_tests.traces.logs.kafka_log_batches import BEFORE_LENGTH_COUNTS
 from model_tests.traces.logs.kafka_log_segment import Segment
 from model_tests.traces.worker import begin_task
@@ -34,17 +34,15 @@ class Checksums(KafkaLog):
 class ChecksumReader(VerdictReader):
     """The same tasks, and from each how many batches have the checksum that they say."""
 
-    def __init__(self, options: Mapping[str, str]) -> None:
-        super().__init__(options)
-
     def read(self, partition: InputPartition) -> Iterator[Row]:
         """The count as a row."""
         begin_task()
-        if isinstance(partition, SomeSegments):
-            yield partition.number, None, sum(map(_sound, partition.log.segments)), None
-        elif isinstance(partition, WholeLogs):
-            for number, log, _ in partition.logs:
-                yield number, None, sum(map(_sound, log.segments)), None
+        task = partition.value
+        if isinstance(task, SomeSegments):
+            yield Row(task.number, part=sum(map(_sound, task.log.segments)))
+            return
+        for number, log, _ in task.logs:
+            yield Row(number, part=sum(map(_sound, log.segments)))
 
 
 def _sound(segment: Segment) -> int:

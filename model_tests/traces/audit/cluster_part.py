@@ -22,7 +22,7 @@ from model_tests.traces.audit.changes import (
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.recorded import CLUSTER, CLUSTER_RUNNING, MARKER_BUG, MARKER_BUG_STOPPED, journal
 from model_tests.traces.audit.report import Audited, AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.verify.results import Control
 from spec import rules
 from spec.rules import Rule
@@ -109,8 +109,8 @@ class ClusterEvidence:
 
 def cluster_evidence(directory: Path, *, running: bool) -> ClusterEvidence:
     """Audit the unpacked cluster, as it was stopped and, where that is asked for, as it ran; then break it."""
-    report = run_here([directory / CLUSTER], history=journal(CLUSTER))
-    reports = [report, *([run_here([directory / CLUSTER_RUNNING])] if running else [])]
+    report = run([directory / CLUSTER], history=journal(CLUSTER))
+    reports = [report, *([run([directory / CLUSTER_RUNNING])] if running else [])]
     cluster = report.cluster
     found = [one for each in reports for one in _unexpected(each)]
     if cluster.unclean != UNCLEAN:
@@ -149,7 +149,7 @@ def _control(change: Change, directory: Path) -> Control:
         change.make(cluster)
         found = [
             (one, finding)
-            for one, finding in run_here([cluster]).findings
+            for one, finding in run([cluster]).findings
             if finding.severity in (Severity.VIOLATION, Severity.SUSPICIOUS)
         ]
     got, detail = "nothing found", ""
@@ -163,9 +163,7 @@ def _control(change: Change, directory: Path) -> Control:
 
 def _without_marker(brokers: Path) -> Control:
     """Two brokers of 4.3 that committed a transaction without a marker where nobody led (KAFKA-20734)."""
-    found = [
-        (one, finding) for one, finding in run_here([brokers]).findings if finding.severity is not Severity.UNDECIDED
-    ]
+    found = [(one, finding) for one, finding in run([brokers]).findings if finding.severity is not Severity.UNDECIDED]
     got, detail = "nothing found", ""
     if found:
         one, first = found[0]

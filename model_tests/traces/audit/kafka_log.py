@@ -18,12 +18,16 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from model_tests.reports import BadInput
-from model_tests.traces.audit.kafka_log_verdicts import VERDICT_SCHEMA, VerdictReader
+from model_tests.traces.audit.verdict_tasks import Row, VerdictTasks
+from model_tests.traces.audit.verdict_tasks import Task as VerdictTask
 from model_tests.traces.logs.kafka_log_arrow import SPARK_SCHEMA, rows_of
 from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs, size_of
 from model_tests.traces.logs.kafka_log_read import Segment, read_checked
 from model_tests.traces.logs.locations import remember
 from model_tests.traces.worker import begin_task
+
+VERDICT_SCHEMA: Final = "log bigint, verdict string, part bigint, left binary"
+"""The columns of `verdict_tasks.Row`."""
 
 _BYTES_OF_A_TASK: Final = 32 << 20
 
@@ -88,6 +92,23 @@ class KafkaLogReader(DataSourceReader):
         for place in partition.places:
             batches, damage = read_checked(place.segment, crc=self.crc)
             yield from rows_of(place.log, place.topic, place.partition, place.segment, batches, damage)
+
+
+class VerdictReader(DataSourceReader):
+    """The tasks of an audit as Spark plans and runs them."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.tasks = VerdictTasks(options)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """A partition for each task."""
+        return [InputPartition(task) for task in self.tasks.tasks()]
+
+    def read(self, partition: InputPartition) -> Iterator[Row]:
+        """The rows of a task."""
+        begin_task()
+        task: VerdictTask = partition.value
+        yield from self.tasks.run(task)
 
 
 def places_of(logs: Iterable[LogFolder]) -> list[Place]:

@@ -12,8 +12,8 @@ from rich.console import Console
 from model_tests.traces.audit.asked import Asked
 from model_tests.traces.audit.divided import Judged, collected
 from model_tests.traces.audit.kafka_log import KafkaLog
-from model_tests.traces.audit.kafka_log_verdicts import VerdictReader, bytes_of
 from model_tests.traces.audit.progress import shown
+from model_tests.traces.audit.verdict_tasks import VerdictTasks, bytes_of
 from model_tests.traces.audit.wire import plain_asked
 from model_tests.traces.logs.kafka_log_folders import LogFolder
 from model_tests.traces.session import session
@@ -48,4 +48,4 @@ def judged_on_spark(
         listing = Path(scratch) / "logs"
         listing.write_bytes(pickle.dumps(tuple(logs)))
         given["listing"] = str(listing)
-        return collected(read, logs, VerdictReader(given).wanted)
+        return collected(read, logs, VerdictTasks(given).wanted)

@@ -20,7 +20,7 @@ from model_tests.traces.audit.recorded import (
     unpacked,
 )
 from model_tests.traces.audit.report import Audited, AuditReport
-from model_tests.traces.audit.run import run, run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.logs.kafka_log_segment import Damage
 from model_tests.verify.results import Control, Effort, Part, Result, Verdict
 from spec import rules
@@ -60,7 +60,7 @@ def evidence(effort: Effort) -> Part:  # the logs are small enough to be audited
     """Audit the bundled logs on Spark, and their many small defects without."""
     with unpacked() as directory:
         wholes = [run([directory / recording], history=journal(recording)) for recording in RECORDED]
-        report = run_here([directory / DEFECTS])
+        report = run([directory / DEFECTS])
         cases = defects(directory)
         cluster = cluster_evidence(directory, running=effort is Effort.DEEP)
     logs = tuple(one for whole in wholes for one in whole.audited)

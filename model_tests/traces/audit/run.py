@@ -1,45 +1,56 @@
-"""`eos audit`: real log directories, each partition read and judged by one Spark task, which hands back findings."""
+"""`eos audit`: real log directories, read and judged by tasks that hand back findings, on Spark or in this process."""
 
 import json
+import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
+from typing import Final
 
 from model_tests.reports import BadInput
 from model_tests.traces.audit.chosen import chosen_findings, shown_in_words, time_of
 from model_tests.traces.audit.cluster import audit_cluster, told_once, unexplained
 from model_tests.traces.audit.controlled import controlled, with_clients
+from model_tests.traces.audit.divided import Judged
 from model_tests.traces.audit.findings import Verdict
 from model_tests.traces.audit.folders import by_their_content
 from model_tests.traces.audit.groups import groups_of, with_offsets
 from model_tests.traces.audit.history import History, read_received
 from model_tests.traces.audit.history_join import audit_history
 from model_tests.traces.audit.history_judge import HistoryReport
-from model_tests.traces.audit.history_log import NOBODY
+from model_tests.traces.audit.in_process import judged_in_process
 from model_tests.traces.audit.in_their_places import in_their_places
-from model_tests.traces.audit.kafka_log_verdicts import client_sides, only_topic
 from model_tests.traces.audit.kept import directory_for
-from model_tests.traces.audit.log import DAY_MS, audit_log, surroundings
+from model_tests.traces.audit.log import DAY_MS
 from model_tests.traces.audit.meta_properties import cluster_of, unread
-from model_tests.traces.audit.on_spark import judged_on_spark
 from model_tests.traces.audit.report import Audited, AuditReport
 from model_tests.traces.audit.transactions import Log, audit_transactions
 from model_tests.traces.audit.transactions_report import Shown
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
+from model_tests.traces.audit.verdict_tasks import bytes_of, only_topic
 from model_tests.traces.logs.dump_segments import Restored, restored
-from model_tests.traces.logs.kafka_log_folders import HIGH_WATERMARK, Listing, list_logs
+from model_tests.traces.logs.kafka_log_folders import HIGH_WATERMARK, Listing, LogFolder, list_logs
 from model_tests.traces.logs.kafka_log_segment import Damage
-from model_tests.traces.session import LOCAL
 from model_tests.traces.told.command import beside_logs
 from model_tests.traces.told.reading import Form, read_history
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
 
+LOCAL: Final = "local[*]"
+"""Spark of this machine, with all its cores."""
+
+SPARK_FROM: Final = 1 << 30
+"""Bytes of segments from which on Spark runs the tasks: by then its start is a small part of the whole."""
+
+SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""What `spark-submit` sets for the programs that it starts: these run on the Spark that it was given."""
+
 
 def run(
     paths: Iterable[object],
     *,
-    master: str = LOCAL,
+    master: str = "",
     crc: bool = True,
     deep: bool = False,
     checkpointed_watermark: bool = False,
@@ -62,7 +73,8 @@ def run(
 
     Args:
         paths: brokers' log directories, partitions' folders, segments, or what `kafka-dump-log` printed of segments.
-        master: where Spark runs.
+        master: where Spark runs the tasks; empty to run them in this process and its children where the logs are
+            so small that starting Spark would take longer, and else on the Spark of this machine.
         crc: whether each batch's CRC-32C is checked.
         deep: whether the bodies of batches are decoded, too, and held against their headers.
         checkpointed_watermark: take the high watermark from the broker's checkpoint, not from the log's end.
@@ -109,7 +121,7 @@ def run(
         options |= {name: file for name, file in (("history", history), ("received", received)) if file}
         options |= {"history_form": history_form} if history_form else {}
         options |= {"work": directory_for(work)} if work else {}
-        verdicts = judged_on_spark(listing.logs, given.paths, master, options) if listing.logs else {}
+        verdicts = _judged(listing.logs, given.paths, master, options)
         assumed = (*_assumed(crc, checkpointed_watermark, producer_expiry_ms, profile, deep), *given.assumed)
         report = _report(listing, verdicts, assumed, began, shown, journal)
         report = replace(report, chosen=shown_in_words(shown, topics))
@@ -118,39 +130,17 @@ def run(
         return _as_given(replace(report, here=_here(listing, verdicts)) if pictured else report, given)
 
 
-def run_here(
-    paths: Iterable[object],
-    *,
-    crc: bool = True,
-    deep: bool = False,
-    producer_expiry_ms: int = DAY_MS,
-    profile: Profile = NEWEST,
-    history: str = "",
-    received: str = "",
-    pictured: bool = False,
-) -> AuditReport:
-    """The same in this process, without Spark: for logs so small that starting it would take longer."""
-    began = time.monotonic()
-    with restored(map(str, paths)) as given:
-        _require_bodies(given, deep=deep)
-        listing = list_logs(given.paths)
-        journal = _journal(listing, history, received)
-        clients = client_sides(listing.logs, history, received)
-        verdicts = {
-            number: audit_log(
-                log,
-                surroundings(log, producer_expiry_ms=producer_expiry_ms),
-                profile,
-                crc=crc,
-                deep=deep,
-                client=clients.get(number, NOBODY),
-            )
-            for number, log in enumerate(listing.logs)
-        }
-        assumed = (*_assumed(crc, False, producer_expiry_ms, profile, deep), *given.assumed)
-        report = _report(listing, verdicts, assumed, began, Shown(), journal)
-        report = replace(report, clients=beside_logs(history, pictured=pictured))
-        return _as_given(replace(report, here=_here(listing, verdicts)) if pictured else report, given)
+def _judged(
+    logs: Sequence[LogFolder], paths: Sequence[str], master: str, options: Mapping[str, object]
+) -> dict[int, Judged]:
+    """The verdict on every log, by its number."""
+    if not logs:
+        return {}
+    if not master and SUBMITTED not in os.environ and sum(map(bytes_of, logs)) < SPARK_FROM:
+        return judged_in_process(logs, paths, options)
+    spark = import_module("model_tests.traces.audit.on_spark")  # with pyspark, which takes a second to load
+    judged: dict[int, Judged] = spark.judged_on_spark(logs, paths, master or LOCAL, options)
+    return judged
 
 
 def _here(listing: Listing, verdicts: Mapping[int, tuple[Verdict, list[Damage]]]) -> dict[str, PartitionTransactions]:

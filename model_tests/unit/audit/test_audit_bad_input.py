@@ -11,7 +11,7 @@ import pytest
 from model_tests.reports import VIOLATED
 from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.written import data, encoded, marker, placed, write_segment
 from model_tests.unit.audit.written_world import run_world, write_world
 from reference.faults import NO_FAULTS
@@ -55,7 +55,7 @@ def test_a_segment_that_grows_while_it_is_read_is_no_violation(tmp_path: Path) -
 
     with appending(path, encoded(batches[2:])):
         for _ in range(20):
-            report = run_here([tmp_path])
+            report = run([tmp_path])
             seen.add(report.batches)
 
             assert blamed(report) == []
@@ -72,7 +72,7 @@ def test_a_batch_cut_at_any_byte_is_cut_short(tmp_path: Path) -> None:
     path = write_segment(tmp_path / "t-0", batches)
     for length in range(kept + 1, len(whole)):
         path.write_bytes(whole[:length])
-        (damage,) = run_here([tmp_path]).damage
+        (damage,) = run([tmp_path]).damage
 
         assert "cut short" in damage.message
 
@@ -93,7 +93,7 @@ def test_a_copy_that_ended_anywhere_is_no_violation(tmp_path: Path) -> None:
         )
         os.truncate(last, chance.randrange(last.stat().st_size))
 
-        report = run_here([copy])
+        report = run([copy])
 
         assert blamed(report) == []
         assert report.damage
@@ -114,7 +114,7 @@ def test_fuzzed_logs_never_stop_the_audit(tmp_path: Path) -> None:
                     content[chance.randrange(len(content))] = chance.randrange(256)
                 path.write_bytes(content)
 
-        report = run_here([copy], crc=bool(number % 2))
+        report = run([copy], crc=bool(number % 2))
 
         assert report.batches
         assert report.exit_code == VIOLATED
@@ -145,7 +145,7 @@ def test_what_may_not_be_read_is_named_and_the_rest_judged(
     monkeypatch.setattr(Path, "open", opened)
     monkeypatch.setattr(Path, "iterdir", listed)
 
-    report = run_here([tmp_path])
+    report = run([tmp_path])
 
     (bad,) = [bad for bad in report.damage if "Permission denied" in bad.message]
     assert bad.path.endswith(denied)
@@ -172,7 +172,7 @@ def test_links_and_folders_in_place_of_files_are_named_once(tmp_path: Path, monk
 
     monkeypatch.setattr(Path, "iterdir", listed)
 
-    report = run_here([tmp_path])
+    report = run([tmp_path])
 
     assert [(str(Path(bad.path).relative_to(tmp_path)), bad.message) for bad in report.damage] == [
         (f"folder-0/{segment}", "a directory, not a segment"),
@@ -188,14 +188,14 @@ def test_missing_segments_of_a_coordinators_log_are_no_change_of_state(tmp_path:
     """Also where the cleaner's checkpoint was copied and says that it was never there."""
     (broker,) = write_world(run_world(5, NEWEST, 300, NO_FAULTS), tmp_path)[:1]
     (broker / "cleaner-offset-checkpoint").write_text("0\n0\n")
-    assert blamed(run_here([broker])) == []
+    assert blamed(run([broker])) == []
     segments = sorted(broker.glob("__transaction_state-*/*.log"))
     assert len(segments) > 3
 
     for segment in segments:
         content = segment.read_bytes()
         segment.unlink()
-        found = run_here([broker]).findings
+        found = run([broker]).findings
         segment.write_bytes(content)
 
         judged = [one for log, one in found if log.topic == "__transaction_state"]
@@ -220,7 +220,7 @@ def test_a_segment_that_is_gone_before_its_records_are_read_is_named(
 
     monkeypatch.setattr(Path, "open", opened)
 
-    report = run_here([broker])
+    report = run([broker])
 
     assert blamed(report) == []
     assert {bad.message for bad in report.damage} == {"cannot be read any more: No such file or directory"}
@@ -244,7 +244,7 @@ def test_indexes_of_a_log_of_which_nothing_can_be_read_are_not_blamed(
 
     monkeypatch.setattr(Path, "open", opened)
 
-    assert blamed(run_here([broker])) == []
+    assert blamed(run([broker])) == []
 
 
 @pytest.mark.parametrize("denied", ["listing", "looking"])
@@ -271,7 +271,7 @@ def test_a_broker_of_another_user_is_named_and_the_others_judged(
     else:
         monkeypatch.setattr(Path, "stat", looked_at)
 
-    report = run_here([first, second])
+    report = run([first, second])
 
     (bad,) = report.damage
     assert bad.path.startswith(str(first))

@@ -11,7 +11,7 @@ from model_tests.traces.audit.chosen import chosen_findings
 from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.recorded import KAFKA_3_9
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.audit.transactions import Log
 from model_tests.traces.audit.transactions_report import Shown
 from model_tests.unit.audit.test_audit_one_cause import identified, record, two_producers
@@ -55,7 +55,7 @@ def begun(folder: Path) -> None:
 def test_a_finding_of_two_producers_is_shown_for_each(tmp_path: Path, planted: Callable[[Path], None]) -> None:
     """And for no third."""
     planted(tmp_path)
-    report = run_here([tmp_path])
+    report = run([tmp_path])
     (finding,) = shown(report, Shown())
 
     assert shown(report, Shown(producer_id=7)) == shown(report, Shown(producer_id=8)) == [finding]
@@ -73,7 +73,7 @@ def test_a_finding_of_a_file_is_shown_for_each_producer_in_it(
     file.unlink()
     if copied_from:
         shutil.copy(folder / f"{copied_from}.{kind}", file)
-    report = run_here([folder])
+    report = run([folder])
     (finding,) = [one for one in shown(report, Shown()) if one.severity == "violation"]
 
     assert len(finding.others) > 1
@@ -85,7 +85,7 @@ def test_a_record_under_another_ids_key_is_shown_for_both_ids(tmp_path: Path) ->
     cluster = two_producers(0)
     at = next(at for at, one in enumerate(cluster.coordinator[4:], 4) if identified(one)[0] == "tx")
     cluster.coordinator[at] = record("other", identified(cluster.coordinator[at])[1], cluster.coordinator[at])
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
     (finding,) = shown(report, Shown())
 
     for name in ("tx", "other"):
@@ -98,7 +98,7 @@ def test_what_comes_late_is_shown_in_the_time_in_which_it_comes(tmp_path: Path) 
     day = 24 * 3600 * 1000
     batches = [of(7, 0, at=day), of(7, 1, at=day), of(7, 3, at=day), of(7, 4, at=day), of(7, 2, at=3 * day)]
     write_segment(tmp_path / "t-0", batches)
-    report = run_here([tmp_path])
+    report = run([tmp_path])
     (finding,) = shown(report, Shown())
 
     assert finding.late == (4,)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
 from reference.log.batch import marker_batch
 from spec.vocabulary import ControlType
@@ -28,7 +28,7 @@ def turned(outcome: ControlType, version: int = 2) -> Cluster:
 
 def found(cluster: Cluster, directory: Path, kept: Collection[int]) -> list[Finding]:
     """The findings where the cleaner has left only these records of the coordinator's log."""
-    return [finding for _, finding in run_here([cluster.write_cleaned(directory, kept)]).findings]
+    return [finding for _, finding in run([cluster.write_cleaned(directory, kept)]).findings]
 
 
 @pytest.mark.parametrize("outcome", [COMMIT, ABORT])
@@ -85,7 +85,7 @@ def test_a_marker_of_an_id_that_never_had_a_transaction_is_named(tmp_path: Path,
     cluster.init("other", 8)
     cluster.write(tmp_path)
 
-    ((_, finding),) = run_here([tmp_path]).findings
+    ((_, finding),) = run([tmp_path]).findings
 
     assert (finding.rule.id, finding.transactional_id) == ("txn.marker_once", "tx")
     assert finding.severity == ("violation" if kind == COMMIT else "suspicious")

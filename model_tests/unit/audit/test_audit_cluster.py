@@ -21,7 +21,7 @@ from model_tests.traces.audit.changes import (
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.recorded import CLUSTER, CLUSTER_RUNNING, KAFKA_3_9, journal
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 
 ZOMBIE, OFFSETS, UNCLEAN = "zombie-0", "__consumer_offsets-0", "unclean2-2"
 COORDINATORS = tuple(f"__transaction_state-{number}" for number in range(4))
@@ -43,7 +43,7 @@ def surely(report: AuditReport) -> list[tuple[str, str, str, int]]:
 @pytest.fixture(scope="module")
 def whole(recordings: Path) -> AuditReport:
     """The stopped cluster, with what its clients were told."""
-    return run_here([recordings / CLUSTER], history=journal(CLUSTER))
+    return run([recordings / CLUSTER], history=journal(CLUSTER))
 
 
 def test_three_brokers_break_nothing_outside_unclean_elections(whole: AuditReport) -> None:
@@ -92,7 +92,7 @@ def test_every_replica_is_compared(whole: AuditReport) -> None:
 
 def test_a_cluster_that_runs_while_it_is_copied_is_no_violation(recordings: Path) -> None:
     """One broker is down, its log behind, and high watermarks lag: nothing is found, nothing is in doubt."""
-    report = run_here([recordings / CLUSTER_RUNNING])
+    report = run([recordings / CLUSTER_RUNNING])
 
     assert report.findings == ()
     assert report.transactions.counts == {"committed": 238, "aborted": 82, "open": 5}
@@ -102,7 +102,7 @@ def test_a_broker_that_missed_the_end_is_behind(recordings: Path) -> None:
     """The log of a broker that died earlier lacks what came later, and disagrees with nothing."""
     brokers = [recordings / CLUSTER / "n1", recordings / CLUSTER_RUNNING / "n3"]
 
-    assert surely(run_here(brokers)) == []
+    assert surely(run(brokers)) == []
 
 
 CHANGES: dict[str, tuple[str, int, Callable[[bytearray], None], tuple[str, ...], str]] = {
@@ -128,7 +128,7 @@ def test_one_changed_batch_is_one_finding(recordings: Path, tmp_path: Path, name
     cluster = copied(recordings, tmp_path / "cluster", partition)
     with_change(cluster, partition, offset, change, *nodes)
 
-    report = run_here([cluster])
+    report = run([cluster])
 
     assert found(report, *Severity) == [(rule, nodes[0], partition, offset)]
     assert report.damage == ()
@@ -150,7 +150,7 @@ def test_a_changed_marker_is_found_with_its_transaction(
     cluster = copied(recordings, tmp_path / "cluster", partition, *COORDINATORS)
     with_change(cluster, partition, offset, change)
 
-    report = run_here([cluster])
+    report = run([cluster])
 
     assert surely(report) == [(rule, "n1", partition, offset)]
     offsets = [finding.message for _, finding in report.findings if "orders-0 = 1667" in finding.message]
@@ -171,7 +171,7 @@ def test_a_replica_that_lost_committed_records_is_named(recordings: Path, tmp_pa
     if not stopped:
         (cluster / "n3" / ".kafka_cleanshutdown").unlink()
 
-    finding = only(run_here([cluster]))
+    finding = only(run([cluster]))
 
     assert (finding.rule.id, finding.offset) == ("repl.hw_bounds", end)
     assert finding.severity is (Severity.VIOLATION if stopped else Severity.UNDECIDED)
@@ -184,7 +184,7 @@ def test_a_short_log_is_named_whatever_its_own_checkpoint_says(recordings: Path,
     checkpoint = cluster / "n3" / "replication-offset-checkpoint"
     checkpoint.write_text(checkpoint.read_text().replace("zombie 0 533", f"zombie 0 {end}"))
 
-    report = run_here([cluster])
+    report = run([cluster])
 
     assert surely(report) == [("repl.hw_bounds", "n3", ZOMBIE, end)]
 
@@ -203,7 +203,7 @@ def test_replicas_that_were_cleaned_apart_do_not_differ(recordings: Path, tmp_pa
     for derived in (tmp_path / "n2" / "ledger-0").glob("*index"):
         derived.unlink()
 
-    report = run_here([tmp_path])
+    report = run([tmp_path])
 
     assert report.cluster.replicated == 1
     assert [one for one in surely(report) if one[0] == "repl.prefix_agreement"] == []
@@ -214,7 +214,7 @@ def test_another_history_after_an_unclean_election_is_known(recordings: Path, tm
     cluster = copied(recordings, tmp_path / "cluster", UNCLEAN)
     with_change(cluster, UNCLEAN, 252, in_leader_epoch(4), "n3")
 
-    finding = only(run_here([cluster]))
+    finding = only(run([cluster]))
 
     assert (finding.rule.id, finding.severity, finding.offset) == ("repl.prefix_agreement", Severity.KNOWN, 252)
     assert "unclean election of broker 1 for leader epoch 5" in finding.message
@@ -227,7 +227,7 @@ def test_a_difference_within_an_epoch_is_a_violation_after_unclean_elections_too
     cluster = copied(recordings, tmp_path / "cluster", UNCLEAN)
     with_change(cluster, UNCLEAN, 284, flipped, "n3")
 
-    finding = only(run_here([cluster]))
+    finding = only(run([cluster]))
 
     assert (finding.severity, finding.offset) == (Severity.VIOLATION, 284)
 
@@ -239,7 +239,7 @@ def test_without_high_watermarks_a_difference_is_undecided(recordings: Path, tmp
     for node in BROKERS:
         (cluster / node / "replication-offset-checkpoint").unlink()
 
-    finding = only(run_here([cluster]))
+    finding = only(run([cluster]))
 
     assert (finding.severity, finding.offset) == (Severity.UNDECIDED, 405)
 
@@ -252,7 +252,7 @@ def test_a_folder_of_an_earlier_topic_of_the_name_is_judged_by_itself(recordings
     metadata = cluster / "n1" / ZOMBIE / "partition.metadata"
     metadata.write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAABw\n")
 
-    assert found(run_here([cluster]), *Severity) == []
+    assert found(run([cluster]), *Severity) == []
 
 
 def test_what_lies_above_a_high_watermark_may_differ(recordings: Path, tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_what_lies_above_a_high_watermark_may_differ(recordings: Path, tmp_path:
     checkpoint = cluster / "n2" / "replication-offset-checkpoint"
     checkpoint.write_text(checkpoint.read_text().replace("zombie 0 533", "zombie 0 532"))
 
-    assert found(run_here([cluster]), *Severity) == []
+    assert found(run([cluster]), *Severity) == []
 
 
 def test_an_older_copy_of_the_controllers_log_proves_nothing_newer_wrong(recordings: Path, tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_an_older_copy_of_the_controllers_log_proves_nothing_newer_wrong(recordi
     batches = list(batches_in(content))
     segment.write_bytes(content[: batches[len(batches) // 2][0]])
 
-    report = run_here([cluster])
+    report = run([cluster])
 
     assert 0 < report.cluster.elections < 417
     assert surely(report) == []
@@ -289,11 +289,11 @@ def test_what_retention_removed_on_one_replica_is_no_difference(recordings: Path
         if file.name[:20].isdigit() and int(file.name[:20]) < kept:
             file.unlink()
 
-    assert surely(run_here([cluster])) == []
+    assert surely(run([cluster])) == []
 
     with_change(cluster, "orders-0", kept, flipped, "n2")
 
-    assert surely(run_here([cluster])) == [("repl.prefix_agreement", "n2", "orders-0", kept)]
+    assert surely(run([cluster])) == [("repl.prefix_agreement", "n2", "orders-0", kept)]
 
 
 def test_a_directory_that_is_copied_in_part_is_no_violation(recordings: Path, tmp_path: Path) -> None:
@@ -302,4 +302,4 @@ def test_a_directory_that_is_copied_in_part_is_no_violation(recordings: Path, tm
     shutil.rmtree(cluster / "n2" / ZOMBIE)
     shutil.rmtree(cluster / "n3")
 
-    assert surely(run_here([cluster])) == []
+    assert surely(run([cluster])) == []

@@ -11,7 +11,7 @@ from crc32c import crc32c
 from model_tests.traces.audit.cluster_wire import finding_of, plain_finding
 from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.recorded import KAFKA_3_9
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.logs.kafka_log_derived import ABORTED_ENTRY
 from model_tests.unit.audit.test_audit_misplaced import spans_of
 from reference.log.batch import CONTROL, TRANSACTIONAL
@@ -69,7 +69,7 @@ def changed(content: bytes, number: int, change: Change, *, control: bool) -> by
 
 def found(broker: Path) -> list[Finding]:
     """All findings."""
-    return [finding for _, finding in run_here([broker]).findings]
+    return [finding for _, finding in run([broker]).findings]
 
 
 @pytest.mark.parametrize("change", [not_marked, without_id, without_epoch])

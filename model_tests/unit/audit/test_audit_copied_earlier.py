@@ -6,7 +6,7 @@ import pytest
 from model_tests.reports import HOLDS
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.audit.transactions_gaps import COPY_AGAIN
 from model_tests.traces.audit.transactions_loose import LATER
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
@@ -48,7 +48,7 @@ def test_a_coordinators_log_that_was_copied_before_the_others_blames_nobody(tmp_
         cluster = busy(version)
         del cluster.coordinator[kept:]
 
-        report = run_here([cluster.write(tmp_path / str(kept))])
+        report = run([cluster.write(tmp_path / str(kept))])
 
         assert blamed(report) == [], kept
         assert report.exit_code == HOLDS
@@ -62,7 +62,7 @@ def test_data_that_may_hang_is_shown_as_a_doubt(tmp_path: Path) -> None:
     cluster.now += 1000
     cluster.send("tx", A)
 
-    ((_, doubt),) = run_here([cluster.write(tmp_path)]).findings
+    ((_, doubt),) = run([cluster.write(tmp_path)]).findings
 
     assert (doubt.rule.id, doubt.severity) == ("txn.registered_before_data", Severity.UNDECIDED)
     assert "copy the coordinators' logs again" in doubt.remedy
@@ -80,12 +80,12 @@ def test_a_log_that_was_closed_tells_everything(tmp_path: Path) -> None:
     cluster.send("tx", A)
     cluster.mark("tx", A, outcome=COMMIT)
     cluster.write(tmp_path)
-    doubted = run_here([tmp_path])
+    doubted = run([tmp_path])
     assert (blamed(doubted), list(doubted.transactions.missing)) == ([], [LATER])
     flushed = encode_offsets([PartitionOffset("__transaction_state", 0, Offset(end))])
     (tmp_path / "recovery-point-offset-checkpoint").write_bytes(flushed)
 
-    (finding,) = blamed(run_here([tmp_path]))
+    (finding,) = blamed(run([tmp_path]))
 
     assert (finding.rule.id, finding.severity) == ("txn.registered_before_data", Severity.VIOLATION)
 
@@ -105,7 +105,7 @@ def test_a_marker_of_a_producer_id_that_nobody_had_is_named(
     cluster.logs[A].append(marker_batch(NOBODY, 0, outcome, 0, cluster.now))
     cluster.transaction("tx", [A])
 
-    (finding,) = blamed(run_here([cluster.write(tmp_path)]))
+    (finding,) = blamed(run([cluster.write(tmp_path)]))
 
     assert (finding.rule.id, finding.severity, finding.offset) == ("txn.marker_once", severity, 2)
     assert finding.producer_id == NOBODY
@@ -130,10 +130,10 @@ def test_partitions_that_were_copied_before_the_coordinators_log_blame_nobody(tm
         for partition in (A, B):
             del cluster.logs[partition][-kept:]
 
-        report = run_here([cluster.write(tmp_path / str(kept), closed=False)])
+        report = run([cluster.write(tmp_path / str(kept), closed=False)])
 
         assert blamed(report) == [], kept
-    report = run_here([completed_meanwhile().write(tmp_path / "meanwhile", closed=False)])
+    report = run([completed_meanwhile().write(tmp_path / "meanwhile", closed=False)])
     assert (blamed(report), report.exit_code) == ([], HOLDS)
     assert report.transactions.missing == {COPY_AGAIN: 2}
 
@@ -158,6 +158,6 @@ def test_a_log_that_goes_on_after_the_end_of_a_transaction_has_no_more_to_come(
     cluster = completed_meanwhile()
     later(cluster)
 
-    findings = blamed(run_here([cluster.write(tmp_path, closed=False)]))
+    findings = blamed(run([cluster.write(tmp_path, closed=False)]))
 
     assert [one.rule.id for one in findings] == ["txn.marker_once"] * 2

@@ -7,7 +7,7 @@ import pytest
 
 from model_tests.traces.audit.recorded import KAFKA_3_9
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_consequences import changed, not_marked
 
 TOLD = "that one's segment was copied over it"
@@ -42,7 +42,7 @@ def test_a_segment_of_another_partition_is_told_as_that(
     path = segments(broker, own)[number]
     path.write_bytes(segments(broker, other)[number].read_bytes())
 
-    report = run_here([broker])
+    report = run([broker])
 
     assert report.findings == ()
     assert told(report) == [(str(path), f"its batches are those of {other}")]
@@ -55,7 +55,7 @@ def test_what_is_broken_before_it_is_told_as_ever(recordings: Path, tmp_path: Pa
     own[0].write_bytes(changed(own[0].read_bytes(), 9, not_marked, control=True))
     own[3].write_bytes(segments(broker, "crash-1")[3].read_bytes())
 
-    report = run_here([broker])
+    report = run([broker])
 
     assert [finding.rule.id for _, finding in report.findings] == ["seq.well_formed"]
     assert len(told(report)) == 1
@@ -69,7 +69,7 @@ def test_partitions_whose_clients_sent_alike_are_none_of_each_other(recordings: 
     for number in (3, 9):
         first.write_bytes(changed(first.read_bytes(), number, not_marked, control=True))
 
-    report = run_here([broker])
+    report = run([broker])
 
     assert [finding.rule.id for _, finding in report.findings] == ["seq.well_formed"] * 2
     assert told(report) == []

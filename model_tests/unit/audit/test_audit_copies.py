@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_cleaned_coordinator import A, B, C
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
 
 
 def blamed(cluster: Cluster, directory: Path, *, closed: bool = False) -> list[Finding]:
     """Everything that is no mere doubt."""
-    report = run_here([cluster.write(directory, closed=closed)])
+    report = run([cluster.write(directory, closed=closed)])
     return [one for _, one in report.findings if one.severity is not Severity.UNDECIDED]
 
 
@@ -54,7 +54,7 @@ def test_data_of_an_open_transaction_is_not_of_one_whose_marker_retention_took(t
     cluster.send("tx", A)
     directory = cluster.write(tmp_path, {A: begin})
 
-    report = run_here([directory])
+    report = run([directory])
 
     assert report.findings == ()
     assert report.transactions.counts["open"] == 1
@@ -62,7 +62,7 @@ def test_data_of_an_open_transaction_is_not_of_one_whose_marker_retention_took(t
 
 def copied_before_cleaning(directory: Path, kept: Collection[int], cluster: Cluster, *, closed: bool) -> list[Finding]:
     """A partition that was copied in the middle of the second transaction, the coordinator's log cleaned later."""
-    return [one for _, one in run_here([cluster.write_cleaned(directory, kept, closed=closed)]).findings]
+    return [one for _, one in run([cluster.write_cleaned(directory, kept, closed=closed)]).findings]
 
 
 @pytest.mark.parametrize("version", [0, 2])

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from model_tests.traces.audit.findings import Severity
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.written_cluster import Cluster
 from reference.log.batch import RecordBatch
 from spec.vocabulary import LeaderEpoch, Offset
@@ -29,7 +29,7 @@ def written(directory: Path, *removed: int) -> Path:
 
 
 def blamed(directory: Path) -> list[tuple[str, int]]:
-    found = run_here([directory]).findings
+    found = run([directory]).findings
     return [(one.rule.id, one.offset) for _, one in found if one.severity is Severity.VIOLATION]
 
 

@@ -15,7 +15,7 @@ from model_tests.traces.audit.deep import NONE_READ, Bodies, bodies_of
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.log import surroundings, wanted_of
 from model_tests.traces.audit.reading import read_part
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.logs import kafka_log_bodies, kafka_log_places
 from model_tests.traces.logs.kafka_log_bodies import judge_bodies
 from model_tests.traces.logs.kafka_log_checks import Check
@@ -91,7 +91,7 @@ def test_a_body_that_is_not_what_its_header_says_is_damage(tmp_path: Path, broke
     width = batch.last_offset_delta + 1
     path = write_segment(tmp_path / "t-0", [full(), batch, full(width), full(width + 8)])
 
-    report = run_here([tmp_path], deep=True)
+    report = run([tmp_path], deep=True)
 
     (damage,) = report.damage
     assert (damage.path, damage.position) == (str(path), full().size)
@@ -99,7 +99,7 @@ def test_a_body_that_is_not_what_its_header_says_is_damage(tmp_path: Path, broke
     assert f"({broken.check}): " in damage.message
     assert broken.message.replace("offsets 0 to 7", f"offsets {BODIES} to {2 * BODIES - 1}") in damage.message
     assert [one for _, one in report.findings if one.rule is rules.SEQ_WELL_FORMED] == []
-    assert (report.exit_code, run_here([tmp_path]).damage) == (VIOLATED, ())
+    assert (report.exit_code, run([tmp_path]).damage) == (VIOLATED, ())
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, broken: Broken) -> None:
     width = batch.last_offset_delta + 1
     write_segment(tmp_path / "t-0", [batch, full(width), full(width + 8)])
 
-    report = run_here([tmp_path], deep=True)
+    report = run([tmp_path], deep=True)
 
     found = [finding for _, finding in report.findings if finding.rule is rules.SEQ_WELL_FORMED]
     assert [(one.guard, one.offset, one.producer_id, one.severity) for one in found] == [
@@ -121,7 +121,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, broken: Broken) -> None:
     assert found[0].remedy
     assert bool(found[0].step) is (broken in BROKEN)
     assert report.judged()[rules.SEQ_WELL_FORMED.id] == 3
-    shallow = run_here([tmp_path])
+    shallow = run([tmp_path])
     assert rules.SEQ_WELL_FORMED.id not in shallow.judged()
     assert [one for _, one in shallow.findings if one.rule is rules.SEQ_WELL_FORMED] == []
 
@@ -142,7 +142,7 @@ def test_a_body_that_holds_too_much_is_undecided(tmp_path: Path) -> None:
     bomb = full()._replace(attributes=Codec.ZSTD, body=compress(Codec.ZSTD, bytes(kafka_log_bodies.MOST_OF_A_BODY + 1)))
     write_segment(tmp_path / "t-0", [bomb, full(8)])
 
-    report = run_here([tmp_path], deep=True)
+    report = run([tmp_path], deep=True)
 
     ((_, found),) = report.findings
     assert (found.severity, found.guard) == (Severity.UNDECIDED, Check.SIZE)
@@ -232,7 +232,7 @@ def test_real_brokers_write_what_their_headers_say(recordings: Path) -> None:
 def test_random_worlds_write_what_their_headers_say(tmp_path: Path) -> None:
     """Every log of every broker of some random worlds."""
     for number, world in enumerate(islice(clean_worlds(NEWEST, FAULTS, 300, 20), 3)):
-        report = run_here(write_world(world, tmp_path / str(number)), deep=True)
+        report = run(write_world(world, tmp_path / str(number)), deep=True)
 
         assert [one for _, one in report.findings if one.rule is rules.SEQ_WELL_FORMED] == []
         assert report.judged()[rules.SEQ_WELL_FORMED.id] == report.batches > 20
@@ -255,7 +255,7 @@ def test_a_divided_log_tells_the_same(tmp_path: Path) -> None:
     divided = Divided(written(tmp_path), deep="true")
 
     (verdict, damage) = divided.verdicts[0]
-    whole = run_here([tmp_path], deep=True)
+    whole = run([tmp_path], deep=True)
     assert len(divided.sizes) == 3
     assert damage == []
     assert found_in((None, one) for one in verdict.findings) == found_in(whole.findings) != []
@@ -264,12 +264,12 @@ def test_a_divided_log_tells_the_same(tmp_path: Path) -> None:
 
 def test_bodies_in_object_storage_are_read_once(tmp_path: Path) -> None:
     """As those on disk, and each segment is asked for as often as without."""
-    whole = run_here([written(tmp_path / "kafka")], deep=True)
+    whole = run([written(tmp_path / "kafka")], deep=True)
     with object_store(tmp_path) as (settings, asked):
-        shallow = run_here([f"s3://{BUCKET}/kafka?{settings}"])
+        shallow = run([f"s3://{BUCKET}/kafka?{settings}"])
         before = len(asked)
 
-        there = run_here([f"s3://{BUCKET}/kafka?{settings}"], deep=True)
+        there = run([f"s3://{BUCKET}/kafka?{settings}"], deep=True)
 
         assert found_in(there.findings) == found_in(whole.findings) != []
         assert found_in(shallow.findings) == []

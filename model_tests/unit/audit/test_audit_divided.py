@@ -8,11 +8,11 @@ import pytest
 
 from model_tests.traces.audit.asked import Asked
 from model_tests.traces.audit.divided import Judged, collected
-from model_tests.traces.audit.kafka_log_verdicts import SomeSegments, VerdictReader, neighbours
 from model_tests.traces.audit.log import concluded, is_divisible
 from model_tests.traces.audit.partition import conclude
 from model_tests.traces.audit.reading import read_whole
 from model_tests.traces.audit.recorded import DEFECTS, KAFKA_3_9
+from model_tests.traces.audit.verdict_tasks import SomeSegments, VerdictTasks, neighbours
 from model_tests.traces.audit.wire import plain_asked
 from model_tests.traces.logs.kafka_log_batches import joined
 from model_tests.traces.logs.kafka_log_derived import OFFSET_ENTRY, read_derived
@@ -36,14 +36,14 @@ class Divided:
         self.sizes: list[int] = []
         self.asked: list[set[int]] = []
         self.logs = list_logs([str(directory)]).logs
-        self.reader = VerdictReader(self.options)
+        self.reader = VerdictTasks(self.options)
         self.verdicts = collected(self._read, self.logs, self.reader.wanted)
 
     def _read(self, asked: Mapping[int, Asked]) -> Iterator[SimpleNamespace]:
         self.asked.append(set(asked))
-        reader = VerdictReader(self.options | {"asked": plain_asked(asked)})
-        for task in reader.partitions():
-            for log, verdict, part, left in reader.read(task):
+        reader = VerdictTasks(self.options | {"asked": plain_asked(asked)})
+        for task in reader.tasks():
+            for log, verdict, part, left in reader.run(task):
                 self.sizes += [len(left)] if left is not None else []
                 yield SimpleNamespace(log=log, verdict=verdict, part=part, left=left)
 
@@ -163,7 +163,7 @@ def test_segments_of_a_task_follow_each_other(tmp_path: Path) -> None:
 def test_logs_that_need_every_batch_are_not_divided(recordings: Path) -> None:
     """The brokers' own topics are read whole, by one task each."""
     options = {"paths": json.dumps([str(recordings / KAFKA_3_9)]), "divided_from": "1", "tasks": "1000000"}
-    tasks = VerdictReader(options).partitions()
+    tasks = VerdictTasks(options).tasks()
     divided = {task.log.topic for task in tasks if isinstance(task, SomeSegments)}
 
     assert divided

@@ -6,7 +6,7 @@ import pytest
 
 from model_tests.traces.audit.holes import Surroundings
 from model_tests.traces.audit.partition import audit_batches
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_copied_earlier import NOBODY, A, blamed
 from model_tests.unit.audit.written import log_of
 from model_tests.unit.audit.written_cluster import COMMIT, Cluster
@@ -36,7 +36,7 @@ def with_marker_of_nobody(later_ms: int) -> Cluster:
 def test_a_marker_of_nobody_that_may_be_somebodys_is_not_named(tmp_path: Path, later_ms: int, damaged: bool) -> None:
     """Its id may have been given away after the coordinators' logs were copied; what is before it cannot be read."""
     directory = with_marker_of_nobody(later_ms).write(tmp_path / "doubted")
-    (named,) = blamed(run_here([with_marker_of_nobody(0).write(tmp_path / "named")]))
+    (named,) = blamed(run([with_marker_of_nobody(0).write(tmp_path / "named")]))
     if damaged:
         (segment,) = (directory / "a-0").glob("*.log")
         content = bytearray(segment.read_bytes())
@@ -44,4 +44,4 @@ def test_a_marker_of_nobody_that_may_be_somebodys_is_not_named(tmp_path: Path, l
         segment.write_bytes(content)
 
     assert named.producer_id == NOBODY
-    assert blamed(run_here([directory])) == []
+    assert blamed(run([directory])) == []

@@ -8,7 +8,7 @@ from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.recorded import DEFECTS, KAFKA_4_0
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.logs.dump_segments import is_dump
 from model_tests.traces.logs.dump_states import states_of
 from model_tests.traces.logs.dump_text import DumpedBatch, DumpedRecord, Unread, read_dump
@@ -75,7 +75,7 @@ def test_a_dump_shows_what_its_log_shows(
     """The same violations at the same offsets, in every spelling, with the coordinator's log among the dumps."""
     source = recordings / DEFECTS / case
 
-    of_log, of_dumps = run_here([source]), run_here([dumps_of(source, tmp_path / "dumps", **spelling)])
+    of_log, of_dumps = run([source]), run([dumps_of(source, tmp_path / "dumps", **spelling)])
 
     assert found(of_log) == found(of_dumps) != []
     assert [one.verdict.offsets for one in of_log.audited] == [one.verdict.offsets for one in of_dumps.audited]
@@ -88,7 +88,7 @@ def test_states_of_version_2_are_told_from_what_the_decoder_prints(recordings: P
     """The decoder prints neither the version of a client nor when a transaction began: no false finding."""
     source = recordings / KAFKA_4_0
 
-    of_log, of_dumps = run_here([source]), run_here([dumps_of(source, tmp_path / "dumps")])
+    of_log, of_dumps = run([source]), run([dumps_of(source, tmp_path / "dumps")])
 
     assert found(of_log) == found(of_dumps)
     assert of_log.transactions.counted == of_dumps.transactions.counted
@@ -98,7 +98,7 @@ def test_the_report_names_the_dump(tmp_path: Path, torn: Sequence[str]) -> None:
     """Its batches, records and what is open, under the name of the file that was given."""
     dump = written(tmp_path, torn)
 
-    report = run_here([dump])
+    report = run([dump])
 
     (one,) = report.audited
     assert (one.path, one.topic, one.partition) == (str(dump), "orders", 3)
@@ -112,7 +112,7 @@ def test_a_crc_that_the_dump_calls_wrong_is_damage(tmp_path: Path, torn: list[st
     """The batch is left out, as of a damaged log."""
     torn[2] = torn[2].replace("isvalid: true", "isvalid: false")
 
-    report = run_here([written(tmp_path, torn)])
+    report = run([written(tmp_path, torn)])
 
     assert ["CRC of the batch at offset 4" in bad.message for bad in report.damage] == [True]
     assert report.exit_code == VIOLATED
@@ -120,7 +120,7 @@ def test_a_crc_that_the_dump_calls_wrong_is_damage(tmp_path: Path, torn: list[st
 
 def test_markers_that_were_not_printed_are_asked_for(tmp_path: Path, torn: Sequence[str]) -> None:
     """What they decide would be a guess; nothing is judged."""
-    report = run_here([written(tmp_path, [line for line in torn if not line.startswith("|")])])
+    report = run([written(tmp_path, [line for line in torn if not line.startswith("|")])])
 
     assert [bad.message for bad in report.damage] == [
         "line 4: a control batch without its marker: dump with --deep-iteration or --print-data-log"
@@ -133,7 +133,7 @@ def test_a_dump_that_names_no_file_is_named_by_its_own(
     tmp_path: Path, torn: Sequence[str], name: str, judged: int
 ) -> None:
     """Its first line was lost: the partition is asked for."""
-    report = run_here([written(tmp_path, torn[1:], name)])
+    report = run([written(tmp_path, torn[1:], name)])
 
     assert report.batches == judged
     assert [bad.message.startswith("line 2: no line says which file") for bad in report.damage] == [True] * (not judged)
@@ -151,7 +151,7 @@ def test_what_is_no_line_of_a_dump_is_named(tmp_path: Path, torn: Sequence[str])
         *torn[2:],
     ]
 
-    report = run_here([written(tmp_path, lines)])
+    report = run([written(tmp_path, lines)])
 
     assert [bad.message[:32] for bad in report.damage] == [
         "line 10: Found 17 invalid bytes ",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from model_tests.traces.audit.recorded import KAFKA_3_9
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_bad_input import blamed
 from model_tests.unit.audit.test_audit_divided import Divided
 
@@ -27,7 +27,7 @@ def test_an_empty_segment_is_damage_and_nothing_else(copied: Path, number: int) 
     segment = sorted((copied / "crash-0").glob("*.log"))[number]
     segment.write_bytes(b"")
 
-    report = run_here([copied])
+    report = run([copied])
 
     assert blamed(report) == []
     assert [bad.message for bad in report.damage if bad.path.endswith(".log")] == ["empty, but not the last segment"]

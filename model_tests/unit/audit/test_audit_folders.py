@@ -6,7 +6,7 @@ import pytest
 from crc32c import crc32c
 
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.audit.transactions_clusters import coordinator_count, coordinator_partition
 
 TOPICS = ("orders", "payments")
@@ -27,7 +27,7 @@ def broker(recordings: Path, tmp_path: Path) -> Path:
 
 
 def audited(broker: Path) -> AuditReport:
-    return run_here([broker])
+    return run([broker])
 
 
 def violations(report: AuditReport) -> list[str]:

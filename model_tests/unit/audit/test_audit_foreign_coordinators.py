@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
 from reference.log.batch import marker_batch
 
@@ -28,7 +28,7 @@ def story(later_ms: int, aborted: int) -> Cluster:
 def audited(cluster: Cluster, other: Cluster, directory: Path) -> AuditReport:
     """The partitions of the one with the coordinator's log of the other."""
     cluster.coordinator = other.coordinator
-    return run_here([cluster.write(directory)])
+    return run([cluster.write(directory)])
 
 
 @pytest.mark.parametrize("aborted", [3, 5])
@@ -61,7 +61,7 @@ def test_where_much_is_broken_otherwise_it_is_told_as_ever(tmp_path: Path) -> No
                 batch.producer_id, batch.producer_epoch, kind, 0, batch.max_timestamp
             )
 
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
 
     assert {finding.rule.id for _, finding in report.findings} == {"txn.atomic"}
     assert len(report.findings) > 8

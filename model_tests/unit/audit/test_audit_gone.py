@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from model_tests.traces.audit.findings import Severity
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.logs import coordinator_log
 from model_tests.traces.logs.locations import Location, located
 from model_tests.unit.audit.written_world import run_world, write_world
@@ -31,7 +31,7 @@ def test_what_was_in_a_segment_that_is_gone_is_not_known(
 
         monkeypatch.setattr(coordinator_log, "located", found)
 
-        report = run_here([broker])
+        report = run([broker])
 
         blamed = [one for _, one in report.findings if one.severity in (Severity.VIOLATION, Severity.SUSPICIOUS)]
         assert blamed == [], (number, blamed)

@@ -10,7 +10,7 @@ from model_tests.cli import app
 from model_tests.reports import NOTHING_JUDGED, BadInput
 from model_tests.traces.audit.history import Told, read_history
 from model_tests.traces.audit.recorded import KAFKA_3_9, journal
-from model_tests.traces.audit.run import run, run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_transactions import A, B, C, begun, found
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
 
@@ -51,14 +51,14 @@ def both() -> list[dict[str, Any]]:
 
 def judged(tmp_path: Path, cluster: Cluster, events: list[dict[str, Any]]) -> list[tuple[str, str, int]]:
     directory = cluster.write(tmp_path / "logs")
-    return found(run_here([directory], history=told(events, tmp_path / "journal.gz")))
+    return found(run([directory], history=told(events, tmp_path / "journal.gz")))
 
 
 def test_a_true_journal_holds(tmp_path: Path) -> None:
     """What was committed is visible, what was aborted is not; every acknowledgement is counted."""
     directory = begun().write(tmp_path / "logs")
 
-    report = run_here([directory], history=told(both(), tmp_path / "journal.gz"))
+    report = run([directory], history=told(both(), tmp_path / "journal.gz"))
 
     assert found(report) == []
     assert report.history.fates == {"commit: visible": 3, "abort: aborted": 3}
@@ -133,7 +133,7 @@ def test_a_reader_receives_exactly_the_visible_records(
     path = tmp_path / "received.ndjson"
     path.write_text("".join(json.dumps(one) + "\n" for one in received))
 
-    report = run_here([begun().write(tmp_path / "logs")], received=str(path))
+    report = run([begun().write(tmp_path / "logs")], received=str(path))
 
     assert found(report) == ([("lso.read_committed", "a-0", 0)] if expected is None else expected)
 
@@ -162,7 +162,7 @@ def test_a_journal_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 def test_spark_judges_a_recorded_journal_like_this_process(recordings: Path) -> None:
     """Every commit that a real client saw is committed, every abort aborted."""
     there = run([recordings / KAFKA_3_9], master="local[2]", history=journal(KAFKA_3_9))
-    here = run_here([recordings / KAFKA_3_9], history=journal(KAFKA_3_9))
+    here = run([recordings / KAFKA_3_9], history=journal(KAFKA_3_9))
 
     assert found(there) == []
     assert there.history == here.history

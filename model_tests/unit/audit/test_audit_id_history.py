@@ -8,7 +8,7 @@ import pytest
 from model_tests.reports import HOLDS
 from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_transactions import A, B, Story, begun, found
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, Cluster
 from reference.broker.transaction_metadata import TopicPartition
@@ -67,7 +67,7 @@ def told(story: Story, directory: Path) -> tuple[AuditReport, int]:
     """The audit of what begins with a story, and the offset of the coordinator's last record."""
     cluster = begun()
     story(cluster)
-    return run_here([cluster.write(directory)]), len(cluster.coordinator) - 1
+    return run([cluster.write(directory)]), len(cluster.coordinator) - 1
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_transaction_that_is_completed_twice_is_one(tmp_path: Path) -> None:
     cluster.complete_again("tx")
     cluster.add("tx", B)
 
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
 
     assert report.findings == ()
     assert report.transactions.counts == {"committed": 2, "aborted": 1, "open": 1}
@@ -135,7 +135,7 @@ def test_values_of_unknown_versions_are_skipped_and_named(tmp_path: Path) -> Non
     cluster.send("tx", A)
     cluster.record("tx", None, content=b"\x00\x07rest")
 
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
 
     (finding,) = [finding for _, finding in report.findings]
     assert finding.severity is Severity.UNDECIDED
@@ -147,7 +147,7 @@ def test_a_damaged_value_is_damage(tmp_path: Path) -> None:
     cluster = begun()
     cluster.record("tx", None, content=b"\x00\x00rest")
 
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
 
     (bad,) = report.damage
     assert "damaged value" in bad.message
@@ -166,7 +166,7 @@ def test_a_record_that_is_appended_twice_after_damage_is_no_violation(tmp_path: 
     cluster.complete("tx")
     cluster.coordinator[ongoing] = data_batch([Record(0, 0, encode_key("tx"), b"\x00\x00rest")])
 
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
 
     assert found(report) == []
     assert len(report.damage) == 1

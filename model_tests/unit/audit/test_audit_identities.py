@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_misplaced import all_known
 from model_tests.unit.audit.test_audit_one_cause import A, B, found, identified, record
 from model_tests.unit.audit.written_cluster import Cluster
@@ -56,6 +56,6 @@ def test_ids_of_two_coordinators_are_held_against_each_other(tmp_path: Path) -> 
     Cluster(coordinator=records[4:]).write(tmp_path / "second", closed=False)
     (tmp_path / "second" / "__transaction_state-0").rename(tmp_path / "__transaction_state-1")
 
-    ((_, finding),) = run_here([tmp_path]).findings
+    ((_, finding),) = run([tmp_path]).findings
 
     assert (finding.rule.id, finding.offset, finding.transactional_id) == ("ids.unique", 0, "second")

@@ -10,7 +10,7 @@ from model_tests.traces.audit.held_back import held_back
 from model_tests.traces.audit.log import read_log
 from model_tests.traces.audit.recorded import KAFKA_4_3, MARKER_BUG, MARKER_BUG_STOPPED, journal, observed
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.audit.transactions_judge import Status
 from model_tests.traces.logs.controller_log import ControllerRecord, read_controller
 from model_tests.traces.logs.controller_log_values import BrokerChange, PartitionChange
@@ -23,7 +23,7 @@ COMMAND = "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic t --
 @pytest.fixture(scope="module")
 def healthy(recordings: Path) -> AuditReport:
     """The log of a broker of 4.3, with what its clients were told."""
-    return run_here([recordings / KAFKA_4_3], history=journal(KAFKA_4_3))
+    return run([recordings / KAFKA_4_3], history=journal(KAFKA_4_3))
 
 
 def test_a_healthy_log_breaks_nothing(healthy: AuditReport) -> None:
@@ -65,7 +65,7 @@ def test_a_partition_is_as_the_broker_served_it(healthy: AuditReport, partition:
 @pytest.mark.parametrize(("recording", "epoch"), [(MARKER_BUG, 98), (MARKER_BUG_STOPPED, 62)])
 def test_a_complete_without_a_marker_is_named_with_what_ends_it(recordings: Path, recording: str, epoch: int) -> None:
     """Which id, where, from which offset on, why, and what the command that ends it does to a committed transaction."""
-    report = run_here([recordings / recording])
+    report = run([recordings / recording])
 
     ((one, finding),) = report.findings
     assert (finding.rule.id, finding.severity) == ("txn.marker_once", Severity.VIOLATION)
@@ -81,7 +81,7 @@ def test_a_complete_without_a_marker_is_named_with_what_ends_it(recordings: Path
 
 def test_the_partition_that_is_held_back_is_told_with_the_command(recordings: Path) -> None:
     """From offset 0 on, for which id, and what ends it."""
-    report = run_here([recordings / MARKER_BUG])
+    report = run([recordings / MARKER_BUG])
 
     (line,) = (line for one in report.audited for line in held_back(report.label(one), one))
     assert line.startswith("held back: node2/t-1 at offset 0, 1 offsets before its end, by producer 0 epoch 0 (x): ")
@@ -112,7 +112,7 @@ def test_records_of_unknown_versions_are_told_and_no_violation_rests_on_them(rec
     record = [one for one in _records(brokers) if one.change == comes_back][-1]
     _in_version(brokers, record, b"\x01\x00\x04", 5)
 
-    report = run_here([brokers])
+    report = run([brokers])
 
     elections = [finding for one, finding in report.findings if one.topic == "__cluster_metadata"]
     assert {finding.severity for finding in elections} == {Severity.UNDECIDED}
@@ -130,7 +130,7 @@ def test_who_led_is_not_known_after_partition_records_of_an_unknown_version(reco
     record = [one for one in _records(brokers) if isinstance(one.change, PartitionChange)][-1]
     _in_version(brokers, record, b"\x01\x05\x02", 3)
 
-    report = run_here([brokers])
+    report = run([brokers])
 
     found = {(finding.rule.id, finding.severity) for _, finding in report.findings}
     assert found == {("txn.marker_once", Severity.VIOLATION), ("repl.committed_survives", Severity.UNDECIDED)}

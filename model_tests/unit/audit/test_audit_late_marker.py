@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
 from spec.vocabulary import ControlType
 
@@ -27,7 +27,7 @@ def overtaken(first: ControlType, then: ControlType, version: int = 2) -> Cluste
 
 
 def findings(cluster: Cluster, directory: Path) -> list[Finding]:
-    return [one for _, one in run_here([cluster.write(directory)]).findings]
+    return [one for _, one in run([cluster.write(directory)]).findings]
 
 
 @pytest.mark.parametrize("then", [COMMIT, ABORT])

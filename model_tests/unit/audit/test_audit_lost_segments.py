@@ -10,7 +10,7 @@ from model_tests.traces.audit.log import surroundings, wanted_of
 from model_tests.traces.audit.lost_segments import lost_segments
 from model_tests.traces.audit.reading import read_part
 from model_tests.traces.audit.recorded import CLUSTER, KAFKA_3_9
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.test_audit_bad_input import blamed
 from model_tests.unit.audit.test_audit_divided import Divided
@@ -60,7 +60,7 @@ def test_a_segment_that_is_gone_is_named_once_and_blames_nobody(
     """In the middle, several of them, the last but one, and the first."""
     remove(copied / "crash-0", *numbers)
 
-    report = run_here([copied])
+    report = run([copied])
 
     assert blamed(report) == []
     assert missing([bad.message for bad in report.damage]) == expected
@@ -86,7 +86,7 @@ def test_a_segment_before_an_empty_active_one_is_missed(copied: Path) -> None:
     remove(copied / "crash-0", -2)
     last.write_bytes(b"")
 
-    report = run_here([copied])
+    report = run([copied])
 
     assert missing([bad.message for bad in report.damage]) == ["23636..25830"]
 
@@ -95,10 +95,10 @@ def test_what_the_cleaner_left_is_no_missing_segment(recordings: Path, copied: P
     """Offsets that no segment of a compacted topic has say nothing, with a checkpoint of the cleaner or without."""
     shutil.copytree(recordings / KAFKA_3_9 / "ledger-0", copied / "ledger-0")
     remove(copied / "ledger-0", 2)
-    compacted = run_here([copied])
+    compacted = run([copied])
     (copied / "cleaner-offset-checkpoint").unlink()
 
-    unknown = run_here([copied])
+    unknown = run([copied])
 
     assert (compacted.damage, unknown.damage) == ((), ())
 
@@ -108,7 +108,7 @@ def test_where_no_checkpoint_tells_of_the_cleaner_a_segment_may_be_missing(copie
     remove(copied / "crash-0", 2, 5)
     (copied / "cleaner-offset-checkpoint").unlink()
 
-    report = run_here([copied])
+    report = run([copied])
 
     (bad,) = report.damage
     assert blamed(report) == []
@@ -141,7 +141,7 @@ def test_a_hole_inside_a_segment_is_the_cleaners(tmp_path: Path, inside: tuple[i
     content = first.read_bytes()
     first.write_bytes(b"".join(content[size * each : size * (each + 1)] for each in range(10) if each not in inside))
 
-    report = run_here([tmp_path])
+    report = run([tmp_path])
 
     assert ["perhaps missing" in bad.message for bad in report.damage] == expected
 
@@ -160,14 +160,14 @@ def test_retention_is_no_missing_segment(copied: Path, name: str, text: str) -> 
     remove(copied / "crash-0", 0, 1)
     (copied / name).write_text(text)
 
-    report = run_here([copied])
+    report = run([copied])
 
     assert (report.damage, blamed(report)) == ((), [])
 
 
 def test_a_segment_that_was_not_asked_for_is_not_missing(copied: Path) -> None:
     """One file of a partition can be audited alone."""
-    report = run_here([sorted((copied / "crash-0").glob("*.log"))[2]])
+    report = run([sorted((copied / "crash-0").glob("*.log"))[2]])
 
     assert [bad.message for bad in report.damage if "missing" in bad.message] == []
 
@@ -181,7 +181,7 @@ def test_a_replica_without_a_segment_has_no_other_history(recordings: Path, tmp_
             shutil.copy(file, tmp_path / node.name)
     remove(tmp_path / nodes[0].name / "orders-0", 2)
 
-    report = run_here([tmp_path])
+    report = run([tmp_path])
 
     assert len(nodes) == 3
     assert missing([bad.message for bad in report.damage]) == ["3263..4911"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_one_cause import A, B, found
 from model_tests.unit.audit.written_cluster import ABORT, Cluster
 from reference.log.batch import RecordBatch
@@ -93,7 +93,7 @@ def test_one_that_only_repeats_what_was_marked_is_suspicious_if_its_leader_was_f
     cluster.transaction("other", [A])
     cluster.logs[A].append(cluster.logs[B][-1])
 
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
 
     said = [(one.rule.id, one.severity, one.offset) for _, one in report.findings]
     assert said == [("txn.marker_once", "suspicious", 4)] * expected

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.written import data, write_segment
 
 NAME = "meta.properties"
@@ -28,7 +28,7 @@ def test_a_brokers_properties_that_cannot_be_read_are_named_once(
 
     monkeypatch.setattr(Path, "open", opened)
 
-    report = run_here([tmp_path / "one", tmp_path / "two"])
+    report = run([tmp_path / "one", tmp_path / "two"])
 
     (bad,) = report.damage
     assert bad.path == str(tmp_path / "one" / NAME)
@@ -40,4 +40,4 @@ def test_properties_that_are_not_there_are_no_damage(tmp_path: Path) -> None:
     """A copy of a partition's folder has none."""
     write_segment(tmp_path / "t-0", [data(0)])
 
-    assert run_here([tmp_path]).damage == ()
+    assert run([tmp_path]).damage == ()

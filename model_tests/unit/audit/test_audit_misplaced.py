@@ -12,7 +12,7 @@ from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.held_back import held_back
 from model_tests.traces.audit.partition import audit_batches
 from model_tests.traces.audit.recorded import KAFKA_3_9
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_one_cause import A, found, identified, record, two_producers
 from model_tests.unit.audit.written import PRODUCER, data, log_of
 from model_tests.unit.audit.written_cluster import STATES, Cluster
@@ -47,10 +47,10 @@ def test_after_a_record_under_another_key_both_histories_are_told_as_they_were(t
     cluster = two_producers(2)
     at = next(at for at, batch in enumerate(cluster.coordinator) if identified(batch)[1].status == 2)
     batch = cluster.coordinator[at]
-    sound = run_here([two_producers(2).write(tmp_path / "sound")])
+    sound = run([two_producers(2).write(tmp_path / "sound")])
     cluster.coordinator[at] = record("other", identified(batch)[1], batch)
 
-    report = run_here([cluster.write(tmp_path / "misplaced")])
+    report = run([cluster.write(tmp_path / "misplaced")])
 
     assert report.transactions.counts == sound.transactions.counts
 
@@ -91,7 +91,7 @@ def test_a_broken_record_does_not_give_its_id_the_producer_of_another(tmp_path: 
     wrong = replace(value, producer_id=ProducerId(15 - value.producer_id), status=STATES.ONGOING.value)
     cluster.coordinator[at] = record(name, wrong, cluster.coordinator[at])
 
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
 
     assert [finding.rule.id for _, finding in report.findings] == ["txn.legal_transition"]
     assert report.transactions.identities == {"tx": {7}, "other": {8}}
@@ -120,7 +120,7 @@ def test_one_that_leaves_its_transaction_open_tells_the_command_that_ends_it(tmp
     number = max(number for number, batch in enumerate(cluster.logs[A]) if batch.is_control)
     cluster.logs[A][number] = cluster.logs[A][number]._replace(attributes=TRANSACTIONAL)
 
-    ((log, finding),) = run_here([cluster.write(tmp_path)]).findings
+    ((log, finding),) = run([cluster.write(tmp_path)]).findings
 
     assert "abort --topic a --partition 0 --start-offset" in finding.remedy
     (line,) = held_back("a-0", log)
@@ -141,7 +141,7 @@ def test_an_entry_of_the_aborted_index_for_such_a_marker_is_part_of_it(recording
     content[start + 17 : start + 21] = crc32c(bytes(content[start + 21 : end])).to_bytes(4, "big")
     segment.write_bytes(content)
 
-    ((_, finding),) = run_here([tmp_path]).findings
+    ((_, finding),) = run([tmp_path]).findings
 
     assert finding.rule.id == "seq.well_formed"
     assert "txnindex" in finding.message

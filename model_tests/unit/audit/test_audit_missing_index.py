@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.logs.kafka_log_derived import ABORTED_ENTRY
 from model_tests.unit.audit.written import data, marker, placed
 from model_tests.unit.audit.written_world import run_world, write_log, write_world
@@ -32,7 +32,7 @@ def flushed(broker: Path, offset: int) -> None:
 
 
 def found(broker: Path) -> list[Finding]:
-    return [one for _, one in run_here([broker]).findings if one.rule is rules.LSO_ABORTED_INDEX]
+    return [one for _, one in run([broker]).findings if one.rule is rules.LSO_ABORTED_INDEX]
 
 
 def indexes(broker: Path) -> list[Path]:
@@ -85,7 +85,7 @@ def test_what_an_index_lost_with_its_end_its_damage_tells(tmp_path: Path, left: 
     """A copy that ended within an entry: those behind are no violation."""
     index = cut_index(tmp_path, left)
 
-    report = run_here([tmp_path / "broker-0"])
+    report = run([tmp_path / "broker-0"])
 
     assert report.findings == ()
     (bad,) = report.damage
@@ -97,7 +97,7 @@ def test_an_entry_that_a_cut_index_lacks_before_its_end_is_a_violation(tmp_path:
     index = cut_index(tmp_path, 2 * ENTRY + 1)
     index.write_bytes(index.read_bytes()[ENTRY:])
 
-    ((_, finding),) = run_here([tmp_path / "broker-0"]).findings
+    ((_, finding),) = run([tmp_path / "broker-0"]).findings
 
     assert finding.rule.id == "lso.aborted_index"
 
@@ -117,7 +117,7 @@ def test_a_missing_index_is_one_finding_however_much_it_should_list(tmp_path: Pa
     producers = {int(one) for one in np.frombuffer(index.read_bytes(), ABORTED_ENTRY)["producer_id"]}
     index.unlink()
 
-    ((_, finding),) = run_here([tmp_path / "broker-0"]).findings
+    ((_, finding),) = run([tmp_path / "broker-0"]).findings
 
     assert finding.rule is rules.LSO_ABORTED_INDEX
     assert f"{index.name} is missing, with 3 aborted transactions that it should list" in finding.message

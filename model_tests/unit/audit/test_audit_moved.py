@@ -6,7 +6,7 @@ import pytest
 
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.partition import audit_batches
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.audit.wire import decode, encode
 from model_tests.unit.audit.test_audit_one_cause import A, B, found, two_producers
 from model_tests.unit.audit.written import data, log_of, marker
@@ -155,7 +155,7 @@ def test_a_late_batch_that_hangs_has_the_remedy(tmp_path: Path) -> None:
     log = cluster.logs[A]
     log.append(log.pop(3))
 
-    (finding,) = [one for _, one in run_here([cluster.write(tmp_path)]).findings]
+    (finding,) = [one for _, one in run([cluster.write(tmp_path)]).findings]
 
     assert finding.rule.id == "seq.successor"
     assert "it hangs and holds the last stable offset" in finding.message

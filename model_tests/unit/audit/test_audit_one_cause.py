@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, Cluster
 from reference.broker.transaction_record import TransactionValue, decode_key, decode_value, encode_key
 from reference.log.batch import RecordBatch, data_batch, marker_batch
@@ -42,7 +42,7 @@ def two_producers(version: int, cluster: Cluster | None = None) -> Cluster:
 
 def found(cluster: Cluster, directory: Path) -> list[Finding]:
     """All findings."""
-    return [finding for _, finding in run_here([cluster.write(directory)]).findings]
+    return [finding for _, finding in run([cluster.write(directory)]).findings]
 
 
 Change = Callable[[TransactionValue], TransactionValue | None]

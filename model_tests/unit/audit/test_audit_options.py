@@ -6,11 +6,11 @@ from typer.testing import CliRunner
 from model_tests.cli import app
 from model_tests.reports import NOTHING_JUDGED, BadInput
 from model_tests.traces.audit.findings import Severity
-from model_tests.traces.audit.kafka_log_verdicts import bytes_of_a_task, shared_out
 from model_tests.traces.audit.log import audit_log, surroundings
 from model_tests.traces.audit.recorded import DEFECTS
-from model_tests.traces.audit.run import run, run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.audit.transactions_report import Shown, listed
+from model_tests.traces.audit.verdict_tasks import bytes_of_a_task, shared_out
 from model_tests.traces.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.written import data, write_segment
 from model_tests.unit.audit.written_cluster import Cluster
@@ -53,7 +53,7 @@ def test_a_log_shorter_than_what_was_flushed_is_undecided(tmp_path: Path) -> Non
     write_segment(tmp_path / "t-0", [data(0)])
     (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\nt 0 7\n")
 
-    ((_, finding),) = run_here([tmp_path]).findings
+    ((_, finding),) = run([tmp_path]).findings
 
     assert (finding.rule.id, finding.severity) == ("lso.bounds", Severity.UNDECIDED)
     assert "flushed up to 7" in finding.message
@@ -101,7 +101,7 @@ def test_a_topic_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 
 def test_transactions_of_one_producer_are_all_listed(recordings: Path) -> None:
     """Those that ended well, too."""
-    report = run_here([recordings / DEFECTS / "v-torn"])
+    report = run([recordings / DEFECTS / "v-torn"])
     chosen = Shown(producer_id=13)
 
     listing = listed(report.transactions, chosen)
@@ -143,7 +143,7 @@ def test_transactions_are_shown_if_they_touch_the_time_that_is_asked_for(tmp_pat
     cluster.now += 1000
     cluster.transaction("tx", [("a", 0)])
     cluster.add("tx", ("a", 0))
-    report = run_here([cluster.write(tmp_path)]).transactions
+    report = run([cluster.write(tmp_path)]).transactions
 
     before, after = Shown(True, until_ms=between), Shown(True, since_ms=between)
 
@@ -155,7 +155,7 @@ def test_transactions_are_shown_if_they_touch_the_time_that_is_asked_for(tmp_pat
 def test_a_transactional_id_has_its_findings_only(recordings: Path) -> None:
     """Those of its producer ids too, and none of others."""
     directory = recordings / DEFECTS / "v-torn"
-    ((_, torn),) = run_here([directory]).findings
+    ((_, torn),) = run([directory]).findings
 
     own, other = (run([directory], transactional_id=name) for name in (torn.transactional_id, "nobody"))
 

@@ -10,7 +10,7 @@ from model_tests.traces.audit.findings import Finding, Offsets, Severity
 from model_tests.traces.audit.page import page, write_page
 from model_tests.traces.audit.recorded import DEFECTS
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.audit.story import story
 from model_tests.traces.audit.timeline import COLUMNS, Fate, svg_of_timeline, timeline
 from model_tests.traces.audit.transactions_summary import Marker, PartitionTransactions, Run
@@ -118,7 +118,7 @@ def test_what_nobody_is_known_to_have_done_has_no_story(producer: int) -> None:
 @pytest.fixture(scope="module")
 def torn(recordings: Path) -> AuditReport:
     """The audit of a torn transaction."""
-    return run_here([recordings / DEFECTS / "v-torn"], pictured=True)
+    return run([recordings / DEFECTS / "v-torn"], pictured=True)
 
 
 def test_the_page_needs_nothing_from_outside(torn: AuditReport) -> None:

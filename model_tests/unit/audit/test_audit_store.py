@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run, run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.logs import locations
 from model_tests.traces.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.object_store import BUCKET, object_store
@@ -41,9 +41,9 @@ def plain(report: AuditReport, where: str) -> str:
 
 def test_logs_in_object_storage_are_judged_as_those_on_disk(brokers: Path, store: tuple[str, list[str]]) -> None:
     """Every file of them, by ranges; the report names objects, without what the URL says of the store."""
-    here = run_here([brokers / "kafka"])
+    here = run([brokers / "kafka"])
 
-    there = run_here([f"s3://{BUCKET}/kafka?{store[0]}"])
+    there = run([f"s3://{BUCKET}/kafka?{store[0]}"])
 
     assert here.batches > 50
     assert [finding.rule.id for _, finding in here.findings if finding.severity == "violation"] == ["seq.successor"]
@@ -56,7 +56,7 @@ def test_tasks_read_from_object_storage(brokers: Path, store: tuple[str, list[st
     """What the URL says of the store reaches them."""
     there = run([f"s3://{BUCKET}/kafka/broken-0?{store[0]}"], master="local[2]")
 
-    assert plain(there, f"s3://{BUCKET}") == plain(run_here([brokers / "kafka" / "broken-0"]), str(brokers))
+    assert plain(there, f"s3://{BUCKET}") == plain(run([brokers / "kafka" / "broken-0"]), str(brokers))
 
 
 def test_a_large_object_is_read_range_by_range(

@@ -8,7 +8,7 @@ from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.log import audit_log, surroundings
 from model_tests.traces.audit.recorded import DEFECTS, KAFKA_3_9, UNREGISTERED, defects
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.audit.wire import decode, encode
 from model_tests.traces.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
@@ -106,7 +106,7 @@ def test_what_may_happen_is_no_finding(tmp_path: Path, version: int, story: Stor
     cluster = begun(version)
     story(cluster)
 
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
 
     assert report.findings == ()
     assert report.exit_code == HOLDS
@@ -211,7 +211,7 @@ def test_what_must_not_happen_is_found_at_its_offset(
     cluster = begun(version)
     story(cluster)
 
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
 
     assert found(report) == [expected]
     assert report.exit_code == VIOLATED
@@ -225,7 +225,7 @@ def test_a_hanging_transaction_comes_with_the_command_that_ends_it(tmp_path: Pat
     cluster = begun()
     story(cluster)
 
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
 
     assert "kafka-transactions.sh" in only(report).remedy
     assert "abort --topic b --partition 0 --start-offset 4" in only(report).remedy
@@ -242,7 +242,7 @@ def test_offsets_without_the_outcome_of_their_outputs_are_named(tmp_path: Path, 
     cluster.mark("tx", A)
     cluster.complete("tx")
 
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
 
     assert found(report) == [("offsets.atomic", "__consumer_offsets-0", 0)]
 
@@ -253,7 +253,7 @@ def test_without_the_coordinators_log_an_open_transaction_is_undecided(tmp_path:
     late(cluster)
     cluster.coordinator.clear()
 
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
 
     assert report.findings == ()
     (opened,) = report.transactions.unknown_open
@@ -267,7 +267,7 @@ def test_an_epoch_raised_once_has_one_outcome_even_without_the_coordinators_log(
     torn(cluster)
     cluster.coordinator.clear()
 
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
 
     assert found(report) == [("txn.atomic", "b-0", 5)]
 
@@ -279,7 +279,7 @@ def test_a_log_whose_end_is_lost_is_not_blamed_for_its_last_marker(tmp_path: Pat
     directory = cluster.write(tmp_path)
     (directory / "recovery-point-offset-checkpoint").write_text("0\n1\nb 0 9\n")
 
-    report = run_here([directory])
+    report = run([directory])
 
     assert found(report) == []
     assert "the end of its log is missing" in report.transactions.missing
@@ -303,7 +303,7 @@ def test_data_with_old_timestamps_belongs_to_the_marker_after_it(tmp_path: Path)
     cluster.mark("tx", B)
     cluster.complete("tx")
 
-    report = run_here([cluster.write(tmp_path, {B: 6})])
+    report = run([cluster.write(tmp_path, {B: 6})])
 
     assert found(report) == []
 
@@ -320,7 +320,7 @@ def test_markers_of_a_broker_whose_clock_is_behind_are_paired_by_what_they_say(t
     cluster.now = now
     cluster.complete("tx")
 
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
 
     assert found(report) == []
 
@@ -336,7 +336,7 @@ def test_an_abort_by_hand_is_suspicious(tmp_path: Path, with_data: bool) -> None
     cluster.mark("tx", B, outcome=ABORT)
     cluster.init("later", 9)
 
-    report = run_here([cluster.write(tmp_path)])
+    report = run([cluster.write(tmp_path)])
 
     ((_, finding),) = report.findings
     assert finding.severity is Severity.SUSPICIOUS
@@ -345,7 +345,7 @@ def test_an_abort_by_hand_is_suspicious(tmp_path: Path, with_data: bool) -> None
 
 def test_every_defect_of_the_recordings_is_found_and_nothing_else(recordings: Path) -> None:
     """At its offset, by one of its rules; those that need the coordinator's log too."""
-    report = run_here([recordings / DEFECTS])
+    report = run([recordings / DEFECTS])
 
     by_case: dict[str, list[Finding]] = {}
     for one, finding in report.findings:
@@ -361,8 +361,8 @@ def test_every_defect_of_the_recordings_is_found_and_nothing_else(recordings: Pa
 
 def test_the_recorded_transactions_are_what_they_were(recordings: Path) -> None:
     """In 3.9.0 one is open and nothing is wrong; the build of 4.0 has its known defect, and no other."""
-    old = run_here([recordings / KAFKA_3_9])
-    new = run_here([recordings / "kafka-4.0-tv2"])
+    old = run([recordings / KAFKA_3_9])
+    new = run([recordings / "kafka-4.0-tv2"])
 
     assert found(old) == []
     assert old.transactions.counts == {"committed": 789, "aborted": 323, "open": 1}

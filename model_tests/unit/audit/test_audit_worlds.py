@@ -7,7 +7,7 @@ import pytest
 
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.written_world import clean_worlds, upgraded, write_world
 from reference.faults import STATE_RETAINED
 from spec import rules
@@ -35,7 +35,7 @@ def test_the_logs_of_random_worlds_are_never_blamed(tmp_path: Path, profile: Pro
     for number, world in enumerate(islice(clean_worlds(profile, FAULTS, 400, 0), worlds)):
         brokers = write_world(world, tmp_path / str(number))
 
-        report = run_here(brokers, profile=profile, producer_expiry_ms=world.shape.producer_expiration_ms)
+        report = run(brokers, profile=profile, producer_expiry_ms=world.shape.producer_expiration_ms)
 
         assert violations(report, profile) == []
         assert report.damage == ()
@@ -57,7 +57,7 @@ def test_compacted_logs_are_never_blamed(
         for broker in brokers if not known else ():
             (broker / "cleaner-offset-checkpoint").unlink()
 
-        report = run_here(brokers, profile=profile, producer_expiry_ms=world.shape.producer_expiration_ms, deep=True)
+        report = run(brokers, profile=profile, producer_expiry_ms=world.shape.producer_expiration_ms, deep=True)
 
         assert violations(report, profile) == []
         assert [bad for bad in report.damage if "/__" in bad.path] == []
@@ -75,9 +75,7 @@ def test_logs_that_several_releases_wrote_are_never_blamed(tmp_path: Path, old: 
         if world is None:
             continue
         worlds += 1
-        report = run_here(
-            write_world(world, tmp_path / str(seed)), producer_expiry_ms=world.shape.producer_expiration_ms
-        )
+        report = run(write_world(world, tmp_path / str(seed)), producer_expiry_ms=world.shape.producer_expiration_ms)
 
         assert violations(report, old) == []
         assert report.damage == ()
@@ -91,7 +89,7 @@ def test_a_snapshot_of_a_marker_that_the_cleaner_took_is_in_doubt(tmp_path: Path
     world = upgraded(9000, KAFKA_3_9, NEWEST, 300, FAULTS)
     assert world is not None
 
-    report = run_here(write_world(world, tmp_path, cleaned=True), producer_expiry_ms=world.shape.producer_expiration_ms)
+    report = run(write_world(world, tmp_path, cleaned=True), producer_expiry_ms=world.shape.producer_expiration_ms)
 
     assert violations(report, KAFKA_3_9) == []
     doubts = [finding.message for _, finding in report.findings if finding.rule is rules.SEQ_STATE_RECOVERABLE]

@@ -10,7 +10,7 @@ from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.group_log import Pending
 from model_tests.traces.audit.recorded import KAFKA_3_9
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.logs.group_log_values import OffsetKey, read_offset, read_offset_key
 from model_tests.traces.logs.kafka_log_fields import Malformed, Unknown
 from model_tests.unit.audit.written import write_segment
@@ -56,7 +56,7 @@ def ended(producer_id: int, kind: ControlType) -> RecordBatch:
 
 def audited(tmp_path: Path, *batches: RecordBatch) -> AuditReport:
     write_segment(tmp_path / "__consumer_offsets-0", batches)
-    return run_here([tmp_path])
+    return run([tmp_path])
 
 
 @given(NAMES, NAMES, st.integers(0, 2**31 - 1), st.sampled_from([0, 1]), VALUES)
@@ -151,7 +151,7 @@ def test_a_value_of_a_later_version_is_undecided(tmp_path: Path) -> None:
 
 def test_every_recorded_offset_is_accounted_for(recordings: Path) -> None:
     """In 3.9.0 three groups committed in transactions; each commit became true or was aborted."""
-    report = run_here([recordings / KAFKA_3_9 / f"__consumer_offsets-{number}" for number in range(4)])
+    report = run([recordings / KAFKA_3_9 / f"__consumer_offsets-{number}" for number in range(4)])
 
     offsets = report.groups.offsets
     assert {one.group for one in offsets} == {"ctp", "rd-g", "aio-g"}

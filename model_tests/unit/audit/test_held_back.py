@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_on_spark import printed
 from model_tests.unit.audit.written import data, marker, write_segment
 
@@ -13,7 +13,7 @@ def test_a_partition_that_is_held_back_is_told_with_offset_and_producer(tmp_path
     write_segment(tmp_path / "free-0", [data(0), data(1, transactional=True), marker()])
     write_segment(tmp_path / "empty-0", [])
 
-    said = printed(run_here([tmp_path]))
+    said = printed(run([tmp_path]))
 
     lines = [line for line in said.splitlines() if line.startswith("held back")]
     assert 1 == len(lines)

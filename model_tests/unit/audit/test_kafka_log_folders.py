@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.traces.logs.kafka_log_folders import HIGH_WATERMARK, LOG_START, list_logs
 from model_tests.traces.logs.kafka_log_read import read_checked
 from model_tests.unit.audit.written import data, write_segment
@@ -109,7 +109,7 @@ def test_a_name_that_is_no_offset_is_no_segment(tmp_path: Path, name: str) -> No
     (path.parent / name).write_bytes(path.read_bytes())
     (path.parent / f"{TOO_LARGE:020}.snapshot").write_bytes(b"\0" * 10)
 
-    report = run_here([tmp_path])
+    report = run([tmp_path])
 
     assert [(Path(bad.path).name, bad.message) for bad in report.damage] == [
         (name, "not named after a base offset of 20 digits: not a segment")
@@ -123,7 +123,7 @@ def test_a_checkpoint_beyond_all_offsets_is_no_checkpoint(tmp_path: Path, name: 
     write_segment(tmp_path / "t-0", [data(0), data(1)])
     (tmp_path / name).write_text(f"0\n1\nt 0 {TOO_LARGE}\n")
 
-    report = run_here([tmp_path])
+    report = run([tmp_path])
 
     (bad,) = report.damage
     assert bad.message == "cannot be read: not a checkpoint of offsets in version 0"
@@ -137,7 +137,7 @@ def test_what_never_ends_is_not_read(tmp_path: Path) -> None:
     for pipe in pipes:
         os.mkfifo(pipe)
 
-    report = run_here([tmp_path])
+    report = run([tmp_path])
 
     assert sorted(bad.path for bad in report.damage) == sorted(map(str, pipes))
     assert all("not a file that can be read to its end" in bad.message for bad in report.damage)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from model_tests.cli import app
 from model_tests.traces.audit.recorded import unpacked
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.docs.consoles import blocks, not_printed, output_of
 from model_tests.unit.docs.extensions import DOCS
 from model_tests.unit.source_files import ROOT
@@ -67,7 +67,7 @@ def test_what_is_shown_of_an_audit_is_printed() -> None:
     console = Console(file=io.StringIO(), width=80)
 
     with unpacked() as directory:
-        run_here([str(directory / "kafka-4.0-tv2")]).print(console)
+        run([str(directory / "kafka-4.0-tv2")]).print(console)
 
     assert all(shown)
     assert isinstance(console.file, io.StringIO)

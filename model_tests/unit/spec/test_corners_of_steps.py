@@ -67,7 +67,7 @@ def test_the_last_marker_completes(time: int) -> None:
 
 @pytest.mark.parametrize(("profile", "completes"), [(NEWEST.under(0), False), (NEWEST.under(1), True), (NEWEST, True)])
 def test_a_completion_that_no_record_can_hold_is_not_written(profile: Profile, completes: bool) -> None:
-    """A transaction that a client of version 2 prepared stays so, without partitions, where version 0 came meanwhile."""
+    """A transaction that a client of version 2 prepared stays so, without partitions, after a downgrade to 0."""
     prepared = step(COMMITTING, ASKED, after=COMMITTING, partitions_after=0)
     complete = replace(prepared, after=COMPLETE)
 

@@ -5,7 +5,7 @@ import pytest
 
 from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run, run_here
+from model_tests.traces.audit.run import run
 from model_tests.unit.audit.written_world import run_world, write_world
 from model_tests.unit.told.from_trace import as_edn
 from reference.faults import NO_FAULTS
@@ -52,7 +52,7 @@ def test_a_history_is_held_against_logs_on_spark(world: tuple[list[Path], str], 
     assert not whole.clients.is_violated
     assert violations(wrong) == {"txn.client_verdict"}
     assert wrong.clients.is_violated
-    assert violations(run_here(brokers, history=written(contradicted(text), tmp_path))) == {"txn.client_verdict"}
+    assert violations(run(brokers, history=written(contradicted(text), tmp_path))) == {"txn.client_verdict"}
 
 
 def test_numbers_are_partitions_of_the_one_topic(world: tuple[list[Path], str], tmp_path: Path) -> None:
@@ -62,12 +62,12 @@ def test_numbers_are_partitions_of_the_one_topic(world: tuple[list[Path], str], 
     assert len(topics) == 1
     numbered = re.sub(r'"[^"/]*-(\d+)"', r"\1", text)
 
-    told = run_here(brokers, history=written(text, tmp_path)).history
-    by_number = run_here(brokers, history=written(numbered, tmp_path))
-    contrary = run_here(brokers, history=written(contradicted(numbered), tmp_path))
+    told = run(brokers, history=written(text, tmp_path)).history
+    by_number = run(brokers, history=written(numbered, tmp_path))
+    contrary = run(brokers, history=written(contradicted(numbered), tmp_path))
     (brokers[0] / "other-0").mkdir()
     (brokers[0] / "other-0" / f"{0:020}.log").write_bytes(b"")
-    several = run_here(brokers, history=written(numbered, tmp_path)).history
+    several = run(brokers, history=written(numbered, tmp_path)).history
 
     assert told == by_number.history
     assert violations(by_number) == set()

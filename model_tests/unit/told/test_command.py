@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from model_tests.cli import app
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run_here
+from model_tests.traces.audit.run import run as run_audit
 from model_tests.traces.schema import read_ndjson
 from model_tests.traces.told.anomalies import MEANINGS, Kind
 from model_tests.traces.told.command import run
@@ -185,7 +185,7 @@ def test_a_trace_says_what_its_readers_were_to_see(tmp_path: Path) -> None:
 def beside(tmp_path: Path, history: str) -> AuditReport:
     """The logs of two transactions, one committed and one aborted, with a history."""
     (tmp_path / "history.edn").write_text(history)
-    return run_here([begun().write(tmp_path / "logs")], history=str(tmp_path / "history.edn"))
+    return run_audit([begun().write(tmp_path / "logs")], history=str(tmp_path / "history.edn"))
 
 
 TWO = """
@@ -226,7 +226,7 @@ def test_keys_that_name_no_partition_are_counted_and_not_joined(tmp_path: Path) 
 
 def test_a_journal_beside_logs_is_judged_by_the_logs_alone(tmp_path: Path) -> None:
     """It tells of no reader."""
-    report = run_here([begun().write(tmp_path / "logs")], history=told(both(), tmp_path / "journal.gz"))
+    report = run_audit([begun().write(tmp_path / "logs")], history=told(both(), tmp_path / "journal.gz"))
 
     assert not report.clients
     assert report.exit_code == HOLDS

@@ -1,4 +1,4 @@
-"""What `kafka-log` gives for `rows=verdicts`: one row a partition, its log read and judged where the task runs.
+"""The tasks of an audit, wherever they run: each reads and judges some logs, and gives a row for each.
 
 The log of a large partition is divided: a task has some of its segments, and its row is what is left of them
 (`reading.Part`), to be put together where the report is made.
@@ -7,13 +7,11 @@ The log of a large partition is divided: a task has some of its segments, and it
 import json
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Final
-
-from pyspark.sql.datasource import DataSourceReader, InputPartition
+from typing import Final, NamedTuple, TypeAlias
 
 from model_tests.traces.audit.asked import Asked
 from model_tests.traces.audit.condense import condense
@@ -30,12 +28,9 @@ from model_tests.traces.logs.kafka_log_ranges import ranges_of
 from model_tests.traces.logs.kafka_log_segment import Segment
 from model_tests.traces.logs.locations import remember
 from model_tests.traces.told.reading import Form, read_history
-from model_tests.traces.worker import begin_task
 from spec.versions import NEWEST, PROFILES
 
-VERDICT_SCHEMA: Final = "log bigint, verdict string, part bigint, left binary"
-
-_WHERE: Final = ("paths", "tasks", "work", "topics", "listing")
+_WHERE: Final = ("rows", "paths", "tasks", "work", "topics", "listing")
 """Options that say where logs are and how they are shared out: no verdict depends on them."""
 
 _BYTES_OF_A_TASK: Final = 64 << 20
@@ -45,33 +40,66 @@ _BYTES_OF_A_LOG: Final = 64 << 10
 _DIVIDED_FROM: Final = 16 << 20
 """Bytes from which on a log may be divided."""
 
-Row = tuple[int, str | None, int | None, bytes | None]
 
+class Row(NamedTuple):
+    """What a task gives: the verdict on a log, or what is left of some segments of one.
 
-class WholeLogs(InputPartition):
-    """Logs that one task reads and judges, each with its number in the listing and what is known beside it.
-
-    `clients` has, by the number of a log, what clients know of it.
+    Attributes:
+        log: its number in the listing.
+        verdict: encoded (`wire.encode`); None where the log is divided.
+        part: the position of the segments among the log's parts.
+        left: packed (`wire.packed_part`).
     """
 
-    def __init__(self, logs: Sequence[tuple[int, LogFolder, Surroundings]], clients: Mapping[int, ClientSide]) -> None:
-        super().__init__(None)
-        self.logs = tuple(logs)
-        self.clients = clients
+    log: int
+    verdict: str | None = None
+    part: int | None = None
+    left: bytes | None = None
 
 
-class SomeSegments(InputPartition):
-    """Segments of one log that one task reads: the how manieth they are of the log, and what must be kept of them."""
+@dataclass(frozen=True, slots=True)
+class WholeLogs:
+    """Logs that one task reads and judges.
 
-    def __init__(self, number: int, part: int, log: LogFolder, wanted: Wanted) -> None:
-        super().__init__(None)
-        self.number, self.part, self.log, self.wanted = number, part, log, wanted
+    Attributes:
+        logs: each with its number in the listing and what is known from the files beside it.
+        clients: by the number of a log, what clients know of it.
+    """
+
+    logs: tuple[tuple[int, LogFolder, Surroundings], ...]
+    clients: Mapping[int, ClientSide]
 
 
-class VerdictReader(DataSourceReader):
+@dataclass(frozen=True, slots=True)
+class SomeSegments:
+    """Segments of one log that one task reads.
+
+    Attributes:
+        number: of the log in the listing.
+        part: the position of these segments among the log's parts.
+        log: the log with these segments alone.
+        wanted: what must be kept of them.
+    """
+
+    number: int
+    part: int
+    log: LogFolder
+    wanted: Wanted
+
+
+Task: TypeAlias = WholeLogs | SomeSegments
+
+
+class VerdictTasks:
     """Reads logs and hands back findings and totals only."""
 
-    def __init__(self, options: Mapping[str, str]) -> None:
+    def __init__(self, options: Mapping[str, str], listed: Sequence[LogFolder] | None = None) -> None:
+        """Plan nothing yet.
+
+        Args:
+            options: those of the data source `kafka-log`, all in words.
+            listed: the logs, where they were listed already.
+        """
         self.crc = options.get("crc", "true").lower() != "false"
         self.deep = options.get("deep", "false").lower() == "true"
         self.paths: list[str] = json.loads(options["paths"])
@@ -84,11 +112,11 @@ class VerdictReader(DataSourceReader):
         self.profile = PROFILES[options.get("profile", NEWEST.name)]
         self.divided_from = int(options.get("divided_from", _DIVIDED_FROM))
         self.asked = asked_of(options.get("asked", "{}"))
-        self.listing = options.get("listing", "")
+        self.listed, self.listing = listed, options.get("listing", "")
         told = {name: value for name, value in options.items() if name not in _WHERE}
         self.kept = Kept(options.get("work", ""), json.dumps(told, sort_keys=True))
 
-    def partitions(self) -> Sequence[InputPartition]:
+    def tasks(self) -> Sequence[Task]:
         """Tasks of about the same size, the largest first."""
         logs = self._logs()
         clients = client_sides(logs, self.history, self.received, self.history_form)
@@ -105,34 +133,29 @@ class VerdictReader(DataSourceReader):
             *(task for number in divided for task in self._divided(number, logs[number], enough)),
             *(
                 WholeLogs(
-                    [(number, logs[number], self._beside(logs[number])) for number in numbers],
+                    tuple((number, logs[number], self._beside(logs[number])) for number in numbers),
                     {number: clients[number] for number in numbers if number in clients},
                 )
                 for numbers in shared_out(logs, whole, enough)
             ),
         ]
 
-    def read(self, partition: InputPartition) -> Iterator[Row]:
-        """The verdict on each log of the task, or what is left of some segments.
-
-        Raises:
-            TypeError: the partition is none that this reader made.
-        """
-        begin_task()
+    def run(self, task: Task) -> Iterator[Row]:
+        """The verdict on each log of the task, or what is left of some segments."""
         remember(self.paths)
-        if isinstance(partition, SomeSegments):
-            found = self.kept.found(partition.log, f"part {partition.part}", partial(self._left, partition))
-            yield partition.number, None, partition.part, found
-        elif isinstance(partition, WholeLogs):
-            for number, log, beside in partition.logs:
-                client = partition.clients.get(number, NOBODY)
-                found = self.kept.found(log, client.digest, partial(self._judged, log, beside, client))
-                yield number, found.decode(), None, None
-        else:
-            raise TypeError(partition)
+        if isinstance(task, SomeSegments):
+            found = self.kept.found(task.log, f"part {task.part}", partial(self._left, task))
+            yield Row(task.number, part=task.part, left=found)
+            return
+        for number, log, beside in task.logs:
+            client = task.clients.get(number, NOBODY)
+            found = self.kept.found(log, client.digest, partial(self._judged, log, beside, client))
+            yield Row(number, found.decode())
 
     def _logs(self) -> Sequence[LogFolder]:
         """Those that were listed where the report is made; planning runs there, too."""
+        if self.listed is not None:
+            return self.listed
         if not self.listing:
             return list_logs(self.paths, self.topics).logs
         remember(self.paths)
