@@ -63,7 +63,7 @@ def test_spark_runs_what_is_large_or_submitted_to_it(broken: Path, monkeypatch: 
 
     monkeypatch.setattr("model_tests.traces.audit.on_spark.judged_on_spark", judged_on_spark)
 
-    def runs(**options: str) -> None:
+    def runs(**options: Any) -> None:
         with pytest.raises(Asked):
             run([broken], **options)
 
