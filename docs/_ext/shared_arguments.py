@@ -249,7 +249,6 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "right": "another.",
             "paths": "where they, or the logs, are.",
             "end": "offset below which they must agree.",
-            "crc": "whether checksums are computed.",
             "producer_expiry_ms": "`producer.id.expiration.ms` of the brokers.",
             "pictured": "whether stories are kept, to be drawn.",
             "name": "of the partition.",
