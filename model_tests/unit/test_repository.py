@@ -24,7 +24,9 @@ TOP_LEVEL: Final = {
     ".github",
     ".gitignore",
     ".editorconfig",
+    ".pre-commit-config.yaml",
     "CONTRIBUTING.md",
+    "SECURITY.md",
 }
 
 PLACES: Final = tuple(f"/{name}/" for name in ("work", "tmp", "root"))
