@@ -40,6 +40,24 @@ def test_the_top_level_is_the_table_of_contents() -> None:
     assert set() == {path.relative_to(ROOT).parts[0] for path in tracked()} - TOP_LEVEL
 
 
+def test_the_architecture_is_read_in_one_sitting() -> None:
+    """Structure alone: decisions and measurements have pages of their own."""
+    assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_decision_records_have_the_same_parts() -> None:
+    """Numbered from 1 without gaps, each with its date, context, decision, alternatives and consequences."""
+    records = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+    parts = ["## Context", "## Decision", "## Alternatives", "## Consequences"]
+
+    assert list(range(1, len(records) + 1)) == [int(record.name[:4]) for record in records]
+    for record in records:
+        lines = record.read_text(encoding="utf-8").splitlines()
+        assert lines[0].startswith(f"# {int(record.name[:4])}. ")
+        assert lines[2].startswith("Recorded 20")
+        assert parts == [line for line in lines if line.startswith("## ")]
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_other_distribution_claims_our_names(package: str) -> None:
     """An installed distribution with a package `spec` would shadow ours, or be shadowed."""
