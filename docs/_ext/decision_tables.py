@@ -83,7 +83,7 @@ def _appended(profile: Profile) -> tuple[Guard, ...]:
 DECISIONS: Final[Mapping[str, Decision]] = {
     "append": Decision(_appended, "the batch is appended"),
     "produce": Decision(
-        lambda _: produce.guards(symbols(produce.ProduceRequest, "request")), "the partition's log is asked"
+        lambda _: produce.guards(symbols(produce.ProduceRequest, "request")), "the partition's log decides"
     ),
     "init-producer-id": Decision(
         lambda profile: ids.guards(ENTRY, symbols(ids.InitRequest, "request"), profile), "nothing: one row applies"
@@ -101,10 +101,10 @@ DECISIONS: Final[Mapping[str, Decision]] = {
         },
     ),
     "txn-offset-commit": Decision(
-        lambda profile: committing.transactional_guards(GROUP, COMMIT, profile), "the offsets partition is asked"
+        lambda profile: committing.transactional_guards(GROUP, COMMIT, profile), "the offsets partition decides"
     ),
     "offset-commit": Decision(
-        lambda profile: committing.plain_guards(GROUP, COMMIT, profile), "the offsets partition is asked"
+        lambda profile: committing.plain_guards(GROUP, COMMIT, profile), "the offsets partition decides"
     ),
     "join-group": Decision(
         lambda _: groups.join_guards(GROUP, CLAIM, Formula("request.version")), "a new generation begins"
@@ -116,7 +116,7 @@ DECISIONS: Final[Mapping[str, Decision]] = {
     ),
     "offset-fetch": Decision(
         lambda _: offsets.fetch_guards(Formula("any transaction has one pending"), Formula("request asks for stable")),
-        "the group's offset is told",
+        "the group's offset is the answer",
     ),
     "fetch": Decision(
         lambda _: lso.fetch_guards(symbols(lso.LogOffsets, "log"), Formula("fetch_offset")),
@@ -136,7 +136,7 @@ DECISIONS: Final[Mapping[str, Decision]] = {
         ),
         "records from the follower's end on, or where to cut its log first",
     ),
-    "append-of-leader": Decision(lambda _: repl.append_guards(PRODUCED), "the log is asked"),
+    "append-of-leader": Decision(lambda _: repl.append_guards(PRODUCED), "the log decides"),
     "acknowledge": Decision(
         lambda _: repl.acknowledge_guards(PRODUCED, Formula("high_watermark"), Formula("required")),
         "the records are acknowledged",
@@ -206,7 +206,7 @@ def error_text(error: object) -> str:
     """What is answered, by the names of the errors; NONE is the answer to a repetition, or to what may go on."""
     leaves = error.parts or (error,) if isinstance(error, Formula) else (error,)
     names = list(dict.fromkeys(ErrorCode(leaf).name for leaf in leaves if isinstance(leaf, int)))
-    return "the coordinator's error, as told below" if len(names) > 2 else " or ".join(names)
+    return "the coordinator's error, as below" if len(names) > 2 else " or ".join(names)
 
 
 def spans(releases: set[str]) -> str:

@@ -82,7 +82,7 @@ NEWEST_VERSION: Final = 99
 
 
 class ToldErrors(SphinxDirective):
-    """What a client is told instead of the error of the transaction's coordinator, by version of its request."""
+    """What a client gets instead of the error of the transaction's coordinator, by version of its request."""
 
     required_arguments = 1
 
@@ -91,7 +91,7 @@ class ToldErrors(SphinxDirective):
         if self.arguments[0] not in TELLINGS:
             raise self.error(f"errors are told to {', '.join(TELLINGS)}, not to {self.arguments[0]!r}")
         renamed = told_otherwise(TELLINGS[self.arguments[0]])
-        return [table([("met", "told", "in versions"), *renamed], (40, 40, 20), code=0)]
+        return [table([("error", "answered as", "in versions"), *renamed], (40, 40, 20), code=0)]
 
 
 def told_otherwise(telling: Callable[[Any, Any], Any]) -> list[tuple[str, str, str]]:

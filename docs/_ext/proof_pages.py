@@ -78,7 +78,7 @@ class DefectStates(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Render the table."""
-        head = ("system", "defect", "violates", "states", "when mended", "difference")
+        head = ("system", "defect", "violates", "states", "without it", "difference")
         return [table([head, *(_counted(each) for each in defects())], (12, 36, 22, 10, 10, 10))]
 
 

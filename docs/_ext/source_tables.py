@@ -29,7 +29,7 @@ COUNTED: Final[Mapping[Support, str]] = {
     Support.SOURCE: "by a method of the release's source",
     Support.RECORDING: "by a recorded broker of the release alone",
     Support.UNMET: "shown to be met by nothing that the release can be sent",
-    Support.WRONG: "contradicted by the release's source, and not yet mended",
+    Support.WRONG: "contradicted by the release's source, and not yet corrected",
     Support.UNSUPPORTED: "supported by nothing",
 }
 
