@@ -94,7 +94,7 @@ class Cluster:
         self.readers = PartitionReaders(self.recorder, history, self.shape.partitions)
         self._histories = ProducerHistory(history, self.producers, [self.shape.acks] * self.shape.producers)
         self._allocator = BlockAllocator()
-        self._ids = [ProducerIdManager(self._allocator) for _ in range(self.shape.nodes)]
+        self._ids = [ProducerIdManager(self._allocator, profile) for _ in range(self.shape.nodes)]
         self._waiting: list[list[Waiting]] = [[] for _ in range(self.shape.partitions)]
         self._sent_to: list[dict[int, int]] = [{} for _ in range(self.shape.producers)]
         self._known_leaders = [[0] * self.shape.partitions for _ in range(self.shape.producers)]
@@ -218,7 +218,7 @@ class Cluster:
         replica = replicated.leader
         request = ProduceRequest({partition: batches}, TRANSACTIONAL_ID if batch.is_transactional else None)
         before = observe(replica, batch.producer_id)
-        answer = handle_produce({partition: replica}, request)[partition]
+        answer = handle_produce(replica.profile, {partition: replica}, request)[partition]
         node = node_name(replicated.leader_node)
         named: Row = {"node": node, "client": STRANGER, "partition": partition, "batch_count": len(batches)}
         self._record_append(named, batch, replica, before, answer)
@@ -273,7 +273,7 @@ class Cluster:
     def _handle(self, request: Request, replica: Partition, insync: int) -> PartitionAnswer:
         number = request.attempt.partition
         produce = ProduceRequest({number: (request.attempt.records,)}, acks=self.shape.acks, version=PRODUCE_VERSION)
-        return handle_produce({number: replica}, produce, None, self.shape.min_insync, insync)[number]
+        return handle_produce(replica.profile, {number: replica}, produce, None, self.shape.min_insync, insync)[number]
 
     def _record_produce(
         self, message: Message[Request], replica: Partition, before: Observed, answer: PartitionAnswer

@@ -85,6 +85,12 @@ class InvalidRecord(Refusal):
     rule = rules.SEQ_WELL_FORMED
 
 
+class Disconnected(Refusal):
+    """The broker cannot read the request and closes the connection; the code is what a client makes of that."""
+
+    code = ErrorCode.NETWORK_EXCEPTION
+
+
 class CorruptMessage(Refusal):
     """The bytes of a batch are damaged."""
 

@@ -49,6 +49,9 @@ FIRST_OF_ALL: Final = Weighted((("next", 40), ("zero", 10), ("gap", 6), ("wrap",
 STEPS_OF_EPOCHS: Final = Weighted(((0, 70), (1, 15), (-1, 10), (2, 3), (MAX_EPOCH, 2)))
 """How far a batch's epoch is from its producer's."""
 
+DEFORMITIES: Final = ("sequence", "count", "empty", "offset", "control", "marker")
+"""What a broken client does to a batch. Before 2.0 a wrong count is taken, and no follower can copy the batch."""
+
 GUARDS: Final = Weighted((("verified", 75), ("none", 15), ("wrong", 10)))
 """With which guard a transactional batch comes."""
 
@@ -80,11 +83,11 @@ class RawWorld:
         leader = self.partition.leader
         batch = self.deformed(self.client_batch(leader))
         guard = self.guard(leader, batch)
-        copies = 2 if self.tape.happens(20) else 1
+        copies = 2 if self.tape.happens(20) and leader.profile.invalid_record_has_code else 1
         transactional_id = None if self.tape.happens(30) else TRANSACTIONAL_ID
         request = ProduceRequest({0: (batch,) * copies}, transactional_id, guards={0: guard})
         before = observe(leader, batch.producer_id)
-        answer = handle_produce({0: leader}, request)[0]
+        answer = handle_produce(leader.profile, {0: leader}, request)[0]
         self.record_produce(batch, request, guard, before, answer)
 
     def coordinator_writes_marker(self) -> None:
@@ -172,8 +175,8 @@ class RawWorld:
         epoch, base = self.epoch(entry), self.base_sequence(entry, count)
         if entry.batches and self.tape.happens(200):
             cached = self.tape.pick(entry.batches)
-            epoch, count = entry.epoch, cached.offset_delta + 1
-            base = sequence.decrement(cached.last_sequence, cached.offset_delta)
+            epoch, base = entry.epoch, cached.first_sequence
+            count = sequence.decrement(cached.last_sequence, base) + 1
         return blank_batch(
             count,
             producer_id=producer_id,
@@ -203,7 +206,8 @@ class RawWorld:
         """The batch, or what a broken client makes of it."""
         if not self.tape.happens(60):
             return batch
-        kind = self.tape.pick(("sequence", "count", "empty", "offset", "control", "marker"))
+        counted = self.lone.profile.records_compared_with_offsets
+        kind = self.tape.pick(DEFORMITIES if counted else [each for each in DEFORMITIES if each != "count"])
         if kind == "sequence":
             return batch._replace(base_sequence=Sequence(-1))
         if kind == "count":

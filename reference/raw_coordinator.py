@@ -85,7 +85,7 @@ class RawCoordinator:
         self.recorder = recorder
         self.log = TransactionLog(profile, partitions=1)
         self._allocator = BlockAllocator()
-        self._producer_ids = ProducerIdManager(self._allocator)
+        self._producer_ids = ProducerIdManager(self._allocator, profile)
         self._epoch = 0
         self._answers = 0
         self.coordinator = self._next_coordinator()

@@ -34,7 +34,7 @@ class Circumstances:
     partition_verification: bool = True  # KIP-890, where the version has it
     well_behaved_client: bool = True
     first_seen_first: bool = True  # a leader sees the first batch of a producer's epoch before any later one
-    sequences_wrap_cleanly: bool = True  # no resend of a batch over 2^31-1 under 0.11, which cannot recognise it
+    sequences_wrap_cleanly: bool = True  # no resend of a batch over 2^31-1 under 0.11 and 1.0
     delayed_requests: bool = False  # requests that outlive the transaction they belong to
 
 
@@ -62,7 +62,7 @@ FIRST_SEEN_FIRST: Final = Assumption(
 )
 WRAPS_CLEANLY: Final = Assumption(
     "sequences_wrap_cleanly",
-    "no resend of a batch over 2^31-1 under 0.11",
+    "no resend of a batch over 2^31-1 under 0.11 and 1.0, which answer a wrong first offset",
     lambda c: c.sequences_wrap_cleanly,
 )
 VERSION_2_IF_DELAYED: Final = Assumption(

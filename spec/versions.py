@@ -25,12 +25,31 @@ class Profile:
         unknown_producer_error: a producer without known sequence that does not start at 0 is answered
             UNKNOWN_PRODUCER_ID (1.0 to 2.4, KAFKA-5793) instead of OUT_OF_ORDER_SEQUENCE_NUMBER.
         unknown_after_marker: that answer also goes to a known producer of which only markers are left (2.0 to 2.4).
-        cached_first_wraps: the first sequence of a cached batch is derived modulo 2^31 (since 1.0).
+        first_offset_by_sequences: the first offset of a transaction is the last offset of its first batch less the
+            difference of that batch's sequences (0.11 and 1.0), which is wrong for a batch that crosses the wrap, and
+            for several records without sequences; so is the delta that is kept of a batch, and the first offset that
+            its resend is answered. Since 2.0 they go by the batch's base offset.
+        marker_replaces_batch: a marker takes the place of its producer's last batch for the detection of duplicates, as
+            a batch of one record at the marker's offset (0.11), with the last sequence of its epoch where there is one.
+        coordinator_data_checked: the leader holds data that a coordinator appends (offsets of a transaction) against
+            the producer's epoch (2.2, first profile 2.4); before, such data is appended as it is, a lower epoch too.
         fenced_has_code: PRODUCER_FENCED has an error code of its own, 90 (2.7, KIP-588), and says at coordinators that
             an epoch is stale; before, that is INVALID_PRODUCER_EPOCH, as it is on Produce in every release.
-        replica_tolerates_stale_epoch: replicas log a falling epoch and go on (2.4); before, they stop.
+        replica_tolerates_stale_marker: a replica logs a marker of a past epoch, or of a past coordinator, and goes on
+            (2.2, first profile 2.4); before, it stops. The epoch of data is looked at on no replica before.
+        invalid_record_has_code: INVALID_RECORD has an error code of its own, 87 (2.4, KIP-467); before, what is ill
+            formed is answered CORRUPT_MESSAGE. In the profiles before, a request that has several batches for a
+            partition cannot be read, so that its connection is closed, and the log does not count batches.
+        records_compared_with_offsets: the count of a batch's records is compared with its offsets (2.0);
+            before, a count of zero alone is refused.
         partition_verification: Produce asks the coordinator whether the partition is in the transaction (3.6, KIP-890);
             the broker's setting `transaction.partition.verification.enable` turns it off.
+        abortable_has_code: TRANSACTION_ABORTABLE has an error code of its own, 120 (3.8, KIP-890); before, the
+            coordinator answers INVALID_TXN_STATE where a verified partition is not in the transaction.
+        network_exception_converted: a verification that is answered NETWORK_EXCEPTION is passed on as
+            NOT_ENOUGH_REPLICAS (3.7); before, as it is.
+        commits_verified: offsets that a transaction commits are verified with its coordinator as data are (3.7);
+            before, they are not.
         ongoing_compares_epoch: a transaction is ongoing only for its own epoch (4.0, KAFKA-18575).
         stale_epoch_before_verification: a stale epoch is refused before the verification guard is looked at
             (4.2, and late in the branches of 4.1 and 4.0, KAFKA-19690).
@@ -38,6 +57,12 @@ class Profile:
         first_after_bump_is_zero: under version 2 the first sequence of a verified transaction is 0 (4.1, KAFKA-18202).
         marker_epoch_strict: under version 2 a marker must carry a bumped epoch, retries excepted (4.2, KAFKA-19446).
         marker_keeps_next_guard: a marker leaves the guard of the next transaction alone (4.0, KAFKA-18654).
+        end_txn_epoch_exact: EndTxn is refused for any epoch but the current one (2.6); before, for a lower one alone,
+            and for a higher one only once the outcome is written, of which no markers are sent then.
+        failed_fence_remembered: the coordinator remembers that a fence raised the epoch in memory and was not written,
+            and does not raise it again (2.6, KAFKA-9666); before, each try raises it once more.
+        ids_from_controller: the controller hands out blocks of producer ids (3.0, KIP-730); before, the broker writes
+            them into ZooKeeper, and tries until it succeeds.
         pending_checked_first: a coordinator in the middle of a transition says so before it looks at producer id and
             epoch (4.0, KAFKA-18660).
         fence_bumps_once: under version 2 the abort that fences an open transaction bumps the epoch once (4.0,
@@ -63,8 +88,26 @@ class Profile:
         rotation_persisted: previous and next producer id are in the coordinator's log (4.3, KAFKA-20310).
         commits_fenced_by_generation: a transactional commit of offsets that names a member is held against the group's
             members and generation (2.5, KIP-447); before, only the transactional id fences.
+        empty_group_id_refused: a group with an empty id is answered INVALID_GROUP_ID where it would be coordinated, as
+            by a transactional commit (2.0); before, by JoinGroup alone.
+        group_not_found_has_code: a commit with a generation to a group that is not there is answered GROUP_ID_NOT_FOUND
+            by the newer versions of its request (4.0); before, ILLEGAL_GENERATION by every version.
+        dead_group_is_unavailable: a group that is dead on this coordinator is answered COORDINATOR_NOT_AVAILABLE before
+            anything else (2.3); before, UNKNOWN_MEMBER_ID, to a SyncGroup after member and generation.
+        rebalance_checked_last: a commit during a rebalance is held against member and generation first (2.4); before,
+            it is answered REBALANCE_IN_PROGRESS before these are looked at.
+        current_member_validated: an instance that the group does not know is refused as such, not by JoinGroup alone;
+            and a transactional commit that names an instance, a member or a generation is held against all three (3.0);
+            before, a member is looked for and a generation compared only where the commit names one, in an empty group
+            too.
+        proposal_checked: the controller compares the sender of a proposed in-sync set with the leader, the set with the
+            replicas and with the brokers that are there, and looks for epochs that it does not know yet (3.0); in 2.7
+            it does not.
+        stale_fetch_refused: a leader refuses the fetch of a follower's past incarnation (3.7); in 3.6 it takes the
+            broker epoch over, and finds out where a set is proposed.
         offsets_verified_first: a transactional commit of offsets is held against the group after the coordinator
-            of its transaction was asked (3.7, KAFKA-15784); before, a rebalance in between lets a past member in.
+            of its transaction was asked (KAFKA-15784); otherwise, a rebalance in between lets a past member in. No
+            release has that window: up to 3.6 no commit of offsets is verified, and 3.7 has the fix.
         old_member_epoch_commits: a member of a consumer group (KIP-848) may commit with an older member epoch, where it
             was assigned the partition in that epoch or before (4.3, KIP-1251, KAFKA-20066; the branch of 4.2 does not
             have it); before, with its present one alone.
@@ -78,8 +121,8 @@ class Profile:
             transaction had pending for the same partitions, in memory alone (group coordinator before 4.0).
         read_offsets_create_group: a coordinator that reads the log knows the group of every offset that it met, aborted
             ones too (group coordinator of 4.0); before, of those that are still there.
-        tombstone_drops_pending: a tombstone of an offset also drops what transactions have pending for it (group
-            coordinator of 4.0).
+        tombstone_drops_pending: a tombstone of an offset, read from the log too, drops what transactions have pending
+            for it (group coordinator of 4.0); before, only a coordinator that itself deletes the offset drops that.
         leaderless_marker_dropped: a partition whose leader is unknown or not registered counts as deleted for the
             coordinator, which drops its marker and completes without it (4.3, since KAFKA-17573; KAFKA-20734); before,
             the marker waits for a leader.
@@ -124,16 +167,26 @@ class Profile:
     any_first_sequence: bool = True
     unknown_producer_error: bool = False
     unknown_after_marker: bool = False
-    cached_first_wraps: bool = True
+    first_offset_by_sequences: bool = False
+    marker_replaces_batch: bool = False
+    coordinator_data_checked: bool = True
     fenced_has_code: bool = True
-    replica_tolerates_stale_epoch: bool = True
+    replica_tolerates_stale_marker: bool = True
+    invalid_record_has_code: bool = True
+    records_compared_with_offsets: bool = True
     partition_verification: bool = True
+    abortable_has_code: bool = True
+    network_exception_converted: bool = True
+    commits_verified: bool = True
     ongoing_compares_epoch: bool = True
     stale_epoch_before_verification: bool = True
     stale_epoch_before_asking: bool = True
     first_after_bump_is_zero: bool = True
     marker_epoch_strict: bool = True
     marker_keeps_next_guard: bool = True
+    end_txn_epoch_exact: bool = True
+    failed_fence_remembered: bool = True
+    ids_from_controller: bool = True
     pending_checked_first: bool = True
     fence_bumps_once: bool = True
     fence_rotates: bool = True
@@ -147,6 +200,13 @@ class Profile:
     empty_clears_start: bool = True
     rotation_persisted: bool = True
     commits_fenced_by_generation: bool = True
+    empty_group_id_refused: bool = True
+    group_not_found_has_code: bool = True
+    dead_group_is_unavailable: bool = True
+    rebalance_checked_last: bool = True
+    current_member_validated: bool = True
+    proposal_checked: bool = True
+    stale_fetch_refused: bool = True
     offsets_verified_first: bool = True
     old_member_epoch_commits: bool = True
     scala_group_errors: bool = False
@@ -228,8 +288,19 @@ KAFKA_3_9: Final = replace(
     refused_commit_drops_pending=True,
     read_offsets_create_group=False,
     tombstone_drops_pending=False,
+    group_not_found_has_code=False,
 )
-KAFKA_3_6: Final = replace(KAFKA_3_9, name="3.6", offsets_verified_first=False, high_watermark_needs_min_isr=False)
+BEFORE_3_7: Final = replace(KAFKA_3_9, name="before-3.7", offsets_verified_first=False)
+"""The branch of 3.7 before the fix of KAFKA-15784. No release is like it: up to 3.6 no commit is verified."""
+KAFKA_3_6: Final = replace(
+    KAFKA_3_9,
+    name="3.6",
+    commits_verified=False,
+    abortable_has_code=False,
+    network_exception_converted=False,
+    stale_fetch_refused=False,
+    high_watermark_needs_min_isr=False,
+)
 KAFKA_3_9_UNVERIFIED: Final = replace(KAFKA_3_9, name="3.9.0-nover", partition_verification=False)
 KAFKA_2_7: Final = replace(
     KAFKA_3_6,
@@ -239,6 +310,9 @@ KAFKA_2_7: Final = replace(
     incarnations_compared=False,
     cleaner_compares_marker_keys=True,
     quorum_controller=False,
+    ids_from_controller=False,
+    current_member_validated=False,
+    proposal_checked=False,
 )
 KAFKA_2_5: Final = replace(
     KAFKA_2_7,
@@ -246,6 +320,8 @@ KAFKA_2_5: Final = replace(
     fenced_has_code=False,
     fetch_finds_divergence=False,
     insync_set_is_asked_for=False,
+    end_txn_epoch_exact=False,
+    failed_fence_remembered=False,
 )
 KAFKA_2_4: Final = replace(
     KAFKA_2_5,
@@ -259,7 +335,11 @@ KAFKA_2_4: Final = replace(
 KAFKA_2_0: Final = replace(
     KAFKA_2_4,
     name="2.0",
-    replica_tolerates_stale_epoch=False,
+    replica_tolerates_stale_marker=False,
+    coordinator_data_checked=False,
+    invalid_record_has_code=False,
+    dead_group_is_unavailable=False,
+    rebalance_checked_last=False,
     fetch_names_leader_epoch=False,
 )
 KAFKA_1_0: Final = replace(
@@ -268,9 +348,16 @@ KAFKA_1_0: Final = replace(
     unknown_after_marker=False,
     truncation_names_epoch=False,
     returns_at_epoch_start=False,
+    first_offset_by_sequences=True,
+    records_compared_with_offsets=False,
+    empty_group_id_refused=False,
 )
 KAFKA_0_11: Final = replace(
-    KAFKA_1_0, name="0.11", cached_batches=1, unknown_producer_error=False, cached_first_wraps=False
+    KAFKA_1_0,
+    name="0.11",
+    cached_batches=1,
+    unknown_producer_error=False,
+    marker_replaces_batch=True,
 )
 
 PROFILES: Final = MappingProxyType(

@@ -83,7 +83,8 @@ def _appended(profile: Profile) -> tuple[Guard, ...]:
 DECISIONS: Final[Mapping[str, Decision]] = {
     "append": Decision(_appended, "the batch is appended"),
     "produce": Decision(
-        lambda _: produce.guards(symbols(produce.ProduceRequest, "request")), "the partition's log decides"
+        lambda profile: produce.guards(symbols(produce.ProduceRequest, "request"), profile),
+        "the partition's log decides",
     ),
     "init-producer-id": Decision(
         lambda profile: ids.guards(ENTRY, symbols(ids.InitRequest, "request"), profile), "nothing: one row applies"
@@ -107,9 +108,9 @@ DECISIONS: Final[Mapping[str, Decision]] = {
         lambda profile: committing.plain_guards(GROUP, COMMIT, profile), "the offsets partition decides"
     ),
     "join-group": Decision(
-        lambda _: groups.join_guards(GROUP, CLAIM, Formula("request.version")), "a new generation begins"
+        lambda profile: groups.join_guards(GROUP, CLAIM, Formula("request.version"), profile), "a new generation begins"
     ),
-    "sync-group": Decision(lambda _: groups.sync_guards(GROUP, CLAIM), "the member gets its assignment"),
+    "sync-group": Decision(lambda profile: groups.sync_guards(GROUP, CLAIM, profile), "the member gets its assignment"),
     "marker-on-offsets": Decision(
         lambda _: offsets.application_guards(COMMITTED, PENDING, Formula("marker.commits")),
         "the pending offset becomes the group's",
@@ -123,8 +124,8 @@ DECISIONS: Final[Mapping[str, Decision]] = {
         "data up to the last stable offset, or the high watermark",
     ),
     "claim-block": Decision(
-        lambda _: blocks.guards(
-            symbols(blocks.BlockRecord, "record"), symbols(blocks.BlockRecord, "read"), SIZE, blocks.LARGEST
+        lambda profile: blocks.guards(
+            symbols(blocks.BlockRecord, "record"), symbols(blocks.BlockRecord, "read"), SIZE, profile, blocks.LARGEST
         ),
         "the block is granted",
     ),

@@ -106,7 +106,7 @@ class ClientWorld:
     def _would_answer(self, partition: int, attempt: Attempt) -> None:
         leader = self.leaders[partition]
         placed = leader.place((attempt.records,))[0]
-        if leader.state.entry(placed.producer_id).find_duplicate(placed, leader.profile) is None:
+        if leader.state.entry(placed.producer_id).find_duplicate(placed) is None:
             leader.state.prepare(placed.producer_id, ORIGIN).append(placed)
 
     def _append(self, attempt: Attempt) -> bool:

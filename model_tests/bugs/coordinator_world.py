@@ -49,7 +49,7 @@ class CoordinatorWorld:
         self.first_epoch = Epoch(MAX_EPOCH - epochs)
         self.clock = Clock(1000)
         self.log = TransactionLog(profile, partitions=1)
-        self.producer_ids = ProducerIdManager(BlockAllocator())
+        self.producer_ids = ProducerIdManager(BlockAllocator(), profile)
         self.elections = 0
         self.coordinator = self._elected()
         self.identities: dict[int, ProducerIdentity] = {}

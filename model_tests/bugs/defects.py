@@ -25,7 +25,6 @@ from spec.vocabulary import ErrorCode, ProducerId, Timestamp
 _identified = IdempotentProducer.identified
 _adopt_marker = ProducerAppend.adopt_marker
 _clean = BatchCleaner.clean
-_prepare_end = TransactionCoordinator._prepare_end
 
 
 def renumber_everything(producer: IdempotentProducer, identity: ProducerIdentity) -> None:
@@ -54,14 +53,6 @@ def keep_time_of_data(part: ProducerAppend, batch: RecordBatch, marker: EndTrans
 
 def let_overtake(_: ProducerAppend, __: RecordBatch, ___: VerificationEntry) -> None:
     """No sequence that waits for its verification is remembered."""
-
-
-def forget_failed_fence(coordinator: TransactionCoordinator, entry: TransactionEntry, asked: EndTransaction) -> object:
-    """A fence that did not get into the log is forgotten, but not its epoch."""
-    try:
-        return _prepare_end(coordinator, entry, asked)
-    finally:
-        entry.failed_fence = False
 
 
 def abort_without_fence(coordinator: TransactionCoordinator, entry: TransactionEntry) -> None:
@@ -107,11 +98,6 @@ DEFECTS: Final = {
         "a timeout that does not fence",
         rules.TXN_CLIENT_VERDICT,
         (Patch(transaction_timeouts, "_fence_quietly", abort_without_fence),),
-    ),
-    "KAFKA-9666": Planted(
-        "a failed fence is forgotten",
-        rules.FENCE_EPOCH_EXHAUSTION,
-        (Patch(TransactionCoordinator, "_prepare_end", forget_failed_fence),),
     ),
     "KAFKA-18019": Planted(
         "an unknown producer id is no end",

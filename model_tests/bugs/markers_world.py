@@ -31,7 +31,7 @@ class MarkersWorld:
         """The producer has its identity."""
         self.clock = Clock(1000)
         log = TransactionLog(profile, partitions=1)
-        producer_ids = ProducerIdManager(BlockAllocator())
+        producer_ids = ProducerIdManager(BlockAllocator(), profile)
         self.coordinator = TransactionCoordinator(profile, producer_ids, log, self._write, self.clock)
         self.coordinator.elect(0, CoordinatorEpoch(0))
         self.producer = self.coordinator.init_producer_id(ID, TIMEOUT_MS)

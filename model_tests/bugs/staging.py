@@ -21,7 +21,7 @@ from spec.bugs.of_coordinator import BEFORE_18660, LOWERED_TO_1, PENDING_CLEARED
 from spec.bugs.of_transactions import BEFORE_18654, IDENTITY_COMPARED
 from spec.systems.coordinator.transactional_id import Knobs
 from spec.systems.marking import WAITS_FOR_LEADER
-from spec.versions import NEWEST, PROFILES, Profile
+from spec.versions import BEFORE_3_7, NEWEST, PROFILES, Profile
 
 
 def coordinator_world(case: Case) -> Make:
@@ -56,6 +56,7 @@ BETWEEN: Final[Mapping[str, Profile]] = MappingProxyType(
         "3.5": PROFILES["3.6"],
         "librdkafka": NEWEST,
         "4.2-before-19999": PROFILES["4.2"],
+        BEFORE_3_7.name: BEFORE_3_7,
         BEFORE_18654.name: BEFORE_18654,
         BEFORE_18660.name: BEFORE_18660,
         LOWERED_TO_1.name: LOWERED_TO_1,

@@ -81,7 +81,7 @@ class StreamWorld:
         logged, due = request in self.logged, request == len(self.logged)
         known = self.leader.state.entry(self.requests[request].producer_id)
         if logged:
-            if known.find_duplicate(self.requests[request], self.leader.profile) is None:
+            if known.find_duplicate(self.requests[request]) is None:
                 return Broken(rules.SEQ_WINDOW_SUFFICES, f"a resend of batch {request} is not recognised")
             return None
         return self._refused(request) if due else None

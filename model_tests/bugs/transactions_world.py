@@ -52,7 +52,7 @@ class TransactionsWorld:
         self.profile = profile
         self.clock = Clock(1000)
         self.log = TransactionLog(profile, partitions=1)
-        self.producer_ids = ProducerIdManager(BlockAllocator())
+        self.producer_ids = ProducerIdManager(BlockAllocator(), profile)
         self.elections = 0
         self.coordinator = self._elected()
         self.leaders = {number: Partition(profile) for number in (0, 1)}

@@ -68,7 +68,7 @@ class Broker:
         }
         self._numbers = {name: number for number, name in self.names.items()}
         self.offsets = OffsetsTopic(profile, OFFSETS_PARTITIONS)
-        self._producer_ids = ProducerIdManager(BlockAllocator())
+        self._producer_ids = ProducerIdManager(BlockAllocator(), profile)
         self._to_be_written: int | None = None
         self.late: set[int] = set()
         self.lagging = False
@@ -115,7 +115,7 @@ class Broker:
             self.settle(overtaking)
             return guard
 
-        return handle_produce(self.partitions, request, verify)
+        return handle_produce(self._profile, self.partitions, request, verify)
 
     def write_marker(self, name: TopicPartition, marker: TxnMarker, version: int) -> ErrorCode:
         """Answer WriteTxnMarkers about one partition."""

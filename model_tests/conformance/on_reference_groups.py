@@ -120,7 +120,10 @@ class Groups:
         claim = Claim(request.generation, request.member)
         existing = self._broker.names.values()
         offsets = _offsets(request.offsets)
-        return _committed(group_api.handle_offset_commit(self._broker.groups, request.group, offsets, claim, existing))
+        errors = group_api.handle_offset_commit(
+            self._broker.groups, request.group, offsets, claim, existing, request.version
+        )
+        return _committed(errors)
 
     def fetch(self, request: OffsetFetch) -> OffsetsFetched:
         """Fetch committed offsets."""

@@ -23,7 +23,7 @@ from spec.protocol.guards import PASSED, Guard
 from spec.protocol.ids import InitRequest
 from spec.protocol.registering import AddRequest
 from spec.versions import Profile
-from spec.vocabulary import ABSENT, TransactionState
+from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
 WriteMarker: TypeAlias = Callable[[str, MarkerRequest, bool], int]
 """Have a partition append a marker, which commits or aborts; the error."""
@@ -109,7 +109,9 @@ class Coordinator:
             self._complete(name, transition.target, registered | set(request.partitions))
         if not request.verify_only:
             return dict.fromkeys(request.partitions, int(transition.error))
-        return {each: registering.verified(transition, each in registered) for each in request.partitions}
+        return {
+            each: registering.verified(transition, each in registered, self._profile) for each in request.partitions
+        }
 
     def end(self, request: EndTxn) -> tuple[int, Identity]:
         """End a transaction for a client; the error, and the identity for the next one."""
@@ -220,7 +222,8 @@ class Coordinator:
         self._remember(name, transition.entry, registered)
         if transition.appends:
             self._complete(name, transition.target, registered)
-            self._owe_markers(name)
+            if transition.error == ErrorCode.NONE:
+                self._owe_markers(name)
         return transition
 
     def _owe_markers(self, name: str) -> None:

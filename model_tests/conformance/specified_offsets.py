@@ -70,13 +70,13 @@ class Groups:
         group = self._group(request.group)
         self._joined += 1
         member = f"{request.group_instance_id or 'member'}-{self._joined}"
-        joined = groups.join(group.entry, group.claim(-1, "", request.group_instance_id), JOIN_VERSION)
+        joined = groups.join(group.entry, group.claim(-1, "", request.group_instance_id), JOIN_VERSION, self._profile)
         if joined.error == ErrorCode.MEMBER_ID_REQUIRED:
             group.let_in(member, None)
-            joined = groups.join(group.entry, group.claim(-1, member, None), JOIN_VERSION)
+            joined = groups.join(group.entry, group.claim(-1, member, None), JOIN_VERSION, self._profile)
         group.let_in(member, request.group_instance_id)
         generation = joined.entry.generation
-        synced = groups.sync(joined.entry, group.claim(generation, member, request.group_instance_id))
+        synced = groups.sync(joined.entry, group.claim(generation, member, request.group_instance_id), self._profile)
         group.entry = synced.entry
         self.ruled += (Ruled(request.group, "joined", (rules.OFFSETS_GENERATION_FENCE,), _told(group)),)
         return Joined(ErrorCode(synced.error), member, generation)

@@ -8,7 +8,7 @@ from model_tests.conformance.decided import Decided
 from model_tests.conformance.requests import Batch, Marker
 from model_tests.conformance.specified_log import MARKER_SIZE, Aborted, Log, Logged, size_of
 from spec.protocol import append as appending
-from spec.protocol import completing, lso, verification
+from spec.protocol import completing, lso, seq, verification
 from spec.protocol import produce as producing
 from spec.protocol.append import Append
 from spec.protocol.completing import MarkerRequest, to_append
@@ -17,7 +17,7 @@ from spec.protocol.produce import Admission
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.verification import NOTHING_ASKED, VerificationEntry
 from spec.versions import Profile
-from spec.vocabulary import ABSENT, ErrorCode
+from spec.vocabulary import ABSENT
 
 LOG_START = 0
 """Nothing is ever deleted from the log of a session."""
@@ -67,7 +67,7 @@ class Partition:
         met = verification.met(self._asked.get(request.producer_id, NOTHING_ASKED), guarded)
         outcome = appending.append(before, request, self._profile, met)
         size = size_of(values)
-        if outcome.reply.error != ErrorCode.INVALID_RECORD:
+        if outcome.reply.error != seq.malformed_error(self._profile):
             self.log.make_room(size)
         self._take(request, outcome, Logged(_in_log(request, values, outcome.reply.first_offset), size))
         return Decided(name, request, ADMITTED, before, outcome, met)

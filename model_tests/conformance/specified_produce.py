@@ -11,7 +11,7 @@ from model_tests.conformance.specified_partition import LOG_START, Partition, da
 from spec import rules
 from spec.protocol import produce as producing
 from spec.protocol import registering, verification
-from spec.protocol.produce import ProduceReply, ProduceRequest
+from spec.protocol.produce import Admission, ProduceReply, ProduceRequest
 from spec.protocol.records import AppendRequest
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode
@@ -40,14 +40,13 @@ class Producing:
         return Produced(answers, request.several)
 
     def _produce(self, request: Produce, batch: Batch, refusals: Mapping[str, int]) -> Appended:
-        asked = self._asked(request, batch)
-        admission = producing.admit(asked)
+        asked, admission = self._asked(request, batch), self._admit(request, batch)
         if not producing.is_admitted(admission):
             self.decided += (Decided(batch.partition, data_request(batch, 0), admission),)
             return _worded(producing.refused(admission))
         refusal = refusals.get(batch.partition, ErrorCode.NONE.value)
         if refusal != ErrorCode.NONE:
-            told = verification.told(refusal, request.version)
+            told = verification.told(refusal, request.version, self.profile)
             self.decided += (Ruled(batch.partition, "not_verified", (rules.TXN_REGISTERED_BEFORE_DATA,)),)
             return Appended(ErrorCode(told))
         partition, guarded = self.partitions[batch.partition], batch.partition in refusals
@@ -59,12 +58,15 @@ class Producing:
         """The coordinator's answer about each partition that has to ask it."""
         if request.transactional_id is None:
             return {}
-        admitted = [b for b in request.batches if producing.is_admitted(producing.admit(self._asked(request, b)))]
+        admitted = [b for b in request.batches if producing.is_admitted(self._admit(request, b))]
         stale = [b for b in admitted if self._partition(b).refuses_unasked(self._batch(b), request.version)]
         refused = {batch.partition: ErrorCode.INVALID_PRODUCER_EPOCH.value for batch in stale}
         rest = [batch for batch in admitted if batch not in stale]
         asking = [b for b in rest if self._partition(b).must_ask(self._batch(b), request.version)]
         return {**refused, **self._ask(request.transactional_id, request.version, asking)} if asking else refused
+
+    def _admit(self, request: Produce, batch: Batch) -> Admission:
+        return producing.admit(self._asked(request, batch), self.profile)
 
     def _partition(self, batch: Batch) -> Partition:
         return self.partitions[batch.partition]

@@ -28,7 +28,7 @@ def no_check(part: ProducerAppend, batch: RecordBatch) -> None:
 
 def check_epoch_but_one(part: ProducerAppend, batch: RecordBatch) -> None:
     """The epoch just before the current one is taken for current."""
-    if batch.producer_epoch < part.entry.epoch - 1 and not part.tolerates_stale_epoch():
+    if batch.producer_epoch < part.entry.epoch - 1:
         raise part.stale_epoch(batch)
 
 

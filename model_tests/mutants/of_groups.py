@@ -65,15 +65,15 @@ def never_overtaken(offsets: GroupOffsets, key: OffsetKey, recorded: RecordedOff
     return False
 
 
-def check_no_generation(group: ClassicGroup, claim: Claim) -> None:
+def check_no_generation(group: ClassicGroup, claim: Claim, profile: Profile) -> Member:
     """A member may commit in any generation."""
-    group.current(claim.member_id, claim.group_instance_id)
+    return group.current(claim.member_id, claim.group_instance_id)
 
 
-def check_nobody_in_transactions(group: ClassicGroup, claim: Claim, transactional: bool) -> None:
+def check_nobody_in_transactions(group: ClassicGroup, claim: Claim, transactional: bool, profile: Profile) -> None:
     """Whoever has a transaction commits."""
     if not transactional:
-        _check_commit(group, claim, transactional)
+        _check_commit(group, claim, transactional, profile)
 
 
 def any_member(group: ClassicGroup, member_id: str, group_instance_id: str | None) -> Member:
@@ -85,10 +85,10 @@ def any_member(group: ClassicGroup, member_id: str, group_instance_id: str | Non
     return found
 
 
-def anybody_while_empty(group: ClassicGroup, claim: Claim, transactional: bool) -> None:
+def anybody_while_empty(group: ClassicGroup, claim: Claim, transactional: bool, profile: Profile) -> None:
     """A group without members takes whatever generation a commit names."""
     if group.members:
-        _check_commit(group, claim, transactional)
+        _check_commit(group, claim, transactional, profile)
 
 
 def created_for_any(coordinator: GroupCoordinator, shard: Shard, asked: TransactionalCommit) -> ClassicGroup:

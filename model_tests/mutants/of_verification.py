@@ -20,6 +20,7 @@ from reference.world import handling
 from reference.world.handling import Handling
 from reference.world.messages import Request, Verify
 from spec import rules
+from spec.versions import Profile
 from spec.vocabulary import ErrorCode, ProducerId
 
 _resume = Handling._resume
@@ -91,10 +92,10 @@ def never_overtaken(offsets: GroupOffsets, key: OffsetKey, recorded: RecordedOff
     return False
 
 
-def anybody_commits(group: ClassicGroup, claim: Claim, transactional: bool) -> None:
+def anybody_commits(group: ClassicGroup, claim: Claim, transactional: bool, profile: Profile) -> None:
     """Past members commit in transactions."""
     if not transactional:
-        _check_commit(group, claim, transactional)
+        _check_commit(group, claim, transactional, profile)
 
 
 def check_before_asking(coordinator: GroupCoordinator, shard: Shard, asked: TransactionalCommit) -> None:

@@ -41,31 +41,31 @@ def keep_the_oldest_of(part: ProducerAppend, batches: Cache) -> Cache:
     return batches[: part.profile.cached_batches - 1]
 
 
-def find_nothing(entry: ProducerEntry, batch: RecordBatch, profile: Profile) -> CachedBatch | None:
+def find_nothing(entry: ProducerEntry, batch: RecordBatch) -> CachedBatch | None:
     """No batch is a duplicate."""
     return None
 
 
-def find_by_last(entry: ProducerEntry, batch: RecordBatch, profile: Profile) -> CachedBatch | None:
+def find_by_last(entry: ProducerEntry, batch: RecordBatch) -> CachedBatch | None:
     """A batch that ends where a cached one ends is a duplicate of it."""
     same_epoch = batch.producer_epoch == entry.epoch
     return next((c for c in entry.batches if same_epoch and c.last_sequence == batch.last_sequence), None)
 
 
-def find_by_first(entry: ProducerEntry, batch: RecordBatch, profile: Profile) -> CachedBatch | None:
+def find_by_first(entry: ProducerEntry, batch: RecordBatch) -> CachedBatch | None:
     """A batch that begins where a cached one begins is a duplicate of it."""
     same_epoch = batch.producer_epoch == entry.epoch
-    return next((c for c in entry.batches if same_epoch and c.first_sequence(profile) == batch.base_sequence), None)
+    return next((c for c in entry.batches if same_epoch and c.first_sequence == batch.base_sequence), None)
 
 
-def find_in_any_epoch(entry: ProducerEntry, batch: RecordBatch, profile: Profile) -> CachedBatch | None:
+def find_in_any_epoch(entry: ProducerEntry, batch: RecordBatch) -> CachedBatch | None:
     """The epoch of the cached batches is not asked."""
-    return _find_duplicate(entry._replace(epoch=batch.producer_epoch), batch, profile)
+    return _find_duplicate(entry._replace(epoch=batch.producer_epoch), batch)
 
 
-def find_newest_only(entry: ProducerEntry, batch: RecordBatch, profile: Profile) -> CachedBatch | None:
+def find_newest_only(entry: ProducerEntry, batch: RecordBatch) -> CachedBatch | None:
     """Only the last batch is looked at."""
-    return _find_duplicate(entry._replace(batches=entry.batches[-1:]), batch, profile)
+    return _find_duplicate(entry._replace(batches=entry.batches[-1:]), batch)
 
 
 def answer_with_the_last_offset(partition: Partition, cached: CachedBatch) -> AppendResult:
@@ -85,21 +85,21 @@ def no_duplicate(partition: Partition, batch: RecordBatch, origin: Origin) -> Ca
 
 def check_unless_duplicate(part: ProducerAppend, batch: RecordBatch) -> None:
     """A duplicate is in sequence."""
-    if _find_duplicate(part.entry, batch, part.profile) is None:
+    if _find_duplicate(part.entry, batch) is None:
         _check_sequence(part, batch)
 
 
-def first_without_wrap(cached: CachedBatch, profile: Profile) -> int:
+def first_without_wrap(cached: CachedBatch) -> int:
     """The first sequence of a cached batch over the wrap is negative, in every version."""
     return cached.last_sequence - cached.offset_delta
 
 
-def forgiving(fault: Callable[[RecordBatch], bool]) -> Callable[[RecordBatch], None]:
+def forgiving(fault: Callable[[RecordBatch], bool]) -> Callable[[Profile, RecordBatch], None]:
     """The check of a batch's form that lets batches with this fault pass."""
 
-    def validate(batch: RecordBatch) -> None:
+    def validate(profile: Profile, batch: RecordBatch) -> None:
         if not fault(batch):
-            validate_client_batch(batch)
+            validate_client_batch(profile, batch)
 
     return validate
 
@@ -146,7 +146,7 @@ OF_WINDOW: Final = (
     Planted(
         "duplicate over the wrap not found",
         rules.SEQ_DUPLICATE_WINDOW,
-        (Patch(CachedBatch, "first_sequence", first_without_wrap),),
+        (Patch(CachedBatch, "first_sequence", property(first_without_wrap)),),
     ),
     _evicting("window throws out the newest", keep_the_oldest_of),
     _accepting("control batch of a client accepted", lambda batch: batch.is_control),

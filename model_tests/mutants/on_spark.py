@@ -65,8 +65,8 @@ def _starts_at_one_if_demanded(entry: Any, request: Any, profile: Any) -> Term:
     return all_of(negate(profile.any_first_sequence), seq.is_unknown(entry), negate(request.base_sequence == 1))
 
 
-def _well_formed(request: Any) -> Mapping[str, Term]:
-    return dict.fromkeys(_is_malformed(request), False)
+def _well_formed(request: Any, profile: Any) -> Mapping[str, Term]:
+    return dict.fromkeys(_is_malformed(request, profile), False)
 
 
 _is_malformed: Final = seq.is_malformed

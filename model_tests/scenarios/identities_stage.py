@@ -1,4 +1,7 @@
-"""The stage of brokers that hand out producer ids, from blocks of the record that they share."""
+"""The stage of brokers that hand out producer ids, from blocks of the record that they share.
+
+They write the record themselves, as brokers do before 3.0; it is in ZooKeeper then.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +13,7 @@ from model_tests.scenarios.storyboard import Storyboard
 from reference.broker.ids import BlockAllocator, BlockRecord, ProducerIdManager
 from reference.errors import Refusal
 from reference.world.authorization import Authorizer
+from spec.versions import KAFKA_2_7
 from spec.vocabulary import ErrorCode
 
 BROKERS: Final = 2
@@ -87,7 +91,7 @@ class IdentitiesStage:
         self.story = Storyboard()
         self.record = NotedBlocks(first, self.story)
         self.authorizer = Authorizer(TOPICS)
-        self._brokers = [ProducerIdManager(self.record) for _ in range(BROKERS)]
+        self._brokers = [ProducerIdManager(self.record, KAFKA_2_7) for _ in range(BROKERS)]
 
     @property
     def steps(self) -> tuple[tuple[Event, ...], ...]:

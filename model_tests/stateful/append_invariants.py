@@ -23,11 +23,11 @@ FENCED: Final = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED)
 def seq_well_formed(asked: Asked, ledger: Ledger) -> None:
     """A malformed request of a client is refused as such, and no other request is."""
     rule = rules.SEQ_WELL_FORMED
+    error = ErrorCode.INVALID_RECORD if asked.profile.invalid_record_has_code else ErrorCode.CORRUPT_MESSAGE
     if asked.is_malformed:
-        refused = asked.was_refused(ErrorCode.INVALID_RECORD)
-        ledger.expect(rule, refused, f"a malformed request must be refused INVALID_RECORD: {asked}")
-    elif asked.answer.error == ErrorCode.INVALID_RECORD:
-        ledger.expect(rule, False, f"a well-formed request must not be refused INVALID_RECORD: {asked}")
+        ledger.expect(rule, asked.was_refused(error), f"a malformed request must be refused {error.name}: {asked}")
+    elif asked.answer.error == error:
+        ledger.expect(rule, False, f"a well-formed request must not be refused {error.name}: {asked}")
 
 
 @evidences(rules.SEQ_DUPLICATE_WINDOW, Layer.STATEFUL)
@@ -35,9 +35,10 @@ def seq_duplicate_window(asked: Asked, ledger: Ledger) -> None:
     """An exact resend of a batch in the window gets its first offset, and nothing else is taken for a resend."""
     rule, first = rules.SEQ_DUPLICATE_WINDOW, asked.resent
     if first is not None:
-        told = (asked.answer.base_offset, asked.answer.last_offset) == (first.first_offset, first.last_offset)
+        wanted = asked.offsets_of(first)
+        told = (asked.answer.base_offset, asked.answer.last_offset) == wanted
         kept = asked.answer.error == ErrorCode.NONE and told and asked.unchanged
-        ledger.expect(rule, kept, f"a resend gets the offsets {first[2:]} of its first copy, no append: {asked}")
+        ledger.expect(rule, kept, f"a resend gets the offsets {wanted} of its first copy, no append: {asked}")
     elif asked.answer.duplicate:
         ledger.expect(rule, False, f"no batch of the window has exactly these sequences, yet it was found: {asked}")
 

@@ -42,7 +42,8 @@ class Asked:
     def is_malformed(self) -> bool:
         """Whether no client may send a request like this."""
         batch = self.batch
-        counted = batch.record_count > 0 and batch.last_offset_delta == batch.record_count - 1
+        agrees = batch.last_offset_delta == batch.record_count - 1 or not self.profile.records_compared_with_offsets
+        counted = batch.record_count > 0 and agrees
         unnumbered = batch.producer_id >= 0 and batch.base_sequence < 0
         return self.copies != 1 or batch.is_control or not counted or unnumbered
 
@@ -57,13 +58,13 @@ class Asked:
         if not self.is_numbered or self.batch.producer_epoch != self.known.epoch:
             return None
         asked = (int(self.batch.base_sequence), self.last_sequence)
-        return next(
-            (r for r in self.known.window if (r.first_sequence, r.last_sequence) == asked and self.sees(r)), None
-        )
+        return next((r for r in self.known.window if (r.first_sequence, r.last_sequence) == asked), None)
 
-    def sees(self, remembered: Remembered) -> bool:
-        """Whether the version can recognise a copy: 0.11 cannot if the batch goes over the end of the sequences."""
-        return self.profile.cached_first_wraps or remembered.first_sequence <= remembered.last_sequence
+    def offsets_of(self, first: Remembered) -> tuple[int, int]:
+        """What the version tells of a batch of the window; over the end of the sequences 0.11 and 1.0 tell nonsense."""
+        if self.profile.first_offset_by_sequences:
+            return first.last_offset - (first.last_sequence - first.first_sequence), first.last_offset
+        return first.first_offset, first.last_offset
 
     @property
     def last_sequence(self) -> int:

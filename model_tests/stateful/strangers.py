@@ -8,6 +8,7 @@ from model_tests.stateful.memory import SEQUENCES
 from model_tests.stateful.world import Setting
 from reference.broker.ids import ProducerIdentity
 from reference.log.batch import RecordBatch, blank_batch, marker_batch
+from spec.versions import Profile
 from spec.vocabulary import ABSENT, MAX_EPOCH, ControlType, Epoch, LeaderEpoch, Offset, ProducerId
 from spec.vocabulary import Sequence as SequenceNumber
 
@@ -146,14 +147,20 @@ class Strangers(Events):
             base_sequence=(known.last_sequence + 1) % SEQUENCES,
             timestamp=self.cluster.clock.now,
         )
-        self.asks_directly(partition, choose.pick(malformed(right)))
+        self.asks_directly(partition, choose.pick(malformed(right, self.setting.profile)))
 
 
-def malformed(right: RecordBatch) -> list[tuple[RecordBatch, ...]]:
-    """What can be wrong with a request."""
+def malformed(right: RecordBatch, profile: Profile) -> list[tuple[RecordBatch, ...]]:
+    """What can be wrong with a request, and is answered.
+
+    Before 2.4 a request with two batches closes the connection. Before 2.0 a batch whose count does not agree with its
+    offsets is taken, overlaps the one before, and is copied by no follower.
+    """
     unnumbered = right._replace(base_sequence=SequenceNumber(-1))
     miscounted = right._replace(last_offset_delta=right.last_offset_delta + 1)
     empty = right._replace(record_count=0, body=b"")
     marker = marker_batch(right.producer_id, right.producer_epoch, ControlType.COMMIT, 0, right.base_timestamp)
     numbered_marker = marker._replace(base_sequence=right.base_sequence)
-    return [(unnumbered,), (miscounted,), (empty,), (marker,), (numbered_marker,), (right, right)]
+    always = [(unnumbered,), (empty,), (marker,), (numbered_marker,)]
+    counted = [(miscounted,)] if profile.records_compared_with_offsets else []
+    return always + counted + ([(right, right)] if profile.invalid_record_has_code else [])

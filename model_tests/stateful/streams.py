@@ -39,7 +39,7 @@ class StreamHistory:
         identities: under what identities each batch was sent, by ordinal.
         checked: acknowledged batches that have been looked for in the log.
         renumbered: a batch that had been sent was sent again under another epoch or producer id.
-        unrecognisable: a batch went over the end of the sequences, of which 0.11 cannot recognise a resend.
+        misplaced: a batch went over the end of the sequences, of which 0.11 and 1.0 tell a resend a wrong first offset.
         overtaken: the first batch that a leader saw, not knowing the producer, was not at sequence 0.
     """
 
@@ -47,7 +47,7 @@ class StreamHistory:
     identities: defaultdict[int, set[Identity]] = field(default_factory=lambda: defaultdict(set))
     checked: int = 0
     renumbered: bool = False
-    unrecognisable: bool = False
+    misplaced: bool = False
     overtaken: bool = False
 
     def sends(self, ordinal: int, identity: Identity) -> None:
@@ -96,7 +96,7 @@ class Streams:
             history = self.histories[found[0]]
             history.sends(found[1], Identity(batch.producer_id, batch.producer_epoch, batch.base_sequence))
             over = batch.base_sequence + batch.last_offset_delta > MAX_SEQUENCE
-            history.unrecognisable |= over and not profile.cached_first_wraps
+            history.misplaced |= over and profile.first_offset_by_sequences
 
     def in_log(self, partition: int, log: Iterable[RecordBatch]) -> dict[Stream, list[tuple[int, RecordBatch]]]:
         """Ordinals and batches of each stream in the order of the log."""
@@ -118,7 +118,7 @@ def circumstances(history: StreamHistory, faults: Faults, renumbering: bool = Tr
     log. A leader that sees a later batch of a producer before the first one has no state to tell by: it takes
     the batch at any sequence (KIP-360), or answers UNKNOWN_PRODUCER_ID, on which clients renumber. Where
     requests do not overtake each other, and leadership does not return while they are under way, the first comes
-    first. And 0.11 keeps of a batch that goes over the end of the sequences too little to know it again.
+    first. And 0.11 and 1.0 tell a resend of a batch that goes over the end of the sequences a wrong first offset.
 
     Args:
         history: the stream's.
@@ -130,5 +130,5 @@ def circumstances(history: StreamHistory, faults: Faults, renumbering: bool = Tr
         state_retained=not forgot,
         well_behaved_client=not (renumbering and faults.reordered and history.renumbered),
         first_seen_first=not history.overtaken,
-        sequences_wrap_cleanly=not (renumbering and history.unrecognisable),
+        sequences_wrap_cleanly=not (renumbering and history.misplaced),
     )

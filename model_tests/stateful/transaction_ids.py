@@ -32,7 +32,7 @@ def use_up_producer_ids(seed: int, ledger: Ledger) -> None:
     tape = Tape.seeded(seed)
     first = LAST - 1 - PRODUCER_ID_BLOCK * (1 + tape.below(4)) - tape.below(PRODUCER_ID_BLOCK)
     allocator = BlockAllocator(first)
-    managers = [ProducerIdManager(allocator) for _ in range(BROKERS)]
+    managers = [ProducerIdManager(allocator, NEWEST) for _ in range(BROKERS)]
     brokers = [coordinator_of(manager) for manager in managers]
     given: set[int] = set()
     refused = 0
@@ -74,7 +74,7 @@ def holds_the_end(answer: IdentityAnswer, first: int, given: set[int], ledger: L
     """An id is new and not beyond the last, or there is an error and no id."""
     error, producer = answer
     if error is not ErrorCode.NONE:
-        told = error is ErrorCode.UNKNOWN_SERVER_ERROR and producer == NOBODY
+        told = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and producer == NOBODY
         ledger.expect(rules.IDS_EXHAUSTION, told, f"past the last id a producer is told {answer}")
         return
     in_range = first <= producer.producer_id <= LAST

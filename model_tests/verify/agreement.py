@@ -131,7 +131,6 @@ def _coordinator(chance: Random) -> Instanced:
         **_maybe(
             chance,
             timeout_fences=(True, False),
-            failed_fence_kept=(True, False),
             mapping_error_abortable=(False, True),
             lowered_to=(None, 0, 1),
             unwritable_rolled_back=(False, True),

@@ -9,7 +9,7 @@ from spec import rules
 from spec.engines.finite import instance_of
 from spec.evidence import Layer, evidences
 from spec.systems import membership, offsets
-from spec.versions import KAFKA_3_6, KAFKA_3_9
+from spec.versions import BEFORE_3_7, KAFKA_3_9
 
 
 def committing(name: str, knobs: offsets.Knobs) -> Instanced:
@@ -29,14 +29,14 @@ _MORE: Final = partial(committing, "four transactions", offsets.Knobs(transactio
 _OTHERS: Final = partial(committing, "others commit and delete", offsets.Knobs(others=2))
 _SURVIVES: Final = partial(
     committing,
-    "a deletion leaves what is pending, as before 4.0",
-    offsets.Knobs(offsets.PENDING_SURVIVES, others=2),
+    "an offset expires and leaves what is pending, as before 4.0",
+    offsets.Knobs(offsets.PENDING_SURVIVES, others=2, expires=True),
 )
 _LAGS: Final = partial(committing, "KAFKA-17507: a marker is answered before it is applied", offsets.Knobs(KAFKA_3_9))
 _GROUP: Final = partial(rebalancing, "two generations", membership.Knobs())
 _APART: Final = partial(rebalancing, "the last member leaves", membership.Knobs(generations=4, apart=True))
 _BEFORE: Final = partial(
-    rebalancing, "KAFKA-15784: the group is looked at before the coordinator", membership.Knobs(KAFKA_3_6)
+    rebalancing, "KAFKA-15784: the group is looked at before the coordinator", membership.Knobs(BEFORE_3_7)
 )
 
 

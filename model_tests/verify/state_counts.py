@@ -28,7 +28,7 @@ from spec.systems.ids.system import Knobs as IdKnobs
 from spec.systems.partition.controls import CONTROLS as OF_PARTITIONS
 from spec.systems.replication.controls import CONTROLS as OF_REPLICATION
 from spec.systems.transactions.controls import CONTROLS as OF_TRANSACTIONS
-from spec.versions import KAFKA_2_7, KAFKA_3_6, KAFKA_3_9
+from spec.versions import BEFORE_3_7, KAFKA_2_7, KAFKA_3_9
 
 MOST_STATES: Final = 40_000
 """A system with more is said to have more than so many."""
@@ -91,7 +91,7 @@ def _of_ids() -> Iterator[Defect]:
 
 
 _LAGS: Final = "KAFKA-17507: a marker is answered before it is applied"
-_SURVIVES: Final = "a deletion leaves what is pending, as before 4.0"
+_SURVIVES: Final = "an offset expires and leaves what is pending, as before 4.0"
 _BEFORE: Final = "KAFKA-15784: the group is looked at before the coordinator"
 _KEYS: Final = "KAFKA-14055: keys of markers are compared"
 
@@ -114,7 +114,11 @@ DEFECTS: Final[Mapping[str, tuple[Defect, ...]]] = MappingProxyType(
             Defect(
                 _SURVIVES,
                 "deleted_stays_deleted",
-                partial(offsets_searches.committing, _SURVIVES, offsets.Knobs(offsets.PENDING_SURVIVES, others=2)),
+                partial(
+                    offsets_searches.committing,
+                    _SURVIVES,
+                    offsets.Knobs(offsets.PENDING_SURVIVES, others=2, expires=True),
+                ),
                 partial(offsets_searches.committing, _SURVIVES, offsets.Knobs(others=2)),
             ),
         ),
@@ -122,7 +126,7 @@ DEFECTS: Final[Mapping[str, tuple[Defect, ...]]] = MappingProxyType(
             Defect(
                 _BEFORE,
                 "past_generations_write_nothing",
-                partial(offsets_searches.rebalancing, _BEFORE, membership.Knobs(KAFKA_3_6)),
+                partial(offsets_searches.rebalancing, _BEFORE, membership.Knobs(BEFORE_3_7)),
                 partial(offsets_searches.rebalancing, _BEFORE, membership.Knobs()),
             ),
         ),

@@ -6,7 +6,7 @@ from spec.vocabulary import ErrorCode
 
 
 class CoordinatorLoadInProgress(Refusal):
-    """The coordinator is still reading its log."""
+    """The coordinator is still reading its log, or waits for producer ids."""
 
     code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 

@@ -119,7 +119,7 @@ def check_identity(entry: TransactionEntry, asked: EndTransaction, profile: Prof
         raise InvalidProducerIdMapping(current=metadata.producer_id, got=asked.producer_id)
 
     # [fence.stale_epoch]
-    valid = valid_after_bumps(metadata, asked, profile) if bumped else valid_without_bumps(metadata, asked)
+    valid = (valid_after_bumps if bumped else valid_without_bumps)(metadata, asked, profile)
     if not valid:
         raise ProducerFenced(rules.FENCE_STALE_EPOCH, current=metadata.epoch, got=asked.epoch)
 
@@ -146,9 +146,10 @@ def is_retry(metadata: TransactionMetadata, asked: EndTransaction) -> bool:
     return retries_bump(metadata, asked) or retries_rotation(metadata, asked)
 
 
-def valid_without_bumps(metadata: TransactionMetadata, asked: EndTransaction) -> bool:
-    """A client has the current epoch; the coordinator itself may have a newer one."""
-    return asked.epoch == metadata.epoch if asked.from_client else asked.epoch >= metadata.epoch
+def valid_without_bumps(metadata: TransactionMetadata, asked: EndTransaction, profile: Profile) -> bool:
+    """A client has the current epoch, or in older releases a newer one, as the coordinator itself may."""
+    exact = asked.from_client and profile.end_txn_epoch_exact
+    return asked.epoch == metadata.epoch if exact else asked.epoch >= metadata.epoch
 
 
 def valid_after_bumps(metadata: TransactionMetadata, asked: EndTransaction, profile: Profile) -> bool:
@@ -213,6 +214,17 @@ def check_fence_is_no_commit(asked: EndTransaction, *, fencing: bool) -> None:
     # [txn.one_outcome]
     if fencing and asked.commit:
         raise UnknownServerError(rules.TXN_ONE_OUTCOME, transactional_id=asked.transactional_id)
+
+
+def check_epoch_decided(decided: TransactionMetadata, asked: EndTransaction) -> None:
+    """Markers follow only for the epoch of the wish; the decision is in the log all the same.
+
+    Raises:
+        ProducerFenced: the transaction was decided with another epoch.
+    """
+    # [fence.stale_epoch]
+    if not asked.bumps and decided.epoch != asked.epoch:
+        raise ProducerFenced(rules.FENCE_STALE_EPOCH, current=decided.epoch, got=asked.epoch)
 
 
 def check_epoch_left(metadata: TransactionMetadata, asked: EndTransaction, profile: Profile) -> None:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import ClassVar, Final, NamedTuple
 
 from reference.broker.coordinator_errors import CoordinatorNotAvailable
-from reference.broker.group_coordinator import GroupCoordinator, TransactionalCommit
+from reference.broker.group_coordinator import NOT_FOUND_SINCE, GroupCoordinator, TransactionalCommit
 from reference.broker.group_errors import told as told_to_member
 from reference.broker.group_requests import NOBODY, Claim, FetchedOffset, Offsets
 from reference.broker.ids import ProducerIdentity
@@ -37,6 +37,11 @@ class OffsetsVerification(Verification):
 
     abortable_since: ClassVar[int] = 4
     adds_since: ClassVar[int] = 5
+
+    @property
+    def verifies(self) -> bool:
+        """Whether the broker asks about offsets; some releases ask about data alone."""
+        return self.profile.partition_verification and self.profile.commits_verified
 
     def told(self, refusal: Refusal) -> Refusal:
         """The coordinator's refusal, as it was told to the requests that waited for it, in words that groups have."""
@@ -81,7 +86,12 @@ def told(version: int, error: ErrorCode) -> ErrorCode:
 
 
 def handle_offset_commit(
-    coordinator: GroupCoordinator, group: str, offsets: Offsets, claim: Claim, existing: Collection[TopicPartition]
+    coordinator: GroupCoordinator,
+    group: str,
+    offsets: Offsets,
+    claim: Claim,
+    existing: Collection[TopicPartition],
+    version: int = NOT_FOUND_SINCE - 1,
 ) -> Answers:
     """Answer OffsetCommit, partition by partition.
 
@@ -91,8 +101,9 @@ def handle_offset_commit(
         offsets: what is committed, by partition.
         claim: the member and generation that the sender says it is.
         existing: the partitions that there are; offsets of others are answered with an error each.
+        version: of OffsetCommit.
     """
-    return committed(offsets, existing, lambda known: coordinator.commit_offsets(group, known, claim))
+    return committed(offsets, existing, lambda known: coordinator.commit_offsets(group, known, claim, version))
 
 
 def committed(offsets: Offsets, existing: Collection[TopicPartition], commit: Callable[[Offsets], None]) -> Answers:

@@ -50,8 +50,11 @@ from reference.errors import NotLeaderOrFollower, Refusal
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, Origin, ProducerId
 
-WITHOUT_GROUP_SINCE: Final = 6
-"""First version of TxnOffsetCommit whose clients know GROUP_ID_NOT_FOUND."""
+NOT_FOUND_IN_TRANSACTIONS_SINCE: Final = 6
+"""First version of TxnOffsetCommit whose clients know GROUP_ID_NOT_FOUND (KIP-1319)."""
+
+NOT_FOUND_SINCE: Final = 9
+"""First version of OffsetCommit whose clients know it (KIP-848)."""
 
 RETENTION_MS: Final = 7 * 24 * 60 * 60 * 1000
 """Default of offsets.retention.minutes: seven days."""
@@ -109,7 +112,7 @@ class GroupCoordinator:
         self.clock = clock
         self.config = config or GroupConfig()
         self.shards = GroupShards(profile, topic, clock)
-        self.members = Membership(clock, self._store, topic.new_member_id, self.config.initial_delay_ms)
+        self.members = Membership(profile, clock, self._store, topic.new_member_id, self.config.initial_delay_ms)
         self.decided: list[Decided] = []
 
     # --- election ---------------------------------------------------------------------------------------------
@@ -127,8 +130,14 @@ class GroupCoordinator:
 
     # --- offsets ----------------------------------------------------------------------------------------------
 
-    def commit_offsets(self, group: str, offsets: Offsets, claim: Claim) -> None:
+    def commit_offsets(self, group: str, offsets: Offsets, claim: Claim, version: int = NOT_FOUND_SINCE - 1) -> None:
         """Commit offsets at once.
+
+        Args:
+            group: its name, which may be empty.
+            offsets: what is committed, by partition.
+            claim: the member and generation that the sender says it is.
+            version: of OffsetCommit; says which errors its client knows.
 
         Raises:
             Refusal: the claim is no member's, or the coordinator cannot answer now; nothing is committed.
@@ -136,11 +145,9 @@ class GroupCoordinator:
         shard = self.shards.of_group(group)
         found = shard.groups.get(group)
         if found is None:
-            # [offsets.generation_fence]
-            if claim.generation > NO_GENERATION:
-                raise IllegalGeneration(group=group, got=claim.generation)
+            self._check_may_create(group, claim, version >= NOT_FOUND_SINCE)
             found = shard.create(group)
-        check_commit(found, claim, transactional=False)
+        check_commit(found, claim, False, self._profile)
         self._heard_of(found, claim)
         shard.write(self._records(group, offsets))
 
@@ -150,7 +157,7 @@ class GroupCoordinator:
         Raises:
             Refusal: the transaction or the group says no; nothing is pending then.
         """
-        check_group_id(asked.group)
+        self._check_group_id(asked.group)
         shard = self.shards.of_group(asked.group)
         if self._profile.commit_creates_group:
             shard.create(asked.group)
@@ -163,18 +170,25 @@ class GroupCoordinator:
 
     def _check_transactional(self, shard: Shard, asked: TransactionalCommit) -> None:
         group = shard.groups.get(asked.group) or self._created(shard, asked)
-        if self._profile.commits_fenced_by_generation:
-            check_commit(group, asked.claim, transactional=True)
-            self._heard_of(group, asked.claim)
+        check_commit(group, asked.claim, True, self._profile)  # it keeps no session alive
 
     def _created(self, shard: Shard, asked: TransactionalCommit) -> ClassicGroup:
         """The group of a commit that names no generation of it."""
-        # [offsets.generation_fence]
-        if asked.claim.generation > NO_GENERATION:
-            if asked.version >= WITHOUT_GROUP_SINCE:
-                raise GroupIdNotFound(group=asked.group)
-            raise IllegalGeneration(group=asked.group, got=asked.claim.generation)
+        self._check_may_create(asked.group, asked.claim, asked.version >= NOT_FOUND_IN_TRANSACTIONS_SINCE)
         return shard.create(asked.group)
+
+    def _check_may_create(self, group: str, claim: Claim, not_found_known: bool) -> None:
+        """A group that is not there has no generation that a commit could name.
+
+        Raises:
+            GroupIdNotFound: it names one, and its client knows this error.
+            IllegalGeneration: it names one.
+        """
+        # [offsets.generation_fence]
+        if claim.generation > NO_GENERATION:
+            if not_found_known and self._profile.group_not_found_has_code:
+                raise GroupIdNotFound(group=group)
+            raise IllegalGeneration(group=group, got=claim.generation)
 
     def _write_pending(self, shard: Shard, asked: TransactionalCommit, guard: int) -> None:
         records = self._records(asked.group, asked.offsets)
@@ -287,11 +301,15 @@ class GroupCoordinator:
         self.members.leave(self._known(group, member_id), member_id, group_instance_id)
 
     def _known(self, group: str, member_id: str) -> ClassicGroup:
-        check_group_id(group)
+        self._check_group_id(group)
         found = self.shards.of_group(group).groups.get(group)
         if found is None:
             raise UnknownMemberId(group=group, member=member_id)
         return found
+
+    def _check_group_id(self, group: str) -> None:
+        if self._profile.empty_group_id_refused:
+            check_group_id(group)
 
     def _store(self, group: ClassicGroup) -> None:
         self.shards.of_group(group.group).store(group)

@@ -1,9 +1,16 @@
-"""Offsets that nobody has asked for in a long time, and groups that have none left (offsets.retention.minutes)."""
+"""Offsets that nobody has asked for in a long time, or of topics that are gone, and groups that have none left.
+
+A coordinator of the classic kind (before 4.0) changes its memory and then writes tombstones, of what was committed
+alone; one of the new kind writes tombstones, and its memory follows the log.
+"""
+
+from collections.abc import Collection
 
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_metadata import ClassicGroup
 from reference.broker.group_record import OffsetKey, OffsetValue
 from reference.broker.group_shards import Shard
+from reference.broker.transaction_metadata import TopicPartition
 from reference.errors import Refusal
 from spec.vocabulary import NO_TIMESTAMP, GroupState, Timestamp
 
@@ -19,12 +26,16 @@ def expire_offsets(coordinator: GroupCoordinator) -> tuple[OffsetKey, ...]:
 
 
 def _expire(shard: Shard, group: ClassicGroup, now: Timestamp, retention_ms: int) -> list[OffsetKey]:
-    """Write tombstones; where the log refuses them, the next attempt finds the same again."""
+    """Write tombstones; where the log refuses them, the next attempt finds the same again.
+
+    Where a tombstone takes with it what a transaction has pending, it waits for the transaction.
+    """
+    waits = shard.profile.tombstone_drops_pending
     committed = shard.offsets.of_group(group.group)
     expired = [
         key
         for key, recorded in committed.items()
-        if is_expired(recorded.value, group, now, retention_ms) and not shard.offsets.is_unstable(key)
+        if is_expired(recorded.value, group, now, retention_ms) and not (waits and shard.offsets.is_unstable(key))
     ]
     try:
         if expired:
@@ -34,6 +45,39 @@ def _expire(shard: Shard, group: ClassicGroup, now: Timestamp, retention_ms: int
     except Refusal:
         return []
     return expired
+
+
+def delete_offsets(coordinator: GroupCoordinator, deleted: Collection[TopicPartition]) -> tuple[OffsetKey, ...]:
+    """Forget what groups have committed for partitions that are gone, and what transactions have pending for them.
+
+    A group that has nothing left goes when offsets expire next.
+
+    Args:
+        coordinator: of the groups.
+        deleted: partitions of topics that are gone.
+
+    Returns:
+        the offsets forgotten, committed or pending.
+    """
+    forgotten: list[OffsetKey] = []
+    for shard in coordinator.shards.read():
+        forgotten += _delete(shard, [key for key in shard.offsets.known_keys() if key.partition in deleted])
+    return tuple(forgotten)
+
+
+def _delete(shard: Shard, keys: list[OffsetKey]) -> list[OffsetKey]:
+    """Forget offsets; a classic coordinator does so though the log refuses the tombstones."""
+    follows_log = shard.profile.tombstone_drops_pending
+    buried = [key for key in keys if follows_log or key in shard.offsets.committed]
+    if not follows_log:
+        for key in keys:
+            shard.offsets.bury(key, with_pending=True)
+    try:
+        if buried:
+            shard.write([(key, None) for key in buried])
+    except Refusal:
+        return [] if follows_log else keys
+    return keys
 
 
 def is_expired(value: OffsetValue, group: ClassicGroup, now: Timestamp, retention_ms: int) -> bool:

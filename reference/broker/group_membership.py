@@ -4,13 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from reference.broker.group_errors import (
-    IllegalGeneration,
-    InconsistentGroupProtocol,
-    MemberIdRequired,
-    RebalanceInProgress,
-    UnknownMemberId,
-)
+from reference.broker.group_checks import check_alive, check_available, check_member, seen
+from reference.broker.group_errors import InconsistentGroupProtocol, MemberIdRequired, RebalanceInProgress
 from reference.broker.group_metadata import ClassicGroup, Member
 from reference.broker.group_requests import (
     NO_MEMBER,
@@ -24,6 +19,7 @@ from reference.broker.group_requests import (
 )
 from reference.clock import Clock
 from reference.errors import Refusal
+from spec.versions import Profile
 from spec.vocabulary import ErrorCode, GroupState
 
 INITIAL_DELAY_MS: Final = 3000
@@ -38,11 +34,13 @@ class Membership:
     """The members of the groups of one coordinator.
 
     Attributes:
+        profile: the coordinator's release.
         store: writes a generation into the log.
         new_member_id: an id for a client that no member has had.
         initial_delay_ms: how long a first generation waits for more members.
     """
 
+    profile: Profile
     clock: Clock
     store: Store
     new_member_id: Callable[[str], str]
@@ -57,8 +55,10 @@ class Membership:
             MemberIdRequired: a new member is told its id.
             Refusal: it cannot be a member.
         """
+        check_available(group, self.profile)
         if not group.supports(asked.protocol_type, tuple(name for name, _ in asked.protocols)):
             raise InconsistentGroupProtocol(group=group.group, protocol_type=asked.protocol_type)
+        check_alive(group, self.profile)
         if asked.member_id == NO_MEMBER:
             self._join_new(group, asked, reply)
         elif group.promised.pop(asked.member_id, None) is not None:
@@ -208,7 +208,9 @@ class Membership:
         Raises:
             Refusal: it is no member of this generation, or the next one is being made.
         """
-        member = self.in_generation(group, asked.claim)
+        check_available(group, self.profile)
+        member = check_member(group, asked.claim, self.profile)
+        check_alive(group, self.profile)
         if group.state is GroupState.PREPARING_REBALANCE:
             raise RebalanceInProgress(group=group.group)
         if group.state is GroupState.STABLE:
@@ -245,21 +247,6 @@ class Membership:
 
     # --- Heartbeat, LeaveGroup, time --------------------------------------------------------------------------
 
-    def in_generation(self, group: ClassicGroup, claim: Claim) -> Member:
-        """The member that a request comes from, in the generation that it names.
-
-        Raises:
-            Refusal: there is none.
-        """
-        if group.state in (GroupState.EMPTY, GroupState.DEAD):
-            raise UnknownMemberId(group=group.group, member=claim.member_id)
-        member = group.current(claim.member_id, claim.group_instance_id)
-
-        # [offsets.generation_fence]
-        if claim.generation != group.generation:
-            raise IllegalGeneration(current=group.generation, got=claim.generation)
-        return member
-
     def heartbeat(self, group: ClassicGroup, claim: Claim) -> None:
         """A member lives.
 
@@ -267,7 +254,8 @@ class Membership:
             RebalanceInProgress: it must join again.
             Refusal: it is no member of this generation.
         """
-        member = self.in_generation(group, claim)
+        check_alive(group, self.profile)
+        member = check_member(group, claim, self.profile)
         member.heard_of(self.clock.now)
         if group.state is GroupState.PREPARING_REBALANCE:
             raise RebalanceInProgress(group=group.group)
@@ -278,11 +266,13 @@ class Membership:
         Raises:
             Refusal: there is no such member.
         """
+        check_alive(group, self.profile)
         if group_instance_id is None and group.promised.pop(member_id, None) is not None:
             self._try_complete(group)
             return
         static = None if group_instance_id is None or member_id else group.static_member(group_instance_id)
-        self._remove(group, static or group.current(member_id, group_instance_id))
+        claim = seen(group, Claim(member_id=member_id, group_instance_id=group_instance_id), self.profile)
+        self._remove(group, static or group.current(claim.member_id, claim.group_instance_id))
 
     def _remove(self, group: ClassicGroup, member: Member) -> None:
         self._give_up(member, ErrorCode.UNKNOWN_MEMBER_ID)

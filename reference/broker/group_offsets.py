@@ -79,10 +79,14 @@ class GroupOffsets:
         """What is committed by a group."""
         return {key: recorded for key, recorded in self.committed.items() if key.group == group}
 
+    def known_keys(self) -> tuple[OffsetKey, ...]:
+        """What is committed or pending, each once."""
+        waiting = (key for pending in self.pending.values() for key in pending)
+        return tuple(dict.fromkeys((*self.committed, *waiting)))
+
     def groups(self) -> set[str]:
         """The groups of which something is committed or pending."""
-        waiting = (key for pending in self.pending.values() for key in pending)
-        return {key.group for key in (*self.committed, *waiting)}
+        return {key.group for key in self.known_keys()}
 
     def pending_of(self, group: str) -> Iterator[tuple[ProducerId, OffsetKey]]:
         """What open transactions have pending for a group."""

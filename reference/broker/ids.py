@@ -1,9 +1,10 @@
-"""Producer ids: a broker claims them in blocks and hands them out one by one (RPCProducerIdManager)."""
+"""Producer ids: a broker claims them in blocks and hands them out one by one (ProducerIdManager)."""
 
 from typing import Final, NamedTuple
 
-from reference.broker.coordinator_errors import UnknownServerError
+from reference.broker.coordinator_errors import CoordinatorLoadInProgress, UnknownServerError
 from spec import rules
+from spec.versions import Profile
 from spec.vocabulary import PRODUCER_ID_BLOCK, Epoch, ProducerId
 
 FIRST_EPOCH: Final = Epoch(0)
@@ -31,7 +32,10 @@ class BlockRecord(NamedTuple):
 
 
 class BlockAllocator:
-    """The shared record, and claims of blocks: whoever claims writes on condition that nobody has since it read."""
+    """The shared record, and claims of blocks: whoever claims writes on condition that nobody has since it read.
+
+    It is a node in ZooKeeper, written by brokers, or the controller's own, which nobody else writes.
+    """
 
     __slots__ = ("_next", "_version")
 
@@ -71,22 +75,36 @@ class BlockAllocator:
 class ProducerIdManager:
     """One broker's part: ids of a claimed block; a restart loses the rest of it."""
 
-    __slots__ = ("_allocator", "_block")
+    __slots__ = ("_allocator", "_block", "_profile")
 
-    def __init__(self, allocator: BlockAllocator) -> None:
+    def __init__(self, allocator: BlockAllocator, profile: Profile) -> None:
         """A broker that has not claimed a block."""
         self._allocator = allocator
+        self._profile = profile
         self._block = range(0)
 
     def generate(self) -> ProducerId:
-        """A producer id that nobody has had; raises as `claim`."""
+        """A producer id that nobody has had.
+
+        Raises:
+            CoordinatorLoadInProgress: no block can be had of the controller; the client tries again.
+            UnknownServerError: the broker itself claims blocks, and none is left.
+        """
         if not self._block:
-            self._block = self._allocator.claim()
+            self._block = self._next_block()
         producer_id, self._block = self._block[0], self._block[1:]
         return ProducerId(producer_id)
 
+    def _next_block(self) -> range:
+        try:
+            return self._allocator.claim()
+        except UnknownServerError as refusal:
+            if not self._profile.ids_from_controller:
+                raise
+            raise CoordinatorLoadInProgress(rules.IDS_EXHAUSTION, **refusal.values) from refusal
+
     def init_producer_id(self) -> ProducerIdentity:
-        """Answer InitProducerId without transactional id: always a new producer id, epoch 0."""
+        """Answer InitProducerId without transactional id: always a new producer id, epoch 0; raises as `generate`."""
         return ProducerIdentity(self.generate(), FIRST_EPOCH)
 
     def restart(self) -> None:

@@ -152,7 +152,7 @@ class Partition:
         self.check_leads()
         if origin == Origin.CLIENT:
             for batch in batches:
-                validate_client_batch(batch)
+                validate_client_batch(self.profile, batch)
 
         placed = self.place(batches)
         self.segments.roll(sum(batch.size for batch in placed), self.log.log_end)
@@ -176,11 +176,16 @@ class Partition:
             raise NotLeaderOrFollower(leader_epoch=self.leader_epoch)
 
     def place(self, batches: Sequence[RecordBatch]) -> tuple[RecordBatch, ...]:
-        """The batches with the offsets that they will have in the log."""
-        offset, placed = self.log.log_end, []
+        """The batches with the offsets that they will have in the log: their records are counted from its end on.
+
+        Before 2.0 the count need not agree with the offsets of the batch, which then does not begin at the log end.
+        """
+        log_end, placed = self.log.log_end, []
         for batch in batches:
-            placed.append(batch.at(offset, self.leader_epoch))
-            offset = Offset(offset + batch.last_offset_delta + 1)
+            delta = batch.last_offset_delta
+            records = delta + 1 if self.profile.records_compared_with_offsets else batch.record_count
+            log_end = Offset(log_end + records)
+            placed.append(batch.at(Offset(log_end - 1 - delta), self.leader_epoch))
         return tuple(placed)
 
     def find_duplicate(self, batch: RecordBatch, origin: Origin) -> CachedBatch | None:
@@ -188,7 +193,7 @@ class Partition:
         # [seq.duplicate_window]
         if origin != Origin.CLIENT:
             return None
-        return self.state.entry(batch.producer_id).find_duplicate(batch, self.profile)
+        return self.state.entry(batch.producer_id).find_duplicate(batch)
 
     def answer_duplicate(self, cached: CachedBatch) -> AppendResult:
         """The offsets that the first copy of the batch got."""
@@ -201,7 +206,8 @@ class Partition:
             InvalidProducerEpoch: the batch's epoch is behind the producer's, in versions that look at it first.
             InvalidTxnState: no transaction is open, and the guard is not the one that the verification handed out.
         """
-        if origin not in (Origin.CLIENT, Origin.COORDINATOR) or not batch.is_transactional:
+        verified = (Origin.CLIENT, Origin.COORDINATOR) if self.profile.commits_verified else (Origin.CLIENT,)
+        if origin not in verified or not batch.is_transactional:
             return
         if self.state.is_ongoing(batch.producer_id, batch.producer_epoch):
             return
@@ -212,12 +218,13 @@ class Partition:
             raise InvalidProducerEpoch(current=current, got=batch.producer_epoch)
 
         # [txn.registered_before_data]
-        if self.needs_guard(batch) and not self.state.is_verified(batch.producer_id, guard):
+        if self.needs_guard(batch, origin) and not self.state.is_verified(batch.producer_id, guard):
             raise InvalidTxnState(rules.TXN_REGISTERED_BEFORE_DATA, guard=guard)
 
-    def needs_guard(self, batch: RecordBatch) -> bool:
-        """Whether the version verifies partitions: data only, a marker needs no leave."""
-        return self.profile.partition_verification and not batch.is_control
+    def needs_guard(self, batch: RecordBatch, origin: Origin) -> bool:
+        """Whether the version verifies partitions: data only, in 3.6 of clients alone; a marker needs no leave."""
+        verifies = origin == Origin.CLIENT or self.profile.commits_verified
+        return self.profile.partition_verification and verifies and not batch.is_control
 
     def check_producer(
         self, batch: RecordBatch, origin: Origin, marker_version: int, parts: dict[ProducerId, ProducerAppend]

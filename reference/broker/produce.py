@@ -8,6 +8,7 @@ from reference.broker.coordinator_errors import InvalidProducerIdMapping
 from reference.broker.partition import AppendResult, Partition
 from reference.broker.producer_entry import NO_GUARD
 from reference.errors import (
+    Disconnected,
     InvalidRecord,
     InvalidRequest,
     InvalidRequiredAcks,
@@ -17,6 +18,7 @@ from reference.errors import (
     UnknownTopicOrPartition,
 )
 from reference.log.batch import RecordBatch
+from spec.versions import Profile
 from spec.vocabulary import ABSENT, NO_OFFSET, NO_TIMESTAMP, ErrorCode, Offset, Origin, Timestamp
 
 ACKS: Final = (-1, 0, 1)
@@ -70,6 +72,7 @@ Verify = Callable[[str, int, RecordBatch], int]
 
 
 def handle_produce(
+    profile: Profile,
     partitions: Mapping[int, Partition],
     request: ProduceRequest,
     verify: Verify | None = None,
@@ -79,6 +82,7 @@ def handle_produce(
     """Answer a Produce, partition by partition (acks=0 gets no answer on the wire, but has one here).
 
     Args:
+        profile: of the broker.
         partitions: those that exist, by number.
         request: what the client sent.
         verify: asks the coordinator where the request brings no guard; none where nobody can be asked.
@@ -86,6 +90,7 @@ def handle_produce(
         insync: replicas in sync, the leader among them.
     """
     try:
+        check_readable(profile, request)
         check_transactional_id(request)
         check_one_producer(request)
     except Refusal as refusal:
@@ -123,6 +128,20 @@ def produce_to(
         return answered(partition.append(batches[0], Origin.CLIENT, guard), request.version)
     except Refusal as refusal:
         return refused(refusal, shown_log_start(partition.log_start, request.version))
+
+
+def check_readable(profile: Profile, request: ProduceRequest) -> None:
+    """Before 2.4 a broker counts batches while it reads the request, and closes the connection.
+
+    Raises:
+        Disconnected: a partition has several batches, or none.
+    """
+    try:
+        for batches in request.batches.values():
+            check_one_batch(batches)
+    except InvalidRecord as refusal:
+        if not profile.invalid_record_has_code:
+            raise Disconnected(refusal.rule, **refusal.values) from refusal
 
 
 def check_acks(request: ProduceRequest) -> None:

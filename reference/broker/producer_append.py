@@ -98,21 +98,28 @@ class ProducerAppend:
         Raises:
             Refusal: the first of the checks that says no.
         """
-        self.check_epoch(batch)
+        if self.checks_data_epoch():
+            self.check_epoch(batch)
         if self.origin == Origin.CLIENT:
             self.check_sequence(batch)
         self.check_transactional(batch)
         self.remember(batch)
         self.begin_transaction(batch)
 
+    def checks_data_epoch(self) -> bool:
+        """Whether the epoch of data is looked at: not on a replica, and of a coordinator's data since 2.4."""
+        if self.origin == Origin.COORDINATOR:
+            return self.profile.coordinator_data_checked
+        return self.origin != Origin.REPLICATION
+
     def check_epoch(self, batch: RecordBatch) -> None:
-        """A lower epoch is refused; a replica follows its leader and only notes it.
+        """An epoch does not fall.
 
         Raises:
-            InvalidProducerEpoch: the epoch falls.
+            InvalidProducerEpoch: it does.
         """
         # [fence.stale_epoch]
-        if batch.producer_epoch < self.entry.epoch and not self.tolerates_stale_epoch():
+        if batch.producer_epoch < self.entry.epoch:
             raise self.stale_epoch(batch)
 
     def check_sequence(self, batch: RecordBatch) -> None:
@@ -214,7 +221,7 @@ class ProducerAppend:
     def remember(self, batch: RecordBatch) -> None:
         """Add a batch to the producer's cache; a change of epoch empties it first."""
         entry = self.entry
-        cached = CachedBatch(batch.last_sequence, batch.last_offset, batch.last_offset_delta, batch.max_timestamp)
+        cached = CachedBatch(batch.last_sequence, batch.last_offset, self.offset_delta(batch), batch.max_timestamp)
         kept = self.evict(entry.batches) if batch.producer_epoch == entry.epoch else ()
         self.entry = ProducerEntry(
             batch.producer_epoch,
@@ -224,15 +231,22 @@ class ProducerAppend:
             (*kept, cached),
         )
 
+    def offset_delta(self, batch: RecordBatch) -> int:
+        """How far the version takes the last offset of a batch to be from the first; 0.11 and 1.0 ask its sequences."""
+        if self.profile.first_offset_by_sequences:
+            return batch.last_sequence - batch.base_sequence
+        return batch.last_offset_delta
+
     def evict(self, batches: tuple[CachedBatch, ...]) -> tuple[CachedBatch, ...]:
         """The cached batches that stay when one more comes."""
         kept = self.profile.cached_batches - 1
         return batches[-kept:] if kept else ()
 
     def begin_transaction(self, batch: RecordBatch) -> None:
-        """The first transactional batch opens the transaction at its offset."""
+        """The first transactional batch opens the transaction at its offset, as the version works it out."""
         if batch.is_transactional and not self.entry.in_transaction:
-            self.entry = self.entry._replace(txn_first_offset=batch.base_offset)
+            first = Offset(batch.last_offset - self.offset_delta(batch))
+            self.entry = self.entry._replace(txn_first_offset=first)
 
     # --- markers ----------------------------------------------------------------------------------------------
 
@@ -245,8 +259,9 @@ class ProducerAppend:
         """
         if marker.control_type not in (ControlType.ABORT, ControlType.COMMIT):
             raise MalformedRecords(f"control batch of type {marker.control_type.name} from a producer id")
-        self.check_marker_epoch(batch)
-        self.check_coordinator_epoch(marker)
+        if not self.tolerates_stale_marker():
+            self.check_marker_epoch(batch)
+            self.check_coordinator_epoch(marker)
         self.complete_transaction(batch, marker)
         self.adopt_marker(batch, marker)
 
@@ -279,16 +294,17 @@ class ProducerAppend:
     def is_marker_retry(self, batch: RecordBatch) -> bool:
         """Whether a marker of the current epoch repeats one that has done its work, or no epoch is left to bump."""
         same_epoch = batch.producer_epoch == self.entry.epoch
-        return same_epoch and (not self.entry.in_transaction or batch.producer_epoch == MAX_EPOCH)
+        at_the_last = self.profile.last_epoch_recovers and batch.producer_epoch == MAX_EPOCH
+        return same_epoch and (not self.entry.in_transaction or at_the_last)
 
     def check_coordinator_epoch(self, marker: EndTransactionMarker) -> None:
-        """A marker of a replaced coordinator is refused; a replica only notes it.
+        """A marker of a replaced coordinator is refused.
 
         Raises:
             TransactionCoordinatorFenced: a newer coordinator has written for this producer.
         """
         # [fence.coordinator_epoch]
-        if marker.coordinator_epoch < self.entry.coordinator_epoch and self.origin != Origin.REPLICATION:
+        if marker.coordinator_epoch < self.entry.coordinator_epoch:
             raise TransactionCoordinatorFenced(current=self.entry.coordinator_epoch, got=marker.coordinator_epoch)
 
     def complete_transaction(self, batch: RecordBatch, marker: EndTransactionMarker) -> None:
@@ -300,16 +316,22 @@ class ProducerAppend:
 
     def adopt_marker(self, batch: RecordBatch, marker: EndTransactionMarker) -> None:
         """Take the marker's epochs and time; the cache stays only if the epoch does."""
-        batches = self.entry.batches if batch.producer_epoch == self.entry.epoch else ()
+        kept = self.entry.batches if batch.producer_epoch == self.entry.epoch else ()
+        batches = (self.as_batch(batch, kept),) if self.profile.marker_replaces_batch else kept
         self.entry = ProducerEntry(
             batch.producer_epoch, marker.coordinator_epoch, batch.max_timestamp, NO_OFFSET, batches
         )
 
+    def as_batch(self, marker: RecordBatch, kept: tuple[CachedBatch, ...]) -> CachedBatch:
+        """What 0.11 remembers of a marker: one record at its offset, with the last sequence of its epoch, or none."""
+        last = kept[-1].last_sequence if kept else NO_SEQUENCE
+        return CachedBatch(last, marker.last_offset, 0, marker.max_timestamp)
+
     # --- answers ----------------------------------------------------------------------------------------------
 
-    def tolerates_stale_epoch(self) -> bool:
-        """Whether a falling epoch is only noted: on a replica, since 2.4."""
-        return self.origin == Origin.REPLICATION and self.profile.replica_tolerates_stale_epoch
+    def tolerates_stale_marker(self) -> bool:
+        """Whether the epochs of a marker that fall are only noted: on a replica, since 2.4."""
+        return self.origin == Origin.REPLICATION and self.profile.replica_tolerates_stale_marker
 
     def stale_epoch(self, batch: RecordBatch) -> Refusal:
         """The answer to a stale epoch: code 47 in every release."""

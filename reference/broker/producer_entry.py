@@ -5,7 +5,6 @@ from typing import Final, NamedTuple
 
 from reference.log import sequence
 from reference.log.batch import RecordBatch
-from spec.versions import Profile
 from spec.vocabulary import (
     NO_COORDINATOR_EPOCH,
     NO_EPOCH,
@@ -24,7 +23,14 @@ NO_GUARD: Final = 0
 
 
 class CachedBatch(NamedTuple):
-    """A batch as far as duplicate detection needs it (BatchMetadata)."""
+    """A batch as far as duplicate detection needs it (BatchMetadata).
+
+    Attributes:
+        last_sequence: of the last record.
+        last_offset: of the last record.
+        offset_delta: last offset minus first; in 0.11 and 1.0 last sequence minus first, negative across the wrap.
+        timestamp: the greatest of its records, milliseconds.
+    """
 
     last_sequence: Sequence
     last_offset: Offset
@@ -36,11 +42,10 @@ class CachedBatch(NamedTuple):
         """Offset of the batch's first record."""
         return Offset(self.last_offset - self.offset_delta)
 
-    def first_sequence(self, profile: Profile) -> int:
-        """Sequence of the first record, derived from the last; 0.11 does not wrap it."""
-        if profile.cached_first_wraps:
-            return sequence.decrement(self.last_sequence, self.offset_delta)
-        return self.last_sequence - self.offset_delta
+    @property
+    def first_sequence(self) -> Sequence:
+        """Sequence of the first record, derived from the last."""
+        return sequence.decrement(self.last_sequence, self.offset_delta)
 
 
 class ProducerEntry(NamedTuple):
@@ -70,13 +75,13 @@ class ProducerEntry(NamedTuple):
         """Whether a transaction is open on the partition."""
         return self.txn_first_offset != NO_OFFSET
 
-    def find_duplicate(self, batch: RecordBatch, profile: Profile) -> CachedBatch | None:
+    def find_duplicate(self, batch: RecordBatch) -> CachedBatch | None:
         """The cached batch with exactly the epoch, first and last sequence of `batch`."""
         if batch.producer_epoch != self.epoch:
             return None
         last_sequence = batch.last_sequence
         for cached in self.batches:
-            if cached.last_sequence == last_sequence and cached.first_sequence(profile) == batch.base_sequence:
+            if cached.last_sequence == last_sequence and cached.first_sequence == batch.base_sequence:
                 return cached
         return None
 

@@ -102,7 +102,7 @@ class ReplicatedPartition:
         """A follower copies the next batch, None if it has all; its progress may raise the high watermark.
 
         Raises:
-            Refusal: before 2.4, the batch's epoch is below the producer's; the follower then stops for good.
+            Refusal: before 2.4, an epoch of a marker is below the known one; the follower then stops for good.
         """
         following = self._following(node)
         try:

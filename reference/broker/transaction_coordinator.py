@@ -13,7 +13,14 @@ from reference.broker.coordinator_errors import (
     InvalidTransactionTimeout,
     TransactionalIdNotFound,
 )
-from reference.broker.end_txn import End, EndTransaction, check_epoch_left, check_fence_is_no_commit, decide
+from reference.broker.end_txn import (
+    End,
+    EndTransaction,
+    check_epoch_decided,
+    check_epoch_left,
+    check_fence_is_no_commit,
+    decide,
+)
 from reference.broker.identity_checks import check_expected, check_producer, identity_of
 from reference.broker.ids import ProducerIdentity, ProducerIdManager
 from reference.broker.marker_channel import MarkerChannel, WriteMarker
@@ -272,10 +279,8 @@ class TransactionCoordinator:
             raise ConcurrentTransactions(state=metadata.state.name)
 
         # [txn.registered_before_data]
-        return {
-            partition: ErrorCode.NONE if partition in metadata.partitions else ErrorCode.TRANSACTION_ABORTABLE
-            for partition in partitions
-        }
+        absent = ErrorCode.TRANSACTION_ABORTABLE if self.profile.abortable_has_code else ErrorCode.INVALID_TXN_STATE
+        return {partition: ErrorCode.NONE if partition in metadata.partitions else absent for partition in partitions}
 
     # --- EndTxn -----------------------------------------------------------------------------------------------
 
@@ -283,6 +288,8 @@ class TransactionCoordinator:
         """Decide a transaction; the identity of the producer's next one (under version 2 another than before).
 
         Raises:
+            ProducerFenced: another producer has the id; a decision for a newer epoch than the coordinator's is written
+                all the same in releases that let it through, and no marker follows.
             Refusal: there is no such transaction to end, or the coordinator cannot answer now.
         """
         entry = self.states.known(asked.transactional_id)
@@ -303,9 +310,11 @@ class TransactionCoordinator:
         try:
             self.states.write(entry, change, now)
         except Refusal:
-            entry.failed_fence |= fencing and not self._bumps_in_prepare(asked)
+            remembered = self.profile.failed_fence_remembered and not self._bumps_in_prepare(asked)
+            entry.failed_fence |= fencing and remembered
             raise
         decided = entry.metadata
+        check_epoch_decided(decided, asked)
         completed = self._owe_markers(entry)
         return identity_of(completed if self.profile.exhausted_reply_is_next else decided)
 

@@ -15,7 +15,7 @@ from reference.broker.partition import Partition
 from reference.broker.producer_entry import NO_GUARD
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
-from reference.errors import InvalidProducerEpoch, NotEnoughReplicas, Refusal
+from reference.errors import InvalidProducerEpoch, InvalidTxnState, NotEnoughReplicas, Refusal
 from reference.log.batch import RecordBatch
 from spec import rules
 from spec.versions import Profile
@@ -108,9 +108,14 @@ class Verification:
         return Supported.GENERIC_ERROR if self.version >= self.abortable_since else Supported.DEFAULT_ERROR
 
     @property
+    def verifies(self) -> bool:
+        """Whether the broker asks about partitions that the client adds itself."""
+        return self.profile.partition_verification
+
+    @property
     def is_skipped(self) -> bool:
-        """Whether nobody asks: the setting is off, and the client adds its partitions itself."""
-        return not self.adds and not self.profile.partition_verification
+        """Whether nobody asks: the broker does not, and the client adds its partitions itself."""
+        return not self.adds and not self.verifies
 
     def _check_epoch(self, partition: Partition, producer: ProducerIdentity) -> None:
         # [fence.stale_epoch]
@@ -128,13 +133,36 @@ class Verification:
         if self.adds:
             self.coordinator.add_partitions(transactional_id, producer, (partition,), BUMPS_EPOCH)
             return
-        answered = self.coordinator.verify_partitions(transactional_id, producer, (partition,))
-        if answered[partition] is not ErrorCode.NONE:
-            raise TransactionAbortable(partition=partition)
+        check_registered(self.coordinator, transactional_id, producer, partition)
 
     def told(self, refusal: Refusal) -> Refusal:
         """The coordinator's refusal, as it was told to the requests that waited for it, in words that Produce has."""
         if refusal.code is ErrorCode.CONCURRENT_TRANSACTIONS and not self.adds:
             return NotEnoughReplicas(rules.TXN_REGISTERED_BEFORE_DATA, **refusal.values)
+        if refusal.code is ErrorCode.NETWORK_EXCEPTION and not self.profile.network_exception_converted:
+            return refusal
         named = TOLD.get(refusal.code)
         return refusal if named is None else named(refusal.rule, **refusal.values) if refusal.rule else named()
+
+
+def check_registered(
+    coordinator: TransactionCoordinator, transactional_id: str, producer: ProducerIdentity, partition: TopicPartition
+) -> None:
+    """A partition is in the producer's transaction, by its coordinator.
+
+    Args:
+        coordinator: of the transactional id.
+        transactional_id: whose transaction it is.
+        producer: id and epoch that the request has.
+        partition: that is looked for.
+
+    Raises:
+        TransactionAbortable: it is not.
+        InvalidTxnState: the same, in releases without a code of its own for it.
+        Refusal: the coordinator knows no such transaction, or cannot answer now.
+    """
+    answered = coordinator.verify_partitions(transactional_id, producer, (partition,))[partition]
+    if answered is ErrorCode.INVALID_TXN_STATE:
+        raise InvalidTxnState(partition=partition)
+    if answered is not ErrorCode.NONE:
+        raise TransactionAbortable(partition=partition)

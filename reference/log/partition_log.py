@@ -34,14 +34,14 @@ class PartitionLog:
         return tuple(self._batches)
 
     def append(self, batch: RecordBatch) -> None:
-        """Add a placed batch at or after the log end (a gap in offsets is what cleaning leaves).
+        """Add a placed batch that ends at or after the log end (a gap in offsets is what cleaning leaves).
 
         Raises:
             Impossible: the batch is below the log end.
         """
-        if batch.base_offset < self.log_end:
-            raise Impossible(f"batch at {batch.base_offset} below the log end {self.log_end}")
         last_offset = batch.base_offset + batch.last_offset_delta
+        if last_offset < self.log_end:
+            raise Impossible(f"batch that ends at {last_offset} below the log end {self.log_end}")
         self._batches.append(batch)
         self._last_offsets.append(last_offset)
         self.log_end = Offset(last_offset + 1)

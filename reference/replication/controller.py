@@ -234,7 +234,7 @@ class Controller(ABC):
         state = self.metadata.partitions[partition]
         try:
             self.check_proposal(state, asked)
-            answer = Altered(ErrorCode.NONE, self.altered(partition, state, frozenset(asked.insync)))
+            answer = Altered(ErrorCode.NONE, self.altered(partition, state, asked))
         except Refusal as refusal:
             answer = Altered(refusal.code)
         now, registered = self.metadata.partitions[partition], self.metadata.brokers.get(asked.broker)
@@ -270,7 +270,7 @@ class Controller(ABC):
         """
 
     @abstractmethod
-    def altered(self, partition: int, state: PartitionState, insync: frozenset[int]) -> PartitionState:
+    def altered(self, partition: int, state: PartitionState, asked: AlterPartition) -> PartitionState:
         """Write another in-sync set."""
 
     def check_epochs(self, state: PartitionState, asked: AlterPartition) -> None:
@@ -281,7 +281,8 @@ class Controller(ABC):
         """
         self.metadata.check_controller(self.epoch)
         self.check_session_of(asked.broker, asked.broker_epoch)
-        if asked.leader_epoch > state.leader_epoch or asked.partition_epoch > state.partition_epoch:
+        newer = asked.leader_epoch > state.leader_epoch or asked.partition_epoch > state.partition_epoch
+        if newer and self.profile.proposal_checked:
             raise NotController(leader_epoch=asked.leader_epoch, partition_epoch=asked.partition_epoch)
         # [repl.committed_survives]
         if asked.leader_epoch < state.leader_epoch:

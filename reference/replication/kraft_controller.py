@@ -186,6 +186,6 @@ class KRaftController(Controller):
             raise InvalidUpdateVersion(current=state.partition_epoch, got=asked.partition_epoch)
         self.check_members(state, asked)
 
-    def altered(self, partition: int, state: PartitionState, insync: frozenset[int]) -> PartitionState:
+    def altered(self, partition: int, state: PartitionState, asked: AlterPartition) -> PartitionState:
         """Write another in-sync set; the leader stays."""
-        return self.change(partition, insync, Election.ONLINE)
+        return self.change(partition, frozenset(asked.insync), Election.ONLINE)

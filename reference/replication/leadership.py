@@ -309,13 +309,13 @@ class Leadership:
         self.watch.decided("FetchFollower", before, **columns, broker_epoch=self.brokers.get(broker, ABSENT))
 
     def check_incarnation(self, asked: Fetch, answer: Fetched) -> None:
-        """A fetch of a follower that has been registered again since counts for nobody (KIP-903).
+        """A fetch of a follower that has been registered again since counts for nobody; 3.6 takes it as it is.
 
         Raises:
             NotLeaderOrFollower: the fetch is of an earlier broker epoch, and the follower's log did not diverge.
         """
         current = self.brokers.get(asked.follower, ABSENT)
-        stale = self.profile.incarnations_compared and asked.broker_epoch < current
+        stale = self.profile.stale_fetch_refused and asked.broker_epoch < current
         if stale and answer.diverging == UNDEFINED:
             raise NotLeaderOrFollower(broker_epoch=asked.broker_epoch, current=current)
 

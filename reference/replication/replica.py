@@ -249,7 +249,7 @@ class Replica:
         """
         request = ProduceRequest({number: (batch,)}, acks=acks, version=version)
         insync = 0 if self.leadership is None else len(self.leadership.insync)
-        return handle_produce({number: self.log}, request, None, self.min_insync, insync)[number]
+        return handle_produce(self.log.profile, {number: self.log}, request, None, self.min_insync, insync)[number]
 
     @property
     def min_insync(self) -> int:

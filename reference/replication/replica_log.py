@@ -38,7 +38,7 @@ class ReplicaLog:
 
         Raises:
             UnexpectedAppendOffset: the batch does not begin at or after the log end.
-            Refusal: before 2.4, the batch's epoch is below the producer's.
+            Refusal: before 2.4, a marker's epoch is below the producer's, or its coordinator's below the last.
         """
         if batch.base_offset < self.log.log_end:
             raise UnexpectedAppendOffset(base_offset=batch.base_offset, log_end=self.log.log_end)

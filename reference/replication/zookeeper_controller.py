@@ -149,23 +149,26 @@ class ZooKeeperController(Controller):
     # --- proposals of leaders ---------------------------------------------------------------------------------
 
     def check_proposal(self, state: PartitionState, asked: AlterPartition) -> None:
-        """The sender leads under this epoch, and knows the newest state; before 2.7 ZooKeeper compares versions alone.
+        """The sender knows the newest state; who it is, and whom it proposes, is not looked at.
+
+        Before 2.7 the leader writes its set itself, and ZooKeeper compares versions alone.
 
         Raises:
             Refusal: in Kafka's order.
         """
-        if not self.profile.insync_set_is_asked_for:
-            if asked.partition_epoch != state.partition_epoch:
-                raise InvalidUpdateVersion(current=state.partition_epoch, got=asked.partition_epoch)
-            return
-        self.check_epochs(state, asked)
-        if frozenset(asked.insync) != state.insync and asked.partition_epoch != state.partition_epoch:
+        is_there = False
+        if self.profile.insync_set_is_asked_for:
+            self.check_epochs(state, asked)
+            is_there = proposed(state, asked) == state
+        if asked.partition_epoch != state.partition_epoch and not is_there:
             raise InvalidUpdateVersion(current=state.partition_epoch, got=asked.partition_epoch)
-        if self.profile.incarnations_compared:
-            self.check_members(state, asked)
 
-    def altered(self, partition: int, state: PartitionState, insync: frozenset[int]) -> PartitionState:
-        """Write another in-sync set; a set that is there already is not written again."""
-        if insync == state.insync:
-            return state
-        return self.metadata.put(partition, replace(state, insync=insync))
+    def altered(self, partition: int, state: PartitionState, asked: AlterPartition) -> PartitionState:
+        """Write what was proposed; what is there already is not written again."""
+        wanted = proposed(state, asked)
+        return state if wanted == state else self.metadata.put(partition, wanted)
+
+
+def proposed(state: PartitionState, asked: AlterPartition) -> PartitionState:
+    """The state of a partition with the in-sync set of a proposal, under the leader and the epoch that it is of."""
+    return replace(state, leader=asked.broker, leader_epoch=asked.leader_epoch, insync=frozenset(asked.insync))

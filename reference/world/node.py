@@ -5,7 +5,6 @@ from copy import copy
 from dataclasses import dataclass
 
 from reference.broker.add_partitions_manager import AddPartitionsToTxnManager
-from reference.broker.coordinator_errors import TransactionAbortable
 from reference.broker.group_api import OffsetsVerification, TxnOffsetCommitRequest
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.ids import ProducerIdentity, ProducerIdManager
@@ -21,14 +20,14 @@ from reference.broker.transaction_api import (
 )
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
-from reference.broker.verification import Verification
+from reference.broker.verification import Verification, check_registered
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import AddOffsets, AddPartitions, EndTxn, InitProducerId, TxnOffsetCommit
 from reference.errors import Refusal
 from reference.world.coordinator_log import NodeTransactionLog
 from reference.world.marker_sender import MarkerSender
 from reference.world.messages import Request, Verify
-from spec.vocabulary import ErrorCode, Sequence
+from spec.vocabulary import Sequence
 
 TransactionRequest = InitProducerId | AddPartitions | AddOffsets | EndTxn
 """What a client asks a transaction coordinator."""
@@ -136,9 +135,7 @@ def agree(coordinator: TransactionCoordinator, asked: Verify) -> None:
     if asked.adds:
         coordinator.add_partitions(asked.transactional_id, asked.producer, (asked.partition,), BUMPS_EPOCH)
         return
-    answered = coordinator.verify_partitions(asked.transactional_id, asked.producer, (asked.partition,))
-    if answered[asked.partition] is not ErrorCode.NONE:
-        raise TransactionAbortable(partition=asked.partition)
+    check_registered(coordinator, asked.transactional_id, asked.producer, asked.partition)
 
 
 def offset_commit(asked: TxnOffsetCommit) -> TxnOffsetCommitRequest:

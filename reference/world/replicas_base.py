@@ -79,7 +79,8 @@ class ReplicasBase:
     def _node(self, number: int, allocator: BlockAllocator) -> BrokerNode:
         hosted = [each for each in range(self.shape.partitions) if number in self.shape.assignment(each)]
         replicas = {partition: self._replica(number, partition) for partition in hosted}
-        return BrokerNode(Broker(self.profile, number, replicas), ProducerIdManager(allocator), self.clock)
+        producer_ids = ProducerIdManager(allocator, self.profile)
+        return BrokerNode(Broker(self.profile, number, replicas), producer_ids, self.clock)
 
     def _replica(self, node: int, partition: int) -> Replica:
         shape = self.shape

@@ -82,7 +82,7 @@ class SendingWorld:
         self.requests: Network[ProduceCall] = Network()
         self.replies: Network[Answered] = Network()
         self.parked: list[Parked] = []
-        self._ids = ProducerIdManager(BlockAllocator())
+        self._ids = ProducerIdManager(BlockAllocator(), profile)
         kind = IdempotentProducer if self.shape.idempotent else PlainProducer
         batches = kind(
             self.shape.partitions,
@@ -162,7 +162,9 @@ class SendingWorld:
         if replica.leads and records.size > self.shape.most_bytes:
             return Reply(ErrorCode.MESSAGE_TOO_LARGE), NO_OFFSET
         insync = len(self.partitions[number].insync)
-        answer = handle_produce({number: replica}, ProduceRequest({number: (records,)}), None, 1, insync)[number]
+        answer = handle_produce(
+            replica.profile, {number: replica}, ProduceRequest({number: (records,)}), None, 1, insync
+        )[number]
         return Reply(answer.error, answer.base_offset, answer.log_start), answer.last_offset
 
     def follower_fetches(self, partition: int, node: int) -> None:

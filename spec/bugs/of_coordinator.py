@@ -40,9 +40,7 @@ _DOUBLE_BUMP: Final = violated("4.0-SNAPSHOT", instance("4.0-SNAPSHOT", _PLAIN),
 _LOCKED: Final = violated("4.3", instance("4.3", _LOWERED), "open_can_time_out")
 _NO_ROTATION: Final = violated("4.2", instance("4.2", _LOSSY), "open_can_be_ended")
 _NOT_IN_LOG: Final = violated("4.2", instance("4.2", _FAILING_OVER), "last_epoch_is_not_handed_out")
-_BURNT: Final = violated(
-    "2.5", instance("2.5", replace(_FAILING, failed_fence_kept=False), last_epoch=4), "epochs_are_not_burnt"
-)
+_BURNT: Final = violated("2.5", instance("2.5", _FAILING, last_epoch=4), "epochs_are_not_burnt")
 _GOES_ON: Final = violated(
     "3.9.0", instance("3.9.0", replace(_TWO, mapping_error_abortable=True), last_epoch=3), "replaced_commits_nothing"
 )

@@ -5,7 +5,7 @@ from typing import Final
 from spec import rules
 from spec.bugs.bug import Bug, Instance, holds_in, violated
 from spec.systems import membership, offsets
-from spec.versions import PROFILES
+from spec.versions import BEFORE_3_7, PROFILES, Profile
 
 
 def ending(release: str, zombies: int = 0) -> Instance:
@@ -21,9 +21,9 @@ def ending(release: str, zombies: int = 0) -> Instance:
     )
 
 
-def rebalancing(release: str) -> Instance:
+def rebalancing(release: str | Profile) -> Instance:
     """Two generations of a group."""
-    made = membership.Knobs(PROFILES[release])
+    made = membership.Knobs(PROFILES[release] if isinstance(release, str) else release)
     return Instance(
         "membership",
         made,
@@ -35,7 +35,7 @@ def rebalancing(release: str) -> Instance:
 
 _ENDED_TOGETHER: Final = violated("3.9.0", ending("3.9.0"), "visible_is_of_committed")
 _DROPPED: Final = violated("3.9.0", ending("3.9.0", zombies=1), "committed_is_visible")
-_PAST_WRITES: Final = violated("3.6", rebalancing("3.6"), "past_generations_write_nothing")
+_PAST_WRITES: Final = violated(BEFORE_3_7.name, rebalancing(BEFORE_3_7), "past_generations_write_nothing")
 
 OF_GROUPS: Final = (
     Bug(
@@ -74,6 +74,7 @@ OF_GROUPS: Final = (
         rule=rules.OFFSETS_GENERATION_FENCE,
         cases=(
             _PAST_WRITES,
+            holds_in(_PAST_WRITES, "3.6", rebalancing("3.6"), why="no commit of offsets waits for a coordinator"),
             holds_in(_PAST_WRITES, "3.9.0", rebalancing("3.9.0"), why="the group is looked at after the coordinator"),
             holds_in(_PAST_WRITES, "4.4", rebalancing("4.4"), why="the group is looked at after the coordinator"),
         ),

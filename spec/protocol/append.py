@@ -74,14 +74,15 @@ def guards(
     sent = all_of(client, data)
     marker = all_of(identified, request.control, request.record_count > 0)
     deciding = all_of(identified, fence.asks_as_leader(request), request.transactional)
+    verified = all_of(deciding, any_of(client, profile.commits_verified))
     joining = all_of(deciding, negate(txn.is_ongoing(entry, request, profile)))
     stale = fence.STALE_EPOCH.value
     out_of_order = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER.value
     unknown = seq.unknown_error(profile).value
     refused_as_stale = fence.is_refused_as_stale(entry, request, profile)
     malformed = [
-        Guard(name, rules.SEQ_WELL_FORMED, all_of(client, fact), ErrorCode.INVALID_RECORD.value)
-        for name, fact in seq.is_malformed(request).items()
+        Guard(name, rules.SEQ_WELL_FORMED, all_of(client, fact), seq.malformed_error(profile).value)
+        for name, fact in seq.is_malformed(request, profile).items()
     ]
     return (
         *malformed,
@@ -100,7 +101,7 @@ def guards(
         Guard(
             "unverified",
             rules.TXN_REGISTERED_BEFORE_DATA,
-            all_of(deciding, txn.joins_unverified(entry, request, verification, profile)),
+            all_of(verified, txn.joins_unverified(entry, request, verification, profile)),
             ErrorCode.INVALID_TXN_STATE.value,
         ),
         Guard("stale_epoch", rules.FENCE_STALE_EPOCH, all_of(data, refused_as_stale), stale),
@@ -152,7 +153,7 @@ def guards(
         Guard(
             "stale_coordinator",
             rules.FENCE_COORDINATOR_EPOCH,
-            all_of(marker, fence.is_stale_coordinator(entry, request)),
+            all_of(marker, fence.is_stale_coordinator(entry, request, profile)),
             ErrorCode.TRANSACTION_COORDINATOR_FENCED.value,
         ),
     )
@@ -176,7 +177,7 @@ def _reply(
     entry: ProducerEntry, request: AppendRequest, profile: Profile, *, appended: Term, resent: Term, error: Term
 ) -> AppendReply:
     first: Term = choose(appended, request.base_offset, ABSENT)
-    last: Term = choose(appended, request.base_offset + request.last_offset_delta, ABSENT)
+    last: Term = choose(appended, seq.last_offset(request, profile), ABSENT)
     matches = seq.resends(entry, request, profile)
     for cached, matched in zip(entry.cached, matches, strict=False):  # of several matches the oldest answers
         here = all_of(resent, matched)
@@ -190,12 +191,12 @@ def _entry_after(entry: ProducerEntry, request: AppendRequest, profile: Profile,
     data = all_of(grows, negate(request.control))
     marker = all_of(grows, request.control, request.record_count > 0)
     after_data = seq.remember(entry, request, profile)
-    after_marker = seq.forget_other_epochs(entry, request)
+    after_marker = seq.after_marker(entry, request, profile)
     return ProducerEntry(
         epoch=choose(any_of(data, marker), request.producer_epoch, entry.epoch),
         coordinator_epoch=choose(marker, request.coordinator_epoch, entry.coordinator_epoch),
         txn_first_offset=choose(
-            marker, ABSENT, choose(data, txn.first_offset_after(entry, request), entry.txn_first_offset)
+            marker, ABSENT, choose(data, txn.first_offset_after(entry, request, profile), entry.txn_first_offset)
         ),
         cached=tuple(
             seq.choose_cached(data, kept, seq.choose_cached(marker, left, cached))

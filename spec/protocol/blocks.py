@@ -9,6 +9,7 @@ from typing import Final
 from spec import rules
 from spec.algebra import Term, all_of, choose, negate
 from spec.protocol.guards import PASSED, Guard, branch, error_of
+from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode
 
 LARGEST: Final = 2**63 - 1
@@ -53,7 +54,7 @@ class Claim:
 
     Attributes:
         branch: number of the guard that decided, 0 where the block was granted.
-        error: what a client is told that waits for an id.
+        error: what a client is told that waits for an id; none where it goes on waiting.
         record: the shared record afterwards.
         block: the block that was granted; empty if none was.
     """
@@ -69,16 +70,17 @@ class Claim:
         return self.branch == PASSED
 
 
-def claim(record: BlockRecord, read: BlockRecord, size: int, largest: int = LARGEST) -> Claim:
+def claim(record: BlockRecord, read: BlockRecord, size: int, profile: Profile, largest: int = LARGEST) -> Claim:
     """Grant the next block to a broker that read the record as it still is, while ids are left.
 
     Args:
         record: the shared record as it is now.
         read: the record as the broker has read it.
         size: ids of a block.
+        profile: the release.
         largest: the largest id there is.
     """
-    checks = guards(record, read, size, largest)
+    checks = guards(record, read, size, profile, largest)
     decided = branch(checks)
     granted = decided == PASSED
     return Claim(
@@ -92,27 +94,32 @@ def claim(record: BlockRecord, read: BlockRecord, size: int, largest: int = LARG
     )
 
 
-def guards(record: BlockRecord, read: BlockRecord, size: int, largest: int) -> tuple[Guard, ...]:
+def guards(record: BlockRecord, read: BlockRecord, size: int, profile: Profile, largest: int) -> tuple[Guard, ...]:
     """A raced claim is tried again; one past the last block has no id to give.
+
+    A broker that asks the controller has its clients wait, whyever it has no block. One that claims for itself tries
+    until it has written the record, and fails where no block is left.
 
     Args:
         record: the shared record, as it is when the claim is written.
         read: as it was when the claim was made.
         size: of a block: 1000 ids.
+        profile: the release.
         largest: producer id that there is: 2^63-1.
     """
+    waits, by_controller = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.value, profile.ids_from_controller
     return (
         Guard(
             "exhausted",
             rules.IDS_EXHAUSTION,
             read.first > largest - size,
-            ErrorCode.UNKNOWN_SERVER_ERROR.value,
+            waits if by_controller else ErrorCode.UNKNOWN_SERVER_ERROR.value,
         ),
         Guard(
             "raced",
             rules.IDS_UNIQUE,
             negate(all_of(read.version == record.version, read.first >= 0)),
-            ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.value,
+            waits if by_controller else ErrorCode.NONE.value,
         ),
     )
 

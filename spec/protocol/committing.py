@@ -122,13 +122,14 @@ def commit_in_transaction(
 def transactional_guards(group: GroupEntry, request: CommitRequest, profile: Profile) -> tuple[Guard, ...]:
     """Every check of TxnOffsetCommit before the log, in Kafka's order.
 
-    Before 3.7 the group is looked at first, and then again only by who commits next (KAFKA-15784).
+    Before 3.7 no coordinator is asked. Where one was asked after the group was looked at, the group was looked at
+    again only by who committed next (KAFKA-15784).
     """
-    unnamed = _unnamed(request)
+    unnamed = _unnamed(request, profile)
     unverified = Guard(
         "unverified",
         rules.TXN_REGISTERED_BEFORE_DATA,
-        negate(request.verification_error == ErrorCode.NONE.value),
+        all_of(profile.commits_verified, negate(request.verification_error == ErrorCode.NONE.value)),
         told(request.verification_error, request.version, profile),
     )
     members = commit_guards(
@@ -216,10 +217,9 @@ def as_produce(version: Term) -> Term:
     return choose(version >= ADDS_SINCE, verification.ADDS_SINCE, 0)
 
 
-def _unnamed(request: CommitRequest) -> Guard:
-    return Guard(
-        "group_unnamed", rules.OFFSETS_GENERATION_FENCE, request.group_unnamed, ErrorCode.INVALID_GROUP_ID.value
-    )
+def _unnamed(request: CommitRequest, profile: Profile) -> Guard:
+    refused = all_of(profile.empty_group_id_refused, request.group_unnamed)
+    return Guard("group_unnamed", rules.OFFSETS_GENERATION_FENCE, refused, ErrorCode.INVALID_GROUP_ID.value)
 
 
 def _decided(checks: tuple[Guard, ...], without: frozenset[str]) -> Commit:

@@ -164,14 +164,15 @@ def completed(entry: TransactionEntry, target: TransactionEntry, profile: Profil
 def append_failed(before: TransactionEntry, transition: Transition, profile: Profile) -> TransactionEntry:
     """Memory when the record could not be appended: as before, without anything pending.
 
-    A fencing epoch stays and is not raised again by the next attempt, except where the abort itself raises it.
+    A fencing epoch stays, except where the abort itself raises it; the next attempt does not raise it again where it
+    is remembered that this one failed.
     """
     once = all_of(profile.fence_bumps_once, profile.transaction_version >= BUMPING)
     fenced = all_of(is_fencing(before), negate(once))
     rolled_back = replace(before, pending=ABSENT)
     target = transition.target
     raised = choose(profile.transaction_version >= BUMPING, target.last_epoch, target.producer_epoch)
-    kept = replace(rolled_back, producer_epoch=raised, last_epoch=ABSENT, fence_failed=True)
+    kept = replace(rolled_back, producer_epoch=raised, last_epoch=ABSENT, fence_failed=profile.failed_fence_remembered)
     return choose_entry(fenced, kept, rolled_back)
 
 

@@ -48,7 +48,7 @@ LOGGED_AS: Final = MappingProxyType(
 )
 """What is answered when the coordinator's log refuses the record with an error; any other is passed on as it is.
 
-Source: TransactionStateManager.appendTransactionToLog, alike from 0.11 to 4.4.
+Source: TransactionStateManager.appendTransactionToLog, alike from 0.11 to 4.4; KAFKA_STORAGE_ERROR is of 1.0 and later.
 """
 
 PASSED_ON: Final = (
@@ -173,7 +173,7 @@ def register(step: CoordinatorStep, profile: Profile, *, verifies: bool = False)
         verify_only=verifies,
     )
     transition = registering.register(step.before, request, profile)
-    error = registering.verified(transition, asked.registered) if verifies else transition.error
+    error = registering.verified(transition, asked.registered, profile) if verifies else transition.error
     grown = choose(asked.registered, step.partitions_after == step.partitions, step.partitions_after > step.partitions)
     joined = all_of(step.registered_after, grown)
     plain = Outcome(
@@ -286,9 +286,11 @@ def durable(transition: Transition, profile: Profile) -> TransactionEntry:
 
 
 def decided(transition: Transition, now: Term, profile: Profile) -> TransactionEntry:
-    """Memory after a decision: its completion is pending from now on."""
-    owing = completing.prepare_complete(durable(transition, profile), now, profile).entry
-    return choose_entry(transition.appends, owing, transition.entry)
+    """Memory after a decision: its completion is pending from now on, unless no markers are sent."""
+    written = durable(transition, profile)
+    owing = completing.prepare_complete(written, now, profile).entry
+    sends = all_of(transition.appends, transition.error == ErrorCode.NONE.value)
+    return choose_entry(sends, owing, written)
 
 
 def handed_out(transition: Transition) -> Identity:

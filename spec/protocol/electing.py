@@ -115,8 +115,9 @@ def proposal_guards(
 ) -> tuple[Guard, ...]:
     """What the controller refuses: an older leader, an older in-sync set, a member that may not come in.
 
-    Where a leader does not ask (before 2.7) it writes the set itself, on condition of the version that it knows. Epochs
-    that the controller does not know yet are those of a newer controller.
+    Where a leader does not ask (before 2.7) it writes the set itself, on condition of the version that it knows. In 2.7
+    the controller looks at registration and leader epoch, and writes the set on that condition. Epochs that the
+    controller does not know yet are those of a newer controller.
 
     Args:
         asked: the leader's AlterPartition (KIP-497), or its own write before that.
@@ -130,19 +131,20 @@ def proposal_guards(
         version = negate(asked.partition_epoch == partition_epoch)
         return (Guard("stale_in_sync_set", survives, version, ErrorCode.INVALID_UPDATE_VERSION.value),)
     newer = any_of(asked.leader_epoch > leader_epoch, asked.partition_epoch > partition_epoch)
+    checked = profile.proposal_checked
     return (
         Guard("stale_registration", survives, negate(asked.registered), ErrorCode.STALE_BROKER_EPOCH.value),
-        Guard("newer_than_known", survives, newer, ErrorCode.NOT_CONTROLLER.value),
+        Guard("newer_than_known", survives, all_of(checked, newer), ErrorCode.NOT_CONTROLLER.value),
         Guard("stale_leader_epoch", survives, asked.leader_epoch < leader_epoch, stale),
-        Guard("not_the_leader", survives, negate(asked.leads), ErrorCode.INVALID_REQUEST.value),
+        Guard("not_the_leader", survives, all_of(checked, negate(asked.leads)), ErrorCode.INVALID_REQUEST.value),
         Guard(
             "stale_in_sync_set",
             survives,
             negate(asked.partition_epoch == partition_epoch),
             ErrorCode.INVALID_UPDATE_VERSION.value,
         ),
-        Guard("ill_formed", survives, asked.ill_formed, ErrorCode.INVALID_REQUEST.value),
-        Guard("ineligible", survives, asked.ineligible, ErrorCode.INELIGIBLE_REPLICA.value),
+        Guard("ill_formed", survives, all_of(checked, asked.ill_formed), ErrorCode.INVALID_REQUEST.value),
+        Guard("ineligible", survives, all_of(checked, asked.ineligible), ErrorCode.INELIGIBLE_REPLICA.value),
     )
 
 

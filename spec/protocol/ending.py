@@ -140,7 +140,8 @@ def end(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Trans
     decided = branch(checks)
     fenced = raised(entry, request, profile)
     target = _prepared(fenced, request, profile)
-    transition = decide(entry, decided, error_of(checks, decided), decided == PASSED, target)
+    appends = any_of(decided == PASSED, decided == number(checks, "epoch_ahead"))
+    transition = decide(entry, decided, error_of(checks, decided), appends, target)
     transition = left_pending(transition, decided == number(checks, "unwritable"), target)
     overflowed = decided == number(checks, "epoch_overflows")
     left = choose_entry(all_of(overflowed, is_fencing(entry)), fenced, transition.entry)
@@ -186,6 +187,7 @@ def guards(entry: TransactionEntry, request: EndRequest, profile: Profile) -> tu
             is_unwritable(choose(request.bumps, BUMPING, 0), profile),
             ErrorCode.UNSUPPORTED_VERSION.value,
         ),
+        Guard("epoch_ahead", rules.FENCE_STALE_EPOCH, is_ahead(entry, request, profile), fenced),
     )
 
 
@@ -223,12 +225,22 @@ def is_retry_of_rotation(entry: TransactionEntry, request: EndRequest, profile: 
 def is_valid_epoch(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
     """The epoch is one that this state of the id lets speak."""
     current = request.producer_epoch == entry.producer_epoch
-    plain = choose(request.by_client, current, request.producer_epoch >= entry.producer_epoch)
+    exact = all_of(profile.end_txn_epoch_exact, request.by_client)
+    plain = choose(exact, current, request.producer_epoch >= entry.producer_epoch)
     retry = is_retry(entry, request, profile)
     after = any_of(retry, is_retry_of_rotation(entry, request, profile), all_of(profile.empty_abort_accepted, current))
     ended = is_in(entry, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
     by_state = choose(is_preparing(entry), retry, choose(ended, after, current))
     return choose(tells_retries(entry, request, profile), by_state, plain)
+
+
+def is_ahead(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
+    """The epoch is above the one that the outcome is written with, and is compared with it only then (before 2.6).
+
+    The outcome is in the log, and no markers are sent: the next coordinator that reads it sends them.
+    """
+    written = raised(entry, request, profile).producer_epoch
+    return all_of(not profile.end_txn_epoch_exact, request.producer_epoch > written)
 
 
 def raised(entry: TransactionEntry, request: EndRequest, profile: Profile) -> TransactionEntry:

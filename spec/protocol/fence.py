@@ -16,32 +16,42 @@ def is_stale(entry: ProducerEntry, request: AppendRequest) -> Term:
     return request.producer_epoch < entry.epoch
 
 
+def is_held_to_epoch(request: AppendRequest, profile: Profile) -> Term:
+    """The append is refused where its epoch is stale: by a leader, and before 2.2 a marker by a replica too.
+
+    Before 2.2 the leader takes data of a coordinator, the offsets of a transaction, with any epoch.
+    """
+    copied = request.origin == Origin.REPLICATION.value
+    of_leader = any_of(request.control, request.origin == Origin.CLIENT.value, profile.coordinator_data_checked)
+    of_replica = all_of(request.control, negate(profile.replica_tolerates_stale_marker))
+    return any_of(all_of(negate(copied), of_leader), all_of(copied, of_replica))
+
+
 def is_refused_as_stale(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Term:
-    """A stale batch is refused; a replica that follows its leader only logs it (2.4 and later)."""
-    tolerated = all_of(profile.replica_tolerates_stale_epoch, request.origin == Origin.REPLICATION.value)
-    return all_of(is_stale(entry, request), negate(tolerated))
+    """A stale batch is refused where its epoch is looked at; elsewhere it is appended, and lowers the epoch."""
+    return all_of(is_stale(entry, request), is_held_to_epoch(request, profile))
 
 
 def is_marker_not_bumped(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Term:
     """Under version 2 a marker must carry a higher epoch than the open transaction's (KAFKA-19446).
 
-    A repeated marker, and the last epoch of all, are let through.
+    A repeated marker is let through, and since 4.3 one of the last epoch of all.
     """
+    recovers = all_of(profile.last_epoch_recovers, request.producer_epoch == profile.max_epoch)
     return all_of(
         profile.marker_epoch_strict,
         request.marker_version >= 2,
         negate(request.origin == Origin.REPLICATION.value),
         request.producer_epoch == entry.epoch,
         entry.in_transaction,
-        negate(request.producer_epoch == profile.max_epoch),
+        negate(recovers),
     )
 
 
-def is_stale_coordinator(entry: ProducerEntry, request: AppendRequest) -> Term:
-    """The marker is of an older coordinator than the last one of its producer; a replica only logs it."""
-    return all_of(
-        entry.coordinator_epoch > request.coordinator_epoch, negate(request.origin == Origin.REPLICATION.value)
-    )
+def is_stale_coordinator(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Term:
+    """The marker is of an older coordinator than the last one of its producer; since 2.2 a replica only logs it."""
+    tolerated = all_of(profile.replica_tolerates_stale_marker, request.origin == Origin.REPLICATION.value)
+    return all_of(entry.coordinator_epoch > request.coordinator_epoch, negate(tolerated))
 
 
 def asks_as_leader(request: AppendRequest) -> Term:

@@ -71,6 +71,33 @@ def is_checked(entry: GroupEntry, claim: Claim) -> Term:
     return all_of(names_one, negate(_is_simple(entry, claim)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Which parts of a claim are held against the group."""
+
+    instance: Term
+    member: Term
+    generation: Term
+
+
+EVERY_PART = _Compared(instance=True, member=True, generation=True)
+
+
+def _compared(entry: GroupEntry, claim: Claim, profile: Profile, transactional: Term) -> _Compared:
+    """What a commit has to say rightly: all of it where it names a member, or each part that it names.
+
+    An empty group has no instances that one could name.
+    """
+    fenced = any_of(negate(transactional), profile.commits_fenced_by_generation)
+    checked = is_checked(entry, claim)
+    by_part = all_of(transactional, not profile.current_member_validated)
+    return _Compared(
+        instance=all_of(fenced, checked),
+        member=all_of(fenced, choose(by_part, claim.member_given, checked)),
+        generation=all_of(fenced, choose(by_part, claim.generation >= 0, checked)),
+    )
+
+
 def commit_guards(
     entry: GroupEntry, claim: Claim, profile: Profile, *, transactional: Term, not_found: Term = False
 ) -> tuple[Guard, ...]:
@@ -86,24 +113,28 @@ def commit_guards(
     """
     fence, plain = rules.OFFSETS_GENERATION_FENCE, negate(transactional)
     fenced = any_of(plain, profile.commits_fenced_by_generation)
-    checked = all_of(fenced, is_checked(entry, claim))
-    unnamed = all_of(negate(checked), negate(_is_simple(entry, claim)))
+    unnamed = all_of(negate(is_checked(entry, claim)), negate(_is_simple(entry, claim)))
     created = all_of(transactional, profile.commit_creates_group)
-    absent = choose(not_found, ErrorCode.GROUP_ID_NOT_FOUND.value, ErrorCode.ILLEGAL_GENERATION.value)
+    told = all_of(not_found, profile.group_not_found_has_code)
+    absent = choose(told, ErrorCode.GROUP_ID_NOT_FOUND.value, ErrorCode.ILLEGAL_GENERATION.value)
+    compared = _compared(entry, claim, profile, transactional)
+    members = (
+        *_member_guards(claim, compared, profile),
+        _generation_guard(entry, claim, compared),
+        Guard("members_only", fence, all_of(plain, unnamed, negate(is_empty(entry))), _unknown_member()),
+    )
+    awaited = Guard(
+        "assignment_awaited",
+        fence,
+        all_of(plain, _is_in(entry, GroupState.COMPLETING_REBALANCE)),
+        ErrorCode.REBALANCE_IN_PROGRESS.value,
+    )
     return (
         Guard(
             "group_unknown", fence, all_of(fenced, negate(entry.known), negate(created), claim.generation >= 0), absent
         ),
-        Guard("group_dead", fence, _is_in(entry, GroupState.DEAD), ErrorCode.COORDINATOR_NOT_AVAILABLE.value),
-        *_member_guards(claim, checked),
-        _generation_guard(entry, claim, checked),
-        Guard("members_only", fence, all_of(plain, unnamed, negate(is_empty(entry))), _unknown_member()),
-        Guard(
-            "assignment_awaited",
-            fence,
-            all_of(plain, _is_in(entry, GroupState.COMPLETING_REBALANCE)),
-            ErrorCode.REBALANCE_IN_PROGRESS.value,
-        ),
+        _dead_guard(entry, profile),
+        *((*members, awaited) if profile.rebalance_checked_last else (awaited, *members)),
     )
 
 
@@ -162,12 +193,18 @@ def epoch_guards(claim: EpochClaim, version: Term, profile: Profile, *, transact
     )
 
 
-def join(entry: GroupEntry, claim: Claim, version: Term) -> Membership:
+def join(entry: GroupEntry, claim: Claim, version: Term, profile: Profile) -> Membership:
     """Let the only member in: a new generation begins, which awaits its assignment.
 
     A static member that comes back without its member id gets a new one and keeps the generation (KIP-345).
+
+    Args:
+        entry: the group.
+        claim: who joins.
+        version: of JoinGroup.
+        profile: the release.
     """
-    checks = join_guards(entry, claim, version)
+    checks = join_guards(entry, claim, version, profile)
     decided = branch(checks)
     keeps = all_of(claim.instance_known, negate(claim.member_given), _is_in(entry, GroupState.STABLE))
     begun = _moved(entry, GroupState.COMPLETING_REBALANCE, entry.generation + 1)
@@ -176,19 +213,26 @@ def join(entry: GroupEntry, claim: Claim, version: Term) -> Membership:
     )
 
 
-def join_guards(entry: GroupEntry, claim: Claim, version: Term) -> tuple[Guard, ...]:
-    """Who may join, in Kafka's order."""
+def join_guards(entry: GroupEntry, claim: Claim, version: Term, profile: Profile) -> tuple[Guard, ...]:
+    """Who may join, in Kafka's order: who comes with a member id is a member, or about to be one.
+
+    Args:
+        entry: the group.
+        claim: who joins.
+        version: of JoinGroup.
+        profile: the release.
+    """
     fence = rules.OFFSETS_GENERATION_FENCE
     stranger = all_of(negate(claim.member_given), negate(claim.instance_given))
+    back = claim.member_given
+    instance_unknown = all_of(back, claim.instance_given, negate(claim.instance_known))
+    members = (
+        Guard("instance_unknown", fence, instance_unknown, _unknown_member()),
+        _instance_fenced(claim, back),
+        _member_unknown(claim, back),
+    )
     return (
-        Guard("group_dead", fence, _is_in(entry, GroupState.DEAD), ErrorCode.COORDINATOR_NOT_AVAILABLE.value),
-        Guard(
-            "instance_fenced",
-            fence,
-            all_of(claim.instance_known, claim.member_given, negate(claim.instance_matches)),
-            ErrorCode.FENCED_INSTANCE_ID.value,
-        ),
-        Guard("member_unknown", fence, all_of(claim.member_given, negate(claim.member_known)), _unknown_member()),
+        *_with_dead(entry, profile, members),
         Guard(
             "member_id_required",
             fence,
@@ -198,21 +242,20 @@ def join_guards(entry: GroupEntry, claim: Claim, version: Term) -> tuple[Guard, 
     )
 
 
-def sync(entry: GroupEntry, claim: Claim) -> Membership:
+def sync(entry: GroupEntry, claim: Claim, profile: Profile) -> Membership:
     """The member brings and gets the assignment, and the group is stable."""
-    checks = sync_guards(entry, claim)
+    checks = sync_guards(entry, claim, profile)
     decided = branch(checks)
     stable = _moved(entry, GroupState.STABLE, entry.generation)
     return Membership(decided, error_of(checks, decided), _choose(decided == PASSED, stable, entry))
 
 
-def sync_guards(entry: GroupEntry, claim: Claim) -> tuple[Guard, ...]:
+def sync_guards(entry: GroupEntry, claim: Claim, profile: Profile) -> tuple[Guard, ...]:
     """Who gets an assignment, in Kafka's order."""
     fence = rules.OFFSETS_GENERATION_FENCE
+    members = (*_member_guards(claim, EVERY_PART, profile), _generation_guard(entry, claim, EVERY_PART))
     return (
-        Guard("group_dead", fence, _is_in(entry, GroupState.DEAD), ErrorCode.COORDINATOR_NOT_AVAILABLE.value),
-        *_member_guards(claim, checked=True),
-        _generation_guard(entry, claim, checked=True),
+        *_with_dead(entry, profile, members),
         Guard(
             "rebalancing",
             fence,
@@ -253,23 +296,43 @@ def _is_in(entry: GroupEntry, state: GroupState) -> Term:
     return entry.state == state.value
 
 
-def _member_guards(claim: Claim, checked: Term) -> tuple[Guard, ...]:
-    fence = rules.OFFSETS_GENERATION_FENCE
-    static = all_of(checked, claim.instance_given)
+def _dead_guard(entry: GroupEntry, profile: Profile) -> Guard:
+    """The group is gone from this coordinator: look for it anew; before 2.4, join it anew."""
+    dead = _is_in(entry, GroupState.DEAD)
+    error = ErrorCode.COORDINATOR_NOT_AVAILABLE.value if profile.dead_group_is_unavailable else _unknown_member()
+    return Guard("group_dead", rules.OFFSETS_GENERATION_FENCE, dead, error)
+
+
+def _with_dead(entry: GroupEntry, profile: Profile, members: tuple[Guard, ...]) -> tuple[Guard, ...]:
+    """Checks of members with that of a group that is gone: after it, or before it as long as it is one of them."""
+    dead = _dead_guard(entry, profile)
+    return (dead, *members) if profile.dead_group_is_unavailable else (*members, dead)
+
+
+def _member_guards(claim: Claim, compared: _Compared, profile: Profile) -> tuple[Guard, ...]:
+    """An instance that the group does not know is refused as such where all of a claim is validated (3.0)."""
+    unknown = all_of(
+        profile.current_member_validated, compared.instance, claim.instance_given, negate(claim.instance_known)
+    )
     return (
-        Guard("instance_unknown", fence, all_of(static, negate(claim.instance_known)), _unknown_member()),
-        Guard(
-            "instance_fenced",
-            fence,
-            all_of(static, negate(claim.instance_matches)),
-            ErrorCode.FENCED_INSTANCE_ID.value,
-        ),
-        Guard("member_unknown", fence, all_of(checked, negate(claim.member_known)), _unknown_member()),
+        Guard("instance_unknown", rules.OFFSETS_GENERATION_FENCE, unknown, _unknown_member()),
+        _instance_fenced(claim, compared.instance),
+        _member_unknown(claim, compared.member),
     )
 
 
-def _generation_guard(entry: GroupEntry, claim: Claim, checked: Term) -> Guard:
-    other = all_of(checked, negate(claim.generation == entry.generation))
+def _instance_fenced(claim: Claim, compared: Term) -> Guard:
+    other = all_of(compared, claim.instance_given, claim.instance_known, negate(claim.instance_matches))
+    return Guard("instance_fenced", rules.OFFSETS_GENERATION_FENCE, other, ErrorCode.FENCED_INSTANCE_ID.value)
+
+
+def _member_unknown(claim: Claim, compared: Term) -> Guard:
+    unknown = all_of(compared, negate(claim.member_known))
+    return Guard("member_unknown", rules.OFFSETS_GENERATION_FENCE, unknown, _unknown_member())
+
+
+def _generation_guard(entry: GroupEntry, claim: Claim, compared: _Compared) -> Guard:
+    other = all_of(compared.generation, negate(claim.generation == entry.generation))
     return Guard("generation_other", rules.OFFSETS_GENERATION_FENCE, other, ErrorCode.ILLEGAL_GENERATION.value)
 
 

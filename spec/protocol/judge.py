@@ -45,7 +45,7 @@ def judge(step: Step, profile: Profile) -> tuple[Append, tuple[Check, ...]]:
     at_stake = _responsible(step, expected, profile)
     deciding = tuple(Check(rule, fact, agrees) for rule, fact in at_stake.items())
     refused = negate(step.reply.appended)
-    raised = all_of(step.reply.appended, step.request.producer_id >= 0, fence.asks_as_leader(step.request))
+    raised = all_of(step.reply.appended, step.request.producer_id >= 0, fence.is_held_to_epoch(step.request, profile))
     always = (
         Check(rules.SEQ_REFUSAL_IS_PURE, refused, entries_agree(step.before, step.after)),
         Check(rules.FENCE_EPOCH_MONOTONE, raised, step.after.epoch >= step.before.epoch),

@@ -69,9 +69,16 @@ def pending_after(pending: OffsetEntry, said: OffsetEntry, profile: Profile, *, 
     return _choose(appended, said, refused)
 
 
-def pending_after_tombstone(pending: OffsetEntry, profile: Profile) -> OffsetEntry:
-    """What a producer has pending for one partition once the group's offset of it was deleted."""
-    return _choose(profile.tombstone_drops_pending, NO_OFFSET, pending)
+def pending_after_tombstone(pending: OffsetEntry, profile: Profile, *, deleted: Term) -> OffsetEntry:
+    """What a producer has pending for one partition once the group's offset of it has a tombstone.
+
+    Args:
+        pending: what it had pending there before.
+        profile: the release; whether the tombstone itself drops it.
+        deleted: the coordinator itself deletes the offset, as it is asked to or since the topic is gone, and what is
+            pending with it, in every release; otherwise it reads the tombstone in the log, or the offset has expired.
+    """
+    return _choose(any_of(deleted, profile.tombstone_drops_pending), NO_OFFSET, pending)
 
 
 def is_applied(profile: Profile, *, appended: Term, caught_up: Term) -> Term:

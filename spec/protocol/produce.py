@@ -11,7 +11,7 @@ from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol.guards import PASSED, Guard, branch, error_of
 from spec.protocol.records import WINDOW, AppendReply, CachedBatch, ProducerEntry
 from spec.protocol.seq import choose_cached
-from spec.versions import Profile
+from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode
 
 LOG_START_SINCE = 5
@@ -66,16 +66,31 @@ class ProduceReply:
     log_start_offset: Term
 
 
-def admit(request: ProduceRequest) -> Admission:
+def admit(request: ProduceRequest, profile: Profile = NEWEST) -> Admission:
     """Let one partition's part of a Produce request through to the log, or refuse it."""
-    checks = guards(request)
+    checks = guards(request, profile)
     decided = branch(checks)
     return Admission(decided, error_of(checks, decided))
 
 
-def guards(request: ProduceRequest) -> tuple[Guard, ...]:
-    """Every check in Kafka's order."""
+def guards(request: ProduceRequest, profile: Profile = NEWEST) -> tuple[Guard, ...]:
+    """Every check in Kafka's order; their names and rules do not depend on the arguments.
+
+    Before 2.4 batches are counted while the request is read. One that has too many is not answered: its connection is
+    closed, of which a client makes NETWORK_EXCEPTION.
+
+    Args:
+        request: the partition's part of the request.
+        profile: the release.
+    """
+    several = negate(request.batch_count == 1)
     return (
+        Guard(
+            "unreadable",
+            rules.SEQ_WELL_FORMED,
+            all_of(negate(profile.invalid_record_has_code), several),
+            ErrorCode.NETWORK_EXCEPTION.value,
+        ),
         Guard(
             "transactional_id_missing",
             rules.SEQ_WELL_FORMED,
@@ -91,7 +106,7 @@ def guards(request: ProduceRequest) -> tuple[Guard, ...]:
         Guard(
             "several_batches",
             rules.SEQ_WELL_FORMED,
-            negate(request.batch_count == 1),
+            all_of(profile.invalid_record_has_code, several),
             ErrorCode.INVALID_RECORD.value,
         ),
         Guard(

@@ -111,10 +111,17 @@ def any_pending(entry: TransactionEntry) -> Term:
     return entry.pending >= 0
 
 
-def verified(transition: Transition, registered: Term) -> Term:
-    """What a broker is told about one partition that it asked about."""
+def verified(transition: Transition, registered: Term, profile: Profile) -> Term:
+    """What a broker is told about one partition that it asked about.
+
+    Args:
+        transition: the decision on its request.
+        registered: the partition is in the transaction.
+        profile: the release; whether it has a code for a transaction that has to be aborted.
+    """
     absent = all_of(transition.error == ErrorCode.NONE.value, negate(registered))
-    return choose(absent, ErrorCode.TRANSACTION_ABORTABLE.value, transition.error)
+    told = ErrorCode.TRANSACTION_ABORTABLE if profile.abortable_has_code else ErrorCode.INVALID_TXN_STATE
+    return choose(absent, told.value, transition.error)
 
 
 def refused_together(error: Term, partition_exists: Term, all_exist: Term) -> Term:

@@ -117,7 +117,9 @@ def range_guards(leading: Leading, asked: FollowerFetch, end: EpochEnd) -> tuple
 def incarnation_guards(
     leading: Leading, asked: FollowerFetch, end: EpochEnd, profile: Profile = NEWEST
 ) -> tuple[Guard, ...]:
-    """A Fetch that a follower sent before it was registered again counts for nobody (KIP-903).
+    """A Fetch that a follower sent before it was registered again counts for nobody (KIP-903, since 3.7).
+
+    One that names no incarnation counts.
 
     Args:
         leading: what the leader knows of the follower's registration.
@@ -125,7 +127,8 @@ def incarnation_guards(
         end: where the leader's log has the end of the Fetch's last leader epoch.
         profile: the release.
     """
-    stale = all_of(profile.incarnations_compared, asked.incarnation < leading.incarnation)
+    names = negate(asked.incarnation == ABSENT)
+    stale = all_of(profile.stale_fetch_refused, names, asked.incarnation < leading.incarnation)
     counts = all_of(stale, negate(diverges(asked, end)))
     not_leader = ErrorCode.NOT_LEADER_OR_FOLLOWER.value
     return (Guard("stale_incarnation", rules.REPL_COMMITTED_SURVIVES, counts, not_leader),)

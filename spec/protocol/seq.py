@@ -3,7 +3,7 @@
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, ProducerEntry, Verification
 from spec.versions import Profile
-from spec.vocabulary import ABSENT, MAX_SEQUENCE, ErrorCode
+from spec.vocabulary import ABSENT, MAX_SEQUENCE, ErrorCode, Origin
 
 NO_BATCH = CachedBatch()
 """A place in the window with nothing in it."""
@@ -36,12 +36,28 @@ def last_sequence(request: AppendRequest, largest: int | None = MAX_SEQUENCE) ->
     return choose(request.base_sequence == ABSENT, ABSENT, last)
 
 
+def last_offset(request: AppendRequest, profile: Profile) -> Term:
+    """Offset of the batch's last record: of a client's batch that nobody counted, by its records (0.11 and 1.0)."""
+    by_delta = request.base_offset + request.last_offset_delta
+    if profile.records_compared_with_offsets:
+        return by_delta
+    return choose(request.origin == Origin.CLIENT.value, request.base_offset + request.record_count - 1, by_delta)
+
+
+def offset_delta(request: AppendRequest, profile: Profile) -> Term:
+    """What is remembered of the batch's length: last less first offset; in 0.11 and 1.0, of the sequences instead."""
+    if profile.first_offset_by_sequences:
+        return last_sequence(request, profile.max_sequence) - request.base_sequence
+    return request.last_offset_delta
+
+
 def is_resend_of(cached: CachedBatch, request: AppendRequest, profile: Profile) -> Term:
-    """The batch has exactly the sequences of a cached one."""
-    if profile.cached_first_wraps:
-        first = previous_sequence(cached.last_sequence, cached.offset_delta, profile.max_sequence)
-    else:
-        first = cached.last_sequence - cached.offset_delta
+    """The batch has exactly the sequences of a cached one.
+
+    Where the delta of offsets is a difference of sequences it is negative across the wrap, and is subtracted as it is.
+    """
+    largest = None if profile.first_offset_by_sequences else profile.max_sequence
+    first = previous_sequence(cached.last_sequence, cached.offset_delta, largest)
     last = last_sequence(request, profile.max_sequence)
     return all_of(cached.present, first == request.base_sequence, cached.last_sequence == last)
 
@@ -54,11 +70,22 @@ def resends(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> t
     )
 
 
-def is_malformed(request: AppendRequest) -> dict[str, Term]:
-    """What a client's Produce must not be, by the name of the guard."""
-    counted = all_of(request.record_count > 0, request.last_offset_delta + 1 == request.record_count)
+def is_malformed(request: AppendRequest, profile: Profile) -> dict[str, Term]:
+    """What a client's Produce must not be, by the name of the guard.
+
+    Before 2.4 the log does not count the batches of a request, which is not read where it has several; before 2.0 a
+    batch has to have records, and nobody compares how many with its offsets.
+
+    Args:
+        request: the batch.
+        profile: the release.
+    """
+    agrees = any_of(
+        negate(profile.records_compared_with_offsets), request.last_offset_delta + 1 == request.record_count
+    )
+    counted = all_of(request.record_count > 0, agrees)
     return {
-        "one_batch": negate(request.batch_count == 1),
+        "one_batch": all_of(profile.invalid_record_has_code, negate(request.batch_count == 1)),
         "base_offset_given": negate(request.sent_base_offset == 0),
         "control_by_client": request.control,
         "records_counted": negate(counted),
@@ -147,6 +174,11 @@ def falls_behind(entry: ProducerEntry, request: AppendRequest, profile: Profile)
     return all_of(skips(entry, request, profile.max_sequence), distance <= turn // 2)
 
 
+def malformed_error(profile: Profile) -> ErrorCode:
+    """What a client is told whose batch is ill formed."""
+    return ErrorCode.INVALID_RECORD if profile.invalid_record_has_code else ErrorCode.CORRUPT_MESSAGE
+
+
 def unknown_error(profile: Profile) -> ErrorCode:
     """What a producer without known sequence is told when it does not start at 0."""
     if profile.unknown_producer_error:
@@ -158,15 +190,21 @@ def remember(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> 
     """The window after an accepted batch: the batch first, then those of the same epoch, as far as there is room."""
     newest = CachedBatch(
         last_sequence(request, profile.max_sequence),
-        request.base_offset + request.last_offset_delta,
-        request.last_offset_delta,
+        last_offset(request, profile),
+        offset_delta(request, profile),
     )
     return (newest, *_of_epoch(entry, request, profile.cached_batches - 1)[: WINDOW - 1])
 
 
-def forget_other_epochs(entry: ProducerEntry, request: AppendRequest) -> tuple[CachedBatch, ...]:
-    """The window after a marker: unchanged in the same epoch, else empty."""
-    return _of_epoch(entry, request, WINDOW)
+def after_marker(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> tuple[CachedBatch, ...]:
+    """The window after a marker: unchanged in the same epoch, else empty.
+
+    In 0.11 the marker is the last batch, of one record, with the last sequence of its epoch where there is one.
+    """
+    kept = _of_epoch(entry, request, WINDOW)
+    if not profile.marker_replaces_batch:
+        return kept
+    return (CachedBatch(kept[0].last_sequence, request.base_offset, 0), *(NO_BATCH,) * (WINDOW - 1))
 
 
 def _of_epoch(entry: ProducerEntry, request: AppendRequest, room: int) -> tuple[CachedBatch, ...]:

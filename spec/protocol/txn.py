@@ -1,6 +1,7 @@
 """Transactions at a partition: when one is open, and which data may join it."""
 
 from spec.algebra import Term, all_of, choose, negate
+from spec.protocol import seq
 from spec.protocol.records import AppendRequest, ProducerEntry, Verification
 from spec.versions import Profile
 
@@ -37,7 +38,14 @@ def is_outside(entry: ProducerEntry, request: AppendRequest) -> Term:
     return all_of(entry.in_transaction, negate(request.transactional))
 
 
-def first_offset_after(entry: ProducerEntry, request: AppendRequest) -> Term:
-    """First offset of the open transaction after accepted data."""
+def first_offset_after(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Term:
+    """First offset of the open transaction after accepted data, as the release reckons it.
+
+    By sequences (0.11 and 1.0) it is right for a batch that has them and does not wrap. Of one that wraps it is beyond
+    the log's end; of a coordinator's data, which have none, it is the last offset of the batch.
+    """
     opens = all_of(request.transactional, negate(entry.in_transaction))
-    return choose(opens, request.base_offset, entry.txn_first_offset)
+    first = request.base_offset
+    if profile.first_offset_by_sequences:
+        first = seq.last_offset(request, profile) - seq.offset_delta(request, profile)
+    return choose(opens, first, entry.txn_first_offset)

@@ -6,7 +6,7 @@ from typing import Final
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import fence, txn
 from spec.protocol.records import AppendRequest, ProducerEntry, Verification
-from spec.versions import Profile
+from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode, Origin
 
 ADDS_SINCE: Final = 12
@@ -16,12 +16,11 @@ ABORTABLE_SINCE: Final = 11
 """First version of Produce that knows TRANSACTION_ABORTABLE."""
 
 UNAVAILABLE: Final = (
-    ErrorCode.NETWORK_EXCEPTION,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
 )
-"""What the coordinator's absence is called; a producer sees NOT_ENOUGH_REPLICAS, which it retries."""
+"""What the coordinator says of its absence; a producer sees NOT_ENOUGH_REPLICAS, which it retries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,8 @@ def is_asked(entry: ProducerEntry, request: AppendRequest, version: Term, profil
     """The coordinator is asked: the batch would open a transaction on the partition, and verification is on.
 
     A Produce leaves out batches without a producer id (ReplicaManager.handleProduceAppend); of offsets the coordinator
-    is asked whatever the id, and knows no such producer (CoordinatorPartitionWriter.maybeStartTransactionVerification).
+    is asked whatever the id, and knows no such producer (CoordinatorPartitionWriter.maybeStartTransactionVerification),
+    or is not asked at all (before 3.7).
 
     Args:
         entry: what the partition knows of the producer.
@@ -56,10 +56,12 @@ def is_asked(entry: ProducerEntry, request: AppendRequest, version: Term, profil
         profile: the release.
     """
     verifies = any_of(profile.partition_verification, version >= ADDS_SINCE)
+    of_commit = request.origin == Origin.COORDINATOR.value
     return all_of(
         verifies,
         request.transactional,
-        any_of(request.producer_id >= 0, request.origin == Origin.COORDINATOR.value),
+        any_of(request.producer_id >= 0, of_commit),
+        any_of(profile.commits_verified, negate(of_commit)),
         negate(txn.is_ongoing(entry, request, profile)),
     )
 
@@ -109,12 +111,19 @@ def after_append(
     )
 
 
-def told(error: Term, version: Term) -> Term:
-    """The coordinator's refusal, as a producer of this version of Produce is told it."""
+def told(error: Term, version: Term, profile: Profile = NEWEST) -> Term:
+    """The coordinator's refusal, as a producer of this version of Produce is told it.
+
+    Args:
+        error: what the coordinator answered.
+        version: of the Produce.
+        profile: the release of the broker that asked.
+    """
     fenced = error == ErrorCode.PRODUCER_FENCED.value
     unknown = all_of(error == ErrorCode.TRANSACTION_ABORTABLE.value, version < ABORTABLE_SINCE)
     busy = all_of(error == ErrorCode.CONCURRENT_TRANSACTIONS.value, version < ADDS_SINCE)
-    absent = any_of(busy, *(error == code.value for code in UNAVAILABLE))
+    cut_off = all_of(profile.network_exception_converted, error == ErrorCode.NETWORK_EXCEPTION.value)
+    absent = any_of(busy, cut_off, *(error == code.value for code in UNAVAILABLE))
     state, replicas = ErrorCode.INVALID_TXN_STATE.value, ErrorCode.NOT_ENOUGH_REPLICAS.value
     renamed = choose(unknown, state, choose(absent, replicas, error))
     return choose(fenced, ErrorCode.INVALID_PRODUCER_EPOCH.value, renamed)

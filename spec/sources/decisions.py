@@ -138,12 +138,14 @@ def _older_versions(_profile: Profile) -> Answers:
     return MappingProxyType({api: _named(worded(fenced, first - 1, first)) for api, first in since.items()})
 
 
-def _verified(_profile: Profile) -> Answers:
+def _verified(profile: Profile) -> Answers:
     """What is told of single partitions of AddPartitionsToTxn."""
-    passed = registering.register(ENTRY, _any(registering.AddRequest), PROFILES["3.9.0"])
+    request = _any(registering.AddRequest)
+    passed = registering.register(ENTRY, request, profile)
+    of_all = frozenset[str]().union(*(_named(guard.error) for guard in registering.guards(ENTRY, request, profile)))
     return MappingProxyType(
         {
-            "not_registered": _named(registering.verified(passed, False)) & {ErrorCode.TRANSACTION_ABORTABLE.name},
+            "not_registered": _named(registering.verified(passed, False, profile)) - of_all,
             "partition_unknown": _named(registering.refused_together(0, False, False)),
             "other_unknown": _named(registering.refused_together(0, True, False)),
         }
@@ -155,10 +157,10 @@ _ASKED: Final = _any(coordinator_steps.Asked, producer=_NOBODY, expected=_NOBODY
 
 DECISIONS: Final[Mapping[str, Decided]] = MappingProxyType(
     {
-        "produce": lambda _: answers_of(produce.guards(_any(produce.ProduceRequest))),
+        "produce": lambda profile: answers_of(produce.guards(_any(produce.ProduceRequest), profile)),
         "append": lambda profile: answers_of(append.guards(PRODUCER, _any(AppendRequest), profile, _any(Verification))),
         "question-to-coordinator": lambda _: answers_of(asking.guards(_any(asking.Waiting), ANYTHING)),
-        "verification": lambda _: _renamed(lambda error: verification.told(error, ANYTHING)),
+        "verification": lambda profile: _renamed(lambda error: verification.told(error, ANYTHING, profile)),
         "init-producer-id": lambda profile: answers_of(ids.guards(ENTRY, _any(ids.InitRequest), profile)),
         "add-partitions": lambda profile: answers_of(registering.guards(ENTRY, _any(registering.AddRequest), profile)),
         "partition-of-add-partitions": _verified,
@@ -177,11 +179,11 @@ DECISIONS: Final[Mapping[str, Decided]] = MappingProxyType(
             offsets.application_guards(_any(offsets.OffsetEntry), _any(offsets.OffsetEntry), ANYTHING)
         ),
         "offset-fetch": lambda _: answers_of(offsets.fetch_guards(ANYTHING, ANYTHING)),
-        "join-group": lambda _: answers_of(groups.join_guards(GROUP, CLAIM, ANYTHING)),
-        "sync-group": lambda _: answers_of(groups.sync_guards(GROUP, CLAIM)),
+        "join-group": lambda profile: answers_of(groups.join_guards(GROUP, CLAIM, ANYTHING, profile)),
+        "sync-group": lambda profile: answers_of(groups.sync_guards(GROUP, CLAIM, profile)),
         "fetch": lambda _: answers_of(lso.fetch_guards(_any(lso.LogOffsets), ANYTHING)),
-        "claim-block": lambda _: answers_of(
-            blocks.guards(_any(blocks.BlockRecord), _any(blocks.BlockRecord), SIZE, blocks.LARGEST)
+        "claim-block": lambda profile: answers_of(
+            blocks.guards(_any(blocks.BlockRecord), _any(blocks.BlockRecord), SIZE, profile, blocks.LARGEST)
         ),
         "fetch-of-replica": _replica_fetch,
         "append-of-leader": lambda _: answers_of(repl.append_guards(PRODUCED)),

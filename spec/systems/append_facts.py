@@ -18,7 +18,7 @@ from spec.protocol.judge import entries_agree
 from spec.protocol.lso import LogOffsets
 from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry, Verification
 from spec.rules import Rule
-from spec.systems.decision_facts import TURN, Fact
+from spec.systems.decision_facts import TURN, Fact, epoch_counts
 from spec.versions import KAFKA_0_11, KAFKA_2_4, NEWEST, PROFILES, Profile
 from spec.vocabulary import ABSENT, MAX_SEQUENCE, Origin
 
@@ -48,10 +48,10 @@ def successor_alone_continues(
     decided = decision.append(entry, request, profile, seen, without)
     last = entry.cached[0].last_sequence
     follows = choose(last == MAX_SEQUENCE, request.base_sequence == 0, request.base_sequence == last + 1)
-    continues = all_of(_is_sent(request), entry.epoch >= 0, request.producer_epoch == entry.epoch)
+    continues = all_of(_is_sent(request, profile), entry.epoch >= 0, request.producer_epoch == entry.epoch)
     due = all_of(follows, _is_free(entry, request, seen), negate(decided.reply.duplicate))
     newest = decided.entry.cached[0]
-    kept = all_of(_is_at(newest.last_sequence, request, wraps=True), newest.offset_delta == request.last_offset_delta)
+    kept = all_of(_is_at(newest.last_sequence, request), _has_length(newest, request, profile))
     return implies(
         continues,
         all_of(
@@ -70,7 +70,7 @@ def new_epoch_starts_at_zero(
 ) -> Term:
     """A new epoch of a known producer is let in only where it is higher and starts at 0, and then it is."""
     decided = decision.append(entry, request, profile, seen, without)
-    changes = all_of(_is_sent(request), entry.epoch >= 0, negate(request.producer_epoch == entry.epoch))
+    changes = all_of(_is_sent(request, profile), entry.epoch >= 0, negate(request.producer_epoch == entry.epoch))
     starts = all_of(request.base_sequence == 0, request.producer_epoch > entry.epoch)
     forgets = negate(decided.entry.cached[1].present)
     return implies(
@@ -93,8 +93,8 @@ def resend_in_window_is_recognised(
     decided = decision.append(entry, request, profile, seen, without)
     window = entry.cached[: profile.cached_batches]
     matches = [_has_sequences_of(batch, request, profile) for batch in window]
-    resent = all_of(_is_sent(request), request.producer_epoch == entry.epoch, any_of(*matches))
-    known = all_of(*(_is_cached(batch) for batch in window), _is_sent(request))
+    resent = all_of(_is_sent(request, profile), request.producer_epoch == entry.epoch, any_of(*matches))
+    known = all_of(*(_is_cached(batch, profile) for batch in window), _is_sent(request, profile))
     return implies(
         known,
         all_of(
@@ -107,9 +107,13 @@ def resend_in_window_is_recognised(
 def ended_resend_is_asked_about(
     profile: Profile, entry: ProducerEntry, request: AppendRequest, _seen: Verification
 ) -> Term:
-    """A transactional batch whose transaction has ended goes to the coordinator before the window is looked at."""
+    """A transactional batch whose transaction has ended goes to the coordinator before the window is looked at.
+
+    One of offsets does where commits are verified.
+    """
     ended = all_of(request.transactional, request.producer_id >= 0, negate(entry.in_transaction))
-    return implies(ended, verification.is_asked(entry, request, ANY_VERSION, profile))
+    verified = any_of(profile.commits_verified, negate(request.origin == Origin.COORDINATOR.value))
+    return implies(all_of(ended, verified), verification.is_asked(entry, request, ANY_VERSION, profile))
 
 
 def epochs_never_fall_here(
@@ -119,9 +123,9 @@ def epochs_never_fall_here(
     seen: Verification,
     without: frozenset[str] = NONE_DROPPED,
 ) -> Term:
-    """No append by a leader lowers the epoch of a producer."""
+    """No append whose epoch counts lowers the epoch of a producer."""
     after = decision.append(entry, request, profile, seen, without).entry
-    return implies(fence.asks_as_leader(request), after.epoch >= entry.epoch)
+    return implies(epoch_counts(profile, request), after.epoch >= entry.epoch)
 
 
 def stale_coordinator_is_refused(
@@ -131,7 +135,7 @@ def stale_coordinator_is_refused(
     seen: Verification,
     without: frozenset[str] = NONE_DROPPED,
 ) -> Term:
-    """A leader refuses the marker of a lower coordinator epoch, and no append lowers that epoch."""
+    """A leader, before 2.2 a replica too, refuses the marker of a lower coordinator epoch; none lowers that epoch."""
     decided = decision.append(entry, request, profile, seen, without)
     marker = all_of(request.producer_id >= 0, request.control, request.record_count > 0)
     stale = all_of(marker, request.coordinator_epoch < entry.coordinator_epoch)
@@ -139,13 +143,14 @@ def stale_coordinator_is_refused(
         negate(decided.reply.appended), negate(decided.reply.error == 0), entries_agree(entry, decided.entry)
     )
     rises = decided.entry.coordinator_epoch >= entry.coordinator_epoch
-    return implies(fence.asks_as_leader(request), all_of(rises, implies(stale, refused)))
+    refuses = any_of(fence.asks_as_leader(request), negate(profile.replica_tolerates_stale_marker))
+    return implies(refuses, all_of(rises, implies(stale, refused)))
 
 
 def one_resend_is_exact(profile: Profile, cached: CachedBatch, request: AppendRequest) -> Term:
     """A batch is taken for a cached one exactly where it has as many records and the same last sequence."""
     exact = same(seq.is_resend_of(cached, request, profile), _has_sequences_of(cached, request, profile))
-    return implies(all_of(_is_sent(request), _is_cached(cached)), exact)
+    return implies(all_of(_is_sent(request, profile), _is_cached(cached, profile)), exact)
 
 
 def stable_is_between(among: Offsets) -> Term:
@@ -161,12 +166,12 @@ def stable_is_between(among: Offsets) -> Term:
     return implies(ordered, lso.bounds(offsets, lso.last_stable(offsets)))
 
 
-def _is_sent(request: AppendRequest) -> Term:
+def _is_sent(request: AppendRequest, profile: Profile) -> Term:
     """A well-formed batch of a client that has a producer id."""
     return all_of(
         request.origin == Origin.CLIENT.value,
         request.producer_id >= 0,
-        *(negate(fact) for fact in seq.is_malformed(request).values()),
+        *(negate(fact) for fact in seq.is_malformed(request, profile).values()),
         _is_sequence(request.base_sequence),
         _is_sequence(request.last_offset_delta),
     )
@@ -185,25 +190,31 @@ def _is_sequence(number: Term) -> Term:
     return all_of(number >= 0, number <= MAX_SEQUENCE)
 
 
-def _is_cached(batch: CachedBatch) -> Term:
+def _is_cached(batch: CachedBatch, profile: Profile) -> Term:
     """A slot of the window is empty, or holds a batch as it can be sent."""
-    return any_of(batch.last_offset < 0, all_of(_is_sequence(batch.last_sequence), _is_sequence(batch.offset_delta)))
+    length = batch.offset_delta
+    if profile.first_offset_by_sequences:
+        length = batch.last_sequence - batch.offset_delta
+    return any_of(batch.last_offset < 0, all_of(_is_sequence(batch.last_sequence), _is_sequence(length)))
 
 
-def _is_at(last: Term, request: AppendRequest, *, wraps: bool) -> Term:
+def _is_at(last: Term, request: AppendRequest) -> Term:
     """The last sequence of the batch: its base and records onwards, less a turn where it wraps."""
     onwards = request.base_sequence + request.last_offset_delta
-    turned = all_of(wraps, MAX_SEQUENCE - request.base_sequence < request.last_offset_delta)
+    turned = MAX_SEQUENCE - request.base_sequence < request.last_offset_delta
     return all_of(_is_sequence(last), last == choose(turned, onwards - TURN, onwards))
 
 
 def _has_sequences_of(batch: CachedBatch, request: AppendRequest, profile: Profile) -> Term:
     """As many records, and the same last sequence."""
-    return all_of(
-        batch.present,
-        batch.offset_delta == request.last_offset_delta,
-        _is_at(batch.last_sequence, request, wraps=profile.cached_first_wraps),
-    )
+    return all_of(batch.present, _has_length(batch, request, profile), _is_at(batch.last_sequence, request))
+
+
+def _has_length(batch: CachedBatch, request: AppendRequest, profile: Profile) -> Term:
+    """As many records; where releases remember a difference of sequences, the same first one."""
+    if profile.first_offset_by_sequences:
+        return batch.last_sequence - batch.offset_delta == request.base_sequence
+    return batch.offset_delta == request.last_offset_delta
 
 
 def _answers_one_of(decided: Append, window: Iterable[CachedBatch], matches: Iterable[Term]) -> Term:

@@ -62,6 +62,10 @@ class Assumption:
         return f"{self.id} {self.name}: {self.statement}"
 
 
+GIVEN_UP: Final = (26,)
+"""Numbers of assumptions that nothing takes for granted any more; they are not used again."""
+
+
 def in_order(assumptions: Iterable[Assumption]) -> tuple[Assumption, ...]:
     """Each once, by number."""
     return tuple(sorted(set(assumptions), key=lambda assumption: assumption.number))
@@ -260,12 +264,6 @@ OUT_OF_ORDER_IS_HEARD_AT_ONCE: Final = Assumption(
     "an answer OUT_OF_ORDER_SEQUENCE_NUMBER to the lowest batch in flight is heard at once, or lost",
     (ControlOf("idempotence", "an answer out of order is heard late"),),
 )
-SEQUENCES_WRAP_CLEANLY: Final = Assumption(
-    26,
-    "sequences_wrap_cleanly",
-    "a batch over 2^31-1 is recognised when it is sent again, as by every release since 1.0",
-    (ControlOf("idempotence", "0.11: a batch over the largest sequence is not recognised"),),
-)
 BATCHES_ARE_NOT_SPLIT: Final = Assumption(
     27,
     "batches_are_not_split",
@@ -282,10 +280,7 @@ NEWEST_APPEND: Final = Assumption(
     57,
     "newest_append",
     "leaders decide on a batch as the newest release does",
-    (
-        ControlOf("idempotence", "two in flight, window of one"),
-        ControlOf("idempotence", "0.11: a batch over the largest sequence is not recognised"),
-    ),
+    (ControlOf("idempotence", "two in flight, window of one"),),
 )
 REPLAY_GIVES_WHAT_THE_LEADER_KNEW: Final = Assumption(
     29,

@@ -8,7 +8,7 @@ from typing import Final
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
 from spec.protocol import append as decision
-from spec.protocol import fence, seq
+from spec.protocol import seq
 from spec.protocol.judge import entries_agree
 from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, ProducerEntry, Verification
 from spec.rules import Rule
@@ -66,12 +66,21 @@ class Turns:
         return (self.cached_0, self.cached_1, self.cached_2, self.cached_3, self.cached_4)
 
 
+def epoch_counts(profile: Profile, request: AppendRequest) -> Term:
+    """An epoch is looked at by the leader; but before 2.2 not that of a coordinator's data, and a marker's by all."""
+    asked_by_client = request.origin == Origin.CLIENT.value
+    asked_by_coordinator = request.origin == Origin.COORDINATOR.value
+    of_data = any_of(asked_by_client, all_of(asked_by_coordinator, profile.coordinator_data_checked))
+    of_marker = any_of(asked_by_client, asked_by_coordinator, negate(profile.replica_tolerates_stale_marker))
+    return any_of(all_of(request.control, of_marker), all_of(negate(request.control), of_data))
+
+
 def stale_is_refused(profile: Profile, entry: ProducerEntry, request: AppendRequest, seen: Verification) -> Term:
-    """A batch or marker of a lower epoch is refused by a leader, and leaves what is known of its producer alone."""
+    """A batch or marker of a lower epoch is refused where it counts, and leaves what is known of its producer alone."""
     decided = decision.append(entry, request, profile, seen)
     stale = all_of(
         request.producer_id >= 0,
-        fence.asks_as_leader(request),
+        epoch_counts(profile, request),
         request.producer_epoch < entry.epoch,
         any_of(negate(request.control), request.record_count > 0),
     )

@@ -35,7 +35,7 @@ def past_members_are_fenced(profile: Profile, group: GroupEntry, joining: Claim,
 
     Only a static member that comes back without its id goes on where it was (KIP-345).
     """
-    joined = groups.join(group, joining, said.join_version)
+    joined = groups.join(group, joining, said.join_version, profile)
     was_let_in = all_of(joined.error == 0, _is_possible(joining))
     comes_back = all_of(joining.instance_known, negate(joining.member_given))
     unchanged = _same_group(joined.entry, group)
@@ -49,15 +49,16 @@ def past_members_are_fenced(profile: Profile, group: GroupEntry, joining: Claim,
     )
 
 
-def members_join_as_themselves(group: GroupEntry, joining: Claim, said: Said) -> Term:
-    """Who comes with a member id is one that the group knows, and has the instance id to itself.
+def members_join_as_themselves(profile: Profile, group: GroupEntry, joining: Claim, said: Said) -> Term:
+    """Who comes with a member id is one that the group knows, as it knows the instance id, of this member alone.
 
     Who has neither gets a member id first, since version 4 (KIP-394). Nobody joins a group that is gone.
     """
-    joined = groups.join(group, joining, said.join_version)
+    joined = groups.join(group, joining, said.join_version, profile)
     let_in = joined.error == 0
     known = implies(joining.member_given, joining.member_known)
-    alone = implies(all_of(joining.member_given, joining.instance_known), joining.instance_matches)
+    static = all_of(joining.member_given, joining.instance_given)
+    alone = implies(static, all_of(joining.instance_known, joining.instance_matches))
     stranger = negate(any_of(joining.member_given, joining.instance_given))
     asked_again = all_of(stranger, said.join_version >= 4)
     dead = group.state == GroupState.DEAD.value
@@ -73,7 +74,7 @@ def present_members_commit(profile: Profile, group: GroupEntry, member: Claim, s
     """A member of the present generation gets its assignment, and from then on commits, in transactions or without."""
     current = all_of(member.member_known, member.generation == group.generation, _is_known(member), group.known)
     awaits = group.state == GroupState.COMPLETING_REBALANCE.value
-    synced = groups.sync(group, member)
+    synced = groups.sync(group, member, profile)
     stable = synced.entry.state == GroupState.STABLE.value
     plain, transactional = _commits(profile, synced.entry, member, said)
     takes = all_of(plain.error == 0, implies(_is_confirmed(said), transactional.error == 0))
@@ -126,7 +127,7 @@ def _commits(
 
 def _refuses_all(profile: Profile, group: GroupEntry, past: Claim, said: Said) -> Term:
     plain, transactional = _commits(profile, group, past, said)
-    synced = groups.sync(group, past)
+    synced = groups.sync(group, past, profile)
     return all_of(
         negate(plain.error == 0),
         negate(transactional.error == 0),
@@ -262,7 +263,7 @@ def group_facts() -> tuple[Fact, ...]:
     joining: About = (("group", GroupEntry), ("joining", Claim), ("said", Said))
     return (
         *of_releases,
-        stated(members_join_as_themselves, _FENCE, joining),
+        stated(members_join_as_themselves, _FENCE, joining, NEWEST),
         stated(
             offsets_wait_for_their_marker,
             rules.OFFSETS_ATOMIC,

@@ -201,8 +201,8 @@ def blocks_are_apart(of: Claims) -> Term:
     has to be one that the record can hold.
     """
     record, read = BlockRecord(of.first, of.version), BlockRecord(of.read_first, of.read_version)
-    one = blocks.claim(record, read, SIZE)
-    two = blocks.claim(one.record, BlockRecord(of.other_first, of.other_version), SIZE)
+    one = blocks.claim(record, read, SIZE, NEWEST)
+    two = blocks.claim(one.record, BlockRecord(of.other_first, of.other_version), SIZE, NEWEST)
     reads = implies(of.read_version == of.version, of.read_first == of.first)
     other_reads = implies(of.other_version == one.record.version, of.other_first == one.record.first)
     current, left = of.read_version == of.version, of.read_first + SIZE < 2**63

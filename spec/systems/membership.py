@@ -14,7 +14,7 @@ from spec.algebra import Term, all_of, negate
 from spec.protocol import committing, groups
 from spec.protocol.committing import CommitRequest
 from spec.protocol.groups import Claim as Member
-from spec.protocol.groups import GroupEntry
+from spec.protocol.groups import GroupEntry, Membership
 from spec.systems import assumptions as assume
 from spec.systems.language import Action, Claim, Goal, Sort, State, System, Variable, update
 from spec.versions import NEWEST, Profile
@@ -151,7 +151,11 @@ class _Actions:
     def group_rebalances(self, state: State) -> State:
         """The member joins again, and gets its assignment: the next generation has begun."""
         joined = self._joined(state)
-        return state.but(group=update(state.group, to=groups.sync(joined, _member_of(joined.generation, joined)).entry))
+        return state.but(
+            group=update(
+                state.group, to=groups.sync(joined, _member_of(joined.generation, joined), self.knobs.profile).entry
+            )
+        )
 
     def joins(self, state: State) -> State:
         """A generation has begun that awaits its assignment."""
@@ -162,13 +166,13 @@ class _Actions:
         yield generation >= 1
         yield generation <= state.group().generation
         yield state.group().state == GroupState.COMPLETING_REBALANCE.value
-        yield groups.sync(state.group(), _member_of(generation, state.group())).error == ErrorCode.NONE.value
+        yield self._synced(state, generation).error == ErrorCode.NONE.value
 
     def is_assigned(self, state: State, generation: Term) -> State:
         """The group is stable with it."""
         past = generation < state.group().generation
         return state.but(
-            group=update(state.group, to=groups.sync(state.group(), _member_of(generation, state.group())).entry),
+            group=update(state.group, to=self._synced(state, generation).entry),
             assigned_when_past=update(state.assigned_when_past, generation, to=past),
         )
 
@@ -187,7 +191,13 @@ class _Actions:
     def _joined(self, state: State) -> GroupEntry:
         """The group once its member has joined; after it has left, as one that has no id yet."""
         known = negate(groups.is_empty(state.group()))
-        return groups.join(state.group(), Member(member_given=known, member_known=known), JOIN_VERSION).entry
+        return groups.join(
+            state.group(), Member(member_given=known, member_known=known), JOIN_VERSION, self.knobs.profile
+        ).entry
+
+    def _synced(self, state: State, generation: Term) -> Membership:
+        """A member of the generation brings an assignment."""
+        return groups.sync(state.group(), _member_of(generation, state.group()), self.knobs.profile)
 
     def may_write(self, state: State, generation: Term) -> Iterator[Term]:
         """The commit is confirmed, and let through if the group is looked at last."""

@@ -31,7 +31,7 @@ ASSUMPTIONS: Final = (
 )
 
 PENDING_SURVIVES: Final = replace(NEWEST, name="4.3, pending offsets survive", tombstone_drops_pending=False)
-"""The newest release, which deletes an offset as those before 4.0 did."""
+"""The newest release, where an offset expires as in those before 4.0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,14 @@ class Knobs:
     Attributes:
         transactions: in a finite instance.
         others: how often others commit the offset without a transaction, or delete it.
+        expires: it is not deleted, but expires.
         zombies: how often a fenced instance of the producer commits the offset.
     """
 
     profile: Profile = NEWEST
     transactions: int = 2
     others: int = 0
+    expires: bool = False
     zombies: int = 0
 
 
@@ -230,7 +232,7 @@ class _Actions:
 
     def offset_is_deleted(self, state: State) -> State:
         """A tombstone is in the log, and the group has no offset."""
-        pending = offsets.pending_after_tombstone(state.pending(), self.knobs.profile)
+        pending = offsets.pending_after_tombstone(state.pending(), self.knobs.profile, deleted=not self.knobs.expires)
         return self._interfered(state).but(
             committed=update(state.committed, to=offsets.NO_OFFSET),
             pending=update(state.pending, to=pending),

@@ -162,7 +162,7 @@ def records_continue_the_followers_log(of: Fetching) -> Term:
     part = implies(names, all_of(known, of.end_epoch >= of.last_epoch, of.end >= of.offset))
     inside = all_of(of.log_start <= of.offset, of.offset <= of.log_end)
     current = all_of(of.leads, any_of(of.sent_epoch == ABSENT, of.sent_epoch == of.epoch))
-    counts = of.sent_incarnation >= of.registered
+    counts = any_of(of.sent_incarnation == ABSENT, of.sent_incarnation >= of.registered)
     parts = all_of(current, names, known, negate(part), of.log_start <= of.offset)
     return implies(
         all_of(of.end_epoch >= ABSENT, of.end >= ABSENT),

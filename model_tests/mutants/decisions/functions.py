@@ -49,7 +49,6 @@ COMPOSED: Final = (
     "repl.acknowledged",
     "repl.admitted",
     "repl.follower_high_watermark",
-    "seq.forget_other_epochs",
     "verification.met",
 )
 """Decisions that hand their arguments on to others and decide nothing between."""

@@ -144,7 +144,7 @@ class _Fold:
         self.committed.pop(key, None)
         for own in self.pending.values():
             if key in own:
-                own[key] = pending_after_tombstone(own[key], self.profile)
+                own[key] = pending_after_tombstone(own[key], self.profile, deleted=False)
 
     def told(self) -> Iterator[GroupOffset]:
         """What holds at the end of the log."""

@@ -79,10 +79,10 @@ def test_a_check_of_some_releases_names_them() -> None:
 
 
 def test_another_order_of_checks_is_told() -> None:
-    """Before 3.7 a commit of offsets is held against the group before it is verified."""
-    orders = tables.other_orders(tables.DECISIONS["txn-offset-commit"])
+    """Before 2.4 a commit is told of a rebalance before it is held against the group."""
+    orders = tables.other_orders(tables.DECISIONS["offset-commit"])
 
-    assert orders["2.5 to 3.6"].endswith("generation_other, unverified")
+    assert orders["0.11 to 2.0"].startswith("group_unknown, group_dead, assignment_awaited, ")
 
 
 def test_a_broken_check_changes_its_row(monkeypatch: pytest.MonkeyPatch) -> None:

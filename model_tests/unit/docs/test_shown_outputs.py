@@ -21,6 +21,7 @@ from spec.algebra import negate
 from spec.bugs.catalogue import BUGS
 from spec.protocol import blocks as claims
 from spec.protocol.guards import Guard
+from spec.versions import Profile
 from spec.vocabulary import ErrorCode
 
 README: Final = ROOT / "README.md"
@@ -135,8 +136,10 @@ def test_steps_written_by_hand_are_judged_as_the_guide_says(tmp_path: Path, monk
 def test_the_proof_fails_as_the_guide_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the comparison of versions two brokers hand out the same id, in the steps that are shown."""
 
-    def without_version(record: claims.BlockRecord, read: claims.BlockRecord, *given: int) -> tuple[Guard, ...]:
-        exhausted, _ = guards(record, read, *given)
+    def without_version(
+        record: claims.BlockRecord, read: claims.BlockRecord, size: int, profile: Profile, largest: int
+    ) -> tuple[Guard, ...]:
+        exhausted, _ = guards(record, read, size, profile, largest)
         again = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.value
         return exhausted, Guard("raced", rules.IDS_UNIQUE, negate(read.first >= 0), again)
 

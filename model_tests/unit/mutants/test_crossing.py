@@ -156,7 +156,7 @@ def test_a_place_is_watched_afresh_where_it_is_asked_for() -> None:
             id="a deleted offset",
         ),
         pytest.param(
-            "groups.sync_guards: checked is False (2)",
+            "groups._generation_guard: guard generation_other dropped",
             SEARCHES,
             "membership, the last member leaves",
             "offsets.generation_fence",

@@ -109,8 +109,8 @@ def test_an_answer_that_depends_is_all_that_it_may_be() -> None:
 
 def test_a_guard_without_a_source_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a decision has beyond the table is missing, not passed over."""
-    guards = DECISIONS["produce"](PROFILES["4.3"])
-    more = {**DECISIONS, "produce": lambda _: {**guards, "new_guard": frozenset({ErrorCode.INVALID_RECORD.name})}}
+    found, new = DECISIONS["produce"], {"new_guard": frozenset({ErrorCode.INVALID_RECORD.name})}
+    more = {**DECISIONS, "produce": lambda profile: {**found(profile), **new}}
     monkeypatch.setattr(known_module, "DECISIONS", more)
     monkeypatch.setattr(decisions, "DECISIONS", more)
     known.cache_clear()

@@ -147,14 +147,6 @@ def test_recognises_a_resend_that_straddles_the_wrap() -> None:
     assert (again.reply.duplicate, again.reply.first_offset) == (True, 200)
 
 
-def test_a_straddling_resend_is_not_recognised_by_0_11() -> None:
-    """0.11 subtracts without wrapping, so that the resend is out of order."""
-    first = data(MAX_SEQUENCE - 1, 4)
-    entry = ProducerEntry(epoch=3, cached=(CachedBatch(1, 203, 3), *[CachedBatch()] * 4))
-
-    assert decided_by(append(entry, first, KAFKA_0_11), KAFKA_0_11) == "successor"
-
-
 def test_the_window_keeps_five_and_forgets_the_oldest() -> None:
     """A sixth batch pushes the oldest out of the window."""
     after = append(FULL, data(10), NEWEST).entry

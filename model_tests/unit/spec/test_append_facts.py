@@ -4,15 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from spec.algebra import negate
+from spec.algebra import Term, all_of, implies, negate
 from spec.engines.induction import prove_fact
 from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
 from spec.engines.verdict import Proved, Refuted
 from spec.protocol import fence, lso, seq, verification
+from spec.protocol.append import append
 from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry, Verification
 from spec.systems.append_facts import append_facts, broken_facts, stable_fact, wire_facts
 from spec.systems.decision_facts import Fact
-from spec.versions import NEWEST, PROFILES
+from spec.versions import KAFKA_0_11, KAFKA_1_0, KAFKA_2_0, KAFKA_2_4, NEWEST, PROFILES, Profile
 from spec.vocabulary import MAX_SEQUENCE
 
 FACTS = {fact.name: fact for fact in (*append_facts(), *wire_facts(), stable_fact())}
@@ -78,6 +79,31 @@ def test_a_broken_decision_is_refuted_by_an_input(name: str, monkeypatch: pytest
 def test_a_fact_without_its_guard_is_refuted(fact: Fact) -> None:
     """The control of each rule that is proved of the decision alone."""
     assert isinstance(prove_fact(fact).verdict, Refuted)
+
+
+@pytest.mark.parametrize(("profile", "refuted"), [(KAFKA_0_11, True), (KAFKA_2_0, True), (KAFKA_2_4, False)])
+def test_before_2_2_a_leader_lowers_epochs(profile: Profile, refuted: bool) -> None:
+    """By what a coordinator appends: the fact that epochs never fall is about nothing else."""
+    fact = FACTS[f"epochs_never_fall_here[{profile.name}]"]
+
+    def of_every_leader(entry: ProducerEntry, request: AppendRequest, seen: Verification) -> Term:
+        after = append(entry, request, profile, seen).entry
+        return implies(fence.asks_as_leader(request), after.epoch >= entry.epoch)
+
+    assert refuted == isinstance(prove_fact(replace(fact, holds=of_every_leader)).verdict, Refuted)
+
+
+@pytest.mark.parametrize(("profile", "refuted"), [(KAFKA_0_11, True), (KAFKA_1_0, True), (KAFKA_2_0, False)])
+def test_before_2_0_a_transaction_may_begin_elsewhere(profile: Profile, refuted: bool) -> None:
+    """Than at the offset of its first batch."""
+    fact = FACTS[f"epochs_never_fall_here[{profile.name}]"]
+
+    def begins_where_it_does(entry: ProducerEntry, request: AppendRequest, seen: Verification) -> Term:
+        decided = append(entry, request, profile, seen)
+        opens = all_of(negate(entry.in_transaction), decided.entry.in_transaction)
+        return implies(opens, decided.entry.txn_first_offset == request.base_offset)
+
+    assert refuted == isinstance(prove_fact(replace(fact, holds=begins_where_it_does)).verdict, Refuted)
 
 
 def test_the_premises_can_be_met_at_the_turn_of_sequences() -> None:

@@ -21,7 +21,7 @@ from spec.protocol.ending import answered, end, guards, keeps_outcome
 from spec.protocol.finding import SMALLEST, partition_of
 from spec.protocol.ids import WITHOUT_LIMIT, InitRequest
 from spec.protocol.registering import AddRequest
-from spec.versions import KAFKA_3_9, KAFKA_4_2, NEWEST, SNAPSHOT_4_0
+from spec.versions import KAFKA_2_7, KAFKA_3_9, KAFKA_4_2, NEWEST, SNAPSHOT_4_0
 from spec.vocabulary import ErrorCode, TransactionState
 
 EMPTY, ONGOING = TransactionState.EMPTY, TransactionState.ONGOING
@@ -273,9 +273,9 @@ def test_a_table_read_by_terms_says_its_cell(state: int, commits: int, expected:
 
 def test_past_the_last_block_a_raced_claim_has_no_id_either() -> None:
     """What was read says so already."""
-    refused = blocks.claim(blocks.BlockRecord(7, 3), blocks.BlockRecord(6, 2), size=2, largest=7)
+    record, read = blocks.BlockRecord(7, 3), blocks.BlockRecord(6, 2)
 
-    assert refused.error == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert blocks.claim(record, read, size=2, profile=KAFKA_2_7, largest=7).error == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def test_the_marker_of_a_transaction_is_of_its_identity() -> None:

@@ -56,7 +56,7 @@ def test_of_two_checks_of_a_commit_the_first_decides(
 )
 def test_of_two_checks_of_a_join_the_first_decides(entry: GroupEntry, claim: Claim, first: str) -> None:
     """In Kafka's order."""
-    checks = join_guards(entry, claim, 5)
+    checks = join_guards(entry, claim, 5, NEWEST)
 
     assert names_of(checks)[branch(checks)] == first
 
@@ -72,15 +72,15 @@ def test_of_two_checks_of_a_join_the_first_decides(entry: GroupEntry, claim: Cla
 )
 def test_of_two_checks_of_a_sync_the_first_decides(entry: GroupEntry, claim: Claim, first: str) -> None:
     """In Kafka's order."""
-    checks = sync_guards(entry, claim)
+    checks = sync_guards(entry, claim, NEWEST)
 
-    assert names_of(checks)[sync(entry, claim).branch] == first
+    assert names_of(checks)[sync(entry, claim, NEWEST).branch] == first
 
 
 @pytest.mark.parametrize(("version", "error"), [(3, ErrorCode.NONE), (4, ErrorCode.MEMBER_ID_REQUIRED)])
 def test_since_version_4_a_newcomer_comes_again_with_an_id(version: int, error: ErrorCode) -> None:
     """Of a static member no id is required."""
-    assert join(group(), NOBODY, version).error == error
+    assert join(group(), NOBODY, version, NEWEST).error == error
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_since_version_4_a_newcomer_comes_again_with_an_id(version: int, error: 
 )
 def test_only_a_static_member_that_comes_back_keeps_the_generation(claim: Claim, generation: int) -> None:
     """Whoever else joins begins a new one."""
-    assert join(group(), claim, 3).entry.generation == generation
+    assert join(group(), claim, 3, NEWEST).entry.generation == generation
 
 
 # --- commits --------------------------------------------------------------------------------------------------

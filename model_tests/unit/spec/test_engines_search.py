@@ -37,7 +37,6 @@ DEPTHS = {
     "first batch overtaken": 5,
     "a new leader knows the last batch alone": 7,
     "an answer out of order is heard late": 13,
-    "0.11: a batch over the largest sequence is not recognised": 8,
     "unclean election": 5,
 }
 """Actions of the shortest violation."""

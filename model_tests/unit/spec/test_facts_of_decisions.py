@@ -63,7 +63,7 @@ SEEN = (
         "unknown_producer_starts_as_its_release_says",
         "seq.first",
     ),
-    ("verification.UNAVAILABLE: without NETWORK_EXCEPTION", "producer_understands", "txn.registered_before_data"),
+    ("verification.UNAVAILABLE: without NOT_COORDINATOR", "producer_understands", "txn.registered_before_data"),
     (
         "committing.told: known.value is never chosen where error == met.value",
         "committer_understands",
@@ -111,8 +111,8 @@ SEEN = (
         "txn.one_outcome",
     ),
     ("blocks.guards: guard raced dropped", "blocks_are_apart", "ids.unique"),
-    ("groups.sync_guards: checked is False (2)", "past_members_are_fenced", "offsets.generation_fence"),
-    ("groups.join_guards: guard member_unknown dropped", "members_join_as_themselves", "offsets.generation_fence"),
+    ("groups._generation_guard: guard generation_other dropped", "past_members_are_fenced", "offsets.generation_fence"),
+    ("groups._member_unknown: guard member_unknown dropped", "members_join_as_themselves", "offsets.generation_fence"),
     ("groups.sync: stable is never chosen", "present_members_commit", "offsets.generation_fence"),
     (
         "committing._unnamed: guard group_unnamed dropped",

@@ -148,17 +148,17 @@ def test_who_names_no_member_is_not_checked() -> None:
 )
 def test_who_may_join(entry: GroupEntry, claim: Claim, version: int, name: str, error: ErrorCode) -> None:
     """A member without id is given one and comes again (KIP-394); a static one needs none."""
-    decision = join(entry, claim, version)
+    decision = join(entry, claim, version, NEWEST)
 
-    assert (name, error) == (names_of(join_guards(entry, claim, version))[decision.branch], decision.error)
+    assert (name, error) == (names_of(join_guards(entry, claim, version, NEWEST))[decision.branch], decision.error)
     assert (name != "passed") == (decision.entry == entry)
 
 
 def test_a_generation_begins_with_joining_and_is_stable_with_its_assignment() -> None:
     """The first is 1; the end of the last member is a generation too."""
-    joined = join(NO_GROUP, Claim(instance_given=True), 5).entry
-    synced = sync(joined, replace(STATIC, generation=1)).entry
-    again = join(synced, CURRENT, 5).entry
+    joined = join(NO_GROUP, Claim(instance_given=True), 5, NEWEST).entry
+    synced = sync(joined, replace(STATIC, generation=1), NEWEST).entry
+    again = join(synced, CURRENT, 5, NEWEST).entry
 
     assert (joined, synced) == (group(AWAITING, 1), group(STABLE, 1))
     assert (again, left(again)) == (group(AWAITING, 2), group(EMPTY, 3))
@@ -168,8 +168,8 @@ def test_a_static_member_that_comes_back_keeps_the_generation() -> None:
     """It has a new member id, by which the one before it is fenced (KIP-345)."""
     back = Claim(instance_given=True, instance_known=True)
 
-    assert join(group(STABLE, 4), back, 5).entry == group(STABLE, 4)
-    assert join(group(EMPTY, 4), back, 5).entry == group(AWAITING, 5)
+    assert join(group(STABLE, 4), back, 5, NEWEST).entry == group(STABLE, 4)
+    assert join(group(EMPTY, 4), back, 5, NEWEST).entry == group(AWAITING, 5)
 
 
 @pytest.mark.parametrize(
@@ -187,9 +187,9 @@ def test_a_static_member_that_comes_back_keeps_the_generation() -> None:
 )
 def test_who_gets_an_assignment(entry: GroupEntry, claim: Claim, name: str, error: ErrorCode) -> None:
     """A current member of the current generation, once all have joined."""
-    decision = sync(entry, claim)
+    decision = sync(entry, claim, NEWEST)
 
-    assert (name, error) == (names_of(sync_guards(entry, claim))[decision.branch], decision.error)
+    assert (name, error) == (names_of(sync_guards(entry, claim, NEWEST))[decision.branch], decision.error)
     assert decision.entry == (group(STABLE) if name == "passed" else entry)
 
 

@@ -13,7 +13,6 @@ from spec.protocol.offsets import (
     fetch_guards,
     is_applied,
     pending_after,
-    pending_after_tombstone,
 )
 from spec.versions import KAFKA_3_9, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ErrorCode
@@ -104,12 +103,6 @@ def test_before_4_0_a_refused_commit_takes_what_was_pending_with_it(profile: Pro
     """In memory; one that was appended replaces it in every release."""
     assert left == pending_after(EARLY, LATE, profile, appended=False)
     assert pending_after(EARLY, LATE, profile, appended=True) == LATE
-
-
-@pytest.mark.parametrize(("profile", "left"), [(KAFKA_3_9, EARLY), (NEWEST, NO_OFFSET)], ids=["3.9", "now"])
-def test_since_4_0_a_deleted_offset_takes_what_was_pending_with_it(profile: Profile, left: OffsetEntry) -> None:
-    """Before, the transaction's end brings the offset back."""
-    assert left == pending_after_tombstone(EARLY, profile)
 
 
 @pytest.mark.parametrize(

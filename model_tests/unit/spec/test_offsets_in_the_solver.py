@@ -8,12 +8,13 @@ from spec.protocol.committing import CommitRequest, commit, commit_in_transactio
 from spec.protocol.groups import Claim, GroupEntry, join, sync
 from spec.protocol.offsets import OffsetEntry, apply, fetch, pending_after
 from spec.protocol.records import build, flatten, scalars
-from spec.versions import KAFKA_3_9, NEWEST, Profile
+from spec.versions import KAFKA_1_0, KAFKA_2_7, KAFKA_3_9, NEWEST, Profile
 
 Record = TypeVar("Record")
 
 READINGS = pytest.mark.parametrize("numbers", [INTEGERS, WIDE], ids=["integers", "bit-vectors"])
-PROFILES = pytest.mark.parametrize("profile", [KAFKA_3_9, NEWEST], ids=lambda profile: profile.name)
+RELEASES = (KAFKA_1_0, KAFKA_2_7, KAFKA_3_9, NEWEST)
+PROFILES = pytest.mark.parametrize("profile", RELEASES, ids=lambda profile: profile.name)
 ERRORS = (0, 13, 47, 51, 90, 120)
 DRAWS = 25
 
@@ -65,15 +66,16 @@ def test_who_may_commit_is_the_same_in_the_solver_as_in_python(numbers: Numbers,
 
 
 @READINGS
-def test_membership_is_the_same_in_the_solver_as_in_python(numbers: Numbers) -> None:
+@PROFILES
+def test_membership_is_the_same_in_the_solver_as_in_python(numbers: Numbers, profile: Profile) -> None:
     """Joining and getting an assignment: the same check, error and group."""
     drawn = Drawn(numbers)
 
     for _ in range(DRAWS):
         (group, group_term), (claim, claim_term) = drawn.record(GroupEntry), drawn.record(Claim)
         for expected, got in (
-            (join(group, claim, 5), join(group_term, claim_term, numbers.value(5))),
-            (sync(group, claim), sync(group_term, claim_term)),
+            (join(group, claim, 5, profile), join(group_term, claim_term, numbers.value(5), profile)),
+            (sync(group, claim, profile), sync(group_term, claim_term, profile)),
         ):
             assert (expected.branch, expected.error) == (drawn.of(got.branch), drawn.of(got.error))
             assert list(flatten(expected.entry)) == [(name, drawn.of(term)) for name, term in flatten(got.entry)]

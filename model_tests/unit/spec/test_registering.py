@@ -73,9 +73,9 @@ def test_who_verifies_is_told_of_each_partition() -> None:
     seen = register(entry(ONGOING), asked, NEWEST)
     fenced = register(entry(ONGOING), request(verify_only=True, producer_epoch=1), NEWEST)
 
-    assert verified(seen, registered=True) == ErrorCode.NONE
-    assert verified(seen, registered=False) == ErrorCode.TRANSACTION_ABORTABLE
-    assert verified(fenced, registered=False) == ErrorCode.PRODUCER_FENCED
+    assert verified(seen, registered=True, profile=NEWEST) == ErrorCode.NONE
+    assert verified(seen, registered=False, profile=NEWEST) == ErrorCode.TRANSACTION_ABORTABLE
+    assert verified(fenced, registered=False, profile=NEWEST) == ErrorCode.PRODUCER_FENCED
     assert not seen.appends
 
 

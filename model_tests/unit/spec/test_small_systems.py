@@ -17,7 +17,7 @@ from spec.systems.coordinator import transactional_id as ids
 from spec.systems.coordinator.system import coordinating
 from spec.systems.coordinator.system import sizes as coordinator_sizes
 from spec.systems.language import System
-from spec.versions import KAFKA_2_7, KAFKA_3_6, KAFKA_3_9, NEWEST
+from spec.versions import BEFORE_3_7, KAFKA_2_7, KAFKA_3_9, NEWEST
 
 CLIENT, EXPIRY, ASKING = clients.Knobs(), expiry.Knobs(), verifying.Knobs()
 MARKERS, GROUP = offsets.Knobs(), membership.Knobs()
@@ -65,8 +65,8 @@ BROKEN: Mapping[str, tuple[Callable[[], System], Mapping[str, int], str]] = {
         offsets.sizes(MARKERS),
         "visible_is_of_committed",
     ),
-    "pending offsets outlive a deletion": (
-        lambda: offsets.committing(replace(OTHERS, profile=offsets.PENDING_SURVIVES)),
+    "pending offsets outlive what expires": (
+        lambda: offsets.committing(replace(OTHERS, profile=offsets.PENDING_SURVIVES, expires=True)),
         offsets.sizes(OTHERS),
         "deleted_stays_deleted",
     ),
@@ -86,7 +86,7 @@ BROKEN: Mapping[str, tuple[Callable[[], System], Mapping[str, int], str]] = {
         "decided_stays_decided",
     ),
     "looked at first": (
-        lambda: membership.membership(membership.Knobs(KAFKA_3_6)),
+        lambda: membership.membership(membership.Knobs(BEFORE_3_7)),
         membership.sizes(GROUP),
         "past_generations_write_nothing",
     ),

@@ -21,7 +21,7 @@ DIFFERENCES: Final[Mapping[str, tuple[int, int]]] = {
     "KAFKA-18660: the identity is looked at before the pending transition": (784, 394),
     "KAFKA-19367: a fence bumps twice": (742, 1090),
     "KAFKA-19446: a late marker ends the next transaction": (115, 81),
-    "KAFKA-20090: a fence at the last epoch draws no producer id": (994, 1090),
+    "KAFKA-20090: a fence at the last epoch draws no producer id": (874, 1090),
     "KAFKA-9144: producer state expires by the time of its data": (286, 109),
     "KAFKA-14884: the guard is not compared": (66, 62),
     "KAFKA-16352: a late completion takes the next one's place": (123, 109),
@@ -43,7 +43,7 @@ DIFFERENCES: Final[Mapping[str, tuple[int, int]]] = {
     "as many brokers lose records as min.insync.replicas": (2069, 1142),
     "KAFKA-17507: a marker is answered before it is applied": (26, 10),
     "KAFKA-15784: the group is looked at before the coordinator": (24, 20),
-    "a deletion leaves what is pending, as before 4.0": (246, 245),
+    "an offset expires and leaves what is pending, as before 4.0": (246, 245),
     "KAFKA-14055: keys of markers are compared": (1299, 1311),
 }
 """States of the broken system and of the mended one, where both are few."""

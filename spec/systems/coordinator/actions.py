@@ -176,8 +176,7 @@ class Actions:
         """The transaction stays open."""
         id_ = self.of(state)
         failed = coordinator.append_failed(id_.fencing(), id_.fenced(), self.knobs.profile)
-        kept = failed if self.knobs.failed_fence_kept else replace(failed, fence_failed=False)
-        return self._faulty(state).but(entry=update(state.entry, to=kept))
+        return self._faulty(state).but(entry=update(state.entry, to=failed))
 
     def coordinator_fails_over_if(self, state: State) -> Iterator[Term]:
         """The id is in the log."""

@@ -39,7 +39,6 @@ class Knobs:
     Attributes:
         profile: the release; where epochs end early.
         timeout_fences: the abort of a transaction past its timeout raises the epoch (KAFKA-6119).
-        failed_fence_kept: an epoch raised in vain is not raised again (KAFKA-9666).
         mapping_error_abortable: a client goes on with a new identity when its own is unknown (KAFKA-18019).
         lowered_to: the transaction version to which the cluster's is lowered at some time, while instances go on with
             that of the profile; None where it stays.
@@ -53,7 +52,6 @@ class Knobs:
 
     profile: Profile = NEWEST
     timeout_fences: bool = True
-    failed_fence_kept: bool = True
     mapping_error_abortable: bool = False
     lowered_to: int | None = None
     unwritable_rolled_back: bool = False

@@ -6,11 +6,9 @@ from typing import Any, Final
 
 from spec.systems.deciding import UNWRAPPED
 from spec.systems.idempotence.stream import Knobs
-from spec.versions import KAFKA_0_11
 
 _TWO: Final = replace(UNWRAPPED, cached_batches=2)
 _THREE: Final = replace(UNWRAPPED, cached_batches=3)
-_FIRST: Final = replace(KAFKA_0_11, max_sequence=2)
 _NO_GUARD_OFF: Final[Mapping[str, Any]] = {"without": frozenset()}
 _QUIET: Final = Knobs(fails_over=False, gives_up=False)
 
@@ -126,13 +124,6 @@ CONTROLS: Final = (
         "logged_at_most_once",
         _bounded(replace(_QUIET, in_flight=2, profile=_TWO, heard_at_once=False), 5, 4),
         {"heard_at_once": True},
-    ),
-    BrokenSystem(
-        "0.11: a batch over the largest sequence is not recognised",
-        "logged_at_most_once",
-        _bounded(replace(_QUIET, in_flight=1, profile=_FIRST, largest_sequence=2, lifetime=1), 4, 4),
-        {"profile": replace(_FIRST, cached_first_wraps=True)},
-        deltas=2,
     ),
     BrokenSystem(
         "unclean election",

@@ -11,6 +11,7 @@ from spec.protocol.blocks import LARGEST, NOTHING_LEFT, UNREAD, Block, BlockReco
 from spec.systems import assumptions as assume
 from spec.systems import language
 from spec.systems.language import Action, Goal, Sort, State, System, Variable, update
+from spec.versions import NEWEST
 from spec.vocabulary import PRODUCER_ID_BLOCK
 
 BROKER: Final = Sort("broker", opaque=True)
@@ -52,7 +53,7 @@ class Knobs:
     def claim(self, record: BlockRecord, read: BlockRecord) -> Claim:
         """The decision, with what the knobs change in it."""
         taken = read if self.compares else replace(read, version=record.version)
-        claimed = blocks.claim(record, taken, self.size, self.largest)
+        claimed = blocks.claim(record, taken, self.size, NEWEST, self.largest)
         return claimed if self.raises else replace(claimed, record=record)
 
 

@@ -229,7 +229,7 @@ class View:
         """What the leader is told that asks whether a partition is in the transaction."""
         identity, there = self.who(txn), self.registered(partition) >= 0
         request = AddRequest(identity.producer_id, identity.producer_epoch, all_registered=there, verify_only=True)
-        return registering.verified(self.taken.register(self.remembers(), request), there)
+        return registering.verified(self.taken.register(self.remembers(), request), there, self.knobs.profile)
 
     def end_request(self, txn: Term) -> EndRequest:
         """The client's EndTxn."""

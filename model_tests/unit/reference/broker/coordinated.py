@@ -37,12 +37,14 @@ class World:
     partitions: dict[TopicPartition, Partition] = field(init=False)
     log: TransactionLog = field(init=False)
     coordinator: TransactionCoordinator = field(init=False)
-    producer_ids: ProducerIdManager = field(default_factory=lambda: ProducerIdManager(BlockAllocator()))
+    allocator: BlockAllocator = field(default_factory=BlockAllocator)
+    producer_ids: ProducerIdManager = field(init=False)
 
     def __post_init__(self) -> None:
         """Elect the first coordinator."""
         self.partitions = {T0: Partition(self.profile), T1: Partition(self.profile)}
         self.log = TransactionLog(self.profile, partitions=1)
+        self.producer_ids = ProducerIdManager(self.allocator, self.profile)
         self.crash(0)
 
     def crash(self, epoch: int) -> None:

@@ -61,7 +61,7 @@ class GroupWorld:
     def __post_init__(self) -> None:
         """Elect the first coordinators."""
         self.topic = OffsetsTopic(self.profile, 1)
-        producer_ids = ProducerIdManager(BlockAllocator())
+        producer_ids = ProducerIdManager(BlockAllocator(), self.profile)
         log = TransactionLog(self.profile, partitions=1)
         self.transactions = TransactionCoordinator(self.profile, producer_ids, log, self._send_marker, self.clock)
         self.transactions.elect(0, CoordinatorEpoch(0))

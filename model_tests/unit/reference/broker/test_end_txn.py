@@ -12,9 +12,11 @@ from reference.broker.coordinator_errors import (
     UnknownServerError,
 )
 from reference.broker.end_txn import EndTransaction
+from reference.broker.transaction_api import handle_end_txn
 from reference.broker.transaction_log import AppendFault
+from reference.broker.transaction_metadata import fence_epoch
 from reference.errors import InvalidTxnState, ProducerFenced, Refusal
-from spec.versions import KAFKA_3_9, KAFKA_4_2, NEWEST, SNAPSHOT_4_0, Profile
+from spec.versions import KAFKA_0_11, KAFKA_2_5, KAFKA_2_7, KAFKA_3_9, KAFKA_4_2, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import MAX_EPOCH, Epoch, ErrorCode, ProducerId, TransactionState
 
 EMPTY, ONGOING = TransactionState.EMPTY, TransactionState.ONGOING
@@ -291,13 +293,92 @@ def test_a_commit_that_is_delayed_ends_the_next_transaction() -> None:
 def test_the_coordinator_aborts_with_a_newer_epoch() -> None:
     """The coordinator's own abort may carry an epoch above the current one, a client's may not."""
     world = World(KAFKA_3_9)
-    world.put(ONGOING)
+    entry = world.put(ONGOING)
 
     with pytest.raises(ProducerFenced):
         world.coordinator.end_txn(EndTransaction(ID, ProducerId(7), Epoch(EPOCH + 1), False))
+    entry.begin(fence_epoch(entry.metadata, True, KAFKA_3_9))
     world.coordinator.end_txn(EndTransaction(ID, ProducerId(7), Epoch(EPOCH + 1), False, from_client=False))
 
-    assert PREPARE_ABORT == world.metadata().state
+    assert (PREPARE_ABORT, EPOCH + 1) == (world.metadata().state, world.metadata().epoch)
+
+
+@pytest.mark.parametrize("commit", [True, False], ids=["commit", "abort"])
+@pytest.mark.parametrize("profile", [KAFKA_0_11, KAFKA_2_5], ids=["0.11", "2.5"])
+def test_before_2_7_an_end_with_a_newer_epoch_is_written(profile: Profile, commit: bool) -> None:
+    """With the epoch that the coordinator knows; the client is fenced, and no marker follows until the log is read."""
+    world = World(profile)
+    world.begin(world.init())
+    known = world.metadata()
+
+    answers = [handle_end_txn(world.coordinator, 1, ID, identity(known.producer_id, 7), commit).error for _ in (1, 2)]
+    owed = len(world.coordinator.markers.owed)
+    world.crash(1)
+
+    assert [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.CONCURRENT_TRANSACTIONS] == answers
+    assert (PREPARE_COMMIT if commit else PREPARE_ABORT, known.epoch) == (
+        world.metadata().state,
+        world.metadata().epoch,
+    )
+    assert (0, 1) == (owed, len(world.coordinator.markers.owed))
+
+
+@pytest.mark.parametrize("profile", [KAFKA_2_7, KAFKA_3_9, KAFKA_4_2.under(0)], ids=["2.7", "3.9", "4.2"])
+def test_since_2_7_an_end_with_a_newer_epoch_changes_nothing(profile: Profile) -> None:
+    """A client has the epoch that it was given."""
+    world = World(profile)
+    world.put(ONGOING)
+
+    assert ErrorCode.PRODUCER_FENCED == handle_end_txn(world.coordinator, 2, ID, identity(7, EPOCH + 1), True).error
+    assert ONGOING == world.metadata().state
+
+
+@pytest.mark.parametrize("profile", [KAFKA_0_11, KAFKA_2_5], ids=["0.11", "2.5"])
+def test_before_2_7_a_client_ends_what_is_being_fenced(profile: Profile) -> None:
+    """An abort with an epoch above that of the fence takes its place, and the id goes on with the client's epoch."""
+    world = World(profile)
+    entry = world.put(ONGOING)
+    entry.begin(fence_epoch(entry.metadata, True, profile))
+
+    world.end(identity(7, EPOCH + 3), commit=False)
+
+    assert (PREPARE_ABORT, EPOCH + 3, 1) == (
+        entry.metadata.state,
+        entry.metadata.epoch,
+        len(world.coordinator.markers.owed),
+    )
+
+
+@pytest.mark.parametrize(
+    ("profile", "epoch"), [(KAFKA_0_11, 3), (KAFKA_2_5, 3), (KAFKA_2_7, 1)], ids=["0.11", "2.5", "2.7"]
+)
+def test_every_failed_fence_raises_the_epoch_before_2_7(profile: Profile, epoch: int) -> None:
+    """Since KAFKA-9666 was mended the coordinator remembers that it has raised it, and that nobody was given it."""
+    world = World(profile)
+    entry = world.put(ONGOING)
+    world.log.faults += [AppendFault(CoordinatorNotAvailable())] * 2
+
+    for _ in range(2):
+        with pytest.raises(CoordinatorNotAvailable):
+            world.init()
+    with pytest.raises(ConcurrentTransactions):
+        world.init()
+
+    assert (PREPARE_ABORT, EPOCH + epoch) == (entry.metadata.state, entry.metadata.epoch)
+
+
+def test_before_2_7_fences_that_fail_use_up_the_epochs() -> None:
+    """After the last one the transaction cannot be aborted any more."""
+    world = World(KAFKA_2_5)
+    entry = world.put(ONGOING, MAX_EPOCH - 1)
+    world.log.faults += [AppendFault(CoordinatorNotAvailable())]
+
+    with pytest.raises(CoordinatorNotAvailable):
+        world.init()
+    with pytest.raises(UnknownServerError):
+        world.init()
+
+    assert (ONGOING, MAX_EPOCH) == (entry.metadata.state, entry.metadata.epoch)
 
 
 def test_a_failed_fence_is_not_forgotten_for_an_end_that_fails() -> None:

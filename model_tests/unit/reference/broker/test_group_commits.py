@@ -17,7 +17,7 @@ from model_tests.unit.reference.broker.grouped import (
 from reference.broker.group_coordinator import TransactionalCommit
 from reference.broker.group_record import OffsetKey
 from reference.broker.group_requests import NOBODY, Claim, SyncAnswer, SyncRequest
-from spec.versions import KAFKA_2_4, KAFKA_3_6, KAFKA_3_9, NEWEST, SNAPSHOT_4_0, Profile
+from spec.versions import BEFORE_3_7, KAFKA_2_4, KAFKA_3_9, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ErrorCode
 
 STRANGER: Final = Claim(1, "nobody-knows")
@@ -126,7 +126,9 @@ def test_a_group_needs_a_name_for_a_transaction() -> None:
     assert ErrorCode.INVALID_GROUP_ID == world.join_named("").error
 
 
-@pytest.mark.parametrize(("profile", "error"), [(KAFKA_3_6, ErrorCode.NONE), (KAFKA_3_9, ErrorCode.ILLEGAL_GENERATION)])
+@pytest.mark.parametrize(
+    ("profile", "error"), [(BEFORE_3_7, ErrorCode.NONE), (KAFKA_3_9, ErrorCode.ILLEGAL_GENERATION)]
+)
 def test_a_rebalance_while_the_transaction_is_verified(profile: Profile, error: ErrorCode) -> None:
     """Since 3.7 the group is looked at after the verification, and the past generation is fenced (KAFKA-15784)."""
     world = GroupWorld(profile)

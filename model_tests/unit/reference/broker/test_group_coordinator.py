@@ -13,9 +13,9 @@ from model_tests.unit.reference.broker.grouped import (
     GroupWorld,
     code_of,
 )
-from reference.broker.group_expiration import expire_offsets
+from reference.broker.group_expiration import delete_offsets, expire_offsets
 from reference.broker.group_record import OffsetKey
-from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, NEWEST, SNAPSHOT_4_0, Profile
+from spec.versions import KAFKA_0_11, KAFKA_3_9, KAFKA_3_9_UNVERIFIED, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import Epoch, ErrorCode, ProducerId, Timestamp
 
 
@@ -111,6 +111,73 @@ def test_offsets_expire() -> None:
     assert {} == dict(world.groups.shards.of_group(GROUP).groups)
     world.crash()
     assert [-1, -1] == [world.committed(T0), world.committed(T1)]
+
+
+def test_an_offset_expires_though_a_transaction_may_change_it() -> None:
+    """Before 4.0; what the transaction has pending stays, and counts when it has committed."""
+    world = GroupWorld(KAFKA_3_9)
+    world.commit(3)
+    world.pend(8)
+    world.pass_time(100_000)
+
+    assert (OffsetKey(GROUP, T0),) == expire_offsets(world.groups)
+    assert -1 == world.committed()
+    assert GROUP in world.groups.shards.of_group(GROUP).groups
+    world.mark(committed=True)
+    assert 8 == world.committed()
+
+
+@pytest.mark.parametrize(
+    ("profile", "loaded"),
+    [(KAFKA_0_11, 9), (KAFKA_3_9, 9), (SNAPSHOT_4_0, -1), (NEWEST, -1)],
+    ids=["0.11", "3.9", "snapshot", "newest"],
+)
+def test_offsets_of_a_topic_that_is_gone(profile: Profile, loaded: int) -> None:
+    """What is pending goes with what is committed; before 4.0 there is no tombstone of it, and who loads has it."""
+    worlds = GroupWorld(profile), GroupWorld(profile)
+    for world in worlds:
+        world.commit(3)
+        world.commit(4, partition=T1)
+        world.pend(8)
+        world.pend(9, partition=T1)
+        assert (OffsetKey(GROUP, T1),) == delete_offsets(world.groups, {T1})
+        assert (3, -1) == (world.committed(T0), world.committed(T1))
+
+    there, moved = worlds
+    moved.crash()
+    for world in worlds:
+        world.mark(committed=True)
+    assert (8, -1) == (there.committed(T0), there.committed(T1))
+    assert (8, loaded) == (moved.committed(T0), moved.committed(T1))
+
+
+@pytest.mark.parametrize(("profile", "written"), [(KAFKA_3_9, 0), (NEWEST, 1)], ids=["classic", "new"])
+def test_offsets_that_are_pending_alone(profile: Profile, written: int) -> None:
+    """Only the new coordinator has the log say that they are gone."""
+    world = GroupWorld(profile)
+    world.pend(8)
+    size = world.partition.log_end
+
+    assert (OffsetKey(GROUP, T0),) == delete_offsets(world.groups, {T0})
+    world.mark(committed=True)
+
+    assert (-1, size + written + 1) == (world.committed(), world.partition.log_end)
+
+
+@pytest.mark.parametrize(("profile", "offset"), [(KAFKA_3_9, -1), (NEWEST, 3)], ids=["classic", "new"])
+def test_offsets_whose_tombstones_are_refused(profile: Profile, offset: int) -> None:
+    """A classic coordinator has forgotten them all the same, until the log is read again."""
+    world = GroupWorld(profile)
+    world.commit(3)
+    world.partition.leads = False
+
+    forgotten = delete_offsets(world.groups, {T0, T1})
+
+    assert (() if offset == 3 else (OffsetKey(GROUP, T0),)) == forgotten
+    assert offset == world.committed()
+    world.partition.leads = True
+    world.crash()
+    assert 3 == world.committed()
 
 
 def test_offsets_of_a_group_with_members_stay() -> None:

@@ -91,7 +91,7 @@ def test_a_tombstone() -> None:
 
 @pytest.mark.parametrize(("profile", "offset"), [(KAFKA_3_9, 8), (NEWEST, -1)], ids=["classic", "new"])
 def test_a_tombstone_over_an_open_transaction(profile: Profile, offset: int) -> None:
-    """Since 4.0 it takes with it what transactions have pending; before, they still commit."""
+    """Since 4.0 it takes with it what transactions have pending; before, they still commit, as for who loads."""
     world = GroupWorld(profile)
     world.pend(8)
     world.groups.shards.of_group(GROUP).write([(KEY, None)])

@@ -2,11 +2,11 @@
 
 import pytest
 
-from model_tests.unit.reference.broker.grouped import GROUP, GroupWorld, code_of
+from model_tests.unit.reference.broker.grouped import CLASSIC_AND_NEW, GROUP, GroupWorld, code_of
 from reference.broker.group_coordinator import GroupConfig
 from reference.broker.group_metadata import ClassicGroup
 from reference.broker.group_requests import Claim, JoinAnswer, JoinRequest
-from spec.versions import KAFKA_3_9
+from spec.versions import KAFKA_3_9, Profile
 from spec.vocabulary import ErrorCode, GroupState
 
 
@@ -117,6 +117,19 @@ def test_commits_keep_a_session_alive() -> None:
         world.commit(3, claim)
 
     assert ErrorCode.NONE == code_of(lambda: world.groups.heartbeat(GROUP, claim))
+
+
+@CLASSIC_AND_NEW
+def test_commits_in_transactions_keep_no_session_alive(profile: Profile) -> None:
+    """A member that commits so must send heartbeats all the same."""
+    world = GroupWorld(profile)
+    claim = world.member()
+    world.pass_time(9_000)
+    world.pend(3, claim)
+
+    world.pass_time(1_000)
+
+    assert ErrorCode.UNKNOWN_MEMBER_ID == code_of(lambda: world.groups.heartbeat(GROUP, claim))
 
 
 def test_those_who_do_not_join_again_are_left_behind() -> None:

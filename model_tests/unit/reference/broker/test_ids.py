@@ -5,13 +5,14 @@ from reference.broker.coordinator_errors import UnknownServerError
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.transaction_api import NOBODY, IdentityAnswer, handle_init_producer_id
 from spec import rules
+from spec.versions import KAFKA_0_11, KAFKA_2_7, KAFKA_3_6, NEWEST, Profile
 from spec.vocabulary import ErrorCode
 
 
 def test_no_producer_id_is_given_twice() -> None:
     """Two brokers and a restart: every id is new, a block's rest is lost."""
     allocator = BlockAllocator()
-    one, other = ProducerIdManager(allocator), ProducerIdManager(allocator)
+    one, other = ProducerIdManager(allocator, NEWEST), ProducerIdManager(allocator, NEWEST)
 
     given = [one.generate(), other.generate(), one.generate()]
     one.restart()
@@ -39,10 +40,22 @@ def test_past_the_last_block_nothing_is_reused() -> None:
 
 
 @pytest.mark.parametrize("transactional_id", [None, "payments"])
-def test_a_producer_is_told_that_there_are_no_ids(transactional_id: str | None) -> None:
-    """The broker of an exhausted controller answers with an error, and goes on."""
-    world = World(producer_ids=ProducerIdManager(BlockAllocator(2**63 - 1000)))
+@pytest.mark.parametrize(
+    ("profile", "error"),
+    [
+        (KAFKA_0_11, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (KAFKA_2_7, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (KAFKA_3_6, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        (NEWEST, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+    ],
+    ids=lambda each: each.name,
+)
+def test_a_producer_is_told_that_there_are_no_ids(
+    profile: Profile, error: ErrorCode, transactional_id: str | None
+) -> None:
+    """A broker that claims blocks itself fails; one that asks the controller has the client try again."""
+    world = World(profile, allocator=BlockAllocator(2**63 - 1000))
 
-    answer = handle_init_producer_id(world.coordinator, 5, transactional_id, 60_000)
+    answer = handle_init_producer_id(world.coordinator, 3, transactional_id, 60_000)
 
-    assert IdentityAnswer(ErrorCode.UNKNOWN_SERVER_ERROR, NOBODY) == answer
+    assert IdentityAnswer(error, NOBODY) == answer

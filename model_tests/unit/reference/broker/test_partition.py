@@ -24,7 +24,6 @@ from spec.vocabulary import (
     MAX_SEQUENCE,
     ControlType,
     Epoch,
-    LeaderEpoch,
     Offset,
     Origin,
     ProducerId,
@@ -128,7 +127,7 @@ def test_the_last_five_batches_are_recognised() -> None:
 
 
 def test_the_first_release_recognises_one() -> None:
-    """0.11 knows the last batch only, and not one that crosses the wrap."""
+    """0.11 knows the last batch only."""
     partition = filled(KAFKA_0_11, batch(0), batch(1))
 
     assert partition.append(batch(1)).duplicate
@@ -136,7 +135,7 @@ def test_the_first_release_recognises_one() -> None:
         partition.append(batch(0))
 
 
-def test_a_straddling_batch_is_recognised_since_1_0() -> None:
+def test_a_straddling_batch_is_recognised() -> None:
     """The first sequence of a cached batch is derived modulo 2^31."""
     partition = filled(NEWEST, batch(MAX_SEQUENCE, 3))
 
@@ -163,21 +162,6 @@ def test_a_stale_epoch_is_refused() -> None:
         with pytest.raises(InvalidProducerEpoch) as caught:
             partition.append(batch(0, epoch=0))
         assert rules.FENCE_STALE_EPOCH == caught.value.rule
-
-
-def test_a_replica_notes_a_falling_epoch_and_goes_on() -> None:
-    """Since 2.4; before, it stops."""
-    for profile, stops in ((NEWEST, False), (KAFKA_2_0, True)):
-        follower = Partition(profile, leads=False, alone=False)
-        follower.replicate(batch(0, epoch=1).at(Offset(0), LeaderEpoch(0)))
-        stale = batch(9, epoch=0).at(Offset(1), LeaderEpoch(0))
-
-        if stops:
-            with pytest.raises(InvalidProducerEpoch):
-                follower.replicate(stale)
-        else:
-            follower.replicate(stale)
-        assert follower.log_end == (1 if stops else 2)
 
 
 # --- transactions -------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ TRANSACTIONAL = blank_batch(2, producer_id=1, epoch=0, base_sequence=0, transact
 
 def answer(*batches: RecordBatch, transactional_id: str | None = None, acks: int = -1) -> tuple[ErrorCode, int]:
     request = ProduceRequest({0: batches}, transactional_id, acks)
-    found = handle_produce({0: Partition(NEWEST)}, request)[0]
+    found = handle_produce(NEWEST, {0: Partition(NEWEST)}, request)[0]
     return found.error, found.log_start
 
 
@@ -56,19 +56,19 @@ def test_all_needs_enough_replicas() -> None:
     """Fewer in sync than min.insync.replicas: refused before the log; acks=1 does not ask."""
     for acks, error in ((-1, ErrorCode.NOT_ENOUGH_REPLICAS), (1, ErrorCode.NONE)):
         request = ProduceRequest({0: (GOOD,)}, acks=acks)
-        assert error == handle_produce({0: Partition(NEWEST)}, request, min_insync=2, insync=1)[0].error
+        assert error == handle_produce(NEWEST, {0: Partition(NEWEST)}, request, min_insync=2, insync=1)[0].error
 
 
 def test_old_answers_have_no_log_start() -> None:
     """The log start offset came with version 5."""
     request = ProduceRequest({0: (GOOD,)}, version=3)
 
-    assert -1 == handle_produce({0: Partition(NEWEST)}, request)[0].log_start
+    assert -1 == handle_produce(NEWEST, {0: Partition(NEWEST)}, request)[0].log_start
 
 
 def test_an_unknown_partition_is_named() -> None:
     """A partition that the node does not host is refused alone."""
-    found = handle_produce({0: Partition(NEWEST)}, ProduceRequest({0: (GOOD,), 1: (GOOD,)}))
+    found = handle_produce(NEWEST, {0: Partition(NEWEST)}, ProduceRequest({0: (GOOD,), 1: (GOOD,)}))
 
     assert [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] == [found[0].error, found[1].error]
 

@@ -16,11 +16,15 @@ from reference.broker.transaction_api import (
 from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator, TwoPhases
 from reference.broker.transaction_metadata import NO_TIMEOUT_MS
 from reference.broker.transaction_timeouts import abort_timed_out
+from reference.broker.verification import Verification
 from reference.errors import ProducerFenced, Refusal, UnsupportedVersion
 from reference.world.coordinator_log import NodeTransactionLog
+from reference.world.messages import Verify
+from reference.world.node import agree
 from spec.versions import (
     KAFKA_2_5,
     KAFKA_2_7,
+    KAFKA_3_6,
     KAFKA_3_9,
     KAFKA_4_0,
     KAFKA_4_1,
@@ -264,6 +268,35 @@ def test_offsets_of_nobody_are_asked_about(version: int) -> None:
     answers = world.request(identity(-1, -1), 3, version)
 
     assert ErrorCode.INVALID_PRODUCER_ID_MAPPING == answers[T0]
+
+
+@pytest.mark.parametrize(
+    ("profile", "version", "error"),
+    [
+        (KAFKA_3_6, 9, ErrorCode.INVALID_TXN_STATE),
+        (KAFKA_3_6, 11, ErrorCode.INVALID_TXN_STATE),
+        (KAFKA_3_9, 10, ErrorCode.INVALID_TXN_STATE),
+        (KAFKA_3_9, 11, ErrorCode.TRANSACTION_ABORTABLE),
+    ],
+    ids=["3.6", "3.6 as 11", "3.9 as 10", "3.9"],
+)
+def test_a_partition_that_is_not_in_the_transaction(profile: Profile, version: int, error: ErrorCode) -> None:
+    """The coordinator of 3.6 has no code of its own for it, and nobody has to turn it into an older one."""
+    world = World(profile)
+    producer = world.init()
+    world.begin(producer, (T1,))
+    own = ErrorCode.TRANSACTION_ABORTABLE if profile.abortable_has_code else ErrorCode.INVALID_TXN_STATE
+    verification = Verification(
+        profile, world.coordinator, {0: world.partitions[T0]}, {0: T0}, version, world.clock.now
+    )
+
+    with pytest.raises(Refusal) as refused:
+        verification.guard_for(ID, 0, producer, Sequence(0))
+    with pytest.raises(Refusal) as agreed:
+        agree(world.coordinator, Verify(ID, producer, T0, False))
+
+    assert (error, own) == (refused.value.code, agreed.value.code)
+    assert {T0: own, T1: ErrorCode.NONE} == world.coordinator.verify_partitions(ID, producer, (T0, T1))
 
 
 # --- markers ------------------------------------------------------------------------------------------------------

@@ -2,9 +2,9 @@ import pytest
 
 from reference.broker.replicated import ReplicatedPartition
 from reference.errors import Refusal
-from reference.log.batch import blank_batch
+from reference.log.batch import blank_batch, marker_batch
 from spec.versions import KAFKA_2_0, NEWEST, Profile
-from spec.vocabulary import LeaderEpoch, Timestamp
+from spec.vocabulary import ControlType, LeaderEpoch, Timestamp
 
 NOW = Timestamp(0)
 
@@ -72,7 +72,7 @@ def written_twice(profile: Profile) -> ReplicatedPartition:
     partition = ReplicatedPartition(profile, 2)
     for replica in partition.replicas:
         for epoch in (5, 4):
-            batch = blank_batch(1, producer_id=1, epoch=epoch, base_sequence=0)
+            batch = marker_batch(1, epoch, ControlType.COMMIT, 0)
             replica.write((batch.at(replica.log_end, LeaderEpoch(0)),), ())
     partition.leader.append(blank_batch(1))
     return partition
@@ -93,7 +93,7 @@ def test_a_follower_that_cannot_copy_stops_with_the_reason() -> None:
     """And holds the high watermark back no longer."""
     partition = ReplicatedPartition(KAFKA_2_0, 2)
     for epoch in (5, 4):
-        batch = blank_batch(1, producer_id=1, epoch=epoch, base_sequence=0)
+        batch = marker_batch(1, epoch, ControlType.COMMIT, 0)
         partition.leader.write((batch.at(partition.leader.log_end, LeaderEpoch(0)),), ())
     partition.follow(1)
 

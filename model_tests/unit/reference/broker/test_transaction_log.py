@@ -77,7 +77,10 @@ def test_damaged_records_are_skipped() -> None:
     log = TransactionLog(NEWEST, partitions=1)
     log.write("a", ONE, NOW)
     log.append("b", b"\x00\x09", NOW)
-    for batch in (data_batch((Record(0, 0, b"\x00\x05", b""),)), data_batch(())._replace(record_count=3)):
+    for batch in (
+        data_batch((Record(0, 0, b"\x00\x05", b""),)),
+        data_batch(())._replace(record_count=3, last_offset_delta=2),
+    ):
         log.partitions[0].append(batch.at(Offset(log.partitions[0].log_end + 0), LeaderEpoch(0)))
 
     loaded = log.load(0)

@@ -29,7 +29,7 @@ def produced(
     """Produce batches."""
     partitions = {number: world.partitions[name] for number, name in NUMBERS.items()}
     verify = Verification(world.profile, world.coordinator, partitions, NUMBERS, version, world.clock.now)
-    return handle_produce(partitions, ProduceRequest(batches, name, -1, version), verify)
+    return handle_produce(world.profile, partitions, ProduceRequest(batches, name, -1, version), verify)
 
 
 def test_a_registered_partition() -> None:
@@ -174,6 +174,6 @@ def test_the_guard_is_the_coordinators_word() -> None:
     world.end(identity(7, 5), commit=False, version=0)
     world.coordinator.send_markers()
 
-    answer = handle_produce(partitions, ProduceRequest({0: (batch,)}, ID, -1, 9, {0: guard}))[0]
+    answer = handle_produce(world.profile, partitions, ProduceRequest({0: (batch,)}, ID, -1, 9, {0: guard}))[0]
 
     assert ErrorCode.INVALID_TXN_STATE == answer.error

@@ -283,6 +283,56 @@ def test_a_follower_cannot_propose() -> None:
     assert ErrorCode.INVALID_REQUEST is answer.error
 
 
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"broker_epoch": 0}, ErrorCode.STALE_BROKER_EPOCH),
+        ({"leader_epoch": LeaderEpoch(-1)}, ErrorCode.FENCED_LEADER_EPOCH),
+        ({"leader_epoch": LeaderEpoch(-1), "partition_epoch": 9}, ErrorCode.FENCED_LEADER_EPOCH),
+        ({"leader_epoch": LeaderEpoch(9)}, ErrorCode.NONE),
+        ({"partition_epoch": 9}, ErrorCode.INVALID_UPDATE_VERSION),
+        ({"partition_epoch": -1}, ErrorCode.INVALID_UPDATE_VERSION),
+        ({"insync": {0: 1, 1: 1}}, ErrorCode.NONE),
+        ({"insync": {1: -1}}, ErrorCode.NONE),
+        ({"insync": {0: -1, 7: -1}}, ErrorCode.NONE),
+        ({"insync": {0: -1, 7: -1}, "partition_epoch": -1}, ErrorCode.INVALID_UPDATE_VERSION),
+    ],
+)
+def test_in_2_7_a_proposal_is_of_a_present_session_and_state(changes: dict[str, object], error: ErrorCode) -> None:
+    """Its epochs may be newer than known, its set any, with any broker in it (KafkaController.processAlterIsr)."""
+    made = started(KAFKA_2_7)
+    before = made.metadata.partitions[0]
+
+    asked = proposal(made, (0, 1), **changes)
+    answer = made.alter_partition(0, asked)
+
+    now = made.metadata.partitions[0]
+    assert error is answer.error
+    assert (before != now) == (error is ErrorCode.NONE)
+    if error is ErrorCode.NONE:
+        assert (asked.leader_epoch, frozenset(asked.insync)) == (now.leader_epoch, now.insync)
+
+
+def test_in_2_7_the_sender_of_a_proposal_is_not_compared_with_the_leader() -> None:
+    """It is written as the leader; no broker proposes that does not lead."""
+    made = started(KAFKA_2_7)
+
+    answer = made.alter_partition(0, proposal(made, THREE, broker=1, broker_epoch=made.metadata.brokers[1].epoch))
+
+    assert (ErrorCode.NONE, 1) == (answer.error, seen(made)[0])
+
+
+def test_in_2_7_a_set_that_is_there_is_answered_as_it_is() -> None:
+    """Before the version of the node is compared."""
+    made = started(KAFKA_2_7)
+    before = made.metadata.partitions[0]
+
+    answer = made.alter_partition(0, proposal(made, THREE, partition_epoch=-1))
+
+    assert (ErrorCode.NONE, before) == tuple(answer)
+    assert before == made.metadata.partitions[0]
+
+
 def test_before_2_7_zookeeper_compares_versions_alone() -> None:
     """A leader that was deposed is stopped by the version of the node."""
     made = started(KAFKA_2_5)

@@ -17,11 +17,11 @@ from model_tests.unit.reference.replication.scenes import (
     word,
     write,
 )
-from reference.log.batch import blank_batch
+from reference.log.batch import blank_batch, marker_batch
 from reference.replication.messages import AskEpochEnd, Fetched
 from reference.replication.replica import Replica
 from spec.versions import KAFKA_0_11, KAFKA_2_0, KAFKA_2_5, KAFKA_2_7, NEWEST, Profile
-from spec.vocabulary import ErrorCode, LeaderEpoch, Offset
+from spec.vocabulary import ControlType, ErrorCode, LeaderEpoch, Offset
 
 BY_HIGH_WATERMARK = replace(KAFKA_0_11, name="before 0.11", truncates_by_leader_epoch=False)
 
@@ -179,10 +179,10 @@ def test_a_fenced_follower_waits_for_word_of_a_new_epoch() -> None:
 
 @pytest.mark.parametrize(("profile", "copied"), [(KAFKA_2_0, 1), (KAFKA_2_7, 2)])
 def test_a_follower_whose_log_cannot_be_the_leaders_stops(profile: Profile, copied: int) -> None:
-    """Before 2.4 a falling producer epoch is refused by replicas too, and the follower fails for good."""
+    """Before 2.4 a falling epoch of a marker is refused by replicas too, and the follower fails for good."""
     ahead, behind = leader(profile=profile), replica(1, profile)
-    for epoch, base in ((5, 0), (4, 0)):
-        batch = blank_batch(1, producer_id=1, epoch=epoch, base_sequence=base)
+    for epoch in (5, 4):
+        batch = marker_batch(1, epoch, ControlType.COMMIT, 0)
         ahead.log.write((batch.at(ahead.log.log_end, LeaderEpoch(0)),), ())
     behind.take_over(word(0, 0), NOW)
 

@@ -1,7 +1,5 @@
 """The leader's side: whom it waits for, whom it drops, and what it answers followers."""
 
-from dataclasses import replace
-
 import pytest
 
 from model_tests.unit.reference.replication.scenes import EPOCHS, LATER, NOW, fetch, leader, produce, word
@@ -99,14 +97,17 @@ def test_a_follower_returns_when_it_has_what_the_epoch_began_with() -> None:
 
 
 def test_a_fetch_of_an_earlier_incarnation_counts_for_nobody() -> None:
-    """Before 3.5 it does (KIP-903)."""
-    errors = []
-    for profile in (NEWEST, replace(NEWEST, incarnations_compared=False)):
+    """3.6 takes it, and notes the incarnation: who leads finds out where it proposes a set (KIP-903)."""
+    seen = []
+    for profile in (NEWEST, KAFKA_3_6):
         made = leader(profile=profile)
         stale = fetch(1, 0)._replace(broker_epoch=EPOCHS[1] - 1)
-        errors.append(made.fetch(stale, NOW)[0].error)
+        error = made.fetch(stale, NOW)[0].error
+        seen.append((error, role(made).followers[1].broker_epoch - EPOCHS[1]))
 
-    assert [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NONE] == errors
+    assert [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NONE] == [error for error, _ in seen]
+    assert -1 == seen[1][1]
+    assert -1 != seen[0][1]
 
 
 @pytest.mark.parametrize(
