@@ -58,15 +58,18 @@ class Recorder:
         rows: the steps so far.
         clock: of the world, where nodes have clocks of their own.
         observer: is told of each step from now on.
+        keeps: whether the steps from now on are kept, or the observer alone has them.
     """
 
-    __slots__ = ("_common", "clock", "observer", "rows")
+    __slots__ = ("_common", "_steps", "clock", "keeps", "observer", "rows")
 
     def __init__(self, trace: int, profile: Profile) -> None:
         """A recorder of the trace named `trace`, whose nodes behave as `profile` says."""
         self.clock: Clock | None = None
         self.rows: list[Row] = []
         self.observer: Observer | None = None
+        self.keeps = True
+        self._steps = 0
         self._common: Row = dict(BLANK) | {
             "schema": SCHEMA_VERSION,
             "trace": trace,
@@ -100,7 +103,7 @@ class Recorder:
         """
         row = dict(self._common)
         row["api"] = api
-        row["step"] = len(self.rows)
+        row["step"] = self._steps
         row["time_ms"] = now
         row["world_ms"] = now if self.clock is None else self.clock.now
         row.update(columns)
@@ -108,7 +111,9 @@ class Recorder:
             _fill(row, BEFORE, before)
         if after is not NOWHERE:
             _fill(row, AFTER, after)
-        self.rows.append(row)
+        self._steps += 1
+        if self.keeps:
+            self.rows.append(row)
         if self.observer is not None:
             self.observer(row)
         return row

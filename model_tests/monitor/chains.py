@@ -109,6 +109,10 @@ class Chains:
         self._latest[kind, key] = row
         return Linked(row, previous or NOTHING, NOTHING, {"has_previous": previous is not None})
 
+    def forget_places(self) -> None:
+        """Let go of the batches that were seen at places in logs; copies that come later are held against nothing."""
+        self._latest = {key: row for key, row in self._latest.items() if key[0] != PLACE_LINK}
+
     def of_id(self, row: Row) -> Linked | None:
         """A step of a transactional id with the one before it at its node; none where it is of no id, or at no node."""
         if not row["transactional_id"] or not row["node"] or row["origin"] >= 0:

@@ -117,6 +117,11 @@ class Monitor:
         self._histories.clear()
         return tuple(broken)
 
+    def settle(self) -> tuple[Violation, ...]:
+        """As `finish`, in a trace that goes on: what was told so far is let go of, and so are the places in logs."""
+        self._chains.forget_places()
+        return self.finish()
+
     def _of_histories(self, histories: Histories) -> Iterator[Violation]:
         for judged, at_stake, violated, faults in verdicts_of(histories):
             under = judged.row["profile"], judged.row["transaction_version"], faults

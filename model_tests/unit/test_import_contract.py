@@ -18,6 +18,9 @@ SHARED: Final = (*PURE, "spec.versions")
 PLAIN: Final = frozenset(sys.stdlib_module_names) | {"crc32c", "cramjam"} | set(PACKAGES)
 """What the specification (its engines aside) and the reference are made of."""
 
+WIRE: Final = "reference.wire.codec"
+"""The one module that knows the library of the wire protocol."""
+
 CLOCKS: Final = ("time", "datetime", "random", "secrets", "uuid", "threading", "socket")
 """What would make two runs of the reference differ."""
 
@@ -79,9 +82,17 @@ def test_only_traces_know_spark() -> None:
     assert {} == offences(outside("model_tests.traces"), "pyspark")
 
 
+def test_only_the_codec_knows_the_wire_library() -> None:
+    """kafka-python is imported in reference.wire.codec alone, and there when a codec is first made."""
+    found = {module.name for module in production() if module.imports_any("kafka")}
+
+    assert {WIRE} == found
+
+
 def test_specification_and_reference_need_only_python() -> None:
     """Outside the engines, spec and reference are made of the standard library (with CRC-32C and the codecs)."""
-    plain = tuple(module for module in inside("spec", "reference") if not within(module.name, ("spec.engines",)))
+    others = ("spec.engines", WIRE)
+    plain = tuple(module for module in inside("spec", "reference") if not within(module.name, others))
     found = {module.name: {name.partition(".")[0] for name in module.imports} - PLAIN for module in plain}
 
     assert {} == {name: strangers for name, strangers in found.items() if strangers}

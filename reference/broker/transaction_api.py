@@ -103,19 +103,23 @@ def handle_add_partitions(
     coordinator: TransactionCoordinator, request: AddPartitionsRequest, existing: Collection[TopicPartition]
 ) -> dict[TopicPartition, ErrorCode]:
     """Answer AddPartitionsToTxn; one partition that does not exist fails the whole request."""
-    missing = [partition for partition in request.partitions if partition not in existing]
-    if missing:
-        return {
-            partition: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if partition in missing
-            else ErrorCode.OPERATION_NOT_ATTEMPTED
-            for partition in request.partitions
-        }
+    refused = refused_as_missing(request.partitions, existing)
+    if refused:
+        return refused
     try:
         return _added_or_verified(coordinator, request)
     except Refusal as refusal:
         error = told(coordinator.profile, "AddPartitionsToTxn", request.version, refusal.code)
         return dict.fromkeys(request.partitions, error)
+
+
+def refused_as_missing(
+    partitions: Collection[TopicPartition], existing: Collection[TopicPartition]
+) -> dict[TopicPartition, ErrorCode]:
+    """What is answered of each partition where some do not exist, before any coordinator is asked; else nothing."""
+    missing = {partition for partition in partitions if partition not in existing}
+    others = dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED) if missing else {}
+    return others | dict.fromkeys(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def _added_or_verified(

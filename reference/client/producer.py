@@ -9,7 +9,7 @@ from reference.client.partition_queue import MAX_IN_FLIGHT, PartitionQueue, Prod
 from reference.errors import Impossible
 from reference.log.batch import RecordBatch, blank_batch, data_batch, value_batch
 from reference.log.record import Record
-from spec.vocabulary import MAX_EPOCH, NO_OFFSET, NO_SEQUENCE, Epoch, ErrorCode, Offset, Timestamp
+from spec.vocabulary import MAX_EPOCH, NO_OFFSET, NO_SEQUENCE, NO_TIMESTAMP, Epoch, ErrorCode, Offset, Timestamp
 
 RETRIABLE: Final = frozenset(
     {
@@ -45,6 +45,7 @@ class Reply(NamedTuple):
     error: ErrorCode
     offset: Offset = NO_OFFSET
     log_start: Offset = NO_OFFSET
+    log_append_time: Timestamp = NO_TIMESTAMP
 
 
 class IdempotentProducer:

@@ -1,5 +1,6 @@
 """What reaches the logs of data partitions: batches and markers, and answers that wait until these are replicated."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -38,7 +39,7 @@ class Appends:
         """Nothing waits."""
         self.brokers = brokers
         self.steps = steps
-        self.waiting: dict[TopicPartition, list[Waiting]] = {partition: [] for partition in brokers.partitions}
+        self.waiting = defaultdict[TopicPartition, list[Waiting]](list, {name: [] for name in brokers.partitions})
         self._answer = send_answer
 
     def replica(self, node: int, partition: TopicPartition) -> Partition:
@@ -65,7 +66,7 @@ class Appends:
         before = observe(replica, asked.attempt.records.producer_id)
         answer = refused(refusal) if refusal is not None else self._produce(request, asked, guard)
         self.steps.produced(request, asked, guard, replica, before, answer, refusal is not None)
-        reply = Reply(answer.error, answer.base_offset, answer.log_start)
+        reply = Reply(answer.error, answer.base_offset, answer.log_start, answer.log_append_time)
         if asked.acks == ALL:
             self._answer_replicated(asked.partition, request, reply, answer.last_offset)
         elif asked.acks != NOBODY_ANSWERS:
@@ -81,7 +82,8 @@ class Appends:
             {number: (asked.attempt.records,)}, asked.transactional_id, asked.acks, asked.version, {number: guard}
         )
         insync = len(self.brokers.partitions[asked.partition].insync)
-        return handle_produce({number: replica}, produce, None, self.brokers.shape.min_insync, insync)[number]
+        least = self.brokers.shape.min_insync
+        return handle_produce(replica.profile, {number: replica}, produce, None, least, insync)[number]
 
     def mark(self, request: Request, asked: WriteMarker) -> None:
         """Write a marker."""

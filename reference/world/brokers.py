@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from reference.broker.add_partitions_manager import AddPartitionsToTxnManager
 from reference.broker.coordinator_errors import CoordinatorNotAvailable, NotCoordinator
-from reference.broker.group_coordinator import GroupCoordinator
+from reference.broker.group_coordinator import GroupConfig, GroupCoordinator
 from reference.broker.group_log import OffsetsTopic
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.markers import VERSION_WITH_TRANSACTION_VERSION, TxnMarker
@@ -56,23 +56,30 @@ class Brokers:
         self.profile = profile
         self.shape = shape
         self.clock = clock
-        self.partitions = {
-            TopicPartition(topic, number): ReplicatedPartition(profile, shape.replicas, shape.producer_expiration_ms)
-            for topic in shape.topics
-            for number in range(shape.partitions)
-        }
-        self.names = tuple(self.partitions)
+        self.partitions: dict[TopicPartition, ReplicatedPartition] = {}
+        self.names: tuple[TopicPartition, ...] = ()
         self.log = TransactionLog(profile, shape.log_partitions)
         self.offsets = OffsetsTopic(profile, shape.offsets_partitions)
         self.log_leaders: dict[int, int] = {}
         self.log_epochs: dict[int, int] = {}
         self.group_leaders: dict[int, int] = {}
         self.unavailable: set[TopicPartition] = set()
-        self.authorizer = Authorizer(shape.topics)
+        self.authorizer = Authorizer(())
+        for topic in shape.topics:
+            self.create_topic(topic, shape.partitions)
         self.send = send
         self.clocks = tuple(self._clock_of(node) for node in range(shape.nodes))
         self._allocator = BlockAllocator()
         self.nodes = [self._started(node) for node in range(shape.nodes)]
+
+    def create_topic(self, topic: str, partitions: int) -> None:
+        """A topic with so many empty partitions, all led by node 0."""
+        for number in range(partitions):
+            self.partitions[TopicPartition(topic, number)] = ReplicatedPartition(
+                self.profile, self.shape.replicas, self.shape.producer_expiration_ms
+            )
+        self.names = tuple(self.partitions)
+        self.authorizer.topics += (topic,)
 
     def _clock_of(self, node: int) -> Clock:
         if node >= len(self.shape.skews):
@@ -85,12 +92,13 @@ class Brokers:
 
     def _started(self, number: int) -> Node:
         log = NodeTransactionLog(self.profile, self.log, number, self.log_leaders)
-        producer_ids = ProducerIdManager(self._allocator)
+        producer_ids = ProducerIdManager(self._allocator, self.profile)
         markers = MarkerSender(lambda *marker: self._send_marker(number, *marker), self.is_led)
         clock = self.clocks[number]
         config = CoordinatorConfig(self.shape.max_timeout_ms, self.shape.id_expiration_ms)
         transactions = TransactionCoordinator(self.profile, producer_ids, log, markers.write, clock, config)
-        groups = GroupCoordinator(self.profile, self.offsets, clock)
+        group_config = GroupConfig(initial_delay_ms=self.shape.initial_delay_ms)
+        groups = GroupCoordinator(self.profile, self.offsets, clock, group_config)
         return Node(log, producer_ids, transactions, groups, markers, AddPartitionsToTxnManager(), {})
 
     def _send_marker(self, node: int, partition: TopicPartition, marker: TxnMarker) -> int:

@@ -1,6 +1,9 @@
 """What consumers ask of the nodes: records of leaders, and the offsets of their groups."""
 
+from collections.abc import Mapping
+
 from reference.broker.group_api import OffsetsAnswer, handle_offset_commit, handle_offset_fetch
+from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_requests import NOBODY, Claim, FetchedOffset, Offsets
 from reference.broker.partition import FetchResult, Partition
 from reference.broker.reading import WITHOUT_LIMIT
@@ -67,10 +70,7 @@ class Readers:
     def consumer_commits(self, group: str, offsets: Offsets, claim: Claim = NOBODY) -> dict[TopicPartition, ErrorCode]:
         """A consumer commits offsets of its group, outside of any transaction."""
         answers = self._answers_to_commit(group, offsets, claim)
-        for partition, error in answers.items():
-            told: Row = {"offset": offsets[partition].offset, "error": int(error)}
-            told |= {"generation": claim.generation, "member": claim.member_id}
-            self._history.note("ClientCommitOffsets", group, of_group(group, partition) | told)
+        note_commit(self._history, group, offsets, claim, answers)
         return answers
 
     def _answers_to_commit(self, group: str, offsets: Offsets, claim: Claim) -> dict[TopicPartition, ErrorCode]:
@@ -97,9 +97,7 @@ class Readers:
             return OffsetsAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         coordinator = self.brokers.nodes[node].groups
         answer = handle_offset_fetch(coordinator, group, partitions, require_stable)
-        for partition, state in observed(coordinator, group, answer.partitions).items():
-            columns = fetch_columns(group, partition, require_stable, answer.partitions[partition])
-            self._steps.of_group("OffsetFetch", node, self.name_of(consumer), columns | state_columns(state, state))
+        record_offset_fetch(self._steps, node, self.name_of(consumer), coordinator, group, require_stable, answer)
         return answer
 
     # --- rows -------------------------------------------------------------------------------------------------
@@ -128,3 +126,46 @@ class Readers:
         asked = asked_columns(partition, offset, consumer.isolation)
         for told in taken(result.batches, received):
             self._history.note("ClientFetched", self.name_of(consumer), asked | told)
+
+
+def note_commit(
+    history: History, group: str, offsets: Offsets, claim: Claim, answers: Mapping[TopicPartition, ErrorCode]
+) -> None:
+    """A consumer has been answered about offsets that it commits outside of any transaction: a row for each.
+
+    Args:
+        history: that has the rows.
+        group: whose offsets they are.
+        offsets: that are committed.
+        claim: of which member and generation.
+        answers: by partition.
+    """
+    for partition, error in answers.items():
+        told: Row = {"offset": offsets[partition].offset, "error": int(error)}
+        told |= {"generation": claim.generation, "member": claim.member_id}
+        history.note("ClientCommitOffsets", group, of_group(group, partition) | told)
+
+
+def record_offset_fetch(
+    steps: Steps,
+    node: int,
+    client: str,
+    coordinator: GroupCoordinator,
+    group: str,
+    require_stable: bool,
+    answer: OffsetsAnswer,
+) -> None:
+    """A group's coordinator has told committed offsets: a row for each.
+
+    Args:
+        steps: that have the rows.
+        node: of the coordinator.
+        client: who asked.
+        coordinator: as it is now.
+        group: whose offsets they are.
+        require_stable: no offset was to be told that an open transaction may still change.
+        answer: to the request.
+    """
+    for partition, state in observed(coordinator, group, answer.partitions).items():
+        columns = fetch_columns(group, partition, require_stable, answer.partitions[partition])
+        steps.of_group("OffsetFetch", node, client, columns | state_columns(state, state))

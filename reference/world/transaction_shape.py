@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from reference.broker.group_membership import INITIAL_DELAY_MS
 from reference.broker.producer_state import PRODUCER_EXPIRATION_MS
 from reference.broker.transaction_coordinator import DEFAULT_EXPIRATION_MS, DEFAULT_MAX_TIMEOUT_MS
 from reference.client.producer import DELIVERY_TIMEOUT_MS
@@ -34,6 +35,7 @@ class TransactionShape:
         id_expiration_ms: transactional.id.expiration.ms.
         producer_expiration_ms: producer.id.expiration.ms.
         delivery_timeout_ms: delivery.timeout.ms of the producers.
+        initial_delay_ms: group.initial.rebalance.delay.ms.
         ordered: whether a connection delivers in the order of sending.
         unclean: unclean.leader.election.enable.
         leaderless_is_known: whether nodes hear at once that a partition has lost its leader. If not, they go on with
@@ -54,6 +56,7 @@ class TransactionShape:
     id_expiration_ms: int = DEFAULT_EXPIRATION_MS
     producer_expiration_ms: int = PRODUCER_EXPIRATION_MS
     delivery_timeout_ms: int = DELIVERY_TIMEOUT_MS
+    initial_delay_ms: int = INITIAL_DELAY_MS
     ordered: bool = False
     unclean: bool = False
     leaderless_is_known: bool = False

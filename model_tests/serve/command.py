@@ -1,0 +1,253 @@
+"""`eos serve`: the reference answers Kafka's clients over TCP, and the specification judges every step."""
+
+import asyncio
+import ipaddress
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TextIO
+
+import typer
+
+from model_tests.reports import BadInput
+from model_tests.serve.defects import broken
+from model_tests.serve.judging import TRACE_FILE, Judge
+from model_tests.serve.report import Requests, ServeReport
+from model_tests.serve.wire_log import WIRE_LOG, WireLog, repeated
+from model_tests.traces.branch_coverage import coverage
+from reference.server.faults import PROFILES as FAULTS
+from reference.server.faults import WireFaults
+from reference.server.listener import Server
+from reference.server.service import Service, Settings
+from reference.server.topics import is_legal
+from reference.wire.codec import WireLibraryMissing
+from reference.wire.versions import profile_called
+from spec.versions import PROFILES, Profile
+
+LOCALHOST: Final = "localhost"
+LAST_PORT: Final = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where node 0 listens; port 0 takes any that is free, for each node."""
+
+    host: str
+    port: int
+
+
+def wall() -> int:
+    """The time, milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+def run(
+    listen: str,
+    nodes: int,
+    topics: Sequence[str],
+    profile: str,
+    transaction_version: int | None = None,
+    record: Path | None = None,
+    seconds: float | None = None,
+    defect: str = "",
+    feed: Path | None = None,
+    faults: str = "",
+    seed: int = 0,
+) -> ServeReport:
+    """Serve until interrupted, and say what came of it.
+
+    Args:
+        listen: host and port of node 0.
+        nodes: how many.
+        topics: each with the number of its partitions, if it is not one.
+        profile: name of the release.
+        transaction_version: the feature; that of the release if not given.
+        record: directory for steps and frames.
+        seconds: after which to stop; never if not given.
+        defect: name of a defect that the nodes have, none if empty.
+        feed: the wire log of a run that is made again, instead of listening.
+        faults: name of what goes wrong on the wire, nothing if empty.
+        seed: of these faults.
+
+    Raises:
+        BadInput: an option says nothing that can be served, or a port or file cannot be had.
+    """
+    settings = Settings(chosen_profile(profile, transaction_version), nodes)
+    place, wanted = place_of(listen, nodes), [topic_of(topic) for topic in topics]
+    with ExitStack() as stack:
+        stack.enter_context(broken(defect))
+        trace, wire = (None, None) if record is None else stack.enter_context(_recording(record))
+        judge = Judge(_say, trace, f"eos replay {record}/{TRACE_FILE}")
+        try:
+            if feed is not None:
+                return _fed(feed, judge)
+            return asyncio.run(_served(settings, place, wanted, judge, wire, seconds, faults_called(faults, seed)))
+        except WireLibraryMissing as missing:
+            raise BadInput(str(missing)) from missing
+
+
+def _say(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+# --- options --------------------------------------------------------------------------------------------------
+
+
+def chosen_profile(name: str, transaction_version: int | None) -> Profile:
+    """The profile of a name, under a transaction version if one is given.
+
+    Raises:
+        BadInput: there is none of that name.
+    """
+    profile = profile_called(name)
+    if profile is None:
+        raise BadInput(f"no Kafka version {name!r}; known are {', '.join(PROFILES)}")
+    return profile if transaction_version is None else profile.under(transaction_version)
+
+
+def place_of(listen: str, nodes: int) -> Place:
+    """Where to listen, from HOST:PORT.
+
+    Raises:
+        BadInput: it is no host and port, or there are not as many ports from there on.
+    """
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdecimal() or int(port) + (nodes - 1 if int(port) else 0) > LAST_PORT:
+        raise BadInput(
+            f"--listen is HOST:PORT with a port for each of {nodes} nodes, as 127.0.0.1:9092; not {listen!r}"
+        )
+    return Place(host.strip("[]"), int(port))
+
+
+def topic_of(text: str) -> tuple[str, int]:
+    """A topic and its partitions, from NAME or NAME:PARTITIONS.
+
+    Raises:
+        BadInput: it is neither.
+    """
+    name, _, partitions = text.partition(":")
+    number = partitions or "1"
+    if not is_legal(name) or not number.isdecimal() or not 0 < int(number) <= 10_000:
+        raise BadInput(f"--topic is NAME or NAME:PARTITIONS, as orders:6; not {text!r}")
+    return name, int(number)
+
+
+def faults_called(name: str, seed: int) -> WireFaults | None:
+    """What goes wrong on the wire, by name; nothing if it is empty.
+
+    Raises:
+        BadInput: there is nothing of that name.
+    """
+    if name and name not in FAULTS:
+        raise BadInput(f"no faults {name!r}; there are {', '.join(FAULTS)}")
+    return WireFaults(FAULTS[name], seed) if name else None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this machine can connect."""
+    if host == LOCALHOST:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+# --- the run --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _recording(directory: Path) -> Iterator[tuple[TextIO, TextIO]]:
+    """The files of a recorded run."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with (directory / TRACE_FILE).open("w") as trace, (directory / WIRE_LOG).open("w") as wire:
+            yield trace, wire
+    except OSError as error:
+        raise BadInput(f"{directory} cannot be written: {error.strerror}") from error
+
+
+async def _served(
+    settings: Settings,
+    place: Place,
+    topics: Sequence[tuple[str, int]],
+    judge: Judge,
+    wire: TextIO | None,
+    seconds: float | None,
+    faults: WireFaults | None,
+) -> ServeReport:
+    started, service = time.monotonic(), Service(settings, wall)
+    service.world.recorder.observer = judge
+    for name, partitions in dict(topics).items():
+        service.create_topic(name, partitions)
+    server = Server(service, faults=faults, on_settled=judge.pause, on_closed=_say)
+    if wire is not None:
+        log = WireLog(wire, settings, service.now, topics)
+        server.on_frame, server.on_tick = log.frame, log.tick
+    try:
+        await server.start(place.host, place.port)
+    except OSError as error:
+        await server.close()
+        raise BadInput(f"cannot listen at {place.host}:{place.port}: {error.strerror}") from error
+    _say(f"{settings.profile.name} at {server.bootstrap_servers}")
+    if not is_loopback(place.host):
+        _say(f"{place.host} is not this machine alone: whoever can connect can read and write, nobody has to log in")
+    _stop_on_signals(server)
+    try:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(server.wait(), seconds)
+    finally:
+        await server.close()
+    judge.finish()
+    if server.failure is not None:
+        raise server.failure
+    return report_of(service, server.requests, judge, time.monotonic() - started, server.closed)
+
+
+def _fed(path: Path, judge: Judge) -> ServeReport:
+    """Make a recorded run again, and judge it."""
+    started, again = time.monotonic(), repeated(path)
+    again.service.world.recorder.observer = judge
+    again.play()
+    judge.finish()
+    return report_of(again.service, again.requests, judge, time.monotonic() - started)
+
+
+def _stop_on_signals(server: Server) -> None:
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, server.stop)
+
+
+def report_of(
+    service: Service, requests: Counter[tuple[str, str]], judge: Judge, seconds: float, closed: int = 0
+) -> ServeReport:
+    """What a server says in the end.
+
+    Args:
+        service: the nodes.
+        requests: how many came, by api and the client's software.
+        judge: that looked on.
+        seconds: how long it ran.
+        closed: connections that were closed because of what came over them.
+    """
+    profile = service.settings.profile
+    counted = sorted(requests.items(), key=lambda each: (each[0][1], -each[1]))
+    return ServeReport(
+        profile.name,
+        profile.transaction_version,
+        service.settings.nodes,
+        seconds,
+        judge.steps,
+        tuple(Requests(api, software, count) for (api, software), count in counted),
+        dict(judge.outcomes),
+        judge.rules(),
+        coverage(judge.met()),
+        judge.violated,
+        tuple(judge.violations),
+        closed,
+    )

@@ -1,0 +1,81 @@
+"""What a server says in the end: who asked what, what became of transactions, which rules were judged."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.traces.branch_coverage import Coverage, told
+from model_tests.traces.check_report import SHOWN, RuleCount, Violation
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """How many requests of one api came from clients of one kind of software."""
+
+    api: str
+    software: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServeReport:
+    """The outcome of a run.
+
+    Attributes:
+        profile: of the nodes.
+        steps: of the nodes; each was judged as it was made.
+        requests: that were answered, by api and software.
+        outcomes: transactions that came to each end.
+        violated: violations found; `violations` has the first of them.
+        closed: connections that were closed because of what came over them.
+    """
+
+    profile: str
+    transaction_version: int
+    nodes: int
+    seconds: float
+    steps: int
+    requests: tuple[Requests, ...]
+    outcomes: Mapping[str, int]
+    rules: tuple[RuleCount, ...]
+    coverage: tuple[Coverage, ...]
+    violated: int
+    violations: tuple[Violation, ...]
+    closed: int
+
+    @property
+    def exit_code(self) -> int:
+        """Whether a rule was violated, or nothing was judged."""
+        if self.violated:
+            return VIOLATED
+        return HOLDS if self.rules else NOTHING_JUDGED
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain JSON values."""
+        return asdict(self)
+
+    def print(self, console: Console) -> None:
+        """Requests, transactions, rules, branches."""
+        named = f"{self.profile}, transaction.version {self.transaction_version}, nodes: {self.nodes}"
+        console.print(f"{named}; {self.steps} steps in {self.seconds:.1f} s", highlight=False, markup=False)
+        table = Table("client", "requests")
+        for software in dict.fromkeys(each.software for each in self.requests):
+            counts = (f"{each.api} {each.count}" for each in self.requests if each.software == software)
+            table.add_row(software, ", ".join(counts))
+        if self.requests:
+            console.print(table)
+        outcomes = ", ".join(f"{count} {name}" for name, count in sorted(self.outcomes.items())) or "none ended"
+        console.print(f"transactions: {outcomes}", highlight=False)
+        judged = ", ".join(f"{count.rule} {count.judged}" for count in self.rules) or "none"
+        console.print(f"rules judged: {judged}", highlight=False)
+        for line in told(self.coverage):
+            console.print(line, markup=False, highlight=False)
+        if self.closed:
+            console.print(f"{self.closed} connections closed because of what came over them", highlight=False)
+        for violation in self.violations[:SHOWN]:
+            console.print(str(violation), style="red", markup=False, highlight=False)
+        console.print(f"violations: {self.violated}", highlight=False)

@@ -1,0 +1,59 @@
+"""A server without sockets: requests in bytes, answered at once unless they wait, at a time that the test says."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from model_tests.monitor.monitor import Monitor
+from model_tests.traces.check_report import Violation
+from reference.server.handlers import handle
+from reference.server.service import Call, Endpoint, Fields, Service, Settings
+from reference.wire.codec import Header, decode_body, decode_request, encode_body, encode_response, key_of
+from spec.versions import NEWEST, Profile
+
+START_MS = 1_700_000_000_000
+
+
+@dataclass
+class Bench:
+    """A service, its clock, and its judge."""
+
+    profile: Profile = NEWEST
+    nodes: int = 1
+    now: int = START_MS
+    violations: list[Violation] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.service = Service(Settings(self.profile, self.nodes), lambda: self.now)
+        self.service.endpoints += [Endpoint("127.0.0.1", 9092 + node) for node in range(self.nodes)]
+        self.monitor = Monitor()
+        self.service.world.recorder.observer = lambda row: self.violations.extend(self.monitor.judge(row))
+
+    def send(self, api: str, version: int, fields: Fields, node: int = 0) -> list[Any]:
+        """Send a request; a list that has the decoded answer once there is one, None where none is ever given."""
+        header = Header(key_of(api), api, version, 7, "test")
+        frame = encode_body("request", api, version, fields)
+        answers: list[Any] = []
+
+        def reply(answer: Fields | None) -> None:
+            if answer is None:
+                answers.append(None)
+                return
+            data = encode_response(api, version, header.correlation, answer)
+            answers.append(decode_body("response", api, version, data, len(data) - self._size(api, version, answer)))
+
+        self.service.begin()
+        handle(self.service, Call(1, node, header, decode_request(header, frame, 0), reply, "127.0.0.1"))
+        return answers
+
+    def ask(self, api: str, version: int, fields: Fields, node: int = 0) -> Any:
+        """The answer to a request that does not wait."""
+        (answer,) = self.send(api, version, fields, node)
+        return answer
+
+    def wait(self, milliseconds: int) -> None:
+        """Time passes, and whatever is due then happens."""
+        self.now += milliseconds
+        self.service.pass_time()
+
+    def _size(self, api: str, version: int, answer: Fields) -> int:
+        return len(encode_body("response", api, version, answer))

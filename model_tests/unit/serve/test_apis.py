@@ -1,0 +1,368 @@
+"""What each api answers, in the cases that client libraries seldom ask for."""
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
+
+from model_tests.unit.serve.asking import START_MS, Bench
+from reference.log.batch import RecordBatch, value_batch
+from reference.server.errors import ServerError
+from reference.server.produce_api import MAX_MESSAGE_BYTES
+from spec.versions import PROFILES
+from spec.vocabulary import ErrorCode
+
+READ_COMMITTED = 1
+
+
+@pytest.fixture
+def bench() -> Bench:
+    made = Bench()
+    made.service.create_topic("orders", 2)
+    return made
+
+
+def batch(*values: bytes, at: int = START_MS, **identity: Any) -> RecordBatch:
+    return value_batch(values or (b"one",), timestamp=at, **identity)
+
+
+def produce_fields(data: bytes, acks: int = -1, transactional_id: str | None = None, partition: int = 0) -> Any:
+    parts = [{"index": partition, "records": data}]
+    topics = [{"name": "orders", "partition_data": parts}]
+    return {"transactional_id": transactional_id, "acks": acks, "timeout_ms": 1_000, "topic_data": topics}
+
+
+def produce(bench: Bench, data: bytes, version: int = 9, **more: Any) -> Any:
+    """What is answered of one partition."""
+    answer = bench.ask("Produce", version, produce_fields(data, **more))
+    return answer.responses[0].partition_responses[0]
+
+
+def fetch_fields(offset: int = 0, isolation: int = 0, **more: Any) -> Any:
+    partitions = [{"partition": 0, "fetch_offset": offset, "partition_max_bytes": 2**20, "current_leader_epoch": -1}]
+    common = {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": 2**20, "isolation_level": isolation}
+    return common | {"session_id": 0, "topics": [{"topic": "orders", "partitions": partitions}]} | more
+
+
+def fetched(answer: Any) -> Any:
+    return answer.responses[0].partitions[0]
+
+
+def initialized(bench: Bench, transactional_id: str | None, timeout_ms: int = 60_000) -> dict[str, int]:
+    """The identity that InitProducerId gives, as a batch takes it."""
+    fields = {"transactional_id": transactional_id, "transaction_timeout_ms": timeout_ms}
+    answer = bench.ask("InitProducerId", 4, fields)
+    assert 0 == answer.error_code
+    return {"producer_id": answer.producer_id, "epoch": answer.producer_epoch}
+
+
+# --- Produce --------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_that_comes_again_is_answered_with_the_offset_and_the_time_of_the_first(bench: Bench) -> None:
+    """The answer to a duplicate carries the timestamp that the producer's state keeps."""
+    sent = batch(b"one", b"two", base_sequence=0, **initialized(bench, None)).encode()
+
+    first, again = produce(bench, sent), produce(bench, sent)
+
+    assert (0, 0, -1) == (first.error_code, first.base_offset, first.log_append_time_ms)
+    assert (0, 0, START_MS) == (again.error_code, again.base_offset, again.log_append_time_ms)
+    assert (
+        2 == bench.service.world.brokers.partitions[bench.service.topics.by_name["orders"].partition(0)].leader.log_end
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "version", "error"),
+    [
+        (b"", 9, ErrorCode.INVALID_RECORD),
+        (b"garbage", 9, ErrorCode.INVALID_RECORD),
+        (batch().encode() + batch().encode(), 9, ErrorCode.INVALID_RECORD),
+        (batch().encode()[:-1] + b"\x01", 9, ErrorCode.CORRUPT_MESSAGE),
+        (batch()._replace(record_count=2).encode(), 9, ErrorCode.INVALID_RECORD),
+        (batch().compressed(4).encode(), 6, ServerError.UNSUPPORTED_COMPRESSION_TYPE),
+        (batch()._replace(attributes=7).encode(), 9, ServerError.UNSUPPORTED_COMPRESSION_TYPE),
+        (batch(bytes(MAX_MESSAGE_BYTES)).encode(), 9, ErrorCode.MESSAGE_TOO_LARGE),
+    ],
+    ids=["nothing", "garbage", "two", "checksum", "count", "zstd too early", "no codec", "too large"],
+)
+def test_what_is_no_batch_is_refused(bench: Bench, data: bytes, version: int, error: int) -> None:
+    """Nothing is appended then."""
+    answer = produce(bench, data, version)
+
+    assert (error, -1) == (answer.error_code, answer.base_offset)
+    assert 0 == bench.ask("ListOffsets", 2, latest()).topics[0].partitions[0].offset
+
+
+@pytest.mark.parametrize("codec", range(5))
+def test_every_codec_is_taken_and_given_back(bench: Bench, codec: int) -> None:
+    """The bytes that a reader gets are those that the producer sent, but for their place."""
+    sent = batch(b"one" * 50).compressed(codec)
+    assert 0 == produce(bench, sent.encode()).error_code
+
+    answer = fetched(bench.ask("Fetch", 11, fetch_fields()))
+
+    assert sent.at(sent.base_offset, 0).encode() == bytes(answer.records)  # type: ignore[arg-type]
+
+
+def test_nobody_answers_without_acks(bench: Bench) -> None:
+    """The batch is there all the same."""
+    assert [None] == bench.send("Produce", 9, produce_fields(batch().encode(), acks=0))
+    assert 1 == bench.ask("ListOffsets", 2, latest()).topics[0].partitions[0].offset
+    assert {} == bench.service.world.wires.open
+
+
+def test_acks_and_partitions_that_there_are_not(bench: Bench) -> None:
+    """Each is refused by its own error."""
+    assert ErrorCode.INVALID_REQUIRED_ACKS == produce(bench, batch().encode(), acks=2).error_code
+    assert ErrorCode.UNKNOWN_TOPIC_OR_PARTITION == produce(bench, batch().encode(), partition=9).error_code
+    by_id = {"topic_id": None, "partition_data": [{"index": 0, "records": batch().encode()}]}
+    answer = bench.ask("Produce", 13, {"acks": -1, "timeout_ms": 1, "topic_data": [by_id]})
+    assert ServerError.UNKNOWN_TOPIC_ID == answer.responses[0].partition_responses[0].error_code
+
+
+def test_transactional_records_need_a_transactional_id(bench: Bench) -> None:
+    """The whole request is refused."""
+    sent = batch(transactional=True, base_sequence=0, **initialized(bench, "app")).encode()
+
+    assert ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED == produce(bench, sent).error_code
+
+
+def test_a_topic_can_be_named_by_its_id(bench: Bench) -> None:
+    """As Produce does since version 13, Fetch since 13, Metadata since 12."""
+    topic_id = bench.service.topics.by_name["orders"].topic_id
+    part = {"index": 0, "records": batch().encode()}
+    sent = {"acks": -1, "timeout_ms": 1, "topic_data": [{"topic_id": topic_id, "partition_data": [part]}]}
+    assert 0 == bench.ask("Produce", 13, sent).responses[0].partition_responses[0].error_code
+    fields = fetch_fields()
+    fields["topics"][0] = {"topic_id": topic_id, "partitions": fields["topics"][0]["partitions"]}
+
+    answer = bench.ask("Fetch", 17, fields).responses[0]
+    described = bench.ask("Metadata", 12, {"topics": [{"topic_id": topic_id, "name": None}]}).topics[0]
+
+    assert (topic_id, 0) == (answer.topic_id.hex, answer.partitions[0].error_code)
+    assert ("orders", 2) == (described.name, len(described.partitions))
+
+
+# --- Fetch and ListOffsets ------------------------------------------------------------------------------------
+
+
+def test_a_reader_waits_for_records_and_is_answered_when_they_come(bench: Bench) -> None:
+    """Not before, and not later."""
+    answers = bench.send("Fetch", 11, fetch_fields())
+    bench.wait(100)
+    assert [] == answers
+
+    produce(bench, batch().encode())
+
+    assert [1] == [fetched(answer).high_watermark for answer in answers]
+    assert [] == bench.service.parked
+
+
+def test_a_reader_is_answered_in_the_end_without_records(bench: Bench) -> None:
+    """After max_wait; and at once if it does not wait."""
+    answers = bench.send("Fetch", 11, fetch_fields())
+    bench.wait(499)
+    assert [] == answers
+    bench.wait(1)
+
+    assert [(0, b"")] == [(fetched(answer).error_code, bytes(fetched(answer).records or b"")) for answer in answers]
+    assert 1 == len(bench.send("Fetch", 11, fetch_fields(max_wait_ms=0)))
+
+
+def test_a_reader_may_wait_for_so_many_bytes(bench: Bench) -> None:
+    """One small batch is not enough."""
+    answers = bench.send("Fetch", 11, fetch_fields(min_bytes=100))
+    produce(bench, batch().encode())
+    assert [] == answers
+    produce(bench, batch(b"more" * 20).encode())
+
+    assert 1 == len(answers)
+
+
+def test_what_cannot_be_read_is_answered_at_once(bench: Bench) -> None:
+    """An offset that there is not, a session that there is not, a leader epoch from the future."""
+    assert ErrorCode.OFFSET_OUT_OF_RANGE == fetched(bench.ask("Fetch", 11, fetch_fields(7))).error_code
+    assert ServerError.FETCH_SESSION_ID_NOT_FOUND == bench.ask("Fetch", 11, fetch_fields(session_id=5)).error_code
+    fields = fetch_fields()
+    fields["topics"][0]["partitions"][0]["current_leader_epoch"] = 9
+    assert ErrorCode.UNKNOWN_LEADER_EPOCH == fetched(bench.ask("Fetch", 11, fields)).error_code
+
+
+def test_a_node_that_does_not_lead_says_so() -> None:
+    """Partition 0 is led by node 0, partition 1 by node 1."""
+    bench = Bench(nodes=2)
+    bench.service.create_topic("orders", 2)
+
+    assert ErrorCode.NOT_LEADER_OR_FOLLOWER == fetched(bench.ask("Fetch", 11, fetch_fields(), node=1)).error_code
+    assert ErrorCode.NOT_LEADER_OR_FOLLOWER == refused_at(bench, 1).error_code
+    leaders = [each.leader_id for each in bench.ask("Metadata", 5, {"topics": None}).topics[0].partitions]
+    assert [0, 1] == leaders
+
+
+def refused_at(bench: Bench, node: int) -> Any:
+    answer = bench.ask("Produce", 9, produce_fields(batch().encode()), node=node)
+    return answer.responses[0].partition_responses[0]
+
+
+def latest(timestamp: int = -1, isolation: int = 0) -> Any:
+    partitions = [{"partition_index": 0, "timestamp": timestamp, "current_leader_epoch": -1}]
+    return {"replica_id": -1, "isolation_level": isolation, "topics": [{"name": "orders", "partitions": partitions}]}
+
+
+def test_offsets_are_found_by_their_time(bench: Bench) -> None:
+    """The first record that is not older; -1 where there is none; the newest time of all since version 7."""
+    for minute in range(3):
+        produce(bench, batch(b"a", b"b", at=START_MS + 60_000 * minute).encode())
+
+    def asked(timestamp: int) -> tuple[int, int]:
+        found = bench.ask("ListOffsets", 7, latest(timestamp)).topics[0].partitions[0]
+        return found.offset, found.timestamp
+
+    assert (2, START_MS + 60_000) == asked(START_MS + 1)
+    assert (-1, -1) == asked(START_MS + 10**7)
+    assert (0, -1) == asked(-2)
+    assert (6, -1) == asked(-1)
+    assert (4, START_MS + 120_000) == asked(-3)
+
+
+# --- transactions and time ------------------------------------------------------------------------------------
+
+
+def add_partition(bench: Bench, identity: dict[str, int], transactional_id: str = "app", partition: int = 0) -> int:
+    fields = {
+        "v3_and_below_transactional_id": transactional_id,
+        "v3_and_below_producer_id": identity["producer_id"],
+        "v3_and_below_producer_epoch": identity["epoch"],
+        "v3_and_below_topics": [{"name": "orders", "partitions": [partition]}],
+    }
+    (topic,) = bench.ask("AddPartitionsToTxn", 3, fields).results_by_topic_v3_and_below
+    return int(topic.results_by_partition[0].partition_error_code)
+
+
+def test_a_transaction_that_takes_too_long_is_aborted_by_itself(bench: Bench) -> None:
+    """A reader of what is committed waits for it, and then passes over it."""
+    identity = initialized(bench, "app", timeout_ms=5_000)
+    assert 0 == add_partition(bench, identity)
+    sent = batch(transactional=True, base_sequence=0, **identity).encode()
+    assert 0 == produce(bench, sent, transactional_id="app").error_code
+    before = fetched(bench.ask("Fetch", 11, fetch_fields(isolation=READ_COMMITTED, max_wait_ms=0)))
+    assert (0, 1) == (before.last_stable_offset, before.high_watermark)
+
+    bench.wait(6_500)
+
+    after = fetched(bench.ask("Fetch", 11, fetch_fields(isolation=READ_COMMITTED, max_wait_ms=0)))
+    assert (2, [0]) == (after.last_stable_offset, [txn.first_offset for txn in after.aborted_transactions])
+    assert [] == bench.violations
+
+
+def test_a_partition_that_there_is_not_joins_no_transaction(bench: Bench) -> None:
+    """No coordinator is asked."""
+    steps = bench.monitor.steps
+    assert ErrorCode.UNKNOWN_TOPIC_OR_PARTITION == add_partition(bench, {"producer_id": 1, "epoch": 0}, partition=7)
+    assert steps == bench.monitor.steps
+
+
+def test_a_member_that_is_silent_leaves_its_group(bench: Bench) -> None:
+    """Its session expires by itself; the other, which waited for it, is alone in the next generation."""
+    for _ in range(2):
+        told = bench.ask("JoinGroup", 5, join_fields())
+        assert ErrorCode.MEMBER_ID_REQUIRED == told.error_code
+        answers = bench.send("JoinGroup", 5, join_fields(told.member_id))
+    assert [] == answers
+
+    def state() -> int:
+        groups = bench.service.world.brokers.nodes[0].groups
+        return len(groups.shards.of_group("readers").groups["readers"].members)
+
+    assert 2 == state()
+    bench.wait(10_000)
+    assert (1, [0]) == (state(), [answer.error_code for answer in answers])
+    bench.wait(10_000)
+    assert 0 == state()
+
+
+def join_fields(member_id: str = "") -> Any:
+    protocols = [{"name": "range", "metadata": b""}]
+    timeouts = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 60_000}
+    return {
+        "group_id": "readers",
+        "member_id": member_id,
+        "protocol_type": "consumer",
+        "protocols": protocols,
+    } | timeouts
+
+
+# --- topics and nodes -----------------------------------------------------------------------------------------
+
+
+def create(bench: Bench, name: str, validate_only: bool = False, **more: Any) -> Any:
+    topic = {"name": name, "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []} | more
+    return bench.ask("CreateTopics", 7, {"topics": [topic], "timeout_ms": 1, "validate_only": validate_only}).topics[0]
+
+
+def test_topics_are_made_as_they_are_asked_for(bench: Bench) -> None:
+    """With a number of partitions, with the default one, or only in appearance."""
+    assert (0, 5) == (
+        create(bench, "five", num_partitions=5).error_code,
+        bench.service.topics.by_name["five"].partitions,
+    )
+    assert 1 == create(bench, "default", num_partitions=-1, replication_factor=-1).num_partitions
+    assert (
+        0 == create(bench, "not made", validate_only=True).error_code or "not made" not in bench.service.topics.by_name
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "error"),
+    [
+        ("orders", {}, ServerError.TOPIC_ALREADY_EXISTS),
+        ("a b", {}, ServerError.INVALID_TOPIC_EXCEPTION),
+        ("none", {"num_partitions": 0}, ServerError.INVALID_PARTITIONS),
+        ("many", {"replication_factor": 3}, ServerError.INVALID_REPLICATION_FACTOR),
+        ("set", {"configs": [{"name": "cleanup.policy", "value": "compact"}]}, ServerError.INVALID_CONFIG),
+    ],
+)
+def test_topics_that_cannot_be_made(bench: Bench, name: str, more: Any, error: int) -> None:
+    """Each by its own error, with a sentence."""
+    answer = create(bench, name, **more)
+
+    assert error == answer.error_code
+    assert answer.error_message
+
+
+def test_metadata_makes_a_topic_only_if_it_may(bench: Bench) -> None:
+    """The client says whether, and a name that no topic may have is never taken."""
+
+    def asked(name: str, may: bool) -> int:
+        answer = bench.ask("Metadata", 9, {"topics": [{"name": name}], "allow_auto_topic_creation": may})
+        return int(answer.topics[0].error_code)
+
+    assert ErrorCode.UNKNOWN_TOPIC_OR_PARTITION == asked("new", may=False)
+    assert 0 == asked("new", may=True)
+    assert ServerError.INVALID_TOPIC_EXCEPTION == asked("a b", may=True)
+    assert ["orders", "new"] == list(bench.service.topics.by_name)
+
+
+@pytest.mark.parametrize(("profile", "levels"), [("3.9.0", []), ("4.3", [2])])
+def test_the_transaction_version_is_a_finalized_feature_since_4_0(profile: str, levels: list[int]) -> None:
+    """Clients bump their epoch with every transaction where it is 2."""
+    software = {"client_software_name": "a", "client_software_version": "1"}
+    answer = Bench(PROFILES[profile]).ask("ApiVersions", 4 if profile == "4.3" else 3, software)
+
+    assert levels == [each.max_version_level for each in answer.finalized_features]
+
+
+def test_coordinators_are_spread_over_the_nodes() -> None:
+    """Each key has one node that says so itself, whoever is asked; there is no coordinator of share groups."""
+    bench = Bench(nodes=3)
+    keys = [f"app-{number}" for number in range(30)]
+    found = [
+        bench.ask("FindCoordinator", 4, {"key_type": kind, "coordinator_keys": keys}, node=2).coordinators
+        for kind in (0, 1)
+    ]
+
+    assert all({0, 1, 2} == {each.node_id for each in one} for one in found)
+    refused = bench.ask("FindCoordinator", 6, {"key_type": 2, "coordinator_keys": ["g:t:0"]}).coordinators[0]
+    assert ErrorCode.INVALID_REQUEST == refused.error_code

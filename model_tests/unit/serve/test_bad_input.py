@@ -1,0 +1,151 @@
+"""What comes over a connection and cannot be answered closes it with a line that says why; the others go on."""
+
+import random
+import socket
+import struct
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
+
+from model_tests.serve.cluster import Cluster
+from reference.server.listener import LARGEST
+from reference.wire.codec import Header, decode_body, encode_request, key_of
+from spec.vocabulary import ErrorCode
+
+PATIENCE_S = 30
+
+
+def connect(cluster: Cluster) -> socket.socket:
+    host, _, port = cluster.bootstrap_servers.partition(",")[0].rpartition(":")
+    return socket.create_connection((host, int(port)), timeout=PATIENCE_S)
+
+
+def framed(data: bytes) -> bytes:
+    return struct.pack(">i", len(data)) + data
+
+
+def request(api: str, version: int, **fields: object) -> bytes:
+    return framed(encode_request(Header(key_of(api), api, version, 7, "test"), fields))
+
+
+def answer_of(connection: socket.socket) -> bytes:
+    """The next answer without its length; empty where the connection is closed instead."""
+    try:
+        head = connection.recv(4, socket.MSG_WAITALL)
+        return connection.recv(struct.unpack(">i", head)[0], socket.MSG_WAITALL) if len(head) == 4 else b""
+    except ConnectionResetError:
+        return b""
+
+
+def says_hello(cluster: Cluster) -> bool:
+    """Whether another client is answered."""
+    with connect(cluster) as connection:
+        connection.sendall(request("ApiVersions", 0))
+        return answer_of(connection) != b""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster("4.3", topics={"in": 1}) as running:
+        yield running
+
+
+CLOSING = {
+    "an unknown api": (framed(struct.pack(">hhih", 1_000, 0, 1, -1)), "api 1000 of version 0 is not served"),
+    "an api between brokers": (framed(struct.pack(">hhih", 4, 0, 1, -1)), "api 4 of version 0 is not served"),
+    "a version to come": (framed(struct.pack(">hhihb", 3, 99, 1, -1, 0)), "Metadata of version 99 is not served"),
+    "a version before 0": (framed(struct.pack(">hhih", 1, -1, 1, -1)), "Fetch of version -1 is not served"),
+    "an old version that is announced": (framed(struct.pack(">hhih", 0, 2, 1, -1)), "Produce of version 2"),
+    "a frame of no bytes": (struct.pack(">i", 0), "a request of 0 bytes"),
+    "a negative length": (struct.pack(">i", -5), "a request of -5 bytes"),
+    "more than is taken": (struct.pack(">i", 2**31 - 1), f"at most {LARGEST} are taken"),
+    "half a header": (framed(b"\0\1\0"), "no header of a request"),
+    "a client id that ends later": (framed(struct.pack(">hhih", 3, 1, 1, 500)), "the client id has 500 bytes"),
+    "half a body": (framed(struct.pack(">hhih", 3, 1, 1, -1) + b"\0\0"), "no MetadataRequest of version 1"),
+    "text": (b"GET / HTTP/1.1\r\n\r\n", "a request of 1195725856 bytes"),
+}
+
+
+@pytest.mark.parametrize("name", CLOSING)
+def test_what_cannot_be_answered_closes_its_connection(cluster: Cluster, name: str) -> None:
+    """As Kafka does it, with a line that says why; nobody else notices."""
+    sent, why = CLOSING[name]
+    with connect(cluster) as connection:
+        connection.sendall(sent)
+
+        assert b"" == answer_of(connection)
+    assert says_hello(cluster)
+    assert why in cluster.notices[-1]
+
+
+@pytest.mark.parametrize("sent", [b"\0\0", struct.pack(">i", 100) + b"\0\x12\0\0"], ids=["length", "request"])
+def test_a_client_that_stops_in_the_middle_is_let_go(cluster: Cluster, sent: bytes) -> None:
+    """Half a length or half a request, and the end of the connection: that is said, and all."""
+    before = len(cluster.notices)
+    with connect(cluster) as connection:
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        assert b"" == answer_of(connection)
+
+    assert says_hello(cluster)
+    assert "it ends" in cluster.notices[before]
+
+
+def test_a_version_of_api_versions_that_is_not_known_is_answered_in_the_oldest(cluster: Cluster) -> None:
+    """UNSUPPORTED_VERSION with the versions that are (KIP-511), and the connection goes on."""
+    with connect(cluster) as connection:
+        connection.sendall(framed(struct.pack(">hhihb", 18, 99, 7, -1, 0) + b"\xff\xff"))
+        answer = answer_of(connection)
+        connection.sendall(request("ApiVersions", 0))
+        again = answer_of(connection)
+
+    found = decode_body("response", "ApiVersions", 0, answer[4:])
+    assert ErrorCode.UNSUPPORTED_VERSION == found.error_code
+    assert [(18, 0, 4)] == [(each.api_key, each.min_version, each.max_version) for each in found.api_keys]
+    assert 0 == decode_body("response", "ApiVersions", 0, again[4:]).error_code
+
+
+def test_software_that_cannot_be_called_so_is_refused(cluster: Cluster) -> None:
+    """INVALID_REQUEST, as Kafka answers it."""
+    with connect(cluster) as connection:
+        connection.sendall(request("ApiVersions", 3, client_software_name="a b", client_software_version="1"))
+
+        assert (
+            ErrorCode.INVALID_REQUEST == decode_body("response", "ApiVersions", 3, answer_of(connection)[4:]).error_code
+        )
+
+
+def test_requests_in_one_piece_are_answered_in_their_order(cluster: Cluster) -> None:
+    """A client need not wait for an answer before it asks again."""
+    pipelined = [encode_request(Header(18, "ApiVersions", 0, number, ""), {}) for number in range(20)]
+    with connect(cluster) as connection:
+        connection.sendall(b"".join(map(framed, pipelined)))
+
+        assert list(range(20)) == [struct.unpack(">i", answer_of(connection)[:4])[0] for _ in range(20)]
+
+
+def test_many_connections_are_held_at_once(cluster: Cluster) -> None:
+    """Clients that say nothing keep nobody else from an answer."""
+    idle = [connect(cluster) for _ in range(200)]
+    try:
+        assert says_hello(cluster)
+    finally:
+        for connection in idle:
+            connection.close()
+
+
+def test_noise_ends_in_an_answer_or_in_a_closed_connection(cluster: Cluster) -> None:
+    """Frames of random bytes behind a header that is right: the server stays what it was."""
+    chance = random.Random(5)
+    for _ in range(300):
+        api, version = chance.choice((0, 1, 2, 3, 8, 9, 10, 11, 18, 19, 22, 24, 26, 28)), chance.randrange(14)
+        with connect(cluster) as connection:
+            connection.sendall(
+                framed(struct.pack(">hhih", api, version, 1, -1) + chance.randbytes(chance.randrange(40)))
+            )
+            connection.shutdown(socket.SHUT_WR)
+            answer_of(connection)
+
+    assert says_hello(cluster)

@@ -1,0 +1,169 @@
+"""FindCoordinator, and what transactional producers ask of their coordinators."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from reference.broker.group_requests import Claim, OffsetAndMetadata, Offsets
+from reference.broker.ids import ProducerIdentity
+from reference.broker.transaction_api import handle_init_producer_id, refused_as_missing
+from reference.broker.transaction_metadata import TopicPartition
+from reference.client.coordinator_channel import NO_NODE, CoordinatorAnswer
+from reference.client.coordinator_requests import (
+    AddOffsets,
+    AddPartitions,
+    CoordinatorRequest,
+    CoordinatorType,
+    EndTxn,
+    InitProducerId,
+    TxnOffsetCommit,
+)
+from reference.server.service import Call, Fields, Service, by_topic
+from reference.world.history import INSTANCE
+from reference.world.messages import Answer, Asked
+from spec.vocabulary import Epoch, ErrorCode, Offset, ProducerId
+
+KINDS: Final[Mapping[int, CoordinatorType]] = {0: CoordinatorType.GROUP, 1: CoordinatorType.TRANSACTION}
+"""By the number that FindCoordinator has for them; there are no share groups."""
+
+KEYS_SINCE: Final = 4
+"""First version of FindCoordinator that asks for several at once."""
+
+
+def find_coordinator(service: Service, call: Call) -> None:
+    """Who coordinates groups or transactional ids."""
+    message = call.message
+    if call.version >= KEYS_SINCE:
+        found = [{"key": key, **_coordinator(service, call, message.key_type, key)} for key in message.coordinator_keys]
+        call.reply({"coordinators": found})
+    else:
+        call.reply(_coordinator(service, call, message.key_type, message.key))
+
+
+def _coordinator(service: Service, call: Call, kind: int, key: str) -> Fields:
+    if kind not in KINDS:
+        return _nobody(ErrorCode.INVALID_REQUEST, "no coordinator of this kind")
+    answer = service.world.brokers.found_coordinator(call.node, KINDS[kind], key)
+    if answer.error is not ErrorCode.NONE:
+        return _nobody(answer.error, None)
+    host, port = service.endpoint(answer.node)
+    return {"error_code": 0, "error_message": None, "node_id": answer.node, "host": host, "port": port}
+
+
+def _nobody(error: ErrorCode, why: str | None) -> Fields:
+    return {"error_code": int(error), "error_message": why, "node_id": NO_NODE, "host": "", "port": NO_NODE}
+
+
+# --- producers ------------------------------------------------------------------------------------------------
+
+
+def init_producer_id(service: Service, call: Call) -> None:
+    """Give a producer its id and epoch."""
+    message = call.message
+    identity = _identity(message)
+    if message.transactional_id is not None:
+        asked = InitProducerId(call.version, message.transactional_id, message.transaction_timeout_ms, identity)
+        _ask(service, call, asked, lambda answer: _identified(answer.error, answer.identity))
+        return
+    coordinator = service.world.brokers.nodes[call.node].transactions
+    error, given = handle_init_producer_id(coordinator, call.version, None, message.transaction_timeout_ms, identity)
+    if error is ErrorCode.NONE:
+        service.world.steps.identified(call.node, f"{INSTANCE}{call.connection}", given)
+    call.reply(_identified(error, given))
+
+
+def _identified(error: ErrorCode, identity: ProducerIdentity) -> Fields:
+    return {"error_code": int(error), "producer_id": identity.producer_id, "producer_epoch": identity.epoch}
+
+
+def add_partitions(service: Service, call: Call) -> None:
+    """Partitions join a transaction."""
+    message = call.message
+    named = [
+        (topic, TopicPartition(topic.name, number))
+        for topic in message.v3_and_below_topics
+        for number in topic.partitions
+    ]
+    producer = ProducerIdentity(
+        ProducerId(message.v3_and_below_producer_id), Epoch(message.v3_and_below_producer_epoch)
+    )
+    transactional_id = message.v3_and_below_transactional_id
+    partitions = tuple(partition for _, partition in named)
+
+    def answered(answer: CoordinatorAnswer) -> Fields:
+        listed = [
+            (topic, {"partition_index": each.partition, "partition_error_code": int(answer.partitions[each])})
+            for topic, each in named
+        ]
+        return {"results_by_topic_v3_and_below": by_topic(listed, "results_by_partition", name="name")}
+
+    refused = refused_as_missing(partitions, service.world.brokers.partitions)
+    if refused or not partitions:
+        call.reply(answered(CoordinatorAnswer(partitions=refused)))
+    else:
+        _ask(service, call, AddPartitions(call.version, transactional_id, producer, partitions), answered)
+
+
+def add_offsets(service: Service, call: Call) -> None:
+    """The offsets of a group join a transaction."""
+    message = call.message
+    asked = AddOffsets(call.version, message.transactional_id, _identity(message), message.group_id, {})
+    _ask(service, call, asked, lambda answer: {"error_code": int(answer.error)})
+
+
+def end_txn(service: Service, call: Call) -> None:
+    """Commit or abort a transaction."""
+    message = call.message
+    asked = EndTxn(call.version, message.transactional_id, _identity(message), message.committed)
+    _ask(service, call, asked, lambda answer: _identified(answer.error, answer.identity))
+
+
+def txn_offset_commit(service: Service, call: Call) -> None:
+    """Commit offsets of a group as part of a transaction."""
+    message = call.message
+    asked = TxnOffsetCommit(
+        call.version,
+        message.transactional_id,
+        _identity(message),
+        message.group_id,
+        committed_offsets(message.topics),
+        Claim(message.generation_id, message.member_id, message.group_instance_id),
+    )
+    _ask(service, call, asked, lambda answer: {"topics": errors_by_topic(message.topics, answer.partitions)})
+
+
+def _identity(message: Any) -> ProducerIdentity:
+    return ProducerIdentity(ProducerId(message.producer_id), Epoch(message.producer_epoch))
+
+
+def _ask(
+    service: Service, call: Call, request: CoordinatorRequest, fields: Callable[[CoordinatorAnswer], Fields]
+) -> None:
+    def take(answer: Answer) -> None:
+        if isinstance(answer, CoordinatorAnswer):
+            call.reply(fields(answer))
+
+    service.world.ask(call.connection, call.node, Asked(call.header.correlation, request), take)
+
+
+# --- offsets, as requests and answers name them ----------------------------------------------------------------
+
+
+def committed_offsets(topics: Any) -> Offsets:
+    """What a request commits, by partition."""
+    return {
+        TopicPartition(topic.name, each.partition_index): OffsetAndMetadata(
+            Offset(each.committed_offset), each.committed_metadata or "", each.committed_leader_epoch
+        )
+        for topic in topics
+        for each in topic.partitions
+    }
+
+
+def errors_by_topic(topics: Any, errors: Mapping[TopicPartition, ErrorCode]) -> list[dict[str, Any]]:
+    """The errors of a request's partitions, in its order."""
+    listed = []
+    for topic in topics:
+        for each in topic.partitions:
+            error = errors[TopicPartition(topic.name, each.partition_index)]
+            listed.append((topic, {"partition_index": each.partition_index, "error_code": int(error)}))
+    return by_topic(listed, "partitions", name="name")

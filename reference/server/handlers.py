@@ -1,0 +1,65 @@
+"""Who handles each api."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from reference.server.admin_api import (
+    describe_cluster,
+    describe_groups,
+    describe_producers,
+    describe_transactions,
+    list_all_transactions,
+    list_groups,
+)
+from reference.server.coordinator_api import (
+    add_offsets,
+    add_partitions,
+    end_txn,
+    find_coordinator,
+    init_producer_id,
+    txn_offset_commit,
+)
+from reference.server.fetch_api import fetch, list_offsets
+from reference.server.group_api import heartbeat, join_group, leave_group, offset_commit, offset_fetch, sync_group
+from reference.server.metadata_api import api_versions, create_topics, metadata
+from reference.server.produce_api import produce
+from reference.server.service import Call, Service
+
+Handler: TypeAlias = Callable[[Service, Call], None]
+
+HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
+    {
+        "AddOffsetsToTxn": add_offsets,
+        "AddPartitionsToTxn": add_partitions,
+        "ApiVersions": api_versions,
+        "CreateTopics": create_topics,
+        "DescribeCluster": describe_cluster,
+        "DescribeGroups": describe_groups,
+        "DescribeProducers": describe_producers,
+        "DescribeTransactions": describe_transactions,
+        "EndTxn": end_txn,
+        "Fetch": fetch,
+        "FindCoordinator": find_coordinator,
+        "Heartbeat": heartbeat,
+        "InitProducerId": init_producer_id,
+        "JoinGroup": join_group,
+        "LeaveGroup": leave_group,
+        "ListGroups": list_groups,
+        "ListOffsets": list_offsets,
+        "ListTransactions": list_all_transactions,
+        "Metadata": metadata,
+        "OffsetCommit": offset_commit,
+        "OffsetFetch": offset_fetch,
+        "Produce": produce,
+        "SyncGroup": sync_group,
+        "TxnOffsetCommit": txn_offset_commit,
+    }
+)
+"""What handles each api; every one that is announced is here."""
+
+
+def handle(service: Service, call: Call) -> None:
+    """One step: deal with a request of an api that is served, and with all that follows from it."""
+    HANDLERS[call.header.api](service, call)
+    service.end()

@@ -1,0 +1,239 @@
+"""The sockets: one listener for each node, and a connection's requests answered one after the other."""
+
+import asyncio
+import struct
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, TypeVar
+
+from reference.server.faults import WireFaults
+from reference.server.handlers import handle
+from reference.server.metadata_api import unsupported_api_versions
+from reference.server.service import Call, Endpoint, Fields, Service
+from reference.wire.codec import (
+    API_VERSIONS,
+    MalformedRequest,
+    decode_header,
+    decode_request,
+    encode_response,
+)
+from reference.wire.versions import Served, served
+
+SIZE: Final = struct.Struct(">i")
+LARGEST: Final = 100 * 1024 * 1024
+"""Default of socket.request.max.bytes."""
+
+TICK_S: Final = 0.05
+"""Between two looks at what is due by now, in seconds."""
+
+UNNAMED: Final = "unknown"
+"""The software of a client that has not said what it is."""
+
+OnFrame: TypeAlias = Callable[[int, int, int, bytes], None]
+"""Takes what arrives: the time in milliseconds, the node, the number of the connection, and the frame."""
+
+OnClosed: TypeAlias = Callable[[str], None]
+"""Takes a line that says why a connection was closed."""
+
+
+Result = TypeVar("Result")
+
+
+class RefusedConnection(Exception):
+    """What a client sends cannot be answered, and its connection is closed."""
+
+
+@dataclass(slots=True)
+class Connection:
+    """One client's connection to a node.
+
+    Attributes:
+        number: among all connections.
+        node: that it is to.
+        peer: address of the client.
+        software: name and version of the client's software, as far as it has said.
+    """
+
+    number: int
+    node: int
+    peer: str
+    software: str = UNNAMED
+
+
+@dataclass(slots=True)
+class Server:
+    """All listeners.
+
+    Attributes:
+        service: the nodes.
+        faults: what goes wrong on the wire, nothing if none are given.
+        on_frame: takes every frame that arrives, before it is dealt with.
+        on_closed: is told of connections that are closed because of what came over them.
+        on_tick: is told the time, in milliseconds, of each look at what was due.
+        on_settled: is called after each step, when nothing is under way.
+        closed: how many connections were closed so.
+        requests: how many came, by api and the client's software.
+        failure: what has stopped the server, None as long as nothing has.
+    """
+
+    service: Service
+    faults: WireFaults | None = None
+    on_frame: OnFrame = lambda *_: None
+    on_closed: OnClosed = lambda _: None
+    on_tick: Callable[[int], None] = lambda _: None
+    on_settled: Callable[[], None] = lambda: None
+    requests: Counter[tuple[str, str]] = field(default_factory=Counter)
+    closed: int = 0
+    failure: Exception | None = None
+    _served: dict[str, Served] = field(default_factory=dict)
+    _listeners: list[asyncio.Server] = field(default_factory=list)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _connections: int = 0
+    _stopped: asyncio.Event = field(default_factory=asyncio.Event)
+
+    # --- start and stop ---------------------------------------------------------------------------------------
+
+    async def start(self, host: str, port: int) -> None:
+        """Listen: node 0 on the port, the others on those after it; port 0 takes any that are free.
+
+        Raises:
+            OSError: a port cannot be had.
+        """
+        self._served = {each.api: each for each in served(self.service.settings.profile)}
+        for node in range(self.service.settings.nodes):
+            listener = await asyncio.start_server(self._accepted(node), host, port + node if port else 0, limit=LARGEST)
+            self._listeners.append(listener)
+            self.service.endpoints.append(Endpoint(host, listener.sockets[0].getsockname()[1]))
+        self._keep(self._tick())
+
+    def _keep(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients connect: every node, as their setting of that name takes it."""
+        return ",".join(f"{host}:{port}" for host, port in self.service.endpoints)
+
+    async def wait(self) -> None:
+        """Until the server is stopped."""
+        await self._stopped.wait()
+
+    def stop(self, failure: Exception | None = None) -> None:
+        """Have the server stop, because of a failure if there is one."""
+        self.failure = self.failure or failure
+        self._stopped.set()
+
+    async def close(self) -> None:
+        """Close every listener and connection."""
+        for listener in self._listeners:
+            listener.close()
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # --- time -------------------------------------------------------------------------------------------------
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            self._guarded(self._due)
+
+    def _due(self) -> None:
+        self.service.pass_time()
+        self.on_tick(self.service.now)
+        self.on_settled()
+
+    def _guarded(self, step: Callable[[], Result]) -> Result:
+        """Make one step; an error of our own stops the server, and is not lost."""
+        try:
+            return step()
+        except Exception as failure:
+            self.stop(failure)
+            raise
+
+    # --- connections ------------------------------------------------------------------------------------------
+
+    def _accepted(self, node: int) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:
+        def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self._connections += 1
+            peer = writer.get_extra_info("peername") or ("", 0)
+            self._keep(self._serve(Connection(self._connections, node, str(peer[0])), reader, writer))
+
+        return accepted
+
+    async def _serve(self, connection: Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            spared = True
+            while frame := await self._frame(reader):
+                faults = None if spared else self.faults
+                spared = False
+                if faults is not None and faults.loses_request():
+                    return
+                answer = await self._answer(connection, frame)
+                if faults is not None:
+                    await asyncio.sleep(faults.delay_ms() / 1_000)
+                    if faults.loses_answer():
+                        return
+                if answer is not None:
+                    writer.write(SIZE.pack(len(answer)) + answer)
+                    await writer.drain()
+        except (RefusedConnection, MalformedRequest) as refusal:
+            self.closed += 1
+            self.on_closed(f"connection {connection.number} from {connection.peer} is closed: {refusal}")
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        except Exception as failure:
+            self.stop(failure)
+            raise
+        finally:
+            writer.close()
+
+    async def _frame(self, reader: asyncio.StreamReader) -> bytes:
+        """The next frame, without its length; empty at the end of the connection."""
+        try:
+            (size,) = SIZE.unpack(await reader.readexactly(SIZE.size))
+        except asyncio.IncompleteReadError as end:
+            if end.partial:
+                raise RefusedConnection("it ends within the length of a request") from end
+            return b""
+        if not 0 < size <= LARGEST:
+            raise RefusedConnection(f"a request of {size} bytes; at most {LARGEST} are taken")
+        try:
+            return await reader.readexactly(size)
+        except asyncio.IncompleteReadError as end:
+            raise RefusedConnection(f"it ends after {len(end.partial)} of the {size} bytes of a request") from end
+
+    async def _answer(self, connection: Connection, frame: bytes) -> bytes | None:
+        """The answer to a frame, None if it is never answered."""
+        header, body = decode_header(frame)
+        api = self._served.get(header.api)
+        if api is not None and not api.oldest <= header.version <= api.newest and header.api == API_VERSIONS:
+            return encode_response(API_VERSIONS, 0, header.correlation, unsupported_api_versions(self.service))
+        if api is None or not api.oldest <= header.version <= api.newest:
+            named = header.api or f"api {header.api_key}"
+            raise RefusedConnection(f"{named} of version {header.version} is not served")
+        message = decode_request(header, frame, body)
+        if header.api == API_VERSIONS and header.version >= 3:
+            connection.software = f"{message.client_software_name} {message.client_software_version}"
+        self.requests[header.api, connection.software] += 1
+        answered: asyncio.Future[Fields | None] = asyncio.get_running_loop().create_future()
+
+        def reply(fields: Fields | None) -> None:
+            if not answered.done():
+                answered.set_result(fields)
+
+        call = Call(connection.number, connection.node, header, message, reply, connection.peer)
+        self._guarded(lambda: self._step(call, frame))
+        fields = await answered
+        if fields is None:
+            return None
+        return self._guarded(lambda: encode_response(header.api, header.version, header.correlation, fields))
+
+    def _step(self, call: Call, frame: bytes) -> None:
+        self.service.begin()
+        self.on_frame(self.service.now, call.node, call.connection, frame)
+        handle(self.service, call)
+        self.on_settled()

@@ -1,0 +1,180 @@
+"""ApiVersions, Metadata and CreateTopics: what the server is and has."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from reference.server.errors import ServerError
+from reference.server.service import CLUSTER_ID, Call, Fields, Service
+from reference.server.topics import Topic, is_legal
+from reference.wire.versions import Served, release_of, served
+from spec.vocabulary import ErrorCode
+
+TRANSACTION_VERSION: Final = "transaction.version"
+FEATURES_SINCE: Final = "4.0"
+"""First release that has the feature `transaction.version`."""
+
+ZERO_LEVELS_SINCE: Final = 4
+"""First version of ApiVersions whose clients take a feature that may be at level 0 (KIP-1022)."""
+
+SOFTWARE_SINCE: Final = 3
+"""First version of ApiVersions in which a client says what it is."""
+
+SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
+"""What the name and the version of a client's software may be."""
+
+ALL_BY_NULL_SINCE: Final = 1
+"""First version of Metadata in which no list of topics asks for all, and an empty one for none."""
+
+ID_SINCE: Final = 12
+"""First version of Metadata that may ask by id alone."""
+
+CONTROLLER: Final = 0
+"""The node that is named as controller."""
+
+
+# --- ApiVersions ----------------------------------------------------------------------------------------------
+
+
+def api_versions(service: Service, call: Call) -> None:
+    """What is served, and the level of `transaction.version`."""
+    message = call.message
+    if call.version >= SOFTWARE_SINCE and not (
+        SOFTWARE.fullmatch(message.client_software_name) and SOFTWARE.fullmatch(message.client_software_version)
+    ):
+        call.reply({"error_code": int(ErrorCode.INVALID_REQUEST), "api_keys": []})
+        return
+    profile = service.settings.profile
+    fields: dict[str, Any] = {"error_code": 0, "api_keys": [_range(each) for each in served(profile)]}
+    if release_of(profile) >= FEATURES_SINCE:
+        level = profile.transaction_version
+        supported = {"name": TRANSACTION_VERSION, "min_version": 0, "max_version": 2}
+        finalized = {"name": TRANSACTION_VERSION, "max_version_level": level, "min_version_level": level}
+        fields |= {
+            "supported_features": [supported] if call.version >= ZERO_LEVELS_SINCE else [],
+            "finalized_features_epoch": 0,
+            "finalized_features": [finalized] if level else [],
+        }
+    call.reply(fields)
+
+
+def unsupported_api_versions(service: Service) -> Fields:
+    """The answer, of version 0, to a version of ApiVersions that is not known: which are."""
+    known = [_range(each) for each in served(service.settings.profile) if each.api == "ApiVersions"]
+    return {"error_code": int(ErrorCode.UNSUPPORTED_VERSION), "api_keys": known}
+
+
+def _range(each: Served) -> Fields:
+    return {"api_key": each.key, "min_version": each.announced_from, "max_version": each.newest}
+
+
+# --- Metadata -------------------------------------------------------------------------------------------------
+
+
+def metadata(service: Service, call: Call) -> None:
+    """Nodes and topics; a topic that is asked for by name is made if it may be."""
+    brokers = [
+        {"node_id": node, "host": host, "port": port, "rack": None}
+        for node, (host, port) in enumerate(service.endpoints)
+    ]
+    call.reply(
+        {
+            "brokers": brokers,
+            "cluster_id": CLUSTER_ID,
+            "controller_id": CONTROLLER,
+            "topics": list(_topics(service, call)),
+        }
+    )
+
+
+def _topics(service: Service, call: Call) -> Iterator[Fields]:
+    asked = call.message.topics
+    if asked is None or (not asked and call.version < ALL_BY_NULL_SINCE):
+        yield from (_topic(service, topic) for topic in service.topics.by_name.values())
+        return
+    may_create = call.version < 4 or bool(call.message.allow_auto_topic_creation)
+    for each in asked:
+        if call.version >= ID_SINCE and each.topic_id and not each.name:
+            found = service.topics.with_id(each.topic_id.hex)
+            missing = _missing(None, ServerError.UNKNOWN_TOPIC_ID, each.topic_id)
+        else:
+            name = each.name or ""
+            found = service.topic_for(name, may_create=may_create)
+            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal(name) else ServerError.INVALID_TOPIC_EXCEPTION
+            missing = _missing(name, error, None)
+        yield missing if found is None else _topic(service, found)
+
+
+def _missing(name: str | None, error: int, topic_id: Any) -> Fields:
+    return {
+        "error_code": int(error),
+        "name": name,
+        "topic_id": topic_id,
+        "is_internal": False,
+        "partitions": [],
+    }
+
+
+def _topic(service: Service, topic: Topic) -> Fields:
+    return {
+        "error_code": 0,
+        "name": topic.name,
+        "topic_id": topic.topic_id,
+        "is_internal": False,
+        "partitions": [_partition(service, topic, number) for number in range(topic.partitions)],
+    }
+
+
+def _partition(service: Service, topic: Topic, number: int) -> Fields:
+    replicated = service.world.brokers.partitions[topic.partition(number)]
+    return {
+        "error_code": 0,
+        "partition_index": number,
+        "leader_id": replicated.leader_node,
+        "leader_epoch": replicated.leader_epoch,
+        "replica_nodes": list(range(len(replicated.replicas))),
+        "isr_nodes": sorted(replicated.insync),
+        "offline_replicas": [],
+    }
+
+
+# --- CreateTopics ---------------------------------------------------------------------------------------------
+
+
+def create_topics(service: Service, call: Call) -> None:
+    """Make topics; all of them have the settings of the server."""
+    call.reply({"topics": [_created(service, asked, call.message.validate_only) for asked in call.message.topics]})
+
+
+def _created(service: Service, asked: Any, validate_only: bool) -> Fields:
+    error, why = _refused(service, asked)
+    replicas = service.world.shape.replicas
+    partitions = len(asked.assignments) or asked.num_partitions
+    if partitions < 0:
+        partitions = service.settings.default_partitions
+    fields: dict[str, Any] = {"name": asked.name, "error_code": int(error), "error_message": why, "configs": None}
+    if error:
+        return fields | {"num_partitions": -1, "replication_factor": -1, "configs": []}
+    topic_id = None if validate_only else service.create_topic(asked.name, partitions).topic_id
+    return fields | {
+        "topic_id": topic_id,
+        "num_partitions": partitions,
+        "replication_factor": replicas,
+        "configs": [],
+    }
+
+
+def _refused(service: Service, asked: Any) -> tuple[int, str | None]:
+    """Why a topic cannot be made, 0 if it can."""
+    replicas = service.world.shape.replicas
+    if not is_legal(asked.name):
+        return ServerError.INVALID_TOPIC_EXCEPTION, "a topic cannot be called so"
+    if asked.name in service.topics.by_name:
+        return ServerError.TOPIC_ALREADY_EXISTS, f"Topic '{asked.name}' already exists."
+    if asked.configs:
+        return ServerError.INVALID_CONFIG, "topics have no settings of their own here"
+    if not asked.assignments and (asked.num_partitions == 0 or asked.num_partitions < -1):
+        return ServerError.INVALID_PARTITIONS, "a topic has one partition or more"
+    if not asked.assignments and asked.replication_factor not in (-1, replicas):
+        return ServerError.INVALID_REPLICATION_FACTOR, f"every partition has {replicas} replicas here"
+    return ErrorCode.NONE, None

@@ -1,0 +1,162 @@
+"""Produce: a client's batches are appended one by one, and answered together."""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from reference.broker.produce import ProduceRequest, check_one_producer, check_transactional_id
+from reference.broker.transaction_metadata import TopicPartition
+from reference.client.partition_queue import ProducerBatch
+from reference.client.producer import Attempt
+from reference.client.producer import Reply as ProduceReply
+from reference.errors import Refusal, UnsupportedCodec
+from reference.log.batch import RecordBatch
+from reference.log.reader import Damage, DamageKind, read_batches
+from reference.log.record import MalformedRecords
+from reference.server.errors import ServerError
+from reference.server.service import Call, Service, by_topic
+from reference.world.history import NOBODY_ANSWERS
+from reference.world.messages import Answer, Produce
+from spec.vocabulary import ABSENT, NO_OFFSET, NO_TIMESTAMP, ErrorCode, Timestamp
+
+MAX_MESSAGE_BYTES: Final = 1_048_588
+"""Default of max.message.bytes: of a batch."""
+
+ZSTD: Final = "zstd"
+ZSTD_SINCE: Final = 7
+"""First version of Produce that may carry batches that Zstandard has compressed (KIP-110)."""
+
+IDS_SINCE: Final = 13
+"""First version of Produce that names topics by id."""
+
+_DAMAGES: Final = {DamageKind.CHECKSUM: ErrorCode.CORRUPT_MESSAGE}
+"""What is answered to bytes that are no batch; INVALID_RECORD to all others."""
+
+
+@dataclass(slots=True)
+class _Part:
+    """One partition's part of a Produce, and its answer once there is one."""
+
+    topic: Any
+    number: int
+    partition: TopicPartition | None
+    batches: tuple[RecordBatch, ...] = ()
+    error: int = ErrorCode.NONE
+    answer: ProduceReply | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """The part as the answer has it."""
+        reply = self.answer or ProduceReply(ErrorCode.NONE)
+        return {
+            "index": self.number,
+            "error_code": int(self.error or reply.error),
+            "base_offset": reply.offset if not self.error else NO_OFFSET,
+            "log_append_time_ms": reply.log_append_time if not self.error else NO_TIMESTAMP,
+            "log_start_offset": reply.log_start if not self.error else NO_OFFSET,
+            "record_errors": [],
+            "error_message": None,
+        }
+
+
+@dataclass(slots=True)
+class _Produced:
+    """A Produce of which some partitions are answered."""
+
+    call: Call
+    parts: list[_Part] = field(default_factory=list)
+    waiting: int = 0
+
+    def answer_if_whole(self) -> None:
+        """Answer the client once every partition has its answer."""
+        if self.waiting:
+            return
+        listed = [(part.topic, part.fields()) for part in self.parts]
+        names = {"name": "name", "topic_id": "topic_id"}
+        self.call.reply({"responses": by_topic(listed, "partition_responses", **names)})
+
+
+def produce(service: Service, call: Call) -> None:
+    """Append a client's batches; with acks=all the answer waits until all are replicated."""
+    message = call.message
+    produced = _Produced(call)
+    for topic in message.topic_data:
+        for each in topic.partition_data:
+            part = _Part(topic, each.index, service.partition_named(topic, each.index))
+            part.error = _missing(service, call, part) or _read(part, bytes(each.records or b""), call.version)
+            produced.parts.append(part)
+    refusal = _refusal(message, produced.parts)
+    for part in produced.parts:
+        if refusal is not None:
+            part.error = refusal.code
+    _append(service, produced)
+    if message.acks == NOBODY_ANSWERS:
+        call.reply(None)
+    else:
+        produced.answer_if_whole()
+
+
+def _missing(service: Service, call: Call, part: _Part) -> int:
+    """Why there is no partition to append to here."""
+    if part.partition is None:
+        return ServerError.UNKNOWN_TOPIC_ID if call.version >= IDS_SINCE else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    hosts = call.node < service.world.shape.replicas
+    return ErrorCode.NONE if hosts else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def _read(part: _Part, data: bytes, version: int) -> int:
+    """Read the batches that a client sends for a partition; why they cannot be, 0 if they can."""
+    found: list[RecordBatch] = []
+    for each in read_batches(data):
+        if isinstance(each, Damage):
+            return _DAMAGES.get(each.kind, ErrorCode.INVALID_RECORD)
+        found.append(each.batch)
+    if len(found) != 1:
+        return ErrorCode.INVALID_RECORD
+    batch = found[0]
+    if batch.codec == ZSTD and version < ZSTD_SINCE:
+        return ServerError.UNSUPPORTED_COMPRESSION_TYPE
+    if batch.size > MAX_MESSAGE_BYTES:
+        return ErrorCode.MESSAGE_TOO_LARGE
+    try:
+        batch.records()
+    except UnsupportedCodec:
+        return ServerError.UNSUPPORTED_COMPRESSION_TYPE
+    except MalformedRecords:
+        return ErrorCode.INVALID_RECORD
+    part.batches = (batch,)
+    return ErrorCode.NONE
+
+
+def _refusal(message: Any, parts: list[_Part]) -> Refusal | None:
+    """Why the whole request is refused."""
+    batches = {place: part.batches for place, part in enumerate(parts) if part.batches}
+    request = ProduceRequest(batches, message.transactional_id, message.acks)
+    try:
+        check_transactional_id(request)
+        check_one_producer(request)
+    except Refusal as refusal:
+        return refusal
+    return None
+
+
+def _append(service: Service, produced: _Produced) -> None:
+    call, message = produced.call, produced.call.message
+    for part in produced.parts:
+        if part.error or part.partition is None:
+            continue
+        batch = part.batches[0]
+        stub = ProducerBatch(ABSENT, batch.record_count, Timestamp(service.now))
+        attempt = Attempt(part.partition.partition, 0, stub, batch)
+        body = Produce(call.version, message.transactional_id or "", part.partition, attempt, message.acks)
+        if message.acks != NOBODY_ANSWERS:
+            produced.waiting += 1
+        service.world.ask(call.connection, call.node, body, _taker(produced, part))
+
+
+def _taker(produced: _Produced, part: _Part) -> Any:
+    def take(answer: Answer) -> None:
+        if isinstance(answer, ProduceReply):
+            part.answer = answer
+            produced.waiting -= 1
+            produced.answer_if_whole()
+
+    return take

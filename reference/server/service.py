@@ -1,0 +1,228 @@
+"""What all nodes of a server share: the world, the topics, and the requests that wait for records."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from reference.broker.transaction_metadata import TopicPartition
+from reference.server.topics import Topic, Topics, is_legal
+from reference.server.world import ServedWorld
+from reference.wire.codec import Header
+from reference.world.transaction_shape import TransactionShape
+from spec.versions import Profile
+from spec.vocabulary import ErrorCode
+
+Fields: TypeAlias = Mapping[str, Any]
+"""The body of an answer by the names of its fields, as `encode_response` takes it."""
+
+Reply: TypeAlias = Callable[[Fields | None], None]
+"""Takes the answer to a request, None where it is never answered."""
+
+Wall: TypeAlias = Callable[[], int]
+"""The time, milliseconds."""
+
+CLUSTER_ID: Final = "exactly-once-reference"
+SWEEP_MS: Final = 1_000
+"""Between two looks for transactions, ids and producers whose time is over."""
+
+
+class Endpoint(NamedTuple):
+    """Where a node listens."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a server behaves.
+
+    Attributes:
+        profile: of all nodes.
+        nodes: how many.
+        default_partitions: num.partitions, of a topic that is made without a number.
+        auto_create: auto.create.topics.enable.
+        coordinator_partitions: of `__transaction_state` and of `__consumer_offsets`.
+        initial_delay_ms: group.initial.rebalance.delay.ms; the settings that Kafka is shipped with say 0, too.
+    """
+
+    profile: Profile
+    nodes: int = 1
+    default_partitions: int = 1
+    auto_create: bool = True
+    coordinator_partitions: int = 50
+    initial_delay_ms: int = 0
+
+    def shape(self) -> TransactionShape:
+        """Sizes of the world: each partition is on three nodes, or on all if there are fewer."""
+        return TransactionShape(
+            nodes=self.nodes,
+            replicas=min(self.nodes, 3),
+            topics=(),
+            log_partitions=self.coordinator_partitions,
+            offsets_partitions=self.coordinator_partitions,
+            initial_delay_ms=self.initial_delay_ms,
+        )
+
+
+@dataclass(slots=True)
+class Call:
+    """A request of a client at a node.
+
+    Attributes:
+        connection: number of the connection.
+        node: that it has reached.
+        header: of the request.
+        message: its body, by the names of Kafka's schemas.
+        reply: takes the answer.
+        host: of the client.
+    """
+
+    connection: int
+    node: int
+    header: Header
+    message: Any
+    reply: Reply
+    host: str = ""
+
+    @property
+    def version(self) -> int:
+        """Of the request."""
+        return self.header.version
+
+
+@dataclass(slots=True)
+class Parked:
+    """A Fetch that waits for records until its deadline; `go_on` answers it, at its deadline with whatever there is."""
+
+    deadline_ms: int
+    go_on: Callable[[bool], bool]
+
+
+class Service:
+    """The nodes of a server.
+
+    Attributes:
+        settings: how it behaves.
+        world: the nodes.
+        topics: by name and id.
+        endpoints: where each node listens, once it does.
+        parked: requests that wait for records.
+    """
+
+    def __init__(self, settings: Settings, wall: Wall) -> None:
+        """Nodes without topics; `wall` is looked at when something arrives, and stands still until the next."""
+        self.settings = settings
+        self.world = ServedWorld(settings.profile, settings.shape(), wall())
+        self.topics = Topics()
+        self.endpoints: list[Endpoint] = []
+        self.parked: list[Parked] = []
+        self._wall = wall
+        self._swept_ms = self.now
+        self._readers = 0
+
+    @property
+    def now(self) -> int:
+        """The time of the step under way, milliseconds."""
+        return self.world.clock.now
+
+    # --- steps ------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Something arrives: time goes on to the present."""
+        self.world.clock.advance(self._wall() - self.now)
+
+    def end(self) -> None:
+        """Whatever follows from what has arrived happens, and requests that waited for it are answered."""
+        self.world.settle()
+        self.parked = [parked for parked in self.parked if not parked.go_on(parked.deadline_ms <= self.now)]
+
+    def pass_time(self) -> None:
+        """Whatever is due by now happens: rebalances and sessions, answers that wait, transactions that time out."""
+        self.begin()
+        self.world.loops.pass_time()
+        if self.now - self._swept_ms >= SWEEP_MS:
+            self._swept_ms = self.now
+            self._sweep()
+        self.end()
+
+    def _sweep(self) -> None:
+        for node in range(self.settings.nodes):
+            self.world.coordinator_aborts_timed_out(node)
+            self.world.coordinator_expires_ids(node)
+        for node in range(self.world.shape.replicas):
+            if any(
+                each.replicas[node].state.due(self.world.clock.now) for each in self.world.brokers.partitions.values()
+            ):
+                self.world.producer_state_expires(node)
+
+    # --- topics -----------------------------------------------------------------------------------------------
+
+    def create_topic(self, name: str, partitions: int) -> Topic:
+        """Make a topic that is not there yet, of a legal name."""
+        self.world.create_topic(name, partitions)
+        return self.topics.add(name, partitions)
+
+    def topic_for(self, name: str, *, may_create: bool) -> Topic | None:
+        """The topic of a name; it is made if it may be, and is None if it is not there."""
+        found = self.topics.by_name.get(name)
+        if found is None and may_create and self.settings.auto_create and is_legal(name):
+            return self.create_topic(name, self.settings.default_partitions)
+        return found
+
+    def partition_named(self, asked: Any, number: int) -> TopicPartition | None:
+        """The partition that a request names by its topic's name or id; None if it is not there."""
+        topic_id = getattr(asked, "topic_id", None)
+        named = getattr(asked, "topic", None) or getattr(asked, "name", None)
+        topic = self.topics.with_id(topic_id.hex) if topic_id else self.topics.by_name.get(named or "")
+        if topic is None or not 0 <= number < topic.partitions:
+            return None
+        return topic.partition(number)
+
+    def leads(self, node: int, partition: TopicPartition) -> bool:
+        """Whether a node leads a partition that is there."""
+        return self.world.brokers.leader_of(partition) == node
+
+    def leader_error(self, node: int, partition: TopicPartition | None, leader_epoch: int = -1) -> ErrorCode:
+        """Why a node does not answer for a partition as its leader, NONE if it does.
+
+        Args:
+            node: that is asked.
+            partition: None if it is not there.
+            leader_epoch: that the client knows of, -1 if it names none.
+        """
+        if partition is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        current = self.world.brokers.partitions[partition].leader_epoch
+        if 0 <= leader_epoch < current:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if leader_epoch > current:
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+        return ErrorCode.NONE if self.leads(node, partition) else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def new_reader(self) -> str:
+        """A name for the reader of one answer: what a client does with it, the server does not see."""
+        self._readers += 1
+        return f"reader-{self._readers}"
+
+    def endpoint(self, node: int) -> Endpoint:
+        """Where a node listens."""
+        return self.endpoints[node]
+
+
+def by_topic(listed: Sequence[tuple[Any, Fields]], partitions: str, **names: str) -> list[dict[str, Any]]:
+    """Answers by partition, gathered by the topic that the request names, in the request's order.
+
+    Args:
+        listed: the request's topic, and what is answered of one partition.
+        partitions: name of the field that holds these.
+        **names: fields of the answer's topic, each with the name of the request's field that it repeats.
+    """
+    gathered: dict[int, dict[str, Any]] = {}
+    for topic, answer in listed:
+        found = gathered.get(id(topic))
+        if found is None:
+            repeated = {field: getattr(topic, source, None) for field, source in names.items()}
+            found = gathered[id(topic)] = {**repeated, partitions: []}
+        found[partitions].append(answer)
+    return list(gathered.values())

@@ -1,0 +1,144 @@
+"""The world that a server drives: its clients are real, and between its nodes everything is delivered at once."""
+
+from collections.abc import Callable
+from typing import Final
+
+from reference.broker.transaction_metadata import TopicPartition
+from reference.network import Message
+from reference.world.history import NOBODY_ANSWERS
+from reference.world.messages import Answer, Body, Client, Produce, Request, Response, Verify, WriteMarker
+from reference.world.steps import Steps
+from reference.world.transaction_shape import TransactionShape
+from reference.world.transaction_world import TransactionWorld
+from spec.versions import Profile
+from spec.vocabulary import Timestamp
+
+TakeAnswer = Callable[[Answer], None]
+"""Takes the answer to a request, at once or some steps later."""
+
+ANYBODY: Final = "User:ANONYMOUS"
+"""Who clients are where nobody has to say who it is."""
+
+MOST_ROUNDS: Final = 8
+"""How often markers are sent in one step; what is refused as often waits for the next step."""
+
+
+class ServedWorld(TransactionWorld):
+    """Nodes whose clients are connections.
+
+    The steps of its nodes are told to the observer of the recorder, and are not kept.
+    """
+
+    def __init__(self, profile: Profile, shape: TransactionShape, now: int) -> None:
+        """Nodes that share all coordination among them, and have no topics yet; `now` is the time in milliseconds."""
+        super().__init__(profile, shape)
+        self.recorder.keeps = False
+        self.clock.advance(now)
+        self._waiting: dict[int, TakeAnswer] = {}
+        self._touched: dict[TopicPartition, None] = {}
+        for partition in range(shape.log_partitions):
+            self.move_coordinator(partition, partition % shape.nodes)
+        for partition in range(shape.offsets_partitions):
+            self.group_coordinator_fails_over(partition, partition % shape.nodes)
+
+    @property
+    def steps(self) -> Steps:
+        """The rows of its nodes."""
+        return self._steps
+
+    def move_coordinator(self, partition: int, node: int) -> None:
+        """A node leads a partition of `__transaction_state` from now on, and the one before it knows."""
+        former = self.brokers.log_leaders.get(partition)
+        if former == node:
+            return
+        self.coordinator_fails_over(partition, node)
+        if former is not None:
+            self.coordinator_resigns(partition, former)
+
+    def create_topic(self, topic: str, partitions: int) -> None:
+        """Make a topic; its partitions are led by one node after the other."""
+        self.brokers.create_topic(topic, partitions)
+        for number in range(partitions):
+            replicated = self.brokers.partitions[TopicPartition(topic, number)]
+            leader = number % len(replicated.replicas)
+            if leader != replicated.leader_node:
+                replicated.fail_over(leader, Timestamp(self.clock.now))
+
+    # --- requests ---------------------------------------------------------------------------------------------
+
+    def ask(self, connection: int, node: int, body: Body, take: TakeAnswer) -> None:
+        """A client's request arrives at a node; with acks=0 nothing is ever taken.
+
+        Args:
+            connection: number of the client's connection.
+            node: that the request has reached.
+            body: the request.
+            take: takes the answer, during a later `settle`.
+        """
+        request = self.wires.send(Client(connection), node, body)
+        self._waiting[request.number] = take
+
+    def settle(self) -> None:
+        """Deliver whatever is under way between nodes, replicate, and end transactions, until nothing is left to do."""
+        for _ in range(MOST_ROUNDS):
+            self._deliver()
+            for node in range(self.shape.nodes):
+                if self.owes_markers(node):
+                    self.coordinator_sends_markers(node)
+            if not self.wires.requests.in_transit:
+                break
+        self._deliver()
+        self._touched.clear()
+        for each in self.brokers.nodes:
+            each.groups.take_over_decided()
+
+    def _deliver(self) -> None:
+        while self.wires.requests.in_transit or self.wires.replies.in_transit or self._replicate():
+            for request in tuple(self.wires.requests.in_transit):
+                self.broker_receives(request)
+            for response in tuple(self.wires.replies.in_transit):
+                self.sender_receives(response)
+
+    def _replicate(self) -> bool:
+        """Let followers copy one batch each; whether there was any."""
+        copied = False
+        for partition in self._touched:
+            for node in self.brokers.partitions[partition].behind():
+                self.follower_fetches(partition, node)
+                copied = True
+        return copied
+
+    def _touch(self, body: Body) -> None:
+        """What is to be replicated once the body is dealt with."""
+        match body:
+            case Produce(partition=partition) | WriteMarker(partition=partition):
+                named: tuple[TopicPartition, ...] = (partition,)
+            case Verify():
+                named = tuple(each.partition for each in body.all)
+            case _:
+                return
+        self._touched.update(dict.fromkeys(each for each in named if each in self.brokers.partitions))
+
+    def broker_receives(self, message: Message[Request], leave_copy: bool = False) -> None:
+        """A request reaches its node."""
+        request = message.payload
+        self._touch(request.body)
+        super().broker_receives(message, leave_copy)
+        if isinstance(request.body, Produce) and request.body.acks == NOBODY_ANSWERS:
+            self.wires.give_up(request)
+            self._waiting.pop(request.number, None)
+
+    def sender_receives(self, message: Message[Response], leave_copy: bool = False) -> None:
+        """An answer reaches whoever sent the request: a node, or a connection."""
+        request = message.payload.request
+        if not isinstance(request.sender, Client):
+            self._touch(request.body)
+            super().sender_receives(message, leave_copy)
+            return
+        response = self.wires.deliver_reply(message, leave_copy)
+        take = self._waiting.pop(request.number, None)
+        if response is not None and take is not None:
+            take(response.answer)
+
+    def _principal(self, instance: int) -> str:
+        return ANYBODY

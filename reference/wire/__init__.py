@@ -1,0 +1,1 @@
+"""Kafka's wire protocol: frames, requests and answers in bytes, and which versions each release has."""

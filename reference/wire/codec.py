@@ -1,0 +1,276 @@
+"""Requests and answers in bytes: the one module that knows the library that encodes them, kafka-python's protocol.
+
+The library is an extra (`wire`), loaded when a codec is first made.
+"""
+
+import struct
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+HEAD: Final = struct.Struct(">hhi")
+"""Where every request begins: api key, version, correlation id."""
+
+LENGTH: Final = struct.Struct(">h")
+CORRELATION: Final = struct.Struct(">i")
+NO_TAGS: Final = b"\x00"
+
+API_VERSIONS: Final = "ApiVersions"
+
+UUID: Final = "uuid"
+"""The type of ids, which are none rather than null."""
+
+_MODULES: Final = ("admin", "consumer", "metadata", "producer")
+_DAMAGE: Final = (ValueError, IndexError, KeyError, TypeError, OverflowError, MemoryError, struct.error)
+"""What the library raises on bytes that are no message."""
+
+
+class WireLibraryMissing(Exception):
+    """The library of the wire protocol is not installed."""
+
+    def __init__(self) -> None:
+        """Say what installs it."""
+        super().__init__("the wire protocol needs kafka-python: pip install -e '.[wire]'")
+
+
+class MalformedRequest(Exception):
+    """The bytes of a frame are no request of the version that they name."""
+
+
+class Header(NamedTuple):
+    """What comes before every request.
+
+    Attributes:
+        api_key: number of the api; one that is not known is kept.
+        api: its name, empty if it is not known.
+        version: of the request.
+        correlation: that the answer repeats.
+        client_id: as the client calls itself, empty if it does not.
+    """
+
+    api_key: int
+    api: str
+    version: int
+    correlation: int
+    client_id: str
+
+
+@cache
+def messages(kind: str) -> Mapping[str, Any]:
+    """The library's classes of requests or responses, by the name of the api.
+
+    Raises:
+        WireLibraryMissing: it is not installed.
+    """
+    try:
+        base = import_module("kafka.protocol.api_message").ApiMessage
+        for module in _MODULES:
+            import_module(f"kafka.protocol.{module}")
+    except ImportError:
+        raise WireLibraryMissing from None
+    known = {found.json["name"]: found for found in _below(base) if found.json and found.json["type"] == kind}
+    return {name.removesuffix(kind.title()): found for name, found in known.items()}
+
+
+def _below(base: Any) -> Iterator[Any]:
+    """The direct subclasses first: the versions of a class that a client of the library has made come after it."""
+    for found in base.__subclasses__():
+        if found._class_version is None:
+            yield found
+            yield from _below(found)
+
+
+@cache
+def _by_key() -> Mapping[int, str]:
+    return {int(found.API_KEY): name for name, found in messages("request").items()}
+
+
+def key_of(api: str) -> int:
+    """The number of an api that the library has."""
+    return int(messages("request")[api].API_KEY)
+
+
+def known_versions(api: str) -> tuple[int, int] | None:
+    """The oldest and the newest version of a request that can be read; None if none can."""
+    found = messages("request").get(api)
+    if found is None:
+        return None
+    oldest, _, newest = str(found.json["validVersions"]).partition("-")
+    return int(oldest), int(newest or oldest)
+
+
+def decode_header(frame: bytes) -> tuple[Header, int]:
+    """The header of a request, and where its body begins if the version is one that can be read.
+
+    Args:
+        frame: without its length.
+
+    Raises:
+        MalformedRequest: it ends before its header does.
+    """
+    try:
+        api_key, version, correlation = HEAD.unpack_from(frame, 0)
+        api = _by_key().get(api_key, "")
+        if not api:
+            return Header(api_key, "", version, correlation, ""), HEAD.size
+        (length,) = LENGTH.unpack_from(frame, HEAD.size)
+        start = HEAD.size + LENGTH.size
+        end = start + max(length, 0)
+        if length < -1 or end > len(frame):
+            raise MalformedRequest(f"the client id has {length} bytes, the request {len(frame)}")
+        client_id = frame[start:end].decode()
+        if messages("request")[api].flexible_version_q(version):
+            end = _after_tags(frame, end)
+    except (struct.error, UnicodeDecodeError, IndexError) as damage:
+        raise MalformedRequest(f"{len(frame)} bytes are no header of a request: {damage}") from damage
+    return Header(api_key, api, version, correlation, client_id), end
+
+
+def _after_tags(frame: bytes, position: int) -> int:
+    """The position behind the tagged fields of a header, none of which is known."""
+    count, position = _unsigned(frame, position)
+    for _ in range(count):
+        _, position = _unsigned(frame, position)
+        size, position = _unsigned(frame, position)
+        position += size
+        if position > len(frame):
+            raise IndexError("a tagged field ends after its request")
+    return position
+
+
+def _unsigned(frame: bytes, position: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = frame[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position
+        shift += 7
+        if shift > 28:
+            raise IndexError("a number of more than five bytes")
+
+
+def decode_request(header: Header, frame: bytes, position: int) -> Any:
+    """The body of a request: its fields are attributes, by the names of Kafka's schemas in snake case.
+
+    Args:
+        header: of the request, of a version that can be read.
+        frame: without its length.
+        position: where the body begins.
+
+    Raises:
+        MalformedRequest: the bytes are no such request.
+    """
+    found = decode_body("request", header.api, header.version, frame, position)
+    _require_present(messages("request")[header.api]._struct, header.version, found)
+    return found
+
+
+def decode_body(kind: str, api: str, version: int, data: bytes, position: int = 0) -> Any:
+    """The body of a message; what comes after it is passed over, as Kafka does (librdkafka leaves bytes there).
+
+    Args:
+        kind: `request` or `response`.
+        api: its name.
+        version: of the message.
+        data: bytes up to the end of the frame.
+        position: where it begins.
+
+    Raises:
+        MalformedRequest: the bytes are no such message.
+    """
+    message = messages(kind)[api]
+    flexible = message.flexible_version_q(version)
+    try:
+        decode = message._struct.compiled_decode_from(
+            version, compact=flexible, tagged=flexible, data_class=message[None]
+        )
+        found, end = decode(memoryview(data), position)
+    except _DAMAGE as damage:
+        raise MalformedRequest(f"no {message.json['name']} of version {version}: {damage}") from damage
+    if end > len(data):
+        raise MalformedRequest(f"{message.json['name']} of version {version} ends at {end}, the frame at {len(data)}")
+    return found
+
+
+def _require_present(struct_of: Any, version: int, found: Any) -> None:
+    """The library reads null everywhere; Kafka only where the schema allows it.
+
+    Raises:
+        MalformedRequest: a field is null that cannot be.
+    """
+    for field in struct_of.fields.values():
+        if field._tag is not None or field.type_str == UUID or not field.for_version_q(version):
+            continue
+        value = getattr(found, field.name)
+        if value is None:
+            if not field.nullable_for_version_q(version):
+                raise MalformedRequest(f"{field.name} is null")
+        elif field.is_struct_array():
+            for each in value:
+                _require_present(each._struct, version, each)
+        elif field.is_array() and None in value:
+            raise MalformedRequest(f"{field.name} has a null in it")
+
+
+def encode_request(header: Header, fields: Mapping[str, Any]) -> bytes:
+    """A request in bytes, without the length of its frame.
+
+    Args:
+        header: that it begins with.
+        fields: its body, by name; what is not given is as the schema says.
+    """
+    message = messages("request")[header.api]
+    client_id = header.client_id.encode()
+    head = HEAD.pack(header.api_key, header.version, header.correlation) + LENGTH.pack(len(client_id)) + client_id
+    tags = NO_TAGS if message.flexible_version_q(header.version) else b""
+    return head + tags + encode_body("request", header.api, header.version, fields)
+
+
+def encode_response(api: str, version: int, correlation: int, fields: Mapping[str, Any]) -> bytes:
+    """An answer in bytes, without the length of its frame; the header of ApiVersions never has tags.
+
+    Args:
+        api: name of the request that is answered.
+        version: of the request.
+        correlation: of the request.
+        fields: the body by name; structures are mappings, arrays are sequences, ids of topics are hexadecimal.
+    """
+    message = messages("response")[api]
+    tags = NO_TAGS if api != API_VERSIONS and message.flexible_version_q(version) else b""
+    return CORRELATION.pack(correlation) + tags + encode_body("response", api, version, fields)
+
+
+def encode_body(kind: str, api: str, version: int, fields: Mapping[str, Any]) -> bytes:
+    """The body of a message in bytes.
+
+    Args:
+        kind: `request` or `response`.
+        api: its name.
+        version: of the message.
+        fields: by name; structures are mappings, arrays are sequences, ids of topics are hexadecimal.
+    """
+    return bytes(_built(messages(kind)[api], version, fields).encode(version=version))
+
+
+def _built(made_of: Any, version: int, fields: Mapping[str, Any]) -> Any:
+    """The library's object for the fields; those that the version does not have are left out."""
+    known = made_of._struct.fields
+    values = {name: _value(known[name], version, value) for name, value in fields.items() if _has(known, name, version)}
+    return made_of(version=version, **values)
+
+
+def _has(known: Mapping[str, Any], name: str, version: int) -> bool:
+    return bool(known[name].for_version_q(version))
+
+
+def _value(field: Any, version: int, value: Any) -> Any:
+    if value is None:
+        return None
+    if field.is_struct_array():
+        return [_built(field.data_class, version, each) for each in value]
+    if field.is_struct():
+        return _built(field.data_class, version, value)
+    return value

@@ -1,0 +1,141 @@
+"""Which apis and versions each release announces, and which of them are served here.
+
+The table is from the releases themselves: `validVersions` of the message schemas (`clients/src/main/resources/common/
+message`) without versions that are not stable yet, before 2.4 the lists of schemas in `Protocol` and in the requests.
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from reference.wire.codec import key_of, known_versions
+from spec.versions import PROFILES, Profile
+
+Ranges = Mapping[str, tuple[int, int]]
+"""Oldest and newest version by the release in which they became so; it holds until the next one that is named."""
+
+RELEASES: Final = ("0.11", "1.0", "2.0", "2.4", "2.5", "2.7", "3.6", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4")
+"""The releases of the table, oldest first."""
+
+RANGES: Final[Mapping[str, Ranges]] = MappingProxyType(
+    {
+        "Produce": {
+            "0.11": (0, 3),
+            "1.0": (0, 5),
+            "2.0": (0, 6),
+            "2.4": (0, 8),
+            "3.6": (0, 9),
+            "3.9": (0, 11),
+            "4.0": (3, 12),
+            "4.1": (3, 13),
+        },
+        "Fetch": {
+            "0.11": (0, 5),
+            "1.0": (0, 6),
+            "2.0": (0, 8),
+            "2.4": (0, 11),
+            "2.7": (0, 12),
+            "3.6": (0, 15),
+            "3.9": (0, 17),
+            "4.0": (4, 17),
+            "4.1": (4, 18),
+        },
+        "ListOffsets": {
+            "0.11": (0, 2),
+            "2.0": (0, 3),
+            "2.4": (0, 5),
+            "3.6": (0, 8),
+            "3.9": (0, 9),
+            "4.0": (1, 10),
+            "4.2": (1, 11),
+        },
+        "Metadata": {"0.11": (0, 4), "1.0": (0, 5), "2.0": (0, 6), "2.4": (0, 9), "3.6": (0, 12), "4.0": (0, 13)},
+        "OffsetCommit": {"0.11": (0, 3), "2.0": (0, 4), "2.4": (0, 8), "3.9": (0, 9), "4.0": (2, 9), "4.2": (2, 10)},
+        "OffsetFetch": {
+            "0.11": (0, 3),
+            "2.0": (0, 4),
+            "2.4": (0, 6),
+            "2.5": (0, 7),
+            "3.6": (0, 8),
+            "3.9": (0, 9),
+            "4.0": (1, 9),
+            "4.2": (1, 10),
+        },
+        "FindCoordinator": {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 3), "3.6": (0, 4), "3.9": (0, 6)},
+        "JoinGroup": {"0.11": (0, 2), "2.0": (0, 3), "2.4": (0, 6), "2.5": (0, 7), "3.6": (0, 9)},
+        "Heartbeat": {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 4)},
+        "LeaveGroup": {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 4), "3.6": (0, 5)},
+        "SyncGroup": {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 4), "2.5": (0, 5)},
+        "DescribeGroups": {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 5), "4.0": (0, 6)},
+        "ListGroups": {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 3), "2.7": (0, 4), "3.9": (0, 5)},
+        "DescribeCluster": {"3.6": (0, 0), "3.9": (0, 1), "4.0": (0, 2)},
+        "DescribeProducers": {"3.6": (0, 0)},
+        "DescribeTransactions": {"3.6": (0, 0)},
+        "ListTransactions": {"3.6": (0, 0), "3.9": (0, 1), "4.1": (0, 2)},
+        "ApiVersions": {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 3), "3.9": (0, 4), "4.4": (0, 5)},
+        "CreateTopics": {"0.11": (0, 2), "2.0": (0, 3), "2.4": (0, 5), "2.7": (0, 6), "3.6": (0, 7), "4.0": (2, 7)},
+        "InitProducerId": {"0.11": (0, 0), "2.0": (0, 1), "2.4": (0, 2), "2.5": (0, 3), "2.7": (0, 4), "3.9": (0, 5)},
+        "AddPartitionsToTxn": {"0.11": (0, 0), "2.0": (0, 1), "2.7": (0, 2), "3.6": (0, 4), "3.9": (0, 5)},
+        "AddOffsetsToTxn": {"0.11": (0, 0), "2.0": (0, 1), "2.7": (0, 2), "3.6": (0, 3), "3.9": (0, 4)},
+        "EndTxn": {"0.11": (0, 0), "2.0": (0, 1), "2.7": (0, 2), "3.6": (0, 3), "3.9": (0, 4), "4.0": (0, 5)},
+        "TxnOffsetCommit": {
+            "0.11": (0, 0),
+            "2.0": (0, 1),
+            "2.4": (0, 2),
+            "2.5": (0, 3),
+            "3.9": (0, 4),
+            "4.0": (0, 5),
+            "4.4": (0, 6),
+        },
+    }
+)
+"""Every api that is served."""
+
+NEWEST_SERVED: Final[Mapping[str, int]] = MappingProxyType(
+    {"AddPartitionsToTxn": 3, "TxnOffsetCommit": 5, "OffsetCommit": 9, "OffsetFetch": 9}
+    | {"DescribeCluster": 0, "ListTransactions": 0}
+)
+"""Where it is not the newest that the library has: later versions are between brokers, or not implemented."""
+
+ANNOUNCED_FROM: Final[Mapping[str, int]] = MappingProxyType({"Produce": 0})
+"""Older versions that are announced and not served: librdkafka wants to see them (KAFKA-18659)."""
+
+
+class Served(NamedTuple):
+    """One api as ApiVersions names it, and from which version on it is served."""
+
+    api: str
+    key: int
+    announced_from: int
+    oldest: int
+    newest: int
+
+
+def release_of(profile: Profile) -> str:
+    """The release whose versions a profile announces; builds and proposals have those of their branch."""
+    release = ".".join(profile.name.split("-")[0].split(".")[:2])
+    return release if release in RELEASES else RELEASES[-1]
+
+
+def range_in(ranges: Ranges, release: str) -> tuple[int, int] | None:
+    """The versions in a release, None before the api was there."""
+    until = RELEASES[: RELEASES.index(release) + 1]
+    return next((ranges[each] for each in reversed(until) if each in ranges), None)
+
+
+def served(profile: Profile) -> Iterator[Served]:
+    """What a node of the profile announces, by the number of the api."""
+    release = release_of(profile)
+    for api in sorted(RANGES, key=key_of):
+        found, known = range_in(RANGES[api], release), known_versions(api)
+        if found is None or known is None:
+            continue
+        oldest = max(found[0], known[0])
+        newest = min(found[1], known[1], NEWEST_SERVED.get(api, known[1]))
+        if oldest <= newest:
+            yield Served(api, key_of(api), ANNOUNCED_FROM.get(api, oldest), oldest, newest)
+
+
+def profile_called(name: str) -> Profile | None:
+    """The profile of a name; a release may be named without its third number."""
+    return PROFILES.get(name) or PROFILES.get(f"{name}.0")
