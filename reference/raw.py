@@ -27,6 +27,7 @@ from spec.vocabulary import (
     MAX_EPOCH,
     MAX_SEQUENCE,
     NO_PRODUCER_ID,
+    NO_SEQUENCE,
     ControlType,
     CoordinatorEpoch,
     Epoch,
@@ -108,7 +109,10 @@ class RawWorld:
         self.append("WriteTxnMarkers", leader, marker.batch(self.clock.now), Origin.COORDINATOR, told, columns)
 
     def coordinator_writes_data(self) -> None:
-        """A coordinator appends data without sequence, as group coordinators do with transactional offsets."""
+        """A coordinator appends data whose sequences are not checked, as group coordinators do with offsets.
+
+        Kafka numbers them from 0. Only releases that work out offsets from sequences make something of that.
+        """
         leader = self.partition.leader
         entry_of = self.producer_id()
         entry = leader.state.entry(entry_of)
@@ -116,6 +120,7 @@ class RawWorld:
             self.tape.between(1, 3),
             producer_id=entry_of,
             epoch=self.epoch(entry),
+            base_sequence=0 if self.profile.first_offset_by_sequences else NO_SEQUENCE,
             timestamp=self.clock.now,
             transactional=self.tape.happens(700),
         )

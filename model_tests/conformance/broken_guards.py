@@ -87,7 +87,6 @@ GUARDS: Final = (
     Missing("WriteTxnMarkers", "stale_coordinator", rules.FENCE_COORDINATOR_EPOCH, append),
     Missing("TxnOffsetCommit", "unverified", rules.TXN_REGISTERED_BEFORE_DATA),
     Missing("TxnOffsetCommit", "group_unknown", rules.OFFSETS_GENERATION_FENCE),
-    Missing("TxnOffsetCommit", "instance_unknown", rules.OFFSETS_GENERATION_FENCE),
     Missing("TxnOffsetCommit", "instance_fenced", rules.OFFSETS_GENERATION_FENCE),
     Missing("TxnOffsetCommit", "member_unknown", rules.OFFSETS_GENERATION_FENCE),
     Missing("TxnOffsetCommit", "generation_other", rules.OFFSETS_GENERATION_FENCE),

@@ -172,7 +172,9 @@ OF_APPEND: Final = (
     _of("successor check dropped", rules.SEQ_SUCCESSOR, "in_sequence", any_may_follow),
     _of("wrap forgotten", rules.SEQ_SUCCESSOR, "in_sequence", none_follows_the_largest),
     _of("wrap to one", rules.SEQ_SUCCESSOR, "in_sequence", one_follows_the_largest),
-    Planted("batch over the wrap ends past it", rules.SEQ_SUCCESSOR, (Patch(sequence, "last_of", last_without_wrap),)),
+    Planted(
+        "batch over the wrap ends past it", rules.SEQ_DUPLICATE_WINDOW, (Patch(sequence, "last_of", last_without_wrap),)
+    ),
     Planted(
         "refused batch remembered",
         rules.SEQ_REFUSAL_IS_PURE,

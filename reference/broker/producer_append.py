@@ -107,10 +107,10 @@ class ProducerAppend:
         self.begin_transaction(batch)
 
     def checks_data_epoch(self) -> bool:
-        """Whether the epoch of data is looked at: not on a replica, and of a coordinator's data since 2.4."""
-        if self.origin == Origin.COORDINATOR:
-            return self.profile.coordinator_data_checked
-        return self.origin != Origin.REPLICATION
+        """Whether the epoch of data is looked at: of a client, and since 2.4 of what the leader appends itself."""
+        if self.origin == Origin.CLIENT:
+            return True
+        return self.origin != Origin.REPLICATION and self.profile.coordinator_data_checked
 
     def check_epoch(self, batch: RecordBatch) -> None:
         """An epoch does not fall.
