@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.mutants.decisions.layers import AUDIT, KNOWN_BUGS, PROOFS, SEARCHES, SESSIONS
+from model_tests.mutants.decisions.layers import AUDIT, KNOWN_BUGS, PROOFS, SEARCHES, SESSIONS, TRACES
 
 BY_LAYER: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -23,6 +23,11 @@ UNNAMED: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
         ("registering.client_version", SESSIONS): "no answer shows the version, and the end of the transaction says it",
         ("seq.continues_forgotten", SESSIONS): "no recorded broker is of 2.0 to 2.4, which alone decide so",
         ("seq.unknown_error", SESSIONS): "every recorded broker takes any first sequence, and tells nobody",
+        ("ending._own_version", SESSIONS): "no answer shows the version that the coordinator writes down",
+        ("ids._written_version", SESSIONS): "no answer shows the version that the coordinator writes down",
+        ("registering._written_version", SESSIONS): "no answer shows the version that the coordinator writes down",
+        ("groups._dead_guard", SESSIONS): "no recorded group is dead on the coordinator that is asked",
+        ("seq.after_marker", TRACES): "the markers that were tried leave the same behind under these mutants",
         ("electing.is_empty", AUDIT): "nobody is eligible in the recorded cluster, which is of 3.9",
         ("electing._leads_again", AUDIT): "an audit asks whether anybody is fit to lead, which whoever led last is not",
         ("coordinator", AUDIT): "some request leads from one record to the next under these mutants too",
@@ -34,6 +39,16 @@ UNNAMED: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
 
 FEW: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "asking": "unit tests alone: no system, trace or recording has a queue of questions",
+        "cleaning.stays_empty": "unit tests alone: no system of the cleaner has rounds",
+        "completing.is_dropped": "only the system of markers has partitions without a leader",
+        "coordinator_steps.LOGGED_AS": "unit tests alone: no recorded or simulated log refuses a record",
+        "coordinator_steps.PASSED_ON": "unit tests alone: no recorded or simulated log refuses a record",
+        "coordinator_steps.not_logged": "unit tests alone: no recorded or simulated log refuses a record",
+        "ending._own_version": "only the steps of traces have the version that is written down",
+        "ids._written_version": "only the steps of traces have the version that is written down",
+        "registering._written_version": "only the steps of traces have the version that is written down",
+        "groups.epoch_guards": "unit tests alone: groups of KIP-848 are in no system, trace or recording",
         "committing._unnamed": "no recorded client commits for a group without a name, and the systems name theirs",
         "completing.is_given_up": "its sender alone knows that a marker is sent no more: sent again it is refused",
         "coordinator.look_up": "all but the proofs look tables up by numbers; the mutants look up terms otherwise",

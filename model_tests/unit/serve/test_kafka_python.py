@@ -76,7 +76,7 @@ def test_a_journey_of_producers_and_readers(profile: str, nodes: int) -> None:
 
         second.begin_transaction()
         second.send("out", b"made of what was read")
-        (partition,) = consumer.assignment()
+        partition = kafka.TopicPartition("in", 0)
         position = consumer.position(partition)
         offsets = {partition: kafka.OffsetAndMetadata(position, "", -1)}
         second.send_offsets_to_transaction(offsets, consumer.group_metadata())
