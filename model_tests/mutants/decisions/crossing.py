@@ -4,6 +4,7 @@ The hunt stops at the first layer that sees a mutant. This asks the other way ro
 decision were broken?
 """
 
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -155,7 +156,14 @@ def _ways(layer: str, occasions: Occasions) -> Iterator[tuple[Effort, Telling]]:
         first, again = OF_MANY
         yield first, occasions.telling
         yield first, occasions.telling_above
-        yield again, occasions.telling
+        yield again, partial(_anywhere, occasions)
+
+
+def _anywhere(occasions: Occasions, mutant: Mutant) -> Iterator[Place]:
+    """Its places in an order drawn at random: the first ones may all decide otherwise without use of it."""
+    places = list(occasions.telling(mutant))
+    random.Random(mutant.name).shuffle(places)
+    return iter(places)
 
 
 def _quick_first(occasions: Occasions, mutant: Mutant) -> Iterator[Place]:

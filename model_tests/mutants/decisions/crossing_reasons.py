@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.mutants.decisions.layers import AUDIT, KNOWN_BUGS, PROOFS, SEARCHES, SESSIONS, TRACES
+from model_tests.mutants.decisions.layers import AUDIT, KNOWN_BUGS, PROOFS, SEARCHES, SESSIONS
 
 BY_LAYER: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -27,7 +27,6 @@ UNNAMED: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
         ("ids._written_version", SESSIONS): "no answer shows the version that the coordinator writes down",
         ("registering._written_version", SESSIONS): "no answer shows the version that the coordinator writes down",
         ("groups._dead_guard", SESSIONS): "no recorded group is dead on the coordinator that is asked",
-        ("seq.after_marker", TRACES): "the markers that were tried leave the same behind under these mutants",
         ("electing.is_empty", AUDIT): "nobody is eligible in the recorded cluster, which is of 3.9",
         ("electing._leads_again", AUDIT): "an audit asks whether anybody is fit to lead, which whoever led last is not",
         ("coordinator", AUDIT): "some request leads from one record to the next under these mutants too",
@@ -41,7 +40,7 @@ FEW: Final[Mapping[str, str]] = MappingProxyType(
     {
         "asking": "unit tests alone: no system, trace or recording has a queue of questions",
         "cleaning.stays_empty": "unit tests alone: no system of the cleaner has rounds",
-        "completing.is_dropped": "only the system of markers has partitions without a leader",
+        "completing.is_dropped": "only the search for the known bug has partitions without a leader",
         "coordinator_steps.LOGGED_AS": "unit tests alone: no recorded or simulated log refuses a record",
         "coordinator_steps.PASSED_ON": "unit tests alone: no recorded or simulated log refuses a record",
         "coordinator_steps.not_logged": "unit tests alone: no recorded or simulated log refuses a record",
