@@ -46,9 +46,9 @@ class Producing:
             return _worded(producing.refused(admission))
         refusal = refusals.get(batch.partition, ErrorCode.NONE.value)
         if refusal != ErrorCode.NONE:
-            told = verification.told(refusal, request.version, self.profile)
+            answered = verification.told(refusal, request.version, self.profile)
             self.decided += (Ruled(batch.partition, "not_verified", (rules.TXN_REGISTERED_BEFORE_DATA,)),)
-            return Appended(ErrorCode(told))
+            return Appended(ErrorCode(answered))
         partition, guarded = self.partitions[batch.partition], batch.partition in refusals
         decided = partition.append(batch.partition, batch, guarded=guarded)
         self.decided += (decided,)

@@ -118,7 +118,7 @@ class Monitor:
         return tuple(broken)
 
     def settle(self) -> tuple[Violation, ...]:
-        """As `finish`, in a trace that goes on: what was told so far is let go of, and so are the places in logs."""
+        """As `finish`, within a trace: the events so far are judged and forgotten, and so are the positions in logs."""
         self._chains.forget_places()
         return self.finish()
 

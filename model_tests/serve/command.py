@@ -148,7 +148,7 @@ def faults_called(name: str, seed: int) -> WireFaults | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether nobody but this machine can connect."""
+    """Whether only this machine can connect."""
     if host == LOCALHOST:
         return True
     try:
@@ -195,7 +195,7 @@ async def _served(
         raise BadInput(f"cannot listen at {place.host}:{place.port}: {error.strerror}") from error
     _say(f"{settings.profile.name} at {server.bootstrap_servers}")
     if not is_loopback(place.host):
-        _say(f"{place.host} is not this machine alone: whoever can connect can read and write, nobody has to log in")
+        _say(f"warning: other machines can reach {place.host}, and without authentication anybody can read and write")
     _stop_on_signals(server)
     try:
         with suppress(TimeoutError):

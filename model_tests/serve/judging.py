@@ -20,7 +20,7 @@ TRACE_FILE: Final = "trace.ndjson"
 """The steps, in a directory that a run is recorded in."""
 
 WINDOW: Final = 2_000
-"""Steps after which what was told so far is judged and let go of, so that a long run needs no more memory."""
+"""Steps after which waiting events are judged and forgotten, so that memory does not grow with the run."""
 
 DRAWN: Final = 12
 """Steps that are drawn with a violation: the one that breaks the rule, and those before it."""
@@ -66,7 +66,7 @@ class Judge:
 
     @property
     def steps(self) -> int:
-        """How many were judged or passed over."""
+        """How many have come; those that no rule is about are counted too."""
         return self._monitor.steps
 
     def __call__(self, row: Row) -> None:
@@ -80,12 +80,12 @@ class Judge:
         self._found(self._monitor.judge(row))
 
     def pause(self) -> None:
-        """Between two steps of the server: every so often, judge what was told and let go of it."""
+        """Between two steps of the server: after each window, judge the events that wait, and forget them."""
         if self._monitor.steps - self._settled >= WINDOW:
             self.finish()
 
     def finish(self) -> None:
-        """Judge what was told since the last time."""
+        """Judge the events that have come since the last time."""
         self._settled = self._monitor.steps
         self._found(self._monitor.settle())
 

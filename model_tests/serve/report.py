@@ -1,4 +1,4 @@
-"""What a server says in the end: who asked what, what became of transactions, which rules were judged."""
+"""The report of a server: requests by client, transactions by outcome, rules that were judged."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -27,7 +27,7 @@ class ServeReport:
 
     Attributes:
         profile: of the nodes.
-        steps: of the nodes; each was judged as it was made.
+        steps: of the nodes, in the order in which they were made; the monitor was given each.
         requests: that were answered, by api and software.
         outcomes: transactions that came to each end.
         violated: violations found; `violations` has the first of them.

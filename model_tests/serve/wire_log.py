@@ -81,20 +81,24 @@ class Repeated:
         for event in self._events:
             try:
                 self._now[0] = int(event["time"])
-                if "bytes" in event:
-                    self._arrive(event)
-                else:
-                    self.service.pass_time()
+                call = _call_in(event)
             except (KeyError, TypeError, ValueError, binascii.Error, MalformedRequest) as damage:
                 raise BadInput(f"a line of the wire log that no server wrote: {damage}") from damage
+            if call is None:
+                self.service.pass_time()
+            else:
+                self.requests[call.header.api, "as recorded"] += 1
+                self.service.begin()
+                handle(self.service, call)
 
-    def _arrive(self, event: dict[str, Any]) -> None:
-        frame = base64.b64decode(event["bytes"], validate=True)
-        header, body = decode_header(frame)
-        call = Call(event["connection"], event["node"], header, decode_request(header, frame, body), lambda _: None)
-        self.requests[header.api, "as recorded"] += 1
-        self.service.begin()
-        handle(self.service, call)
+
+def _call_in(event: dict[str, Any]) -> Call | None:
+    """The request of a line; None where the line is a look at what was due."""
+    if "bytes" not in event:
+        return None
+    frame = base64.b64decode(event["bytes"], validate=True)
+    header, body = decode_header(frame)
+    return Call(event["connection"], event["node"], header, decode_request(header, frame, body), lambda _: None)
 
 
 def repeated(path: Path) -> Repeated:

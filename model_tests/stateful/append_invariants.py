@@ -36,8 +36,8 @@ def seq_duplicate_window(asked: Asked, ledger: Ledger) -> None:
     rule, first = rules.SEQ_DUPLICATE_WINDOW, asked.resent
     if first is not None:
         wanted = asked.offsets_of(first)
-        told = (asked.answer.base_offset, asked.answer.last_offset) == wanted
-        kept = asked.answer.error == ErrorCode.NONE and told and asked.unchanged
+        right = (asked.answer.base_offset, asked.answer.last_offset) == wanted
+        kept = asked.answer.error == ErrorCode.NONE and right and asked.unchanged
         ledger.expect(rule, kept, f"a resend gets the offsets {wanted} of its first copy, no append: {asked}")
     elif asked.answer.duplicate:
         ledger.expect(rule, False, f"no batch of the window has exactly these sequences, yet it was found: {asked}")

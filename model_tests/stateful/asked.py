@@ -61,7 +61,7 @@ class Asked:
         return next((r for r in self.known.window if (r.first_sequence, r.last_sequence) == asked), None)
 
     def offsets_of(self, first: Remembered) -> tuple[int, int]:
-        """What the version tells of a batch of the window; over the end of the sequences 0.11 and 1.0 tell nonsense."""
+        """The offsets that a resend is answered; across the largest sequence, 0.11 and 1.0 answer a wrong first one."""
         if self.profile.first_offset_by_sequences:
             return first.last_offset - (first.last_sequence - first.first_sequence), first.last_offset
         return first.first_offset, first.last_offset

@@ -39,7 +39,7 @@ class StreamHistory:
         identities: under what identities each batch was sent, by ordinal.
         checked: acknowledged batches that have been looked for in the log.
         renumbered: a batch that had been sent was sent again under another epoch or producer id.
-        misplaced: a batch went over the end of the sequences, of which 0.11 and 1.0 tell a resend a wrong first offset.
+        misplaced: a batch went across the largest sequence; 0.11 and 1.0 answer its resend a wrong first offset.
         overtaken: the first batch that a leader saw, not knowing the producer, was not at sequence 0.
     """
 
@@ -118,7 +118,7 @@ def circumstances(history: StreamHistory, faults: Faults, renumbering: bool = Tr
     log. A leader that sees a later batch of a producer before the first one has no state to tell by: it takes
     the batch at any sequence (KIP-360), or answers UNKNOWN_PRODUCER_ID, on which clients renumber. Where
     requests do not overtake each other, and leadership does not return while they are under way, the first comes
-    first. And 0.11 and 1.0 tell a resend of a batch that goes over the end of the sequences a wrong first offset.
+    first. And 0.11 and 1.0 answer a resend of a batch across the largest sequence a wrong first offset.
 
     Args:
         history: the stream's.

@@ -1,4 +1,4 @@
-"""Offsets that nobody has asked for in a long time, or of topics that are gone, and groups that have none left.
+"""Offsets that have expired or whose topics are gone, and groups that have none left.
 
 A coordinator of the classic kind (before 4.0) changes its memory and then writes tombstones, of what was committed
 alone; one of the new kind writes tombstones, and its memory follows the log.

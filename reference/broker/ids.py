@@ -32,9 +32,9 @@ class BlockRecord(NamedTuple):
 
 
 class BlockAllocator:
-    """The shared record, and claims of blocks: whoever claims writes on condition that nobody has since it read.
+    """The shared record, and claims of blocks: a claim is written only if the record is still as it was read.
 
-    It is a node in ZooKeeper, written by brokers, or the controller's own, which nobody else writes.
+    It is a node in ZooKeeper, written by brokers, or the controller's own, with one writer.
     """
 
     __slots__ = ("_next", "_version")

@@ -114,7 +114,7 @@ class Verification:
 
     @property
     def is_skipped(self) -> bool:
-        """Whether nobody asks: the broker does not, and the client adds its partitions itself."""
+        """Whether the coordinator is not asked: the broker does not ask, and the client adds its partitions itself."""
         return not self.adds and not self.verifies
 
     def _check_epoch(self, partition: Partition, producer: ProducerIdentity) -> None:

@@ -309,7 +309,7 @@ class Leadership:
         self.watch.decided("FetchFollower", before, **columns, broker_epoch=self.brokers.get(broker, ABSENT))
 
     def check_incarnation(self, asked: Fetch, answer: Fetched) -> None:
-        """A fetch of a follower that has been registered again since counts for nobody; 3.6 takes it as it is.
+        """A fetch of a follower's past registration is refused; 3.6 takes it as it is.
 
         Raises:
             NotLeaderOrFollower: the fetch is of an earlier broker epoch, and the follower's log did not diverge.

@@ -110,8 +110,8 @@ def describe_producers(service: Service, call: Call) -> None:
             partition = service.partition_named(topic, number)
             error = service.leader_error(call.node, partition)
             known = [] if error or partition is None else list(_producers(service, call.node, partition))
-            told = {"partition_index": number, "error_code": int(error), "error_message": None}
-            listed.append((topic, told | {"active_producers": known}))
+            answer = {"partition_index": number, "error_code": int(error), "error_message": None}
+            listed.append((topic, answer | {"active_producers": known}))
     call.reply({"topics": by_topic(listed, "partitions", name="name")})
 
 

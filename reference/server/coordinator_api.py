@@ -41,15 +41,15 @@ def find_coordinator(service: Service, call: Call) -> None:
 
 def _coordinator(service: Service, call: Call, kind: int, key: str) -> Fields:
     if kind not in KINDS:
-        return _nobody(ErrorCode.INVALID_REQUEST, "no coordinator of this kind")
+        return _no_coordinator(ErrorCode.INVALID_REQUEST, "no coordinator of this kind")
     answer = service.world.brokers.found_coordinator(call.node, KINDS[kind], key)
     if answer.error is not ErrorCode.NONE:
-        return _nobody(answer.error, None)
+        return _no_coordinator(answer.error, None)
     host, port = service.endpoint(answer.node)
     return {"error_code": 0, "error_message": None, "node_id": answer.node, "host": host, "port": port}
 
 
-def _nobody(error: ErrorCode, why: str | None) -> Fields:
+def _no_coordinator(error: ErrorCode, why: str | None) -> Fields:
     return {"error_code": int(error), "error_message": why, "node_id": NO_NODE, "host": "", "port": NO_NODE}
 
 

@@ -22,7 +22,7 @@ from reference.world.readers import note_commit, record_offset_fetch
 from spec.vocabulary import ErrorCode
 
 MEMBER_ID_SINCE: Final = 4
-"""First version of JoinGroup whose clients can be told their id before they join (KIP-394)."""
+"""First version of JoinGroup whose clients can get their id before they join (KIP-394)."""
 
 NULL_PROTOCOL_SINCE: Final = 7
 """First version of JoinGroup whose answer may be without protocol."""

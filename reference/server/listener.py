@@ -69,12 +69,12 @@ class Server:
         service: the nodes.
         faults: what goes wrong on the wire, nothing if none are given.
         on_frame: takes every frame that arrives, before it is dealt with.
-        on_closed: is told of connections that are closed because of what came over them.
-        on_tick: is told the time, in milliseconds, of each look at what was due.
+        on_closed: takes a line for each connection that is closed because of what came over it.
+        on_tick: takes the time of each look at what was due, in milliseconds.
         on_settled: is called after each step, when nothing is under way.
         closed: how many connections were closed so.
         requests: how many came, by api and the client's software.
-        failure: what has stopped the server, None as long as nothing has.
+        failure: the error that stopped the server, None if there is none.
     """
 
     service: Service

@@ -129,7 +129,7 @@ class Service:
     # --- steps ------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Something arrives: time goes on to the present."""
+        """Something arrives: the clock advances to the present."""
         self.world.clock.advance(self._wall() - self.now)
 
     def end(self) -> None:

@@ -17,7 +17,7 @@ TakeAnswer = Callable[[Answer], None]
 """Takes the answer to a request, at once or some steps later."""
 
 ANYBODY: Final = "User:ANONYMOUS"
-"""Who clients are where nobody has to say who it is."""
+"""The identity of clients: there is no authentication."""
 
 MOST_ROUNDS: Final = 8
 """How often markers are sent in one step; what is refused as often waits for the next step."""
@@ -26,7 +26,7 @@ MOST_ROUNDS: Final = 8
 class ServedWorld(TransactionWorld):
     """Nodes whose clients are connections.
 
-    The steps of its nodes are told to the observer of the recorder, and are not kept.
+    The steps of its nodes go to the recorder's observer, and are not kept.
     """
 
     def __init__(self, profile: Profile, shape: TransactionShape, now: int) -> None:
@@ -129,7 +129,7 @@ class ServedWorld(TransactionWorld):
             self._waiting.pop(request.number, None)
 
     def sender_receives(self, message: Message[Response], leave_copy: bool = False) -> None:
-        """An answer reaches whoever sent the request: a node, or a connection."""
+        """An answer reaches the sender of its request: a node, or a connection."""
         request = message.payload.request
         if not isinstance(request.sender, Client):
             self._touch(request.body)

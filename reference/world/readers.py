@@ -155,7 +155,7 @@ def record_offset_fetch(
     require_stable: bool,
     answer: OffsetsAnswer,
 ) -> None:
-    """A group's coordinator has told committed offsets: a row for each.
+    """A group's coordinator has answered committed offsets: a row for each.
 
     Args:
         steps: that have the rows.
@@ -163,7 +163,7 @@ def record_offset_fetch(
         client: who asked.
         coordinator: as it is now.
         group: whose offsets they are.
-        require_stable: no offset was to be told that an open transaction may still change.
+        require_stable: offsets that an open transaction may still change were to be withheld.
         answer: to the request.
     """
     for partition, state in observed(coordinator, group, answer.partitions).items():

@@ -54,7 +54,7 @@ class Claim:
 
     Attributes:
         branch: number of the guard that decided, 0 where the block was granted.
-        error: what a client is told that waits for an id; none where it goes on waiting.
+        error: the answer to a client that waits for an id; none while it has to wait longer.
         record: the shared record afterwards.
         block: the block that was granted; empty if none was.
     """

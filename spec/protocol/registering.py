@@ -112,7 +112,7 @@ def any_pending(entry: TransactionEntry) -> Term:
 
 
 def verified(transition: Transition, registered: Term, profile: Profile) -> Term:
-    """What a broker is told about one partition that it asked about.
+    """The answer to a broker about one partition.
 
     Args:
         transition: the decision on its request.

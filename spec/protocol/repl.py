@@ -117,7 +117,7 @@ def range_guards(leading: Leading, asked: FollowerFetch, end: EpochEnd) -> tuple
 def incarnation_guards(
     leading: Leading, asked: FollowerFetch, end: EpochEnd, profile: Profile = NEWEST
 ) -> tuple[Guard, ...]:
-    """A Fetch that a follower sent before it was registered again counts for nobody (KIP-903, since 3.7).
+    """A Fetch of a follower's past registration is refused (KIP-903, since 3.7).
 
     One that names no incarnation counts.
 

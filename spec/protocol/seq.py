@@ -37,7 +37,7 @@ def last_sequence(request: AppendRequest, largest: int | None = MAX_SEQUENCE) ->
 
 
 def last_offset(request: AppendRequest, profile: Profile) -> Term:
-    """Offset of the batch's last record: of a client's batch that nobody counted, by its records (0.11 and 1.0)."""
+    """Offset of the batch's last record: in 0.11 and 1.0, of a client's batch by the number of its records."""
     by_delta = request.base_offset + request.last_offset_delta
     if profile.records_compared_with_offsets:
         return by_delta
@@ -74,7 +74,7 @@ def is_malformed(request: AppendRequest, profile: Profile) -> dict[str, Term]:
     """What a client's Produce must not be, by the name of the guard.
 
     Before 2.4 the log does not count the batches of a request, which is not read where it has several; before 2.0 a
-    batch has to have records, and nobody compares how many with its offsets.
+    batch has to have records, and their number is not compared with its offsets.
 
     Args:
         request: the batch.
@@ -175,7 +175,7 @@ def falls_behind(entry: ProducerEntry, request: AppendRequest, profile: Profile)
 
 
 def malformed_error(profile: Profile) -> ErrorCode:
-    """What a client is told whose batch is ill formed."""
+    """The error for a client's batch that is ill formed."""
     return ErrorCode.INVALID_RECORD if profile.invalid_record_has_code else ErrorCode.CORRUPT_MESSAGE
 
 

@@ -112,7 +112,7 @@ def after_append(
 
 
 def told(error: Term, version: Term, profile: Profile = NEWEST) -> Term:
-    """The coordinator's refusal, as a producer of this version of Produce is told it.
+    """The error that a producer of this version of Produce gets for the coordinator's refusal.
 
     Args:
         error: what the coordinator answered.

@@ -12,7 +12,7 @@ PATIENCE_S = 60
 
 @dataclass
 class Ledger:
-    """What an application was told.
+    """What an application was answered.
 
     Attributes:
         acknowledged: values of records without transaction.

@@ -115,8 +115,8 @@ def test_a_group_that_is_not_there_is_dead(version: int, error: int) -> None:
 def test_groups_are_listed_by_state_and_type() -> None:
     """Those of the classic protocol alone."""
     bench = Bench()
-    told = bench.ask("JoinGroup", 5, join_fields())
-    bench.send("JoinGroup", 5, join_fields(told.member_id))
+    joining = bench.ask("JoinGroup", 5, join_fields())
+    bench.send("JoinGroup", 5, join_fields(joining.member_id))
 
     def listed(states: list[str], types: list[str]) -> list[str]:
         fields = {"states_filter": states, "types_filter": types}

@@ -1,4 +1,4 @@
-"""aiokafka against the server: what it was told is what a reader finds, once."""
+"""aiokafka against the server: what was acknowledged is what a reader finds, once."""
 
 import asyncio
 from typing import Any

@@ -267,9 +267,9 @@ def test_a_partition_that_there_is_not_joins_no_transaction(bench: Bench) -> Non
 def test_a_member_that_is_silent_leaves_its_group(bench: Bench) -> None:
     """Its session expires by itself; the other, which waited for it, is alone in the next generation."""
     for _ in range(2):
-        told = bench.ask("JoinGroup", 5, join_fields())
-        assert ErrorCode.MEMBER_ID_REQUIRED == told.error_code
-        answers = bench.send("JoinGroup", 5, join_fields(told.member_id))
+        joining = bench.ask("JoinGroup", 5, join_fields())
+        assert ErrorCode.MEMBER_ID_REQUIRED == joining.error_code
+        answers = bench.send("JoinGroup", 5, join_fields(joining.member_id))
     assert [] == answers
 
     def state() -> int:

@@ -1,4 +1,4 @@
-"""confluent-kafka (librdkafka) against the server: what it was told is what a reader finds, once."""
+"""confluent-kafka (librdkafka) against the server: what was acknowledged is what a reader finds, once."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""A bad wire: what clients were told is in the log once, whatever was lost on the way."""
+"""A bad wire: what was acknowledged is in the log once, whatever was lost on the way."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""kafka-python against the server: what it was told is what a reader finds, once; and a group shares its partitions."""
+"""kafka-python against the server: what was acknowledged is what a reader finds, once; a group shares partitions."""
 
 import time
 from typing import Any

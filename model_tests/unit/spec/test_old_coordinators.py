@@ -19,9 +19,8 @@ from spec.protocol.ids import fencing_epoch
 from spec.protocol.offsets import NO_OFFSET, OffsetEntry, pending_after_tombstone
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.registering import AddRequest, register, verified
+from spec.sources.decisions import RELEASED
 from spec.versions import (
-    KAFKA_0_11,
-    KAFKA_1_0,
     KAFKA_2_0,
     KAFKA_2_4,
     KAFKA_2_5,
@@ -38,18 +37,6 @@ from spec.vocabulary import ErrorCode, GroupState, TransactionState
 ONGOING, PREPARE_COMMIT = TransactionState.ONGOING, TransactionState.PREPARE_COMMIT
 NONE, UNKNOWN_MEMBER = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID
 STALE, FENCED = ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED
-EVERY = (
-    KAFKA_0_11,
-    KAFKA_1_0,
-    KAFKA_2_0,
-    KAFKA_2_4,
-    KAFKA_2_5,
-    KAFKA_2_7,
-    KAFKA_3_6,
-    KAFKA_3_9,
-    SNAPSHOT_4_0,
-    NEWEST,
-)
 
 CURRENT = Claim(generation=3, member_given=True, member_known=True)
 STATIC = replace(CURRENT, instance_given=True, instance_known=True, instance_matches=True)
@@ -65,12 +52,12 @@ def group(state: GroupState = GroupState.STABLE, generation: int = 3) -> GroupEn
     return GroupEntry(known=True, state=state.value, generation=generation)
 
 
-EACH = pytest.mark.parametrize("profile", EVERY, ids=named)
+EACH = pytest.mark.parametrize("profile", RELEASED, ids=named)
 
 
 def since(first: Profile) -> dict[str, bool]:
     """Whether each release is this one or a later one."""
-    return {profile.name: EVERY.index(profile) >= EVERY.index(first) for profile in EVERY}
+    return {profile.name: RELEASED.index(profile) >= RELEASED.index(first) for profile in RELEASED}
 
 
 def of_commit(entry: GroupEntry, claim: Claim, profile: Profile, *, transactional: bool) -> tuple[str, ErrorCode]:
@@ -138,7 +125,7 @@ def test_the_coordinators_own_abort_is_not_ahead(commits: bool) -> None:
     assert commits or transition.target.producer_epoch == EPOCH + 1
 
 
-@pytest.mark.parametrize("profile", EVERY[:-1], ids=named)
+@pytest.mark.parametrize("profile", RELEASED[:-1], ids=named)
 def test_each_failed_fence_raises_the_epoch_before_2_6(profile: Profile) -> None:
     """Since then it is remembered that one has failed (KAFKA-9666)."""
     before, epochs = entry(ONGOING, client_version=0), []
@@ -159,7 +146,7 @@ def test_each_failed_fence_raises_the_epoch_before_2_6(profile: Profile) -> None
 
 
 @pytest.mark.parametrize(
-    ("profile", "told"),
+    ("profile", "answered"),
     [
         (KAFKA_3_6, ErrorCode.INVALID_TXN_STATE),
         (KAFKA_3_9, ErrorCode.TRANSACTION_ABORTABLE),
@@ -167,12 +154,12 @@ def test_each_failed_fence_raises_the_epoch_before_2_6(profile: Profile) -> None
     ],
     ids=named,
 )
-def test_that_a_partition_is_in_no_transaction_has_a_code_since_3_7(profile: Profile, told: ErrorCode) -> None:
+def test_that_a_partition_is_in_no_transaction_has_a_code_since_3_7(profile: Profile, answered: ErrorCode) -> None:
     """Before, the state of the transaction is invalid."""
     asked = AddRequest(PRODUCER, EPOCH, all_registered=False, verify_only=True)
     seen = register(entry(ONGOING, client_version=0), asked, profile)
 
-    assert (told, NONE) == (verified(seen, False, profile), verified(seen, True, profile))
+    assert (answered, NONE) == (verified(seen, False, profile), verified(seen, True, profile))
 
 
 @pytest.mark.parametrize(
@@ -235,20 +222,20 @@ def test_an_empty_group_id_is_refused_since_2_0(profile: Profile) -> None:
 @EACH
 def test_a_group_that_is_not_there_has_a_code_since_4_0(profile: Profile) -> None:
     """For version 9 of OffsetCommit, which 3.6 and 3.9 know too."""
-    told = ErrorCode.GROUP_ID_NOT_FOUND if since(SNAPSHOT_4_0)[profile.name] else ErrorCode.ILLEGAL_GENERATION
+    answered = ErrorCode.GROUP_ID_NOT_FOUND if since(SNAPSHOT_4_0)[profile.name] else ErrorCode.ILLEGAL_GENERATION
 
     assert [commit(GroupEntry(), CommitRequest(version, claim=CURRENT), profile).error for version in (8, 9)] == [
         ErrorCode.ILLEGAL_GENERATION,
-        told,
+        answered,
     ]
 
 
 @EACH
 def test_a_dead_group_is_unavailable_since_2_4(profile: Profile) -> None:
-    """Before, its member is unknown: told to who commits, joins, or brings an assignment."""
-    dead, told = group(GroupState.DEAD), UNKNOWN_MEMBER
+    """Before, a commit, a join and an assignment are answered that the member is unknown."""
+    dead, answered = group(GroupState.DEAD), UNKNOWN_MEMBER
     if since(KAFKA_2_4)[profile.name]:
-        told = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        answered = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
     found = (
         *(commit_guards(dead, CURRENT, profile, transactional=each) for each in (False, True)),
@@ -258,18 +245,20 @@ def test_a_dead_group_is_unavailable_since_2_4(profile: Profile) -> None:
     )
 
     assert [(names_of(checks)[branch(checks)], error_of(checks, branch(checks))) for checks in found] == [
-        ("group_dead", told)
+        ("group_dead", answered)
     ] * len(found)
 
 
 @pytest.mark.parametrize(
-    ("profile", "told"), [(KAFKA_2_0, "generation_other"), (KAFKA_2_4, "group_dead"), (NEWEST, "group_dead")], ids=named
+    ("profile", "guard"),
+    [(KAFKA_2_0, "generation_other"), (KAFKA_2_4, "group_dead"), (NEWEST, "group_dead")],
+    ids=named,
 )
-def test_before_2_4_an_assignment_is_held_against_a_dead_group(profile: Profile, told: str) -> None:
+def test_before_2_4_an_assignment_is_held_against_a_dead_group(profile: Profile, guard: str) -> None:
     """Member and generation are looked at first."""
     checks = sync_guards(group(GroupState.DEAD), PAST, profile)
 
-    assert told == names_of(checks)[branch(checks)]
+    assert guard == names_of(checks)[branch(checks)]
 
 
 @EACH
@@ -278,28 +267,28 @@ def test_a_rebalance_is_told_to_members_alone_since_2_4(profile: Profile) -> Non
     awaiting = group(GroupState.COMPLETING_REBALANCE)
     last = since(KAFKA_2_4)[profile.name]
 
-    told = [of_commit(awaiting, claim, profile, transactional=False)[0] for claim in (PAST, NOBODY, CURRENT)]
+    answered = [of_commit(awaiting, claim, profile, transactional=False)[0] for claim in (PAST, NOBODY, CURRENT)]
 
     if last:
-        assert told == ["generation_other", "members_only", "assignment_awaited"]
+        assert answered == ["generation_other", "members_only", "assignment_awaited"]
     else:
-        assert told == ["assignment_awaited"] * 3
+        assert answered == ["assignment_awaited"] * 3
     assert NONE == of_commit(awaiting, CURRENT, profile, transactional=True)[1]
 
 
-STATIC_SINCE_2_4 = EVERY[EVERY.index(KAFKA_2_4) :]
+STATIC_SINCE_2_4 = RELEASED[RELEASED.index(KAFKA_2_4) :]
 
 
 @pytest.mark.parametrize("profile", STATIC_SINCE_2_4, ids=named)
 def test_an_unknown_instance_is_refused_as_such_since_3_0(profile: Profile) -> None:
     """Before, its member id decides; but not who joins with one."""
-    told = UNKNOWN_MEMBER if since(KAFKA_3_6)[profile.name] else NONE
+    answered = UNKNOWN_MEMBER if since(KAFKA_3_6)[profile.name] else NONE
     claims = (
         *(commit_guards(group(), INSTANCE_UNKNOWN, profile, transactional=each) for each in (False, True)),
         sync_guards(group(), INSTANCE_UNKNOWN, profile),
     )
 
-    assert [error_of(checks, branch(checks)) for checks in claims] == [told] * 3
+    assert [error_of(checks, branch(checks)) for checks in claims] == [answered] * 3
     assert groups.join(group(), INSTANCE_UNKNOWN, 5, profile).error == UNKNOWN_MEMBER
 
 
@@ -337,17 +326,18 @@ def test_before_3_0_a_transactional_commit_is_held_against_what_it_names(
     entry: GroupEntry, claim: Claim, by_part: ErrorCode, whole: ErrorCode
 ) -> None:
     """Since then it names a member of a generation, or nobody."""
-    told = [of_commit(entry, claim, profile, transactional=True)[1] for profile in (KAFKA_2_5, KAFKA_2_7, KAFKA_3_6)]
+    errors = [of_commit(entry, claim, profile, transactional=True)[1] for profile in (KAFKA_2_5, KAFKA_2_7, KAFKA_3_6)]
 
-    assert told == [by_part, by_part, whole]
+    assert errors == [by_part, by_part, whole]
     assert of_commit(entry, claim, KAFKA_2_4, transactional=True)[1] == NONE
 
 
 def test_before_3_0_a_plain_commit_is_held_against_all_of_it() -> None:
     """As later ones are, the unknown instance apart."""
-    told = [of_commit(group(), Claim(3), profile, transactional=False)[1] for profile in (KAFKA_2_0, KAFKA_2_7, NEWEST)]
+    releases = (KAFKA_2_0, KAFKA_2_7, NEWEST)
+    errors = [of_commit(group(), Claim(3), profile, transactional=False)[1] for profile in releases]
 
-    assert told == [UNKNOWN_MEMBER] * 3
+    assert errors == [UNKNOWN_MEMBER] * 3
 
 
 # --- blocks of producer ids -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the logs of old releases do otherwise, by release: each change is shown by the step that tells it apart."""
+"""What the logs of old releases do otherwise, by release: each change is shown by a step that differs."""
 
 from dataclasses import replace
 
@@ -67,9 +67,9 @@ def after(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Pro
 def test_what_is_ill_formed(guard: str, request_: AppendRequest, profile: Profile) -> None:
     """INVALID_RECORD has a code since 2.4 (KIP-467); before, it is one of the corrupt ones."""
     got = append(ONE_BATCH, request_, profile)
-    told = ErrorCode.CORRUPT_MESSAGE if profile in OLDEST else ErrorCode.INVALID_RECORD
+    answered = ErrorCode.CORRUPT_MESSAGE if profile in OLDEST else ErrorCode.INVALID_RECORD
 
-    assert (guard, told) == (decided_by(got, profile), got.reply.error)
+    assert (guard, answered) == (decided_by(got, profile), got.reply.error)
     assert got.entry == ONE_BATCH
 
 
@@ -108,7 +108,7 @@ def test_records_are_compared_with_offsets(profile: Profile) -> None:
 
 @pytest.mark.parametrize("profile", RELEASES, ids=by_name)
 def test_a_resend_across_the_wrap(profile: Profile) -> None:
-    """Every release recognises it; 0.11 and 1.0 tell a first offset by the sequences, which is beyond the log's end."""
+    """Every release recognises it; 0.11 and 1.0 answer a first offset by the sequences, beyond the log's end."""
     by_sequences = profile in (KAFKA_0_11, KAFKA_1_0)
     before = ProducerEntry(epoch=3, cached=(CachedBatch(MAX_SEQUENCE - 2, 199, 0), *[CachedBatch()] * 4))
     entry = after(before, WRAPS, profile)
@@ -260,16 +260,16 @@ def test_offsets_that_nobody_verified(profile: Profile, decides: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "told"),
+    ("profile", "answered"),
     [
         (KAFKA_3_6, ErrorCode.NETWORK_EXCEPTION),
         (KAFKA_3_9, ErrorCode.NOT_ENOUGH_REPLICAS),
         (NEWEST, ErrorCode.NOT_ENOUGH_REPLICAS),
     ],
 )
-def test_a_coordinator_that_is_not_reached(profile: Profile, told: ErrorCode) -> None:
+def test_a_coordinator_that_is_not_reached(profile: Profile, answered: ErrorCode) -> None:
     """3.6 passes on that it is not; any other absence is renamed there, too."""
-    assert told == verification.told(ErrorCode.NETWORK_EXCEPTION.value, 9, profile)
+    assert answered == verification.told(ErrorCode.NETWORK_EXCEPTION.value, 9, profile)
     assert verification.told(ErrorCode.NOT_COORDINATOR.value, 9, profile) == ErrorCode.NOT_ENOUGH_REPLICAS
 
 
@@ -316,9 +316,9 @@ def test_what_the_controller_looks_at(changes: dict[str, int], in_2_7: ErrorCode
     """In 2.7 at registration, leader epoch and version of the set; with KRaft at all of the proposal."""
     asked = replace(PRESENT, **changes)
 
-    told = [altered(asked, 4, 9, profile=profile).error for profile in (KAFKA_2_7, KAFKA_3_6, NEWEST)]
+    answered = [altered(asked, 4, 9, profile=profile).error for profile in (KAFKA_2_7, KAFKA_3_6, NEWEST)]
 
-    assert told == [in_2_7, since, since]
+    assert answered == [in_2_7, since, since]
 
 
 def test_before_2_7_the_leader_writes_the_set_itself() -> None:

@@ -74,19 +74,19 @@ def test_a_dead_group(profile: Profile, expected: ErrorCode) -> None:
     """Since 2.4 its members look for another coordinator instead of joining anew."""
     world = GroupWorld(profile)
     group, claim = dead(world)
-    members, told = world.groups.members, list[JoinAnswer | SyncAnswer]()
+    members, answers = world.groups.members, list[JoinAnswer | SyncAnswer]()
 
     errors = [
         code_of(lambda: check_commit(group, claim, False, profile)),
         code_of(lambda: check_commit(group, NOBODY, True, profile)),
-        code_of(lambda: members.join(group, JoinRequest(GROUP), told.append)),
-        code_of(lambda: members.join(group, JoinRequest(GROUP, claim.member_id), told.append)),
-        code_of(lambda: members.sync(group, SyncRequest(GROUP, claim, {}), told.append)),
+        code_of(lambda: members.join(group, JoinRequest(GROUP), answers.append)),
+        code_of(lambda: members.join(group, JoinRequest(GROUP, claim.member_id), answers.append)),
+        code_of(lambda: members.sync(group, SyncRequest(GROUP, claim, {}), answers.append)),
         code_of(lambda: members.heartbeat(group, claim)),
         code_of(lambda: members.leave(group, claim.member_id)),
     ]
 
-    assert ([expected] * 7, []) == (errors, told)
+    assert ([expected] * 7, []) == (errors, answers)
 
 
 @by_release(("2.0", [ErrorCode.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN, ILLEGAL]), ("2.4", [UNAVAILABLE] * 3))
@@ -94,16 +94,16 @@ def test_what_is_wrong_besides_in_a_dead_group(profile: Profile, expected: list[
     """Before 2.4 JoinGroup looks at the protocols first, and SyncGroup at member and generation."""
     world = GroupWorld(profile)
     group, claim = dead(world)
-    members, told = world.groups.members, list[JoinAnswer | SyncAnswer]()
+    members, answers = world.groups.members, list[JoinAnswer | SyncAnswer]()
     late = SyncRequest(GROUP, claim._replace(generation=claim.generation + 1), {})
 
     errors = [
-        code_of(lambda: members.join(group, JoinRequest(GROUP, protocols=FOREIGN), told.append)),
-        code_of(lambda: members.sync(group, SyncRequest(GROUP, STRANGER, {}), told.append)),
-        code_of(lambda: members.sync(group, late, told.append)),
+        code_of(lambda: members.join(group, JoinRequest(GROUP, protocols=FOREIGN), answers.append)),
+        code_of(lambda: members.sync(group, SyncRequest(GROUP, STRANGER, {}), answers.append)),
+        code_of(lambda: members.sync(group, late, answers.append)),
     ]
 
-    assert (expected, []) == (errors, told)
+    assert (expected, []) == (errors, answers)
 
 
 # --- the order of what is looked at -------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def test_what_is_wrong_besides_in_a_dead_group(profile: Profile, expected: list[
     ("4.4", [AWAITED, UNKNOWN, ILLEGAL]),
 )
 def test_commits_before_the_assignment(profile: Profile, expected: list[ErrorCode]) -> None:
-    """Before 2.4 nobody is told that it is no member as long as the assignment is awaited."""
+    """Before 2.4 a stranger, too, is answered REBALANCE_IN_PROGRESS as long as the assignment is awaited."""
     world = GroupWorld(profile)
     joined = world.join()[0]
     member = Claim(joined.generation, joined.member_id)
@@ -230,7 +230,7 @@ def test_a_transaction_in_a_group_without_members(
     ("4.4", [ILLEGAL, ErrorCode.GROUP_ID_NOT_FOUND]),
 )
 def test_a_generation_of_a_group_that_is_not_there(profile: Profile, expected: list[ErrorCode]) -> None:
-    """Since 4.0 version 9 of OffsetCommit is told that there is no such group."""
+    """Since 4.0 version 9 of OffsetCommit is answered that there is no such group."""
     world = GroupWorld(profile)
 
     commit = partial(world.groups.commit_offsets, GROUP, offsets({T0: 3}), STRANGER)

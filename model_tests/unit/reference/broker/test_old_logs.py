@@ -176,10 +176,10 @@ def test_a_resend_across_the_wrap(profile: Profile, first: int) -> None:
     partition = before_the_wrap(profile)
     start = partition.log_end - 1
 
-    told = partition.append(batch(MAX_SEQUENCE - 1, 3))
+    resent = partition.append(batch(MAX_SEQUENCE - 1, 3))
     again = partition.append(batch(MAX_SEQUENCE - 1, 3))
 
-    assert (start + 1, start + 3, False) == told[:3]
+    assert (start + 1, start + 3, False) == resent[:3]
     assert (start + first, start + 3, True) == again[:3]
 
 

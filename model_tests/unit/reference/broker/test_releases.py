@@ -281,7 +281,7 @@ def test_offsets_of_nobody_are_asked_about(version: int) -> None:
     ids=["3.6", "3.6 as 11", "3.9 as 10", "3.9"],
 )
 def test_a_partition_that_is_not_in_the_transaction(profile: Profile, version: int, error: ErrorCode) -> None:
-    """The coordinator of 3.6 has no code of its own for it, and nobody has to turn it into an older one."""
+    """The coordinator of 3.6 has no code of its own for it, so that none is turned into an older one."""
     world = World(profile)
     producer = world.init()
     world.begin(producer, (T1,))
