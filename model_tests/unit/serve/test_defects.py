@@ -19,6 +19,12 @@ from model_tests.unit.serve.test_confluent_kafka import producer, reader
 PATIENCE_S = 10
 """How long a call may take, in seconds: what a broken server never answers is given up."""
 
+SLOWEST_S = 60
+"""After which a group that has not formed is given up, in seconds."""
+
+IDLE_POLLS = 30
+"""So many polls of 0.1 s without a record are the end of what a broken server gives a reader."""
+
 RECORDS = 34
 """Those that a reader of what is committed finds, if the server is right."""
 
@@ -36,16 +42,23 @@ def use(servers: str) -> None:
         first.commit_transaction(PATIENCE_S)
     consumer = reader(servers, "readers")
     consumer.subscribe(["in"])
-    give_up, taken = time.monotonic() + 3, 0
-    while taken < RECORDS and time.monotonic() < give_up:
-        message = consumer.poll(0.1)
-        taken += message is not None and message.error() is None
+    read(consumer)
     for end in (second.commit_transaction, second.abort_transaction):
         begin(second, "made of what was read")
         positions = consumer.position(consumer.assignment())
         second.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), PATIENCE_S)
         end(PATIENCE_S)
     consumer.close()
+
+
+def read(consumer: Any) -> None:
+    """Read until all is there, or nothing more comes; a group that is slow to form is waited for."""
+    taken, idle, give_up = 0, 0, time.monotonic() + SLOWEST_S
+    while taken < RECORDS and idle < IDLE_POLLS and time.monotonic() < give_up:
+        message = consumer.poll(0.1)
+        arrived = message is not None and message.error() is None
+        taken += arrived
+        idle = 0 if arrived or not consumer.assignment() else idle + 1
 
 
 def start(servers: str) -> Any:
