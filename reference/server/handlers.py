@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from reference.server import produce_api
 from reference.server.admin_api import (
     describe_cluster,
     describe_groups,
@@ -23,7 +24,6 @@ from reference.server.coordinator_api import (
 from reference.server.fetch_api import fetch, list_offsets
 from reference.server.group_api import heartbeat, join_group, leave_group, offset_commit, offset_fetch, sync_group
 from reference.server.metadata_api import api_versions, create_topics, metadata
-from reference.server.produce_api import produce
 from reference.server.service import Call, Service
 
 Handler: TypeAlias = Callable[[Service, Call], None]
@@ -51,12 +51,22 @@ HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
         "Metadata": metadata,
         "OffsetCommit": offset_commit,
         "OffsetFetch": offset_fetch,
-        "Produce": produce,
+        "Produce": produce_api.produce,
         "SyncGroup": sync_group,
         "TxnOffsetCommit": txn_offset_commit,
     }
 )
 """What handles each api; every one that is announced is here."""
+
+
+def check_readable(service: Service, api: str, message: Any) -> None:
+    """What a node finds out while it reads a request, before it is dealt with.
+
+    Raises:
+        MalformedRequest: the release cannot read it, and closes the connection.
+    """
+    if api == "Produce":
+        produce_api.check_readable(service.settings.profile, message)
 
 
 def handle(service: Service, call: Call) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias, TypeVar
 
 from reference.server.faults import WireFaults
-from reference.server.handlers import handle
+from reference.server.handlers import check_readable, handle
 from reference.server.metadata_api import unsupported_api_versions
 from reference.server.service import Call, Endpoint, Fields, Service
 from reference.wire.codec import (
@@ -216,6 +216,7 @@ class Server:
             named = header.api or f"api {header.api_key}"
             raise RefusedConnection(f"{named} of version {header.version} is not served")
         message = decode_request(header, frame, body)
+        check_readable(self.service, header.api, message)
         if header.api == API_VERSIONS and header.version >= 3:
             connection.software = f"{message.client_software_name} {message.client_software_version}"
         self.requests[header.api, connection.software] += 1

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from reference.broker.produce import ProduceRequest, check_one_producer, check_transactional_id
 from reference.broker.transaction_metadata import TopicPartition
+from reference.broker.validation import ill_formed
 from reference.client.partition_queue import ProducerBatch
 from reference.client.producer import Attempt
 from reference.client.producer import Reply as ProduceReply
@@ -14,8 +15,10 @@ from reference.log.reader import Damage, DamageKind, read_batches
 from reference.log.record import MalformedRecords
 from reference.server.errors import ServerError
 from reference.server.service import Call, Service, by_topic
+from reference.wire.codec import MalformedRequest
 from reference.world.history import NOBODY_ANSWERS
 from reference.world.messages import Answer, Produce
+from spec.versions import Profile
 from spec.vocabulary import ABSENT, NO_OFFSET, NO_TIMESTAMP, ErrorCode, Timestamp
 
 MAX_MESSAGE_BYTES: Final = 1_048_588
@@ -29,7 +32,7 @@ IDS_SINCE: Final = 13
 """First version of Produce that names topics by id."""
 
 _DAMAGES: Final = {DamageKind.CHECKSUM: ErrorCode.CORRUPT_MESSAGE}
-"""What is answered to bytes that are no batch; INVALID_RECORD to all others."""
+"""The error for bytes that are no batch; for all others that of what is ill formed."""
 
 
 @dataclass(slots=True)
@@ -74,6 +77,21 @@ class _Produced:
         self.call.reply({"responses": by_topic(listed, "partition_responses", **names)})
 
 
+def check_readable(profile: Profile, message: Any) -> None:
+    """A Produce has one batch for each partition: before 2.4 that is found out while the request is read.
+
+    Raises:
+        MalformedRequest: a partition has several batches, or none.
+    """
+    if profile.invalid_record_has_code:
+        return
+    for topic in message.topic_data:
+        for each in topic.partition_data:
+            count = sum(1 for _ in read_batches(bytes(each.records or b"")))
+            if count != 1:
+                raise MalformedRequest(f"Produce has {count} batches for {topic.name}-{each.index}, and must have one")
+
+
 def produce(service: Service, call: Call) -> None:
     """Append a client's batches; with acks=all the answer waits until all are replicated."""
     message = call.message
@@ -81,7 +99,7 @@ def produce(service: Service, call: Call) -> None:
     for topic in message.topic_data:
         for each in topic.partition_data:
             part = _Part(topic, each.index, service.partition_named(topic, each.index))
-            part.error = _missing(service, call, part) or _read(part, bytes(each.records or b""), call.version)
+            part.error = _missing(service, call, part) or _read(service.settings.profile, part, each, call.version)
             produced.parts.append(part)
     refusal = _refusal(message, produced.parts)
     for part in produced.parts:
@@ -102,15 +120,16 @@ def _missing(service: Service, call: Call, part: _Part) -> int:
     return ErrorCode.NONE if hosts else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def _read(part: _Part, data: bytes, version: int) -> int:
+def _read(profile: Profile, part: _Part, sent: Any, version: int) -> int:
     """Read the batches that a client sends for a partition; why they cannot be, 0 if they can."""
     found: list[RecordBatch] = []
-    for each in read_batches(data):
+    refused = ill_formed(profile).code
+    for each in read_batches(bytes(sent.records or b"")):
         if isinstance(each, Damage):
-            return _DAMAGES.get(each.kind, ErrorCode.INVALID_RECORD)
+            return _DAMAGES.get(each.kind, refused)
         found.append(each.batch)
     if len(found) != 1:
-        return ErrorCode.INVALID_RECORD
+        return refused
     batch = found[0]
     if batch.codec == ZSTD and version < ZSTD_SINCE:
         return ServerError.UNSUPPORTED_COMPRESSION_TYPE
@@ -121,7 +140,7 @@ def _read(part: _Part, data: bytes, version: int) -> int:
     except UnsupportedCodec:
         return ServerError.UNSUPPORTED_COMPRESSION_TYPE
     except MalformedRecords:
-        return ErrorCode.INVALID_RECORD
+        return refused
     part.batches = (batch,)
     return ErrorCode.NONE
 

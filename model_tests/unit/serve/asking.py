@@ -5,7 +5,7 @@ from typing import Any
 
 from model_tests.monitor.monitor import Monitor
 from model_tests.traces.check_report import Violation
-from reference.server.handlers import handle
+from reference.server.handlers import check_readable, handle
 from reference.server.service import Call, Endpoint, Fields, Service, Settings
 from reference.wire.codec import Header, decode_body, decode_request, encode_body, encode_response, key_of
 from spec.versions import NEWEST, Profile
@@ -41,8 +41,10 @@ class Bench:
             data = encode_response(api, version, header.correlation, answer)
             answers.append(decode_body("response", api, version, data, len(data) - self._size(api, version, answer)))
 
+        message = decode_request(header, frame, 0)
+        check_readable(self.service, api, message)
         self.service.begin()
-        handle(self.service, Call(1, node, header, decode_request(header, frame, 0), reply, "127.0.0.1"))
+        handle(self.service, Call(1, node, header, message, reply, "127.0.0.1"))
         return answers
 
     def ask(self, api: str, version: int, fields: Fields, node: int = 0) -> Any:

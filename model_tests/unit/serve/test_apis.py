@@ -10,7 +10,8 @@ from model_tests.unit.serve.asking import START_MS, Bench
 from reference.log.batch import RecordBatch, value_batch
 from reference.server.errors import ServerError
 from reference.server.produce_api import MAX_MESSAGE_BYTES
-from spec.versions import PROFILES
+from reference.wire.codec import MalformedRequest
+from spec.versions import KAFKA_2_0, PROFILES
 from spec.vocabulary import ErrorCode
 
 READ_COMMITTED = 1
@@ -93,6 +94,25 @@ def test_what_is_no_batch_is_refused(bench: Bench, data: bytes, version: int, er
 
     assert (error, -1) == (answer.error_code, answer.base_offset)
     assert 0 == bench.ask("ListOffsets", 2, latest()).topics[0].partitions[0].offset
+
+
+@pytest.mark.parametrize("data", [b"garbage", batch()._replace(record_count=2).encode()], ids=["garbage", "count"])
+def test_before_2_4_what_is_ill_formed_is_corrupt(data: bytes) -> None:
+    """INVALID_RECORD has no code yet."""
+    bench = Bench(KAFKA_2_0)
+    bench.service.create_topic("orders", 1)
+
+    assert ErrorCode.CORRUPT_MESSAGE == produce(bench, data, 6).error_code
+
+
+@pytest.mark.parametrize("data", [b"", batch().encode() * 2], ids=["nothing", "two"])
+def test_before_2_4_a_produce_with_another_count_of_batches_cannot_be_read(data: bytes) -> None:
+    """It is found out while the request is read, so that nothing is answered."""
+    bench = Bench(KAFKA_2_0)
+    bench.service.create_topic("orders", 1)
+
+    with pytest.raises(MalformedRequest, match="batches for orders-0, and must have one"):
+        produce(bench, data, 6)
 
 
 @pytest.mark.parametrize("codec", range(5))

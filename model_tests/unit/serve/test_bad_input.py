@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
 
 from model_tests.serve.cluster import Cluster
+from reference.log.batch import value_batch
 from reference.server.listener import LARGEST
 from reference.wire.codec import Header, decode_body, encode_request, key_of
 from spec.vocabulary import ErrorCode
@@ -78,6 +79,20 @@ def test_what_cannot_be_answered_closes_its_connection(cluster: Cluster, name: s
         assert b"" == answer_of(connection)
     assert says_hello(cluster)
     assert why in cluster.notices[-1]
+
+
+def test_before_2_4_several_batches_close_the_connection() -> None:
+    """As Kafka does where it cannot read a request; the server goes on."""
+    two = value_batch((b"one",)).encode() * 2
+    topics = [{"name": "in", "partition_data": [{"index": 0, "records": two}]}]
+    produce = request("Produce", 3, transactional_id=None, acks=-1, timeout_ms=1_000, topic_data=topics)
+    with Cluster("2.0", topics={"in": 1}) as old:
+        with connect(old) as connection:
+            connection.sendall(produce)
+
+            assert b"" == answer_of(connection)
+        assert says_hello(old)
+    assert "Produce has 2 batches for in-0" in old.notices[-1]
 
 
 @pytest.mark.parametrize("sent", [b"\0\0", struct.pack(">i", 100) + b"\0\x12\0\0"], ids=["length", "request"])
