@@ -15,7 +15,7 @@ from rich.console import Console
 from model_tests.catalogue import print_catalogue, print_rule, rule_called
 from model_tests.java import require_java
 from model_tests.reports import NOTHING_JUDGED, BadInput, Report, full_disk, lacking_on_executors
-from model_tests.verify.results import DIRECTORY, Effort
+from model_tests.verify.results import DIRECTORY, RunEffort
 from spec.versions import NEWEST, PROFILES, Profile
 
 app: Final = typer.Typer(
@@ -51,7 +51,7 @@ def rules_command(
 
 @app.command("verify")
 def verify_command(
-    profile: Annotated[Effort, typer.Option(help="How much of everything runs.")] = Effort.DEFAULT,
+    profile: Annotated[RunEffort, typer.Option(help="How much of everything runs.")] = RunEffort.DEFAULT,
     only: Annotated[
         str, typer.Option(metavar="PART,...", help="Run these parts, and judge only what they bring.")
     ] = "",
@@ -205,11 +205,11 @@ def audit_command(
         told = _told(history, received, history_format, history_isolation)
         _require_writable(html)
         if history_trace is not None:
-            import_module("model_tests.traces.told.command").write_trace(history_trace, **told)
+            import_module("model_tests.traces.client_histories.command").write_trace(history_trace, **told)
         if not paths:
             if not history:
                 raise BadInput("nothing to audit: give log directories, or a client history with --history")
-            report = _provided("model_tests.traces.told.command")(**told, pictured=html is not None)
+            report = _provided("model_tests.traces.client_histories.command")(**told, pictured=html is not None)
             return _with_page(report, html)
         given = _given(
             profile=None if kafka is None else _release(kafka),
@@ -249,7 +249,7 @@ def _told(history: str, received: str, form: str, isolation: str) -> dict[str, o
         raise BadInput(f"--history-isolation is {READ_COMMITTED} or {READ_UNCOMMITTED}, not {isolation!r}")
     told: dict[str, object] = {name: file for name, file in (("history", history), ("received", received)) if file}
     if form:
-        told["history_form"] = import_module("model_tests.traces.told.reading").form_called(form)
+        told["history_form"] = import_module("model_tests.traces.client_histories.reading").form_called(form)
     if isolation == READ_UNCOMMITTED:
         told["read_committed"] = False
     return told

@@ -8,7 +8,7 @@ import pytest
 from model_tests.java import expect_little
 from model_tests.reports import BadInput
 from model_tests.verify.effort import effort_from_environment, register
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 
 SPARK_FIXTURES: Final = {"spark"}
 
@@ -25,7 +25,7 @@ def pytest_configure() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave slow tests to the deep profile, and keep those that use Spark in one worker (`--dist loadgroup`)."""
-    if effort_from_environment() is not Effort.DEEP:
+    if effort_from_environment() is not RunEffort.DEEP:
         slow = [item for item in items if item.get_closest_marker("slow")]
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item not in slow]

@@ -27,7 +27,7 @@ SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DerivedTable:
     """One table.
 
     Attributes:
@@ -105,7 +105,7 @@ class Table:
         return content
 
 
-def complaints(tables: Iterable[Table]) -> tuple[str, ...]:
+def complaints(tables: Iterable[DerivedTable]) -> tuple[str, ...]:
     """What is wrong with some tables, a line each; empty if all are fresh."""
     return tuple(complaint for table in tables if (complaint := table.complaint()))
 

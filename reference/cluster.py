@@ -11,14 +11,14 @@ from reference.broker.partition import Partition
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
 from reference.broker.replicated import ReplicatedPartition
 from reference.client.plain_producer import PlainProducer
-from reference.client.producer import Attempt, IdempotentProducer, Reply
+from reference.client.producer import Attempt, AttemptReply, IdempotentProducer
 from reference.clock import Clock
 from reference.log.batch import RecordBatch
-from reference.network import Message, Network
-from reference.recorder import Observed, Recorder, Row, batch_columns, observe, reply_columns
-from reference.replica_rows import TOPIC, Before, follow, node_name, record_fault
+from reference.network import Network, NetworkMessage
+from reference.recorder import ObservedState, Recorder, Row, batch_columns, observe, reply_columns
+from reference.replica_rows import TOPIC, ReplicasBefore, follow, node_name, record_fault
 from reference.shape import Shape
-from reference.world.history import History
+from reference.world.history import HistoryRows
 from reference.world.partition_readers import PartitionReaders
 from reference.world.producer_history import ProducerHistory, made_by, producer_name
 from spec.versions import NEWEST, Profile
@@ -35,7 +35,7 @@ TRANSACTIONAL_ID: Final = "t"
 """Who asks without being one of the producers, and its transactional id."""
 
 
-class Request(NamedTuple):
+class SentProduce(NamedTuple):
     """A Produce on its way to a node."""
 
     producer: int
@@ -43,18 +43,18 @@ class Request(NamedTuple):
     attempt: Attempt
 
 
-class Response(NamedTuple):
+class SentReply(NamedTuple):
     """The answer on its way back."""
 
-    request: Request
-    reply: Reply
+    request: SentProduce
+    reply: AttemptReply
 
 
-class Waiting(NamedTuple):
+class DelayedProduce(NamedTuple):
     """An answer that waits until the high watermark has passed its batch (the purgatory)."""
 
     offset: Offset
-    response: Response
+    response: SentReply
 
 
 class Cluster:
@@ -88,14 +88,14 @@ class Cluster:
             )
             for _ in range(self.shape.producers)
         ]
-        self.requests: Network[Request] = Network(ordered)
-        self.replies: Network[Response] = Network(ordered)
-        history = History(self.recorder, self.clock)
+        self.requests: Network[SentProduce] = Network(ordered)
+        self.replies: Network[SentReply] = Network(ordered)
+        history = HistoryRows(self.recorder, self.clock)
         self.readers = PartitionReaders(self.recorder, history, self.shape.partitions)
         self._histories = ProducerHistory(history, self.producers, [self.shape.acks] * self.shape.producers)
         self._allocator = BlockAllocator()
         self._ids = [ProducerIdManager(self._allocator, profile) for _ in range(self.shape.nodes)]
-        self._waiting: list[list[Waiting]] = [[] for _ in range(self.shape.partitions)]
+        self._waiting: list[list[DelayedProduce]] = [[] for _ in range(self.shape.partitions)]
         self._sent_to: list[dict[int, int]] = [{} for _ in range(self.shape.producers)]
         self._known_leaders = [[0] * self.shape.partitions for _ in range(self.shape.producers)]
 
@@ -133,14 +133,14 @@ class Cluster:
             if producer.may_drain(partition)
         ]
 
-    def producer_sends(self, producer: int, partition: int) -> Message[Request]:
+    def producer_sends(self, producer: int, partition: int) -> NetworkMessage[SentProduce]:
         """A producer sends its next batch to the node that it takes for the leader."""
         attempt = self.producers[producer].drain(partition)
         node = self._known_leaders[producer][partition]
         self._sent_to[producer][attempt.number] = node
-        message = self.requests.send((producer, node), Request(producer, node, attempt))
+        message = self.requests.send((producer, node), SentProduce(producer, node, attempt))
         if self.shape.acks == NOBODY_ANSWERS:
-            self.producers[producer].receive(attempt, Reply(ErrorCode.NONE))
+            self.producers[producer].receive(attempt, AttemptReply(ErrorCode.NONE))
             self._histories.tell(producer)
         return message
 
@@ -149,7 +149,7 @@ class Cluster:
         self.producers[producer].tick(self.clock.now)
         self._histories.tell(producer)
 
-    def producer_receives(self, message: Message[Response], leave_copy: bool = False) -> None:
+    def producer_receives(self, message: NetworkMessage[SentReply], leave_copy: bool = False) -> None:
         """An answer reaches its producer."""
         request, reply = self.replies.deliver(message, leave_copy)
         producer = self.producers[request.producer]
@@ -186,13 +186,13 @@ class Cluster:
         sent_to = self._sent_to[producer]
         return [a for a in self.producers[producer].on_wire.values() if sent_to[a.number] == node]
 
-    def request_is_lost(self, message: Message[Request]) -> None:
+    def request_is_lost(self, message: NetworkMessage[SentProduce]) -> None:
         """One request is lost, and its producer times out (where connections keep no order)."""
         request = message.payload
         self.requests.lose(message)
         self.producers[request.producer].lose(request.attempt)
 
-    def reply_is_lost(self, message: Message[Response]) -> None:
+    def reply_is_lost(self, message: NetworkMessage[SentReply]) -> None:
         """One answer is lost, and its producer times out (where connections keep no order)."""
         request = message.payload.request
         self.replies.lose(message)
@@ -200,7 +200,7 @@ class Cluster:
 
     # --- brokers ----------------------------------------------------------------------------------------------
 
-    def broker_receives(self, message: Message[Request], leave_copy: bool = False) -> PartitionAnswer:
+    def broker_receives(self, message: NetworkMessage[SentProduce], leave_copy: bool = False) -> PartitionAnswer:
         """A Produce reaches its node, which answers now or when the batch is replicated."""
         request = self.requests.deliver(message, leave_copy)
         number = request.attempt.partition
@@ -232,7 +232,7 @@ class Cluster:
     def leader_fails_over(self, partition: int, node: int) -> None:
         """A follower in sync takes over; what waited at the old leader is answered NOT_LEADER_OR_FOLLOWER."""
         replicated = self.partitions[partition]
-        before = Before.of(replicated.replicas)
+        before = ReplicasBefore.of(replicated.replicas)
         replicated.fail_over(node, self.clock.now)
         record_fault(self.recorder, "LeaderFailover", self.clock.now, partition, before, node)
         self._turn_away(partition)
@@ -245,7 +245,7 @@ class Cluster:
     def unclean_leader_election(self, partition: int, node: int) -> None:
         """A follower out of sync takes over (unclean.leader.election.enable); what it does not have is lost."""
         replicated = self.partitions[partition]
-        before = Before.of(replicated.replicas)
+        before = ReplicasBefore.of(replicated.replicas)
         replicated.elect_uncleanly(node, self.clock.now)
         record_fault(self.recorder, "UncleanLeaderElection", self.clock.now, partition, before, node)
         self._turn_away(partition)
@@ -256,7 +256,7 @@ class Cluster:
             self.connection_breaks(producer, node)
         self._ids[node].restart()
         for number, replicated in enumerate(self.partitions):
-            before = Before.of(replicated.replicas)
+            before = ReplicasBefore.of(replicated.replicas)
             replicated.restart(node, self.clock.now)
             record_fault(self.recorder, "BrokerRestart", self.clock.now, number, before, node)
             self._turn_away(number)
@@ -264,19 +264,19 @@ class Cluster:
     def producer_state_expires(self, node: int) -> None:
         """A node forgets the producers that were silent for too long."""
         for number, replicated in enumerate(self.partitions):
-            before = Before.of(replicated.replicas)
+            before = ReplicasBefore.of(replicated.replicas)
             replicated.replicas[node].state.expire(self.clock.now)
             record_fault(self.recorder, "ProducerStateExpiry", self.clock.now, number, before, node)
 
     # --- inside -----------------------------------------------------------------------------------------------
 
-    def _handle(self, request: Request, replica: Partition, insync: int) -> PartitionAnswer:
+    def _handle(self, request: SentProduce, replica: Partition, insync: int) -> PartitionAnswer:
         number = request.attempt.partition
         produce = ProduceRequest({number: (request.attempt.records,)}, acks=self.shape.acks, version=PRODUCE_VERSION)
         return handle_produce(replica.profile, {number: replica}, produce, None, self.shape.min_insync, insync)[number]
 
     def _record_produce(
-        self, message: Message[Request], replica: Partition, before: Observed, answer: PartitionAnswer
+        self, message: NetworkMessage[SentProduce], replica: Partition, before: ObservedState, answer: PartitionAnswer
     ) -> None:
         request = message.payload
         named: Row = {
@@ -292,7 +292,7 @@ class Cluster:
         self._record_append(named, request.attempt.records, replica, before, answer)
 
     def _record_append(
-        self, named: Row, batch: RecordBatch, replica: Partition, before: Observed, answer: PartitionAnswer
+        self, named: Row, batch: RecordBatch, replica: Partition, before: ObservedState, answer: PartitionAnswer
     ) -> None:
         self.recorder.record(
             "Produce",
@@ -307,16 +307,16 @@ class Cluster:
             **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
         )
 
-    def _answer(self, request: Request, replica: Partition, answer: PartitionAnswer) -> None:
-        response = Response(request, Reply(answer.error, answer.base_offset, answer.log_start))
+    def _answer(self, request: SentProduce, replica: Partition, answer: PartitionAnswer) -> None:
+        response = SentReply(request, AttemptReply(answer.error, answer.base_offset, answer.log_start))
         if self.shape.acks == NOBODY_ANSWERS:
             return
         if answer.error == ErrorCode.NONE and self.shape.acks == -1 and replica.high_watermark <= answer.last_offset:
-            self._waiting[request.attempt.partition].append(Waiting(answer.last_offset, response))
+            self._waiting[request.attempt.partition].append(DelayedProduce(answer.last_offset, response))
         else:
             self._reply(response)
 
-    def _reply(self, response: Response) -> None:
+    def _reply(self, response: SentReply) -> None:
         self.replies.send((response.request.producer, response.request.node), response)
 
     def _release(self, partition: int) -> None:
@@ -331,7 +331,7 @@ class Cluster:
         turned_away = self._waiting[partition]
         self._waiting[partition] = []
         for waiting in turned_away:
-            self._reply(Response(waiting.response.request, Reply(ErrorCode.NOT_LEADER_OR_FOLLOWER)))
+            self._reply(SentReply(waiting.response.request, AttemptReply(ErrorCode.NOT_LEADER_OR_FOLLOWER)))
         self._release(partition)
 
     def _forget_waiting(self, producer: int, node: int) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
-class Faults:
+class FaultRates:
     """Rates per thousand turns, and the switches of the network.
 
     Attributes:
@@ -63,7 +63,7 @@ class Faults:
     ordered: bool = True
 
 
-NO_FAULTS: Final = Faults(
+NO_FAULTS: Final = FaultRates(
     loss=0,
     duplication=0,
     failover=0,
@@ -89,5 +89,5 @@ NO_FAULTS: Final = Faults(
 )
 """Nothing goes wrong."""
 
-STATE_RETAINED: Final = replace(Faults(), restart=0, expiry=0, late=0)
+STATE_RETAINED: Final = replace(FaultRates(), restart=0, expiry=0, late=0)
 """The network and the leaders fail; what a broker knows of a producer stays known."""

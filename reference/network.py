@@ -12,7 +12,7 @@ from reference.errors import Impossible
 Payload = TypeVar("Payload")
 
 
-class Message(NamedTuple, Generic[Payload]):
+class NetworkMessage(NamedTuple, Generic[Payload]):
     """One sending; a copy made by the network keeps the number."""
 
     number: int
@@ -33,17 +33,17 @@ class Network(Generic[Payload]):
     def __init__(self, ordered: bool = True) -> None:
         """An empty network."""
         self.ordered = ordered
-        self.in_transit: list[Message[Payload]] = []
+        self.in_transit: list[NetworkMessage[Payload]] = []
         self._sent = 0
 
-    def send(self, channel: Hashable, payload: Payload) -> Message[Payload]:
+    def send(self, channel: Hashable, payload: Payload) -> NetworkMessage[Payload]:
         """Put a message on its way."""
-        message = Message(self._sent, channel, payload)
+        message = NetworkMessage(self._sent, channel, payload)
         self._sent += 1
         self.in_transit.append(message)
         return message
 
-    def deliverable(self) -> list[Message[Payload]]:
+    def deliverable(self) -> list[NetworkMessage[Payload]]:
         """The messages of which any may be delivered next, oldest first."""
         if not self.ordered:
             return list(self.in_transit)
@@ -56,7 +56,7 @@ class Network(Generic[Payload]):
                 busy.add(message.channel)
         return heads
 
-    def deliver(self, message: Message[Payload], leave_copy: bool = False) -> Payload:
+    def deliver(self, message: NetworkMessage[Payload], leave_copy: bool = False) -> Payload:
         """Take a message out of the network; a copy of it may stay behind and come later.
 
         Raises:
@@ -69,14 +69,14 @@ class Network(Generic[Payload]):
         else:
             raise Impossible(f"message {message.number} is not under way")
         if leave_copy:
-            self.in_transit.append(Message(message.number, message.channel, message.payload, copy=True))
+            self.in_transit.append(NetworkMessage(message.number, message.channel, message.payload, copy=True))
         return message.payload
 
-    def lose(self, message: Message[Payload]) -> None:
+    def lose(self, message: NetworkMessage[Payload]) -> None:
         """Drop one message."""
         self.deliver(message)
 
-    def of_channel(self, channel: Hashable) -> list[Message[Payload]]:
+    def of_channel(self, channel: Hashable) -> list[NetworkMessage[Payload]]:
         """What the channel still carries, copies aside."""
         return [message for message in self.in_transit if message.channel == channel and not message.copy]
 

@@ -16,10 +16,18 @@ from reference.clock import Clock
 from reference.errors import Refusal
 from reference.log import sequence
 from reference.log.batch import CONTROL, RecordBatch, blank_batch, marker_batch
-from reference.recorder import Observed, Recorder, Value, batch_columns, observe, reply_columns, verification_columns
+from reference.recorder import (
+    ObservedState,
+    Recorder,
+    Value,
+    batch_columns,
+    observe,
+    reply_columns,
+    verification_columns,
+)
 from reference.replica_rows import TOPIC, copied_columns, node_name
 from reference.tape import Tape, Weighted
-from reference.world.history import History
+from reference.world.history import HistoryRows
 from reference.world.partition_readers import PartitionReaders
 from spec.versions import Profile
 from spec.vocabulary import (
@@ -74,7 +82,7 @@ class RawWorld:
         self.recorder = Recorder(trace, profile)
         self.partition = ReplicatedPartition(profile, nodes, EXPIRATION_MS)
         self.lone = Partition(profile, leads=False, alone=False, expiration_ms=EXPIRATION_MS)
-        self.readers = PartitionReaders(self.recorder, History(self.recorder, self.clock), 1)
+        self.readers = PartitionReaders(self.recorder, HistoryRows(self.recorder, self.clock), 1)
         self._sent = 0
 
     # --- what is asked ----------------------------------------------------------------------------------------
@@ -281,7 +289,7 @@ class RawWorld:
         self.record(api, leader, batch, guard, before, described)
 
     def record_produce(
-        self, batch: RecordBatch, request: ProduceRequest, guard: int, before: Observed, answer: PartitionAnswer
+        self, batch: RecordBatch, request: ProduceRequest, guard: int, before: ObservedState, answer: PartitionAnswer
     ) -> None:
         """Record a Produce.
 
@@ -309,7 +317,7 @@ class RawWorld:
         leader: Partition,
         batch: RecordBatch,
         guard: int,
-        before: Observed,
+        before: ObservedState,
         columns: dict[str, Value],
     ) -> None:
         """Record a step at the leader.

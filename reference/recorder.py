@@ -23,7 +23,7 @@ BLANK: Final[Mapping[str, Value]] = {column.name: column.absent for column in CO
 """A step to which no column applies."""
 
 
-class Observed(NamedTuple):
+class ObservedState(NamedTuple):
     """What a step may change, as it is at one moment."""
 
     entry: ProducerEntry
@@ -34,14 +34,14 @@ class Observed(NamedTuple):
     log_end: int
 
 
-NOWHERE: Final = Observed(UNKNOWN_PRODUCER, None, ABSENT, ABSENT, ABSENT, ABSENT)
+NOWHERE: Final = ObservedState(UNKNOWN_PRODUCER, None, ABSENT, ABSENT, ABSENT, ABSENT)
 """The state that a step without a partition touches."""
 
 
-def observe(partition: Partition, producer_id: int = ABSENT) -> Observed:
+def observe(partition: Partition, producer_id: int = ABSENT) -> ObservedState:
     """The state of a partition and of one producer on it."""
     key, state, log = ProducerId(producer_id), partition.state, partition.log
-    return Observed(
+    return ObservedState(
         state.producers.get(key, UNKNOWN_PRODUCER),
         state.verifications.get(key),
         log.log_start,
@@ -78,7 +78,13 @@ class Recorder:
         }
 
     def record(
-        self, api: str, now: Timestamp, before: Observed = NOWHERE, after: Observed = NOWHERE, /, **columns: Value
+        self,
+        api: str,
+        now: Timestamp,
+        before: ObservedState = NOWHERE,
+        after: ObservedState = NOWHERE,
+        /,
+        **columns: Value,
     ) -> Row:
         """Add a step with its columns of WHERE, REQUEST and REPLY.
 
@@ -91,7 +97,9 @@ class Recorder:
         """
         return self.add(api, now, columns, before, after)
 
-    def add(self, api: str, now: Timestamp, columns: Row, before: Observed = NOWHERE, after: Observed = NOWHERE) -> Row:
+    def add(
+        self, api: str, now: Timestamp, columns: Row, before: ObservedState = NOWHERE, after: ObservedState = NOWHERE
+    ) -> Row:
         """As `record`, of columns that are in a dictionary already.
 
         Args:
@@ -172,7 +180,7 @@ def reply_columns(error: ErrorCode, first: int = ABSENT, last: int = ABSENT, dup
     }
 
 
-class _Names(NamedTuple):
+class _ColumnNames(NamedTuple):
     """The names of the state columns under one prefix; of cached batches, newest first."""
 
     epoch: str
@@ -185,7 +193,7 @@ class _Names(NamedTuple):
     cached: tuple[tuple[str, str, str], ...]
 
     @classmethod
-    def under(cls, prefix: str) -> "_Names":
+    def under(cls, prefix: str) -> "_ColumnNames":
         """The names that begin with `prefix`."""
         single = (f"{prefix}{name}" for name in cls._fields[:-1])
         cached = tuple(
@@ -199,11 +207,11 @@ class _Names(NamedTuple):
         return cls._make((*single, cached))
 
 
-BEFORE: Final = _Names.under("before_")
-AFTER: Final = _Names.under("after_")
+BEFORE: Final = _ColumnNames.under("before_")
+AFTER: Final = _ColumnNames.under("after_")
 
 
-def _fill(row: Row, names: _Names, observed: Observed) -> None:
+def _fill(row: Row, names: _ColumnNames, observed: ObservedState) -> None:
     entry, _, row[names.log_start], row[names.last_stable], row[names.high_watermark], row[names.log_end] = observed
     row[names.epoch], row[names.coordinator_epoch], _, row[names.txn_first_offset], batches = entry
     if batches:

@@ -11,7 +11,7 @@ from reference.broker.partition import Partition
 from reference.broker.replicated import ReplicatedPartition
 from reference.errors import Refusal
 from reference.log.batch import RecordBatch
-from reference.recorder import Observed, Recorder, Row, batch_columns, observe, reply_columns
+from reference.recorder import ObservedState, Recorder, Row, batch_columns, observe, reply_columns
 from spec.vocabulary import ABSENT, ErrorCode, Origin, Timestamp
 
 TOPIC: Final = "t"
@@ -22,19 +22,19 @@ def node_name(node: int) -> str:
     return f"broker-{node}"
 
 
-class Before(NamedTuple):
+class ReplicasBefore(NamedTuple):
     """What the replicas of a partition knew before a fault, by node and producer id; -1 is the log alone."""
 
     replicas: Sequence[Partition]
-    known: tuple[dict[int, Observed], ...]
+    known: tuple[dict[int, ObservedState], ...]
 
     @classmethod
-    def of(cls, replicas: Sequence[Partition]) -> "Before":
+    def of(cls, replicas: Sequence[Partition]) -> "ReplicasBefore":
         """What the replicas know now."""
         return cls(replicas, tuple(known_to(replica) for replica in replicas))
 
 
-def known_to(replica: Partition, more: Iterable[int] = ()) -> dict[int, Observed]:
+def known_to(replica: Partition, more: Iterable[int] = ()) -> dict[int, ObservedState]:
     """The log of a replica under -1, and every producer that it knows or that is in `more`."""
     producers = sorted({*replica.state.producers, *more} - {ABSENT})
     return {producer: observe(replica, producer) for producer in (ABSENT, *producers)}
@@ -95,7 +95,7 @@ def record_fault(
     api: str,
     now: Timestamp,
     partition: int,
-    before: Before,
+    before: ReplicasBefore,
     node: int,
     asked: Row | None = None,
     topic: str = TOPIC,
@@ -124,7 +124,7 @@ def record_fault(
         recorder.record(api, now, was, seen, **where | told)
 
 
-def changes(replica: Partition, known: dict[int, Observed]) -> list[tuple[int, Observed, Observed]]:
+def changes(replica: Partition, known: dict[int, ObservedState]) -> list[tuple[int, ObservedState, ObservedState]]:
     """Producer id, state before and after, of all that changed on a replica: first its log (-1), then producers."""
     seen = known_to(replica, known)
     log_before, log_after = known[ABSENT], seen.pop(ABSENT)

@@ -5,10 +5,10 @@ from typing import Final
 
 from reference.broker.replicated import ReplicatedPartition
 from reference.cluster import Cluster
-from reference.faults import Faults
+from reference.faults import FaultRates
 from reference.raw import RawWorld
-from reference.replica_rows import Before, follow, record_fault
-from reference.scheduler import Event, Events, Scheduler, Traffic, always, unusual, usual
+from reference.replica_rows import ReplicasBefore, follow, record_fault
+from reference.scheduler import Event, Scheduler, Traffic, WeightedEvents, always, unusual, usual
 from reference.tape import Tape
 from reference.weights import PRODUCERS, RAW
 
@@ -19,7 +19,7 @@ LONGEST_QUEUE: Final = 8
 class ProducerScheduler(Scheduler):
     """Picks the events of a world of idempotent producers."""
 
-    def __init__(self, cluster: Cluster, tape: Tape, faults: Faults) -> None:
+    def __init__(self, cluster: Cluster, tape: Tape, faults: FaultRates) -> None:
         """A scheduler of `cluster` that has not made a turn."""
         self.cluster = cluster
         self.faults = faults
@@ -30,7 +30,7 @@ class ProducerScheduler(Scheduler):
         self._traffic = Traffic(everything, PRODUCERS, *delivering)
         super().__init__(cluster.clock, tape, cluster.recorder, usual(everything, PRODUCERS), unusual(self._rates()))
 
-    def possible(self) -> Events:
+    def possible(self) -> WeightedEvents:
         """All events that the state of the network does not rule out."""
         return self._traffic.among(self.cluster.requests.in_transit, self.cluster.replies.in_transit)
 
@@ -172,7 +172,7 @@ class ProducerScheduler(Scheduler):
 class RawScheduler(Scheduler):
     """Picks the events of the raw world."""
 
-    def __init__(self, world: RawWorld, tape: Tape, faults: Faults) -> None:
+    def __init__(self, world: RawWorld, tape: Tape, faults: FaultRates) -> None:
         """A scheduler of `world` that has not made a turn."""
         self.world = world
         asked = (
@@ -219,7 +219,7 @@ class RawScheduler(Scheduler):
         candidates = self.partition.candidates()
         if candidates:
             node = self.tape.pick(candidates)
-            before = Before.of(self.partition.replicas)
+            before = ReplicasBefore.of(self.partition.replicas)
             self.partition.fail_over(node, self.clock.now)
             record_fault(self.recorder, "LeaderFailover", self.clock.now, 0, before, node)
         return bool(candidates)
@@ -227,7 +227,7 @@ class RawScheduler(Scheduler):
     def broker_restarts(self) -> bool:
         """A node goes down and comes back."""
         node = self.tape.below(len(self.partition.replicas))
-        before = Before.of(self.partition.replicas)
+        before = ReplicasBefore.of(self.partition.replicas)
         self.partition.restart(node, self.clock.now)
         record_fault(self.recorder, "BrokerRestart", self.clock.now, 0, before, node)
         return True
@@ -235,7 +235,7 @@ class RawScheduler(Scheduler):
     def producer_state_expires(self) -> bool:
         """A node forgets silent producers, after a silence."""
         node = self.tape.below(len(self.partition.replicas))
-        before = Before.of(self.partition.replicas)
+        before = ReplicasBefore.of(self.partition.replicas)
         self.clock.advance(self.partition.leader.state.expiration_ms)
         self.partition.replicas[node].state.expire(self.clock.now)
         record_fault(self.recorder, "ProducerStateExpiry", self.clock.now, 0, before, node)

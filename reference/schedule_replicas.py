@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from reference.faults import Faults
-from reference.network import Message
+from reference.faults import FaultRates
+from reference.network import NetworkMessage
 from reference.scheduler import Event, Scheduler, unusual, usual
 from reference.tape import Tape
 from reference.weights import REPLICAS
 from reference.world.replicas import ReplicasWorld
-from reference.world.replicas_messages import Sent
-from reference.world.replicas_nodes import BrokerNode, Status
-from reference.world.replicas_shape import ACKS_ALL, ReplicasShape, Writer
+from reference.world.replicas_messages import ReplicaMessage
+from reference.world.replicas_nodes import BrokerNode, ProcessStatus
+from reference.world.replicas_shape import ACKS_ALL, ReplicaProducer, ReplicasShape
 from reference.world.replicas_strangers import (
     stranger_asks_for_epoch,
     stranger_fetches,
@@ -34,7 +34,7 @@ CROWD: Final = 8
 class ReplicasScheduler(Scheduler):
     """Picks the events of a world of replicas."""
 
-    def __init__(self, world: ReplicasWorld, tape: Tape, faults: Faults) -> None:
+    def __init__(self, world: ReplicasWorld, tape: Tape, faults: FaultRates) -> None:
         """A scheduler of `world` that has not made a turn."""
         self.world = world
         self.faults = faults
@@ -227,7 +227,7 @@ class ReplicasScheduler(Scheduler):
 
     def network_fails(self) -> bool:
         """A message is lost; where connections keep order, so is everything behind it."""
-        in_transit: list[Message[Sent]] = self.world.network.in_transit
+        in_transit: list[NetworkMessage[ReplicaMessage]] = self.world.network.in_transit
         if not in_transit:
             return False
         message = self.tape.pick(in_transit)
@@ -259,7 +259,7 @@ class ReplicasScheduler(Scheduler):
         if not away:
             return False
         node = self.tape.pick(away)
-        if node.status is Status.PAUSED:
+        if node.status is ProcessStatus.PAUSED:
             self.world.broker_resumes(node.number)
         else:
             self.world.broker_starts(node.number, self.tape.below(3) if self.tape.happens(self.faults.power) else 0)
@@ -310,10 +310,10 @@ class ReplicasScheduler(Scheduler):
 
 
 WRITERS: Final = (
-    (Writer(), Writer()),
-    (Writer(), Writer(idempotent=False)),
-    (Writer(), Writer(acks=1, idempotent=False)),
-    (Writer(acks=0, idempotent=False), Writer(acks=ACKS_ALL, idempotent=False)),
+    (ReplicaProducer(), ReplicaProducer()),
+    (ReplicaProducer(), ReplicaProducer(idempotent=False)),
+    (ReplicaProducer(), ReplicaProducer(acks=1, idempotent=False)),
+    (ReplicaProducer(acks=0, idempotent=False), ReplicaProducer(acks=ACKS_ALL, idempotent=False)),
 )
 
 
@@ -327,7 +327,7 @@ QUICK: Final = ReplicasShape(
 """Times so short that they pass within a trace."""
 
 
-def drawn_replicas(profile: Profile, tape: Tape, faults: Faults, trace: int) -> ReplicasWorld:
+def drawn_replicas(profile: Profile, tape: Tape, faults: FaultRates, trace: int) -> ReplicasWorld:
     """A world whose size, writers and network the tape chooses.
 
     Args:

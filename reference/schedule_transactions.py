@@ -10,9 +10,9 @@ from reference.broker.partition import READ_COMMITTED, READ_UNCOMMITTED
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer
 from reference.client.transaction_states import IllegalState, ProducerFailed
-from reference.faults import Faults
+from reference.faults import FaultRates
 from reference.schedule import LONGEST_QUEUE
-from reference.scheduler import Event, Events, Scheduler, Traffic, unusual, usual
+from reference.scheduler import Event, Scheduler, Traffic, WeightedEvents, unusual, usual
 from reference.tape import Tape, Weighted
 from reference.transaction_faults import TransactionFaults
 from reference.weights import (
@@ -30,7 +30,7 @@ from reference.weights import (
     TRANSACTIONS,
     UNCLEAN,
 )
-from reference.world.instances import Instance
+from reference.world.instances import ApplicationRun
 from reference.world.loops import Loop
 from reference.world.plain_applications import PlainApplication
 from reference.world.transaction_shape import Skew, TransactionShape
@@ -54,7 +54,7 @@ DONE: Final = {state: Weighted(actions) for state, actions in ACTIONS.items()}
 class TransactionScheduler(Scheduler):
     """Picks the events of a world of transactional producers."""
 
-    def __init__(self, world: TransactionWorld, tape: Tape, faults: Faults) -> None:
+    def __init__(self, world: TransactionWorld, tape: Tape, faults: FaultRates) -> None:
         """A scheduler of `world` that has not made a turn."""
         self.world = world
         self.faults = faults
@@ -80,7 +80,7 @@ class TransactionScheduler(Scheduler):
         rates = unusual(self.misfortunes.rates())
         super().__init__(world.clock, tape, world.recorder, usual(events, TRANSACTIONS), rates)
 
-    def possible(self) -> Events:
+    def possible(self) -> WeightedEvents:
         """All events that the state of the network does not rule out."""
         wires = self.world.wires
         return self._traffic.among(wires.requests.in_transit, wires.replies.in_transit)
@@ -131,7 +131,7 @@ class TransactionScheduler(Scheduler):
         plain.send(application, partition, 1 + self.tape.below(3))
         return True
 
-    def _act(self, instance: Instance, action: str) -> None:
+    def _act(self, instance: ApplicationRun, action: str) -> None:
         loop = self.loops.get(instance.number)
         match action:
             case "initializes":
@@ -170,7 +170,7 @@ class TransactionScheduler(Scheduler):
         nameless = [each for each in self.world.plain.living if each.producer.needs_producer_id]
         if not asking and not nameless:
             return False
-        either: list[Instance | PlainApplication] = [*asking, *nameless]
+        either: list[ApplicationRun | PlainApplication] = [*asking, *nameless]
         asks, node = self.tape.pick(either), self.tape.below(self.world.shape.nodes)
         if isinstance(asks, PlainApplication):
             self.world.plain.ask_for_id(asks, node)
@@ -181,7 +181,7 @@ class TransactionScheduler(Scheduler):
     def producer_sends(self) -> bool:
         """Some producer sends a batch."""
         ready = [(instance, name) for instance in self.world.living for name in self.world.sendable(instance)]
-        either: list[tuple[Instance | PlainApplication, TopicPartition]] = [*ready, *self.world.plain.sendable()]
+        either: list[tuple[ApplicationRun | PlainApplication, TopicPartition]] = [*ready, *self.world.plain.sendable()]
         if not either:
             return False
         application, partition = self.tape.pick(either)
@@ -274,7 +274,7 @@ class TransactionScheduler(Scheduler):
         administrators.delete_records(partition, offset)
 
 
-def drawn_world(profile: Profile, tape: Tape, faults: Faults, trace: int) -> TransactionWorld:
+def drawn_world(profile: Profile, tape: Tape, faults: FaultRates, trace: int) -> TransactionWorld:
     """A world whose size and network the tape chooses; its times are short, so that they pass within a trace.
 
     Args:

@@ -31,7 +31,9 @@ class Scheduler:
         recorder: the steps so far.
     """
 
-    def __init__(self, clock: Clock, tape: Tape, recorder: Recorder, usual: "Events", unusual: Weighted[Event]) -> None:
+    def __init__(
+        self, clock: Clock, tape: Tape, recorder: Recorder, usual: "WeightedEvents", unusual: Weighted[Event]
+    ) -> None:
         """A scheduler that has not made a turn; `unusual` are the faults of a thousand turns."""
         self.clock = clock
         self.tape = tape
@@ -49,12 +51,12 @@ class Scheduler:
             if events.happen(self.tape):
                 return
 
-    def possible(self) -> "Events":
+    def possible(self) -> "WeightedEvents":
         """The events among which the next one is; some of them may turn out not to be possible now."""
         return self._usual
 
 
-class Events(Weighted[Event]):
+class WeightedEvents(Weighted[Event]):
     """Events with their weights; a few of them are drawn at once, and the first that can happen does."""
 
     __slots__ = ("_bound",)
@@ -75,10 +77,10 @@ class Events(Weighted[Event]):
         return False
 
 
-def usual(events: Iterable[Event], weights: Mapping[str, int]) -> Events:
+def usual(events: Iterable[Event], weights: Mapping[str, int]) -> WeightedEvents:
     """Events with the weights that their names have, in the order of the weights."""
     by_name = {event.__name__: event for event in events}
-    return Events((by_name[name], weight) for name, weight in weights.items() if name in by_name)
+    return WeightedEvents((by_name[name], weight) for name, weight in weights.items() if name in by_name)
 
 
 class Traffic:
@@ -99,7 +101,7 @@ class Traffic:
             for replies in (False, True)
         }
 
-    def among(self, requests: Sequence[object], replies: Sequence[object]) -> Events:
+    def among(self, requests: Sequence[object], replies: Sequence[object]) -> WeightedEvents:
         """The events where so much is under way."""
         return self._by_traffic[bool(requests), bool(replies)]
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from reference.cluster import Cluster
-from reference.faults import Faults
+from reference.faults import FaultRates
 from reference.raw import RawWorld
 from reference.recorder import Observer, Row
 from reference.schedule import ProducerScheduler, RawScheduler
@@ -24,7 +24,7 @@ def simulate(
     seed: int,
     profile: Profile = NEWEST,
     steps: int = 200,
-    faults: Faults | None = None,
+    faults: FaultRates | None = None,
     workload: str = "producers",
     shape: Shape | None = None,
     tape: Tape | None = None,
@@ -36,7 +36,7 @@ def simulate(
         seed: names the trace, and makes its tape unless one is given.
         profile: the version whose behaviour the nodes have.
         steps: rows wanted.
-        faults: what may go wrong; the defaults of `Faults` if not given.
+        faults: what may go wrong; the defaults of `FaultRates` if not given.
         workload: `producers` (idempotent producers over a network), `raw` (anything at one partition, or at one
             coordinator), `transactions` (transactional producers, coordinators and readers) or `replicas` (brokers that
             replicate, and controllers).
@@ -44,7 +44,7 @@ def simulate(
         tape: another source of choices, as a recorded tape or one that Hypothesis draws.
         observer: is told of each step as it is added, and stops the run by raising.
     """
-    scheduler = scheduler_of(workload, seed, profile, tape or Tape.seeded(seed), faults or Faults(), shape)
+    scheduler = scheduler_of(workload, seed, profile, tape or Tape.seeded(seed), faults or FaultRates(), shape)
     try:
         return run(scheduler, steps, observer)
     finally:
@@ -52,7 +52,7 @@ def simulate(
 
 
 def scheduler_of(
-    workload: str, seed: int, profile: Profile, tape: Tape, faults: Faults, shape: Shape | None = None
+    workload: str, seed: int, profile: Profile, tape: Tape, faults: FaultRates, shape: Shape | None = None
 ) -> Scheduler:
     """The scheduler of a workload, with its world; the arguments are those of `simulate`.
 

@@ -14,7 +14,7 @@ SCHEMA_VERSION: Final = 1
 
 
 @unique
-class Kind(StrEnum):
+class ColumnType(StrEnum):
     """Type of a column. Integers are 64 bits wide in every storage."""
 
     INTEGER = "integer"
@@ -22,7 +22,11 @@ class Kind(StrEnum):
     TEXT = "text"
 
 
-ABSENT_OF: Final[dict[Kind, int | bool | str]] = {Kind.INTEGER: -1, Kind.BOOLEAN: False, Kind.TEXT: ""}
+ABSENT_OF: Final[dict[ColumnType, int | bool | str]] = {
+    ColumnType.INTEGER: -1,
+    ColumnType.BOOLEAN: False,
+    ColumnType.TEXT: "",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +34,30 @@ class Column:
     """One column: name, type, meaning, and the value that means absent."""
 
     name: str
-    kind: Kind
+    kind: ColumnType
     meaning: str
 
     @property
     def absent(self) -> int | bool | str:
         """The value of a step to which the column does not apply."""
-        values: dict[Kind, int | bool | str] = {Kind.INTEGER: -1, Kind.BOOLEAN: False, Kind.TEXT: ""}
+        values: dict[ColumnType, int | bool | str] = {
+            ColumnType.INTEGER: -1,
+            ColumnType.BOOLEAN: False,
+            ColumnType.TEXT: "",
+        }
         return values[self.kind]
 
 
 def _integers(**meanings: str) -> tuple[Column, ...]:
-    return tuple(Column(name, Kind.INTEGER, meaning) for name, meaning in meanings.items())
+    return tuple(Column(name, ColumnType.INTEGER, meaning) for name, meaning in meanings.items())
 
 
 def _booleans(**meanings: str) -> tuple[Column, ...]:
-    return tuple(Column(name, Kind.BOOLEAN, meaning) for name, meaning in meanings.items())
+    return tuple(Column(name, ColumnType.BOOLEAN, meaning) for name, meaning in meanings.items())
 
 
 def _texts(**meanings: str) -> tuple[Column, ...]:
-    return tuple(Column(name, Kind.TEXT, meaning) for name, meaning in meanings.items())
+    return tuple(Column(name, ColumnType.TEXT, meaning) for name, meaning in meanings.items())
 
 
 WHERE: Final = (

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Final
 
 from reference.errors import CorruptMessage, NotEnoughReplicas, NotLeaderOrFollower, Refusal
-from reference.faults import Faults
+from reference.faults import FaultRates
 from reference.scheduler import Event, always
 from reference.tape import Tape
-from reference.world.instances import Instance
+from reference.world.instances import ApplicationRun
 from reference.world.plain_applications import PlainApplication
 from reference.world.transaction_world import TransactionWorld
 from spec.vocabulary import Epoch
@@ -39,7 +39,7 @@ class TransactionFaults:
         loading: partitions of the log that their leader has not read yet.
     """
 
-    def __init__(self, world: TransactionWorld, tape: Tape, faults: Faults) -> None:
+    def __init__(self, world: TransactionWorld, tape: Tape, faults: FaultRates) -> None:
         """Nothing has gone wrong."""
         self.world = world
         self.tape = tape
@@ -147,7 +147,7 @@ class TransactionFaults:
 
     def application_crashes(self) -> None:
         """Some application is gone."""
-        living: list[Instance | PlainApplication] = [*self.world.living, *self.world.plain.living]
+        living: list[ApplicationRun | PlainApplication] = [*self.world.living, *self.world.plain.living]
         if not living:
             return
         application = self.tape.pick(living)

@@ -16,7 +16,7 @@ Term: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Algebra:
     """How one kind of term joins: conjunction, disjunction, negation, and choice between two terms."""
 
     conjunction: Callable[[Term, Term], Term]
@@ -25,10 +25,10 @@ class Reading:
     choice: Callable[[Term, Term, Term], Term]
 
 
-_READINGS: dict[type, Reading] = {}
+_READINGS: dict[type, Algebra] = {}
 
 
-def register(kind: type, reading: Reading) -> None:
+def register(kind: type, reading: Algebra) -> None:
     """Let terms of `kind` and its subclasses be operands of the connectives."""
     _READINGS[kind] = reading
 
@@ -79,7 +79,7 @@ def same(left: Term, right: Term) -> Term:
     return choose(left, right, negate(right))
 
 
-def _join(facts: list[Term], joining: Callable[[Reading], Callable[[Term, Term], Term]], *, neutral: bool) -> Term:
+def _join(facts: list[Term], joining: Callable[[Algebra], Callable[[Term, Term], Term]], *, neutral: bool) -> Term:
     """One fact of several; what a reading makes a constant on the way is folded like any other."""
     joined: Term = neutral
     for fact in facts:
@@ -89,7 +89,7 @@ def _join(facts: list[Term], joining: Callable[[Reading], Callable[[Term, Term],
     return joined
 
 
-def _reading_of(term: Term) -> Reading:
+def _reading_of(term: Term) -> Algebra:
     for kind in type(term).__mro__:
         if kind in _READINGS:
             return _READINGS[kind]

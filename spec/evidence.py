@@ -18,7 +18,7 @@ class Layer(StrEnum):
     AUDIT = "audit"  # logs of real brokers
 
 
-class Named(Protocol):
+class HasId(Protocol):
     """Anything with a rule's id: evidence needs no more of a rule than its name."""
 
     @property
@@ -32,7 +32,7 @@ Check = TypeVar("Check", bound=Callable[..., object])
 _CHECKS: dict[tuple[str, Layer], list[str]] = {}
 
 
-def evidences(rule: Named, *layers: Layer) -> Callable[[Check], Check]:
+def evidences(rule: HasId, *layers: Layer) -> Callable[[Check], Check]:
     """Mark a check as evidence for `rule` in `layers`.
 
     The mark says where to look. Whether the check ran, and on how much, is said by its result alone.

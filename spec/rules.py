@@ -39,7 +39,7 @@ class Circumstances:
 
 
 @dataclass(frozen=True, slots=True)
-class Assumption:
+class Premise:
     """One named condition under which a rule is claimed."""
 
     name: str
@@ -47,30 +47,30 @@ class Assumption:
     holds: Callable[[Circumstances], bool] = field(compare=False)
 
 
-ACKS_ALL: Final = Assumption("acks_all", "acks=all", lambda c: c.acks_all)
-CLEAN_ELECTIONS: Final = Assumption("clean_elections", "no unclean leader election", lambda c: c.clean_elections)
-STATE_RETAINED: Final = Assumption("state_retained", "producer state is retained", lambda c: c.state_retained)
-VERIFICATION: Final = Assumption(
+ACKS_ALL: Final = Premise("acks_all", "acks=all", lambda c: c.acks_all)
+CLEAN_ELECTIONS: Final = Premise("clean_elections", "no unclean leader election", lambda c: c.clean_elections)
+STATE_RETAINED: Final = Premise("state_retained", "producer state is retained", lambda c: c.state_retained)
+VERIFICATION: Final = Premise(
     "partition_verification", "partition verification is on", lambda c: c.partition_verification
 )
-CLIENT: Final = Assumption("well_behaved_client", "the client follows the protocol", lambda c: c.well_behaved_client)
-FIRST_SEEN_FIRST: Final = Assumption(
+CLIENT: Final = Premise("well_behaved_client", "the client follows the protocol", lambda c: c.well_behaved_client)
+FIRST_SEEN_FIRST: Final = Premise(
     "first_seen_first",
     "a leader that does not know a producer's epoch meets its first batch before any later one (one connection in "
     "order; since 2.5 any sequence of an unknown producer is accepted)",
     lambda c: c.first_seen_first,
 )
-WRAPS_CLEANLY: Final = Assumption(
+WRAPS_CLEANLY: Final = Premise(
     "sequences_wrap_cleanly",
     "no resend of a batch over 2^31-1 under 0.11 and 1.0, which answer a wrong first offset",
     lambda c: c.sequences_wrap_cleanly,
 )
-VERSION_2_IF_DELAYED: Final = Assumption(
+VERSION_2_IF_DELAYED: Final = Premise(
     "version_2_if_delayed",
     "requests may outlive their transaction only under transaction version 2 with marker epochs checked",
     lambda c: not c.delayed_requests or (c.transaction_version >= 2 and c.marker_epoch_checked),
 )
-VERSION_2: Final = Assumption(
+VERSION_2: Final = Premise(
     "version_2",
     "transaction version 2 with marker epochs checked",
     lambda c: c.transaction_version >= 2 and c.marker_epoch_checked,
@@ -79,7 +79,7 @@ VERSION_2: Final = Assumption(
 USUAL: Final = (ACKS_ALL, CLEAN_ELECTIONS, STATE_RETAINED, VERIFICATION, CLIENT)
 ONCE_IN_ORDER: Final = (*USUAL, FIRST_SEEN_FIRST, WRAPS_CLEANLY)
 WITH_DELAYS: Final = (*USUAL, VERSION_2_IF_DELAYED)
-ANY_CIRCUMSTANCES: Final[tuple[Assumption, ...]] = ()
+ANY_CIRCUMSTANCES: Final[tuple[Premise, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Rule:
     statement: str
     source: tuple[str, ...]
     owes: str
-    domain: tuple[Assumption, ...] = USUAL
+    domain: tuple[Premise, ...] = USUAL
     waived: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:

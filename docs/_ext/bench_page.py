@@ -62,14 +62,14 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class BenchReport:
     """What was measured, and of what: the profile and the commit."""
 
     of: str
     figures: list[Figure]
 
 
-def read(path: Path, digest: str) -> Report:
+def read(path: Path, digest: str) -> BenchReport:
     """What a report says.
 
     Args:
@@ -82,7 +82,9 @@ def read(path: Path, digest: str) -> Report:
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
         sources_of, commit = report["sources"], report["commit"] or "without git"
-        found = Report(f"profile {report['profile']}, commit {commit}", [_figure(each) for each in report["figures"]])
+        found = BenchReport(
+            f"profile {report['profile']}, commit {commit}", [_figure(each) for each in report["figures"]]
+        )
     except (ValueError, KeyError, TypeError) as error:
         raise Unusable(f"{shown(path)} is no report of `make bench`: {error!r}; run it again, or remove it") from error
     refuse_stale(path, sources_of, commit, digest, "make bench")

@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from model_tests.bugs.judged import Judged, judged
+from model_tests.bugs.judged import JudgedBug, judged
 from model_tests.diagrams.sequence import text_of
 from model_tests.diagrams.sequence_svg import svg_of
 from spec.bugs.catalogue import BUGS
@@ -103,7 +103,7 @@ def facts_of(name: str) -> Facts:
     }
 
 
-def _cases(found: Judged) -> Iterator[Facts]:
+def _cases(found: JudgedBug) -> Iterator[Facts]:
     for one, again in zip(found.found, found.replayed, strict=True):
         yield {
             "profile": one.case.profile,
@@ -115,7 +115,7 @@ def _cases(found: Judged) -> Iterator[Facts]:
         }
 
 
-def _replay(found: Judged) -> Facts | None:
+def _replay(found: JudgedBug) -> Facts | None:
     if found.replay is None:
         return None
     told = {"with": found.replay.defective, "without": found.replay.true}

@@ -6,28 +6,28 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
-from formulas import PRIME, Formula, claimed, symbol, worded
+from formulas import PRIME, TextFormula, claimed, symbol, worded
 
 from model_tests.verify.proving import facts
 from spec.rules import Rule
 from spec.systems.assumptions import ids as ids_of
-from spec.systems.cleaning import Knobs as OfCleaning
+from spec.systems.cleaning import CleaningKnobs as OfCleaning
 from spec.systems.cleaning import cleaning
-from spec.systems.client.producer import Knobs as OfClient
+from spec.systems.client.producer import ClientKnobs as OfClient
 from spec.systems.client.system import client
 from spec.systems.coordinator.system import coordinating
-from spec.systems.coordinator.transactional_id import Knobs as OfCoordinator
-from spec.systems.decision_facts import Fact
-from spec.systems.expiry import Knobs as OfExpiry
+from spec.systems.coordinator.transactional_id import CoordinatorKnobs as OfCoordinator
+from spec.systems.decision_lemmas import Fact
+from spec.systems.expiry import ExpiryKnobs as OfExpiry
 from spec.systems.expiry import expiry
 from spec.systems.idempotence.system import idempotence
 from spec.systems.ids.system import ids
 from spec.systems.language import Claim, Function, Sort, State, System, Variable
-from spec.systems.marking import Knobs as OfMarkers
+from spec.systems.marking import MarkingKnobs as OfMarkers
 from spec.systems.marking import marking
-from spec.systems.membership import Knobs as OfMembership
+from spec.systems.membership import MembershipKnobs as OfMembership
 from spec.systems.membership import membership
-from spec.systems.offsets import Knobs as OfOffsets
+from spec.systems.offsets import OffsetsKnobs as OfOffsets
 from spec.systems.offsets import committing
 from spec.systems.partition.system import partition
 from spec.systems.replication.system import replication
@@ -82,7 +82,7 @@ def stated() -> tuple[Stated, ...]:
 
 def _theorem(system: System, claim: Claim) -> Stated:
     names = _names(claim.over)
-    text = claimed(claim.holds(symbolic(system), *map(Formula, names)))
+    text = claimed(claim.holds(symbolic(system), *map(TextFormula, names)))
     formula = f"∀ {', '.join(names)}: {text}" if names else text
     shown = formula if len(text) <= LONGEST else ""
     return Stated(claim.rule, system.name, claim.name, claim.sentence, shown, tuple(ids_of(system.assumptions)))
@@ -116,7 +116,7 @@ def _applied(variable: Variable) -> Function:
 
 
 def _derived(name: str) -> Any:
-    return lambda _: lambda *at: Formula(_application(name, at))
+    return lambda _: lambda *at: TextFormula(_application(name, at))
 
 
 def _application(name: str, at: tuple[Any, ...]) -> str:
@@ -126,7 +126,7 @@ def _application(name: str, at: tuple[Any, ...]) -> str:
 def unknown(like: Any, place: str) -> Any:
     """A term, or a record of terms of the same shape, called by its place."""
     if not is_dataclass(like) or isinstance(like, type):
-        return Formula(place)
+        return TextFormula(place)
     return replace(like, **dict(_parts(like, place)))
 
 

@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 from tables import Cell, listed, table
 
 from reference.client.drain_rules import Hold
-from reference.client.transaction_errors import MEANINGS, Meaning, Request
+from reference.client.transaction_errors import MEANINGS, ErrorHandling, ProducerRequest
 from spec.vocabulary import ErrorCode
 
 MEMBER: Final = re.compile(r"^    (?P<name>[A-Z_]+) = auto\(\)(?:  # (?P<told>.+))?$", re.MULTILINE)
@@ -47,9 +47,9 @@ class DrainRules(SphinxDirective):
         return [table([("rule", "the batch waits because"), *rows], (30, 70), code=0)]
 
 
-def alike() -> Mapping[tuple[Meaning, ...], list[ErrorCode]]:
+def alike() -> Mapping[tuple[ErrorHandling, ...], list[ErrorCode]]:
     """Errors that mean the same in answer to every request, by what they mean."""
-    found: dict[tuple[Meaning, ...], list[ErrorCode]] = {}
+    found: dict[tuple[ErrorHandling, ...], list[ErrorCode]] = {}
     for error, meanings in MEANINGS.items():
         found.setdefault(meanings, []).append(error)
     return found
@@ -60,12 +60,12 @@ class ErrorMeanings(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Render the table, and a list of the words."""
-        head: tuple[Cell, ...] = ("error", *(words(request.name) for request in Request))
+        head: tuple[Cell, ...] = ("error", *(words(request.name) for request in ProducerRequest))
         rows = [
             (listed(nodes.literal("", error.name) for error in errors), *(words(meaning.name) for meaning in meanings))
             for meanings, errors in alike().items()
         ]
-        meant = [(words(name), says) for name, says in told(Meaning).items() if words(name) != says]
+        meant = [(words(name), says) for name, says in told(ErrorHandling).items() if words(name) != says]
         return [
             table([head, *rows], (), kind="cells"),
             table([("word", "the producer's answer"), *meant], (20, 80)),

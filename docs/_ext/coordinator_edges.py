@@ -30,7 +30,7 @@ NEW: Final = "new id"
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Edge:
+class StateChange:
     """One change of state: by what, and whether its source or target is in memory alone."""
 
     source: str
@@ -38,7 +38,7 @@ class Edge:
     by: str
 
 
-def edges(profile: Profile, client_version: int) -> tuple[Edge, ...]:
+def edges(profile: Profile, client_version: int) -> tuple[StateChange, ...]:
     """Every change of state that the decisions make under a release, for clients of one transaction version."""
     found = (edge for entry in entries(client_version) for edge in _from(entry, profile, client_version))
     return tuple(dict.fromkeys(found))
@@ -66,15 +66,15 @@ def _entry(state: TransactionState, client_version: int) -> TransactionEntry:
     )
 
 
-def _from(entry: TransactionEntry, profile: Profile, client_version: int) -> Iterator[Edge]:
+def _from(entry: TransactionEntry, profile: Profile, client_version: int) -> Iterator[StateChange]:
     source = name_of(entry)
     for by, transition in _asked(entry, profile, client_version):
         if transition.appends:
-            yield Edge(source, TransactionState(completed_state(transition)).name, by)
+            yield StateChange(source, TransactionState(completed_state(transition)).name, by)
         elif entry.pending != FENCING.value and transition.entry.pending == FENCING.value:
-            yield Edge(source, FENCING.name, by)
+            yield StateChange(source, FENCING.name, by)
     if is_timed_out(entry, NOW):
-        yield Edge(source, name_of(fence(entry)), "timeout")
+        yield StateChange(source, name_of(fence(entry)), "timeout")
 
 
 def completed_state(transition: Transition) -> int:

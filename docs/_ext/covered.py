@@ -24,7 +24,7 @@ DOCS: Final = ROOT / "docs"
 TESTS: Final = ROOT / "model_tests" / "unit"
 
 
-class Place(NamedTuple):
+class SubjectLocation(NamedTuple):
     """Where a subject is.
 
     Attributes:
@@ -40,148 +40,150 @@ class Place(NamedTuple):
     page: str
 
 
-PLACES: Final[Mapping[int, Place]] = MappingProxyType(
+PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
     {
-        1: Place(
+        1: SubjectLocation(
             ("seq.exactly_once", "seq.order"),
             ("reference/broker/producer_append.py", "reference/client/producer.py"),
             ("stateful/test_idempotence.py", "reference/test_cluster.py"),
             "chapters/seq",
         ),
-        2: Place(
+        2: SubjectLocation(
             ("ids.unique", "ids.exhaustion"),
             ("reference/broker/ids.py",),
             ("reference/broker/test_ids.py", "spec/test_blocks.py", "spec/test_ids_system.py"),
             "chapters/ids",
         ),
-        3: Place(
+        3: SubjectLocation(
             ("seq.refusal_is_pure",),
             ("reference/world/authorization.py",),
             ("reference/world/test_authorization.py",),
             "chapters/client",
         ),
-        4: Place(
+        4: SubjectLocation(
             ("seq.successor", "seq.first"),
             ("reference/log/sequence.py",),
             ("reference/log/test_sequence.py", "spec/test_append_facts.py"),
             "chapters/seq",
         ),
-        5: Place(
+        5: SubjectLocation(
             ("seq.order", "seq.exactly_once"),
             ("reference/client/sender.py", "reference/client/accumulator.py", "reference/client/partition_queue.py"),
             ("reference/client/test_sender.py", "reference/client/test_producer.py"),
             "chapters/client",
         ),
-        6: Place(
+        6: SubjectLocation(
             ("seq.duplicate_window", "seq.window_suffices", "seq.successor", "seq.well_formed"),
             ("reference/broker/producer_append.py", "reference/broker/validation.py"),
             ("reference/broker/test_partition.py", "reference/broker/test_split_out_of_order.py"),
             "chapters/seq",
         ),
-        7: Place(
+        7: SubjectLocation(
             ("seq.state_recoverable",),
             ("reference/broker/producer_state.py", "reference/log/recovery.py", "reference/log/snapshots.py"),
             ("reference/log/test_recovery.py", "stateful/test_disk_machine.py"),
             "chapters/seq",
         ),
-        8: Place(("seq.exactly_once",), ("reference/client/producer.py",), ("scenarios/test_scenarios.py",), "limits"),
-        9: Place(
+        8: SubjectLocation(
+            ("seq.exactly_once",), ("reference/client/producer.py",), ("scenarios/test_scenarios.py",), "limits"
+        ),
+        9: SubjectLocation(
             ("seq.first", "seq.epoch_reset"),
             ("reference/client/producer.py", "reference/broker/producer_append.py"),
             ("reference/client/test_producer.py", "spec/test_append.py"),
             "versions",
         ),
-        10: Place(
+        10: SubjectLocation(
             ("fence.zombie_cannot_commit", "fence.stale_epoch", "ids.identity_never_repeats"),
             ("reference/broker/transaction_coordinator.py",),
             ("reference/broker/test_init_producer_id.py", "stateful/test_transaction_machine.py"),
             "chapters/fence",
         ),
-        11: Place(
+        11: SubjectLocation(
             ("txn.legal_transition", "txn.one_outcome", "txn.registered_before_data"),
             ("reference/broker/transaction_coordinator.py", "reference/broker/transaction_log.py"),
             ("reference/broker/test_end_txn.py", "reference/broker/test_transaction_log.py"),
             "chapters/txn",
         ),
-        12: Place(
+        12: SubjectLocation(
             ("lso.read_committed", "lso.decided_below", "lso.aborted_index"),
             ("reference/broker/txn_index.py", "reference/client/completed_fetch.py"),
             ("reference/broker/test_reading.py", "spec/test_lso.py"),
             "chapters/lso",
         ),
-        13: Place(
+        13: SubjectLocation(
             ("offsets.atomic", "offsets.generation_fence", "offsets.stable_fetch"),
             ("reference/broker/group_offsets.py", "reference/client/transactional_producer.py"),
             ("reference/world/test_offsets.py", "spec/test_offsets.py"),
             "chapters/offsets",
         ),
-        14: Place(
+        14: SubjectLocation(
             ("lso.read_committed",),
             ("reference/log/cleaner.py", "reference/client/consumer.py"),
             ("reference/log/test_cleaner.py", "reference/client/test_consumer.py"),
             "scenarios",
         ),
-        15: Place(
+        15: SubjectLocation(
             ("txn.client_verdict",),
             ("reference/client/transaction_errors.py",),
             ("reference/client/test_transaction_errors.py",),
             "chapters/client",
         ),
-        16: Place(
+        16: SubjectLocation(
             ("txn.failover",),
             ("reference/broker/transaction_state_manager.py",),
             ("reference/world/test_coordinator_failover.py",),
             "chapters/txn",
         ),
-        17: Place(
+        17: SubjectLocation(
             ("txn.timeout", "txn.expiry"),
             ("reference/broker/transaction_timeouts.py",),
             ("stateful/test_transaction_machine.py",),
             "chapters/txn",
         ),
-        18: Place(
+        18: SubjectLocation(
             ("txn.completes",),
             ("reference/broker/marker_channel.py",),
             ("verify/test_liveness_searches.py", "reference/world/test_marker_sender.py"),
             "chapters/txn",
         ),
-        19: Place(
+        19: SubjectLocation(
             ("txn.atomic", "lso.read_committed"),
             ("reference/broker/transaction_coordinator.py",),
             ("scenarios/test_scenarios.py",),
             "comparison",
         ),
-        20: Place(
+        20: SubjectLocation(
             ("seq.order",),
             ("reference/client/partitioners.py", "reference/log/partition_log.py"),
             ("reference/client/test_partitioners.py",),
             "chapters/client",
         ),
-        21: Place(
+        21: SubjectLocation(
             ("offsets.generation_fence",),
             ("reference/broker/group_membership.py", "reference/client/assignors.py"),
             ("reference/broker/test_group_membership.py", "reference/client/test_assignors.py"),
             "chapters/offsets",
         ),
-        22: Place(
+        22: SubjectLocation(
             ("repl.hw_bounds", "repl.committed_survives", "repl.prefix_agreement"),
             ("reference/replication/leadership.py", "reference/replication/following.py"),
             ("reference/replication/test_leadership.py", "reference/replication/test_following.py"),
             "chapters/repl",
         ),
-        23: Place(
+        23: SubjectLocation(
             ("repl.committed_survives",),
             ("reference/replication/controller.py",),
             ("reference/replication/test_controllers.py",),
             "chapters/repl",
         ),
-        24: Place(
+        24: SubjectLocation(
             ("seq.state_recoverable",),
             ("reference/log/segment.py", "reference/log/offset_index.py", "reference/log/disk_log.py"),
             ("reference/log/test_disk_log.py", "reference/log/test_files.py"),
             "chapters/storage",
         ),
-        25: Place(
+        25: SubjectLocation(
             ("seq.first", "txn.no_crosstalk"),
             ("reference/simulate.py",),
             ("reference/test_simulate.py", "spec/test_append.py"),

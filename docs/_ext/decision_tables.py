@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from docutils import nodes
-from formulas import Formula, symbols, worded
+from formulas import TextFormula, symbols, worded
 from references import reference
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -32,7 +32,7 @@ from spec.protocol import (
 )
 from spec.protocol.coordinator import TransactionEntry
 from spec.protocol.guards import Guard
-from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, ProducerEntry, Verification
+from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, MetVerification, ProducerEntry
 from spec.versions import NEWEST, PROFILES, SPLIT_OUT_OF_ORDER, Profile
 from spec.vocabulary import ErrorCode
 
@@ -42,20 +42,20 @@ CACHED: Final = symbols(CachedBatch, "cached")
 ENTRY: Final = symbols(TransactionEntry, "entry")
 COMMITTED, PENDING = symbols(offsets.OffsetEntry, "committed"), symbols(offsets.OffsetEntry, "pending")
 GROUP: Final = symbols(groups.GroupEntry, "group")
-CLAIM: Final = symbols(groups.Claim, "claim")
+CLAIM: Final = symbols(groups.KnownClaim, "claim")
 COMMIT: Final = symbols(committing.CommitRequest, "request", claim=CLAIM)
 
 LEADING, FETCH = symbols(repl.Leading, "leader"), symbols(repl.FollowerFetch, "request")
 END, PRODUCED = symbols(repl.EpochEnd, "end"), symbols(repl.Produce, "request")
 
-SIZE: Final[Any] = Formula("size")
+SIZE: Final[Any] = TextFormula("size")
 
 RELEASES: Final = tuple(PROFILES.values())[::-1]
 """The newest first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ShownDecision:
     """A decision that may refuse.
 
     Attributes:
@@ -77,23 +77,23 @@ def first_sentence(of: object) -> str:
 def _appended(profile: Profile) -> tuple[Guard, ...]:
     plain = replace(profile, max_sequence=None, cached_batches=1)
     entry = symbols(ProducerEntry, "entry", cached=(CACHED,) * WINDOW)
-    return append.guards(entry, symbols(AppendRequest, "batch"), plain, symbols(Verification, "asked"))
+    return append.guards(entry, symbols(AppendRequest, "batch"), plain, symbols(MetVerification, "asked"))
 
 
-DECISIONS: Final[Mapping[str, Decision]] = {
-    "append": Decision(_appended, "the batch is appended"),
-    "produce": Decision(
-        lambda profile: produce.guards(symbols(produce.ProduceRequest, "request"), profile),
+DECISIONS: Final[Mapping[str, ShownDecision]] = {
+    "append": ShownDecision(_appended, "the batch is appended"),
+    "produce": ShownDecision(
+        lambda profile: produce.guards(symbols(produce.PartitionProduce, "request"), profile),
         "the partition's log decides",
     ),
-    "init-producer-id": Decision(
+    "init-producer-id": ShownDecision(
         lambda profile: ids.guards(ENTRY, symbols(ids.InitRequest, "request"), profile), "nothing: one row applies"
     ),
-    "add-partitions": Decision(
+    "add-partitions": ShownDecision(
         lambda profile: registering.guards(ENTRY, symbols(registering.AddRequest, "request"), profile),
         "the partitions join; the transaction is open",
     ),
-    "end-txn": Decision(
+    "end-txn": ShownDecision(
         lambda profile: ending.guards(ENTRY, symbols(ending.EndRequest, "request"), profile),
         "the outcome is decided: Prepare is appended",
         {
@@ -101,35 +101,40 @@ DECISIONS: Final[Mapping[str, Decision]] = {
             **dict.fromkeys(("repeated", "outcome_fixed", "completing", "fenced"), "the table says so"),
         },
     ),
-    "txn-offset-commit": Decision(
+    "txn-offset-commit": ShownDecision(
         lambda profile: committing.transactional_guards(GROUP, COMMIT, profile), "the offsets partition decides"
     ),
-    "offset-commit": Decision(
+    "offset-commit": ShownDecision(
         lambda profile: committing.plain_guards(GROUP, COMMIT, profile), "the offsets partition decides"
     ),
-    "join-group": Decision(
-        lambda profile: groups.join_guards(GROUP, CLAIM, Formula("request.version"), profile), "a new generation begins"
+    "join-group": ShownDecision(
+        lambda profile: groups.join_guards(GROUP, CLAIM, TextFormula("request.version"), profile),
+        "a new generation begins",
     ),
-    "sync-group": Decision(lambda profile: groups.sync_guards(GROUP, CLAIM, profile), "the member gets its assignment"),
-    "marker-on-offsets": Decision(
-        lambda _: offsets.application_guards(COMMITTED, PENDING, Formula("marker.commits")),
+    "sync-group": ShownDecision(
+        lambda profile: groups.sync_guards(GROUP, CLAIM, profile), "the member gets its assignment"
+    ),
+    "marker-on-offsets": ShownDecision(
+        lambda _: offsets.application_guards(COMMITTED, PENDING, TextFormula("marker.commits")),
         "the pending offset becomes the group's",
     ),
-    "offset-fetch": Decision(
-        lambda _: offsets.fetch_guards(Formula("any transaction has one pending"), Formula("request asks for stable")),
+    "offset-fetch": ShownDecision(
+        lambda _: offsets.fetch_guards(
+            TextFormula("any transaction has one pending"), TextFormula("request asks for stable")
+        ),
         "the group's offset is the answer",
     ),
-    "fetch": Decision(
-        lambda _: lso.fetch_guards(symbols(lso.LogOffsets, "log"), Formula("fetch_offset")),
+    "fetch": ShownDecision(
+        lambda _: lso.fetch_guards(symbols(lso.LogOffsets, "log"), TextFormula("fetch_offset")),
         "data up to the last stable offset, or the high watermark",
     ),
-    "claim-block": Decision(
+    "claim-block": ShownDecision(
         lambda profile: blocks.guards(
             symbols(blocks.BlockRecord, "record"), symbols(blocks.BlockRecord, "read"), SIZE, profile, blocks.LARGEST
         ),
         "the block is granted",
     ),
-    "fetch-of-replica": Decision(
+    "fetch-of-replica": ShownDecision(
         lambda profile: (
             *repl.fetch_guards(LEADING, FETCH),
             *repl.range_guards(LEADING, FETCH, END),
@@ -137,14 +142,14 @@ DECISIONS: Final[Mapping[str, Decision]] = {
         ),
         "records from the follower's end on, or where to cut its log first",
     ),
-    "append-of-leader": Decision(lambda _: repl.append_guards(PRODUCED), "the log decides"),
-    "acknowledge": Decision(
-        lambda _: repl.acknowledge_guards(PRODUCED, Formula("high_watermark"), Formula("required")),
+    "append-of-leader": ShownDecision(lambda _: repl.append_guards(PRODUCED), "the log decides"),
+    "acknowledge": ShownDecision(
+        lambda _: repl.acknowledge_guards(PRODUCED, TextFormula("high_watermark"), TextFormula("required")),
         "the records are acknowledged",
     ),
-    "alter-partition": Decision(
+    "alter-partition": ShownDecision(
         lambda profile: electing.proposal_guards(
-            symbols(electing.Proposal, "asked"), Formula("leader_epoch"), Formula("partition_epoch"), profile
+            symbols(electing.Proposal, "asked"), TextFormula("leader_epoch"), TextFormula("partition_epoch"), profile
         ),
         "the in-sync set is as proposed",
     ),
@@ -152,7 +157,7 @@ DECISIONS: Final[Mapping[str, Decision]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GuardRow:
     """One guard as it is shown."""
 
     guard: Guard
@@ -161,14 +166,14 @@ class Row:
     releases: str
 
 
-def rows(decision: Decision) -> list[Row]:
+def rows(decision: ShownDecision) -> list[GuardRow]:
     """The guards in the newest release's order, with what each release makes of them; without those of no release."""
     by_profile = {profile.name: {g.name: g for g in decision.checks(profile)} for profile in RELEASES}
     shown = (_row(decision, guard.name, by_profile) for guard in decision.checks(NEWEST))
     return [row for row in shown if row is not None]
 
 
-def other_orders(decision: Decision) -> dict[str, str]:
+def other_orders(decision: ShownDecision) -> dict[str, str]:
     """The order of the guards in the releases that have another one than the newest."""
     orders: dict[tuple[str, ...], set[str]] = {}
     for profile in RELEASES:
@@ -182,7 +187,7 @@ def other_orders(decision: Decision) -> dict[str, str]:
     }
 
 
-def _row(decision: Decision, name: str, by_profile: Mapping[str, Mapping[str, Guard]]) -> Row | None:
+def _row(decision: ShownDecision, name: str, by_profile: Mapping[str, Mapping[str, Guard]]) -> GuardRow | None:
     having = {
         release: checks[name]
         for release, checks in by_profile.items()
@@ -192,7 +197,7 @@ def _row(decision: Decision, name: str, by_profile: Mapping[str, Mapping[str, Gu
         return None
     newest = next(iter(having.values()))
     formula = decision.instead.get(name, worded(newest.applies))
-    return Row(newest, formula, _answers(having), "" if len(having) == len(PROFILES) else spans(set(having)))
+    return GuardRow(newest, formula, _answers(having), "" if len(having) == len(PROFILES) else spans(set(having)))
 
 
 def _answers(having: Mapping[str, Guard]) -> str:
@@ -205,7 +210,7 @@ def _answers(having: Mapping[str, Guard]) -> str:
 
 def error_text(error: object) -> str:
     """What is answered, by the names of the errors; NONE is the answer to a repetition, or to what may go on."""
-    leaves = error.parts or (error,) if isinstance(error, Formula) else (error,)
+    leaves = error.parts or (error,) if isinstance(error, TextFormula) else (error,)
     names = list(dict.fromkeys(ErrorCode(leaf).name for leaf in leaves if isinstance(leaf, int)))
     return "the coordinator's error, as below" if len(names) > 2 else " or ".join(names)
 
@@ -240,7 +245,7 @@ class GuardsOfDecision(SphinxDirective):
         orders = [_paragraph(f"Another order in {where}: {order}.") for where, order in other_orders(decision).items()]
         return [table([head, *shown, last], (4, 18, 44, 18, 16), kind="guards"), *orders]
 
-    def _shown(self, number: int, row: Row) -> tuple[Cell, ...]:
+    def _shown(self, number: int, row: GuardRow) -> tuple[Cell, ...]:
         name = listed((nodes.literal("", row.guard.name), *_only_in(row.releases)), between=" ")
         rule = reference(self.env, "rule", row.guard.rule.id)
         return str(number), name, nodes.inline("", row.formula, classes=["formula"]), row.answers, rule

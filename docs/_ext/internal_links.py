@@ -18,7 +18,7 @@ class Page:
     places: Counter[str] = field(default_factory=Counter)
 
 
-class _Reader(HTMLParser):
+class _LinkCollector(HTMLParser):
     """Collects links and places of one page."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class _Reader(HTMLParser):
 
 def page_of(html: str) -> Page:
     """A page as it is linked."""
-    reader = _Reader()
+    reader = _LinkCollector()
     reader.feed(html)
     return reader.page
 

@@ -18,7 +18,7 @@ from bug_facts import ROOT, digest_of_sources
 from model_tests.verify.assumed import as_json
 from model_tests.verify.proofs import SEARCHES, attempted
 from model_tests.verify.proved import ProvedSystem
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 from model_tests.verify.searched import Searched
 from model_tests.verify.spreading import on_cores
 from model_tests.verify.state_counts import of_systems
@@ -120,7 +120,7 @@ def needs_by_action(obligations: Iterable[Obligation]) -> dict[str, list[str]]:
 
 def _witness(search: Searched) -> dict[str, int]:
     """The states of interest that are reached in the least instance that has some, and in how many steps."""
-    for instance in search.explored_by(Effort.QUICK):
+    for instance in search.explored_by(RunEffort.QUICK):
         built = instance.built()
         reached = explore(built.system, built.finite, []).reached
         if reached:

@@ -30,9 +30,15 @@ Stated = dict[str, dict[str, list[str]]]
 def reference(env: BuildEnvironment, kind: str, name: str) -> addnodes.pending_xref:
     """A name that becomes a link when all pages have been read."""
     awaited = addnodes.pending_xref(
-        "", refdomain=Names.name, reftype=kind, reftarget=name, refdoc=env.docname, refexplicit=False, refwarn=True
+        "",
+        refdomain=ProjectDomain.name,
+        reftype=kind,
+        reftarget=name,
+        refdoc=env.docname,
+        refexplicit=False,
+        refwarn=True,
     )
-    awaited += nodes.literal("", name, classes=["xref", Names.name, kind])
+    awaited += nodes.literal("", name, classes=["xref", ProjectDomain.name, kind])
     return awaited
 
 
@@ -43,14 +49,14 @@ def anchor(kind: str, name: str) -> str:
 
 def section(env: BuildEnvironment, kind: str, name: str) -> nodes.section:
     """The section that states it, remembered as its place."""
-    names = env.get_domain(Names.name)
-    if not isinstance(names, Names):
+    names = env.get_domain(ProjectDomain.name)
+    if not isinstance(names, ProjectDomain):
         raise TypeError("the domain of names is not this one")
     names.stated[kind].setdefault(name, []).append(env.docname)
     return nodes.section(ids=[anchor(kind, name)], names=[name], classes=[kind])
 
 
-class Names(Domain):
+class ProjectDomain(Domain):
     """Rules, known bugs and scenarios."""
 
     name = "eos"
@@ -128,5 +134,5 @@ class Names(Domain):
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the domain."""
-    app.add_domain(Names)
+    app.add_domain(ProjectDomain)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

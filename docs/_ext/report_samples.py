@@ -10,15 +10,15 @@ from model_tests.bugs.judged import judged
 from model_tests.bugs.report import BugsReport
 from model_tests.conformance.report import ConformReport
 from model_tests.reports import Report
-from model_tests.traces.audit.findings import Verdict
+from model_tests.traces.audit.findings import PartitionVerdict
 from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.transactions_report import Shown
-from model_tests.verify.breaking import Lost, Run
-from model_tests.verify.earlier import Earlier
+from model_tests.traces.audit.transactions_report import ListedTransactions
+from model_tests.verify.breaking import Lost, ViolatingRun
+from model_tests.verify.older_versions import Earlier
 from model_tests.verify.parts import PARTS
 from model_tests.verify.prove import ProofReport
-from model_tests.verify.report import Outcome, VerifyReport
-from model_tests.verify.results import Effort, Figure, Part
+from model_tests.verify.report import PartRun, VerifyReport
+from model_tests.verify.results import Figure, PartResult, RunEffort
 from spec.bugs.catalogue import BUGS
 from spec.engines.induction import Obligation
 from spec.engines.verdict import Proved, Unknown
@@ -46,8 +46,8 @@ NOT_REPORTED: Final[Mapping[str, object]] = {"Told": object, "Tally": object, "C
 """Types that only a type checker imports, of fields that no report has."""
 
 SPECIAL: Final[Mapping[object, Mapping[str, Any]]] = {
-    Verdict: {"told": None, "cluster": None, "tallies": ()},
-    AuditReport: {"shown": Shown(all_of_them=True)},
+    PartitionVerdict: {"told": None, "cluster": None, "tallies": ()},
+    AuditReport: {"shown": ListedTransactions(all_of_them=True)},
     Obligation: {"verdict": Proved()},
 }
 """Fields that are no part of a report, or say what it lists."""
@@ -86,16 +86,16 @@ def _collection(origin: Any, inside: tuple[Any, ...]) -> Any:
 
 
 def _verify_report() -> VerifyReport:
-    part = filled(Part, name=PARTS[0].name, extra={"figure": ANYTHING})
-    outcomes = tuple(filled(Outcome, part=PARTS[0], found=part, share=share) for share in (60.0, None))
-    report: VerifyReport = filled(VerifyReport, effort=Effort.DEFAULT, outcomes=outcomes)
+    part = filled(PartResult, name=PARTS[0].name, extra={"figure": ANYTHING})
+    outcomes = tuple(filled(PartRun, part=PARTS[0], found=part, share=share) for share in (60.0, None))
+    report: VerifyReport = filled(VerifyReport, effort=RunEffort.DEFAULT, outcomes=outcomes)
     return report
 
 
 def _proof_report() -> ProofReport:
     """An obligation that fails under an earlier version, and another one where its run is from."""
     fails = filled(Obligation, verdict=Unknown("text"))
-    run = filled(Run, open=(replace(fails, claim="another lemma"),), lost=(Lost(fails, 0),))
+    run = filled(ViolatingRun, open=(replace(fails, claim="another lemma"),), lost=(Lost(fails, 0),))
     report: ProofReport = filled(ProofReport, earlier=(filled(Earlier, obligations=(fails,), run=run),))
     return report
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from claims import Stated, stated
-from decision_tables import DECISIONS, Row, rows
+from decision_tables import DECISIONS, GuardRow, rows
 from docutils import nodes
 from latex import latex
 from tables import Cell, folded, table
@@ -13,9 +13,9 @@ from spec.rules import Rule
 
 
 @lru_cache(maxsize=1)
-def checks_by_rule() -> Mapping[str, tuple[tuple[str, Row], ...]]:
+def checks_by_rule() -> Mapping[str, tuple[tuple[str, GuardRow], ...]]:
     """By rule the checks that answer for it, each with the name of its decision."""
-    found: dict[str, list[tuple[str, Row]]] = {}
+    found: dict[str, list[tuple[str, GuardRow]]] = {}
     for name, decision in DECISIONS.items():
         for row in rows(decision):
             found.setdefault(row.guard.rule.id, []).append((name, row))
@@ -45,7 +45,7 @@ def formulas_of(rule: Rule) -> list[nodes.Node]:
     return folded(f"Formulas ({len(decided) + len(claimed)})", *shown)
 
 
-def _decided(decided: tuple[tuple[str, Row], ...]) -> Iterator[nodes.Node]:
+def _decided(decided: tuple[tuple[str, GuardRow], ...]) -> Iterator[nodes.Node]:
     if decided:
         head: tuple[Cell, ...] = ("decision and check", "applies when", "answer")
         body = [(f"{name}: {row.guard.name}", _formula(row.formula), row.answers) for name, row in decided]
@@ -66,7 +66,7 @@ def _formula(text: str) -> nodes.inline:
     return nodes.inline("", text, classes=["formula"])
 
 
-def _latex(decided: tuple[tuple[str, Row], ...], claimed: tuple[Stated, ...]) -> Iterator[str]:
+def _latex(decided: tuple[tuple[str, GuardRow], ...], claimed: tuple[Stated, ...]) -> Iterator[str]:
     for name, row in decided:
         if row.guard.name not in DECISIONS[name].instead:
             yield f"% {name}: {row.guard.name}\n{latex(row.formula)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from docutils import nodes
-from references import Names, reference, section
+from references import ProjectDomain, reference, section
 from rule_code import excerpts
 from rule_formulas import formulas_of
 from rule_results import evidence_table, results_of_rule, told
@@ -113,6 +113,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     app.setup_extension("references")
     app.setup_extension("run_results")
-    app.add_directive_to_domain(Names.name, "rule", RuleStated)
+    app.add_directive_to_domain(ProjectDomain.name, "rule", RuleStated)
     app.add_directive("rule-index", RuleIndex)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

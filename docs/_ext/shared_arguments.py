@@ -26,14 +26,14 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "position": "in the log, counted in batches from 0.",
             "offset": "of a record.",
         },
-        "spec.systems.decision_facts": {"request": "the request that arrives."},
-        "spec.systems.election_facts": {
+        "spec.systems.decision_lemmas": {"request": "the request that arrives."},
+        "spec.systems.election_lemmas": {
             "one": "the first replica of the assignment.",
             "two": "the second.",
             "three": "the third.",
             "asked": "who leads now, whether the first is to, and whether anyone may.",
         },
-        "spec.systems.group_facts": {
+        "spec.systems.group_lemmas": {
             "group": "what its coordinator knows of it.",
             "joining": "as whom, or in what, a request comes.",
             "past": "as whom somebody comes who belonged to an earlier generation.",
@@ -56,17 +56,17 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "i": "a position.",
             "j": "a position that is not before it.",
         },
-        "spec.systems.produce_facts": {"of": "the request as a whole: what it says beside its batch."},
-        "spec.systems.renaming_facts": {
+        "spec.systems.produce_lemmas": {"of": "the request as a whole: what it says beside its batch."},
+        "spec.systems.renaming_lemmas": {
             "asking": "everything that the decision is asked with.",
             "names": "the producer ids that it may read and write.",
             "others": "those that stand in their place.",
         },
-        "spec.systems.step_facts": {
+        "spec.systems.step_lemmas": {
             "before": "what the coordinator has in memory and in its log.",
             "step": "the request, and how its append ends.",
         },
-        "spec.systems.transition_facts": {
+        "spec.systems.transition_lemmas": {
             "name": "of the fact.",
             "move": "the decision: from what it is asked with to the state after.",
             "premise": "what is asked of its inputs, beside being possible.",
@@ -287,7 +287,7 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "transactions": "in the order of the coordinator's log.",
             "others": "of the producer, which have not registered the partition.",
         },
-        "model_tests.traces.told": {
+        "model_tests.traces.client_histories": {
             "history": "as columns, or its file.",
             "told": "records, a row each.",
             "before": "row of the earlier one.",

@@ -19,7 +19,7 @@ from model_tests.scenarios.judged import judged
 from spec.bugs.catalogue import BUGS
 
 
-class Shown(SphinxDirective):
+class FoldedDrawing(SphinxDirective):
     """One drawing to be opened, under the title of what it shows."""
 
     required_arguments = 2
@@ -41,5 +41,5 @@ class Shown(SphinxDirective):
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive."""
-    app.add_directive("shown", Shown)
+    app.add_directive("shown", FoldedDrawing)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

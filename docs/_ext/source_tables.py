@@ -14,7 +14,7 @@ from tables import Cell, folded, table
 
 from spec.sources.decisions import DECISIONS, RELEASED, answers
 from spec.sources.known import OF_RELEASES, known, support_of
-from spec.sources.table import Row, Support, files, rows
+from spec.sources.table import SourceRow, Support, files, rows
 
 SHOWN: Final[Mapping[Support, str]] = {
     Support.SOURCE: "source",
@@ -53,7 +53,7 @@ def supports(decision: str, guard: str, answer: str) -> Iterator[str]:
     yield from (SHOWN[by_cell[release]] if release in by_cell else "" for release in RELEASES)
 
 
-def told(row: Row) -> str:
+def told(row: SourceRow) -> str:
     """Where a row's answer is known from, and what is so instead."""
     place = f"{row.at} ({', '.join(paths(row))})" if row.at else ""
     recorded = f"recorded sessions of {row.note}" if row.support is Support.RECORDING else row.note
@@ -63,12 +63,12 @@ def told(row: Row) -> str:
     return "; ".join(part for part in (sentence, place) if part)
 
 
-def spanned(row: Row) -> str:
+def spanned(row: SourceRow) -> str:
     """The releases of a row."""
     return row.first if row.first == row.last else f"{row.first} to {row.last}"
 
 
-def paths(row: Row) -> list[str]:
+def paths(row: SourceRow) -> list[str]:
     """The files that have the method, in the releases of the row."""
     by_release = files()[row.holder]
     return list(dict.fromkeys(by_release[profile.name] for profile in row.releases if profile.name in by_release))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 from xml.sax.saxutils import escape
 
-from coordinator_edges import FENCING, NEW, Edge, edges
+from coordinator_edges import FENCING, NEW, StateChange, edges
 from docutils import nodes
 from drawings import drawn
 from sphinx.application import Sphinx
@@ -26,7 +26,7 @@ WHAT: Final = {0: "versions 0 and 1", 2: "version 2"}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodePosition:
     """Where the middle of a node is."""
 
     x: float
@@ -37,19 +37,19 @@ class Place:
 class Arc:
     """All edges from one node to another: where it begins, bends and ends."""
 
-    source: Place
-    bend: tuple[Place, Place]
-    target: Place
+    source: NodePosition
+    bend: tuple[NodePosition, NodePosition]
+    target: NodePosition
 
     @property
-    def middle(self) -> Place:
+    def middle(self) -> NodePosition:
         """The middle of the curve, where its label is."""
         points = (self.source, *self.bend, self.target)
         x, y = (sum(w * getattr(p, at) for w, p in zip((1, 3, 3, 1), points, strict=True)) / 8 for at in ("x", "y"))
-        return Place(x, y)
+        return NodePosition(x, y)
 
 
-def ranks(found: Sequence[Edge]) -> Mapping[str, int]:
+def ranks(found: Sequence[StateChange]) -> Mapping[str, int]:
     """The row of each state: the longest way to it that never comes nearer to a new id; last what no edge leaves."""
     near = _distances(found)
     onward = [(e.source, e.target) for e in found if e.source != e.target and near[e.source] <= near[e.target]]
@@ -60,7 +60,7 @@ def ranks(found: Sequence[Edge]) -> Mapping[str, int]:
     return rows
 
 
-def _distances(found: Sequence[Edge]) -> Mapping[str, int]:
+def _distances(found: Sequence[StateChange]) -> Mapping[str, int]:
     distance, waiting = {NEW: 0}, deque([NEW])
     while waiting:
         here = waiting.popleft()
@@ -72,7 +72,7 @@ def _distances(found: Sequence[Edge]) -> Mapping[str, int]:
     return {name: len(distance) if name in ends else at for name, at in distance.items()}
 
 
-def placed(at: Mapping[str, int]) -> Mapping[str, Place]:
+def placed(at: Mapping[str, int]) -> Mapping[str, NodePosition]:
     """The nodes of a rank beside each other around the middle, the one that is in memory alone between them."""
     places = {}
     for rank in sorted(set(at.values())):
@@ -83,16 +83,16 @@ def placed(at: Mapping[str, int]) -> Mapping[str, Place]:
         if len(line) == 2:
             line.insert(1, "")
         for column, name in enumerate(line):
-            places[name] = Place(MIDDLE + (column - (len(line) - 1) / 2) * COLUMN, TOP + rank * ROW)
+            places[name] = NodePosition(MIDDLE + (column - (len(line) - 1) / 2) * COLUMN, TOP + rank * ROW)
     places.pop("", None)
     return places
 
 
-def arc(source: str, target: str, places: Mapping[str, Place], both_ways: bool) -> Arc:
+def arc(source: str, target: str, places: Mapping[str, NodePosition], both_ways: bool) -> Arc:
     """The way from one node to another: straight to a neighbour, around the others to one further off, a loop home."""
     start, end = places[source], places[target]
     if source == target:
-        return _loop(Place(start.x + half_width(source), start.y - HALF_HEIGHT))
+        return _loop(NodePosition(start.x + half_width(source), start.y - HALF_HEIGHT))
     if start.y == end.y:
         return _beside(start, end, (source, target))
     rows = abs(end.y - start.y) / ROW
@@ -101,40 +101,43 @@ def arc(source: str, target: str, places: Mapping[str, Place], both_ways: bool) 
     return _around(start, end, (source, target), rows)
 
 
-def _loop(corner: Place) -> Arc:
-    bends = Place(corner.x - 8, corner.y - 30), Place(corner.x + 52, corner.y - 24)
-    return Arc(Place(corner.x - 8, corner.y), bends, Place(corner.x, corner.y + 8))
+def _loop(corner: NodePosition) -> Arc:
+    bends = NodePosition(corner.x - 8, corner.y - 30), NodePosition(corner.x + 52, corner.y - 24)
+    return Arc(NodePosition(corner.x - 8, corner.y), bends, NodePosition(corner.x, corner.y + 8))
 
 
-def _beside(start: Place, end: Place, names: tuple[str, str]) -> Arc:
+def _beside(start: NodePosition, end: NodePosition, names: tuple[str, str]) -> Arc:
     right = 1 if end.x > start.x else -1
     first, last = (
-        Place(start.x + right * half_width(names[0]), start.y),
-        Place(end.x - right * half_width(names[1]), end.y),
+        NodePosition(start.x + right * half_width(names[0]), start.y),
+        NodePosition(end.x - right * half_width(names[1]), end.y),
     )
     return Arc(first, (first, last), last)
 
 
-def _below(start: Place, end: Place, both_ways: bool) -> Arc:
+def _below(start: NodePosition, end: NodePosition, both_ways: bool) -> Arc:
     down = 1 if end.y > start.y else -1
     bow = down * 44 if both_ways else 0
-    first, last = Place(start.x + bow, start.y + down * HALF_HEIGHT), Place(end.x + bow, end.y - down * HALF_HEIGHT)
-    third = Place((last.x - first.x) / 3, (last.y - first.y) / 3)
+    first, last = (
+        NodePosition(start.x + bow, start.y + down * HALF_HEIGHT),
+        NodePosition(end.x + bow, end.y - down * HALF_HEIGHT),
+    )
+    third = NodePosition((last.x - first.x) / 3, (last.y - first.y) / 3)
     bends = (
-        Place(first.x + third.x + bow * 0.7, first.y + third.y),
-        Place(last.x - third.x + bow * 0.7, last.y - third.y),
+        NodePosition(first.x + third.x + bow * 0.7, first.y + third.y),
+        NodePosition(last.x - third.x + bow * 0.7, last.y - third.y),
     )
     return Arc(first, bends, last)
 
 
-def _around(start: Place, end: Place, names: tuple[str, str], rows: float) -> Arc:
+def _around(start: NodePosition, end: NodePosition, names: tuple[str, str], rows: float) -> Arc:
     side = 1 if start.x + end.x > 2 * MIDDLE else -1
     lean = 6 if end.y > start.y else -6
-    first = Place(start.x + side * half_width(names[0]), start.y + lean)
-    last = Place(end.x + side * half_width(names[1]), end.y - lean)
+    first = NodePosition(start.x + side * half_width(names[0]), start.y + lean)
+    last = NodePosition(end.x + side * half_width(names[1]), end.y - lean)
     far = MIDDLE + side * (COLUMN + 80 + 62 * (rows - 1))
     far += (far - (first.x + last.x) / 2) / 3
-    return Arc(first, (Place(far, first.y), Place(far, last.y)), last)
+    return Arc(first, (NodePosition(far, first.y), NodePosition(far, last.y)), last)
 
 
 def half_width(name: str) -> float:
@@ -142,7 +145,7 @@ def half_width(name: str) -> float:
     return len(name) / 2 * LETTER + 10
 
 
-def svg_of(found: Sequence[Edge], at: Mapping[str, int], title: str) -> str:
+def svg_of(found: Sequence[StateChange], at: Mapping[str, int], title: str) -> str:
     """The graph as the text of an SVG file."""
     places = placed(at)
     joined: dict[tuple[str, str], list[str]] = {}
@@ -168,11 +171,11 @@ def svg_of(found: Sequence[Edge], at: Mapping[str, int], title: str) -> str:
     )
 
 
-def beside(one: Arc, ends: tuple[str, str], by: Sequence[str]) -> Place:
+def beside(one: Arc, ends: tuple[str, str], by: Sequence[str]) -> NodePosition:
     """Where the label is: on the middle of the curve, or beside a loop."""
     if ends[0] != ends[1]:
         return one.middle
-    return Place(one.middle.x + max(map(len, by)) / 2 * LETTER + 20, one.middle.y - 6)
+    return NodePosition(one.middle.x + max(map(len, by)) / 2 * LETTER + 20, one.middle.y - 6)
 
 
 def description(joined: Mapping[tuple[str, str], Sequence[str]]) -> str:
@@ -190,17 +193,21 @@ def _point(one: Arc) -> str:
     before = one.bend[1] if one.bend[1] != one.target else one.source
     dx, dy = one.target.x - before.x, one.target.y - before.y
     long = (dx * dx + dy * dy) ** 0.5 or 1.0
-    back = Place(one.target.x - 9 * dx / long, one.target.y - 9 * dy / long)
-    side = Place(-4 * dy / long, 4 * dx / long)
-    corners = (one.target, Place(back.x + side.x, back.y + side.y), Place(back.x - side.x, back.y - side.y))
+    back = NodePosition(one.target.x - 9 * dx / long, one.target.y - 9 * dy / long)
+    side = NodePosition(-4 * dy / long, 4 * dx / long)
+    corners = (
+        one.target,
+        NodePosition(back.x + side.x, back.y + side.y),
+        NodePosition(back.x - side.x, back.y - side.y),
+    )
     return f'<path class="point" d="M{" L".join(f"{corner.x:.1f} {corner.y:.1f}" for corner in corners)} z"/>'
 
 
-def _label(at: Place, by: Sequence[str]) -> str:
+def _label(at: NodePosition, by: Sequence[str]) -> str:
     return "".join(_words(at, words, 14 * (line - (len(by) - 1) / 2)) for line, words in enumerate(by))
 
 
-def _words(at: Place, words: str, lower: float) -> str:
+def _words(at: NodePosition, words: str, lower: float) -> str:
     half = len(words) / 2 * LETTER + 2
     y = at.y + lower
     return (
@@ -209,7 +216,7 @@ def _words(at: Place, words: str, lower: float) -> str:
     )
 
 
-def _node(name: str, at: Place) -> str:
+def _node(name: str, at: NodePosition) -> str:
     half = half_width(name)
     dashed = ' style="stroke-dasharray: 4 3"' if name in (FENCING.name, NEW) else ""
     return (
@@ -237,7 +244,7 @@ class StateGraph(SphinxDirective):
         return [*drawing, *folded(f"Its {len(found)} edges", listing)]
 
 
-def _rows(found: Sequence[Edge], plain: Sequence[Edge]) -> Iterator[tuple[str, str, str]]:
+def _rows(found: Sequence[StateChange], plain: Sequence[StateChange]) -> Iterator[tuple[str, str, str]]:
     for edge in found:
         yield edge.source, edge.target, edge.by if edge in plain else f"{edge.by} (not in {WHAT[0]})"
 

@@ -22,18 +22,18 @@ from model_tests.bench.trace_batches import simulated, write_batch
 from model_tests.traces.timing import column_verdicts
 from model_tests.verify import sources
 from model_tests.verify.effort import effort_from_environment
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 
-ROWS: Final = {Effort.QUICK: 500_000, Effort.DEFAULT: 3_000_000, Effort.DEEP: 10_000_000}
-BATCHES: Final = {Effort.QUICK: 20_000, Effort.DEFAULT: 100_000, Effort.DEEP: 300_000}
-SIMULATED: Final = {Effort.QUICK: 15, Effort.DEFAULT: 45, Effort.DEEP: 300}
-AUDITED: Final = {Effort.QUICK: 200_000, Effort.DEFAULT: 1_000_000, Effort.DEEP: 4_000_000}
+ROWS: Final = {RunEffort.QUICK: 500_000, RunEffort.DEFAULT: 3_000_000, RunEffort.DEEP: 10_000_000}
+BATCHES: Final = {RunEffort.QUICK: 20_000, RunEffort.DEFAULT: 100_000, RunEffort.DEEP: 300_000}
+SIMULATED: Final = {RunEffort.QUICK: 15, RunEffort.DEFAULT: 45, RunEffort.DEEP: 300}
+AUDITED: Final = {RunEffort.QUICK: 200_000, RunEffort.DEFAULT: 1_000_000, RunEffort.DEEP: 4_000_000}
 """Batches of each of two logs, of some 550 bytes each; a third has a tenth of them."""
 
-CHECKED: Final = {Effort.QUICK: 100_000, Effort.DEFAULT: 1_000_000, Effort.DEEP: 1_000_000}
+CHECKED: Final = {RunEffort.QUICK: 100_000, RunEffort.DEFAULT: 1_000_000, RunEffort.DEEP: 1_000_000}
 """Steps of the smaller of two batches of traces; the other has ten times as many."""
 
-SPREAD: Final = {Effort.QUICK: 100, Effort.DEFAULT: 400, Effort.DEEP: 2_000}
+SPREAD: Final = {RunEffort.QUICK: 100, RunEffort.DEFAULT: 400, RunEffort.DEEP: 2_000}
 """Traces that are simulated on Spark."""
 
 CHECKS: Final = 3
@@ -53,11 +53,11 @@ class Measured:
     met: bool
 
 
-Part = Callable[[Effort, Path], Iterable[Measured]]
+Part = Callable[[RunEffort, Path], Iterable[Measured]]
 """Measures something; the directory is its own, and goes with it."""
 
 
-def measure(effort: Effort, chosen: Iterable[str] = ()) -> list[Measured]:
+def measure(effort: RunEffort, chosen: Iterable[str] = ()) -> list[Measured]:
     """The parts with these names one by one, or all; and the memory that they took together."""
     parts = list(chosen) or list(PARTS)
     measured = [one for name in parts for one in _in_scratch(PARTS[name], effort)]
@@ -65,18 +65,18 @@ def measure(effort: Effort, chosen: Iterable[str] = ()) -> list[Measured]:
     return [*measured, Measured("peak memory, Python and JVM", peak, "MiB", "at most 4,096", met=peak <= 4096)]
 
 
-def _append(effort: Effort, _scratch: Path) -> list[Measured]:
+def _append(effort: RunEffort, _scratch: Path) -> list[Measured]:
     speed = appends(BATCHES[effort]).per_second
     return [Measured("reference append, one process", speed, "batches/s", "at least 30,000", met=speed >= 30_000)]
 
 
-def _search(_effort: Effort, _scratch: Path) -> list[Measured]:
+def _search(_effort: RunEffort, _scratch: Path) -> list[Measured]:
     timing = searching.timed(CHECKS)
     speed, what = timing.per_second, f"explicit search of {timing.states:,} states, CPU time"
     return [Measured(what, speed, "states/s", "at least 30,000", met=speed >= 30_000)]
 
 
-def _simulations(effort: Effort, _scratch: Path) -> Iterator[Measured]:
+def _simulations(effort: RunEffort, _scratch: Path) -> Iterator[Measured]:
     timings = tuple(simulations(SIMULATED[effort]))
     for timing in (*timings, together(timings)):
         what = f"simulation, {timing.workload}"
@@ -89,12 +89,12 @@ def _simulations(effort: Effort, _scratch: Path) -> Iterator[Measured]:
     yield Measured(f"memory of {TRACES} in turn / of one", memory.ratio, "x", "at most 16", met=memory.ratio <= 16)
 
 
-def _in_scratch(part: Part, effort: Effort) -> list[Measured]:
+def _in_scratch(part: Part, effort: RunEffort) -> list[Measured]:
     with tempfile.TemporaryDirectory(prefix="eos-bench-") as scratch:
         return list(part(effort, Path(scratch)))
 
 
-def _log_files(effort: Effort, scratch: Path) -> list[Measured]:
+def _log_files(effort: RunEffort, scratch: Path) -> list[Measured]:
     timing = log_timing(BATCHES[effort], scratch)
     written, together = timing.megabytes(timing.write), timing.megabytes(timing.write_together)
     gigabyte = 1000 / timing.megabytes(timing.recover)
@@ -109,7 +109,7 @@ def _log_files(effort: Effort, scratch: Path) -> list[Measured]:
     ]
 
 
-def _column_verdicts(effort: Effort, scratch: Path) -> list[Measured]:
+def _column_verdicts(effort: RunEffort, scratch: Path) -> list[Measured]:
     judged = column_verdicts(ROWS[effort], scratch)
     return [
         Measured(f"bare scan of {judged.rows:,} rows", judged.scan_seconds, "s", "", met=True),
@@ -118,7 +118,7 @@ def _column_verdicts(effort: Effort, scratch: Path) -> list[Measured]:
     ]
 
 
-def _audit(effort: Effort, scratch: Path) -> list[Measured]:
+def _audit(effort: RunEffort, scratch: Path) -> list[Measured]:
     timing = audit_timing(AUDITED[effort], scratch / "audited")
     speed, ratio = timing.per_second, timing.spread.passed / timing.checksums.passed
     growth, uneven = timing.hot.passed / timing.small.passed, timing.hot.passed / timing.spread.passed
@@ -142,7 +142,7 @@ def _audit(effort: Effort, scratch: Path) -> list[Measured]:
     ]
 
 
-def _spread(effort: Effort, scratch: Path) -> list[Measured]:
+def _spread(effort: RunEffort, scratch: Path) -> list[Measured]:
     timing = simulating.timed(SPREAD[effort], CHECKS, scratch)
     share = timing.ratio
     return [
@@ -151,7 +151,7 @@ def _spread(effort: Effort, scratch: Path) -> list[Measured]:
     ]
 
 
-def _checks(effort: Effort, scratch: Path) -> list[Measured]:
+def _checks(effort: RunEffort, scratch: Path) -> list[Measured]:
     table, steps = simulated(), CHECKED[effort]
     small, even, hot, large = (scratch / name for name in ("small", "even", "hot", "large"))
     write_batch(table, table.num_rows, small)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from time import process_time
 from typing import Final
 
-from model_tests.monitor.runs import Run, run_of
+from model_tests.monitor.runs import SeededRun, run_of
 from model_tests.traces.simulate import WORKLOADS
 from spec.versions import PROFILES
 
@@ -58,7 +58,7 @@ def together(timings: Iterable[SimulationTiming]) -> SimulationTiming:
     )
 
 
-def _seconds(runs: list[Run], *, monitored: bool) -> float:
+def _seconds(runs: list[SeededRun], *, monitored: bool) -> float:
     started = process_time()
     for run in runs:
         run.play(monitored=monitored)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from model_tests.traces.schema import BY_NAME, arrow_schema, record_batch
 from model_tests.traces.simulate import trace_of
-from reference.trace import Kind
+from reference.trace import ColumnType
 
 SIMULATED: Final = 240
 """Different traces in a batch: each workload under each profile, some of them twice."""
@@ -24,7 +24,7 @@ HOT: Final = 0.9
 _OF_A_FILE: Final = 240_000
 _KEPT: Final = frozenset(("profile", "api", "election"))
 """Text that says what a step is, and not where or whose."""
-_NAMES: Final = tuple(name for name, column in BY_NAME.items() if column.kind is Kind.TEXT and name not in _KEPT)
+_NAMES: Final = tuple(name for name, column in BY_NAME.items() if column.kind is ColumnType.TEXT and name not in _KEPT)
 _IDS: Final = tuple(name for name in BY_NAME if name.endswith("producer_id"))
 _WORLD: Final = "world_ms"
 """The world's clock, which no step of a trace may turn back."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as Listed
 from typing import Final
 
-from model_tests.bugs.world import Broken
+from model_tests.bugs.world import GhostViolation
 from reference.broker.markers import TxnMarker, write_marker
 from reference.broker.partition import Partition
 from reference.broker.producer_entry import NO_GUARD
@@ -95,7 +95,7 @@ class CleaningWorld:
         self.now = Timestamp(self.now + PASS_MS)
         self.left = list(self._cleaned())
 
-    def broken(self) -> Broken | None:
+    def broken(self) -> GhostViolation | None:
         """A replica that has only the cleaned log takes a decided transaction for open, or for one of another end."""
         replica = Partition(self.profile)
         for batch in self.left:
@@ -104,12 +104,14 @@ class CleaningWorld:
         first = replica.state.first_unstable()
         decided = sorted(offset for offset in self.decided if self._is_left(offset))
         if first != NO_OFFSET and first in decided:
-            return Broken(rules.LSO_DECIDED_BELOW, f"the record at offset {first} is decided, and open once cleaned")
+            return GhostViolation(
+                rules.LSO_DECIDED_BELOW, f"the record at offset {first} is decided, and open once cleaned"
+            )
         for offset in decided:
             found = self._marker_after(offset)
             if found is not self.decided[offset]:
                 text = f"the marker after offset {offset} is of another transaction, which ended otherwise"
-                return Broken(rules.LSO_DECIDED_BELOW, text)
+                return GhostViolation(rules.LSO_DECIDED_BELOW, text)
         return None
 
     def instead(self) -> str:

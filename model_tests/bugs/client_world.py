@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from model_tests.bugs.world import Broken, Diverged, there
+from model_tests.bugs.world import Diverged, GhostViolation, there
 from reference.broker.ids import ProducerIdentity
 from reference.broker.partition import Partition
 from reference.client.partition_queue import ProducerBatch
-from reference.client.producer import Attempt, IdempotentProducer, Reply
+from reference.client.producer import Attempt, AttemptReply, IdempotentProducer
 from reference.errors import Refusal
 from spec import rules
 from spec.versions import Profile
@@ -55,12 +55,12 @@ class ClientWorld:
         """The answer about the lowest batch in flight arrives."""
         attempt = self._attempt(partition, self._lowest(partition).ordinal)
         result = self.leaders[partition].append(attempt.records)
-        self.client.receive(attempt, Reply(ErrorCode.NONE, result.first_offset))
+        self.client.receive(attempt, AttemptReply(ErrorCode.NONE, result.first_offset))
 
     def leader_refuses(self, partition: int) -> None:
         """The lowest batch in flight is refused for good."""
         attempt = self._attempt(partition, self._lowest(partition).ordinal)
-        self.client.receive(attempt, Reply(ErrorCode.INVALID_RECORD))
+        self.client.receive(attempt, AttemptReply(ErrorCode.INVALID_RECORD))
         self.gap = True
 
     def client_raises_epoch(self, _: int) -> None:
@@ -68,13 +68,17 @@ class ClientWorld:
         self.client.tick(NOW)
         self.gap = False
 
-    def broken(self) -> Broken | None:
+    def broken(self) -> GhostViolation | None:
         """A batch twice in a log, two in another order than sent, or one that is due and refused."""
         for partition, logged in enumerate(self.logged):
             if len(set(logged)) < len(logged):
-                return Broken(rules.SEQ_EXACTLY_ONCE, f"the log of partition {partition} holds a batch twice: {logged}")
+                return GhostViolation(
+                    rules.SEQ_EXACTLY_ONCE, f"the log of partition {partition} holds a batch twice: {logged}"
+                )
             if sorted(logged) != logged:
-                return Broken(rules.SEQ_ORDER, f"the log of partition {partition} holds batches in the order {logged}")
+                return GhostViolation(
+                    rules.SEQ_ORDER, f"the log of partition {partition} holds batches in the order {logged}"
+                )
         return next(filter(None, map(self._stuck, range(len(self.leaders)))), None)
 
     def instead(self) -> str:
@@ -84,7 +88,7 @@ class ClientWorld:
         where = f"batch {last.batch.ordinal} for partition {last.partition}"
         return f"{where} is taken under epoch {epoch} with sequence {sequence}"
 
-    def _stuck(self, partition: int) -> Broken | None:
+    def _stuck(self, partition: int) -> GhostViolation | None:
         """The lowest batch in flight is on the wire as it is numbered now, and would be refused."""
         waiting = self.client.queues[partition].in_flight
         attempt = next((a for a in self._on_wire(partition) if waiting and self._is_current(a, waiting[0])), None)
@@ -94,7 +98,7 @@ class ClientWorld:
             self._would_answer(partition, attempt)
         except Refusal as refusal:
             text = f"the lowest batch in flight for partition {partition} is refused: {refusal}"
-            return Broken(refusal.rule or rules.SEQ_SUCCESSOR, text)
+            return GhostViolation(refusal.rule or rules.SEQ_SUCCESSOR, text)
         return None
 
     @staticmethod
@@ -119,7 +123,7 @@ class ClientWorld:
         """Break the connection to the leader, so that the client sends its lowest batch as it is numbered now."""
         for attempt in self._on_wire(partition):
             if attempt.batch.ordinal in self.logged[partition] and attempt.batch.ordinal != ordinal:
-                self.client.receive(attempt, Reply(ErrorCode.NONE))
+                self.client.receive(attempt, AttemptReply(ErrorCode.NONE))
             else:
                 self.client.lose(attempt)
         again = self._drain(partition)

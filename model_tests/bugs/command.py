@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from model_tests.bugs.judged import Judged, judged
+from model_tests.bugs.judged import JudgedBug, judged
 from model_tests.bugs.report import BugReport, BugsReport, CatalogueReport
 from model_tests.diagrams.svg_file import draw
 from model_tests.reports import BadInput, Report
@@ -55,14 +55,14 @@ def _one(bug: Bug, svg: Path | None) -> Report:
     return BugReport(found)
 
 
-def _draw(found: Judged, svg: Path) -> None:
+def _draw(found: JudgedBug, svg: Path) -> None:
     diagram = found.diagram
     if diagram is None:
         raise BadInput(f"{found.bug.name} has no counterexample to draw")
     draw(diagram, svg)
 
 
-def _all() -> tuple[Judged, ...]:
+def _all() -> tuple[JudgedBug, ...]:
     console = Console(stderr=True)
     listed = track(BUGS.values(), "bugs", console=console, transient=True, disable=not console.is_terminal)
     return tuple(judged(bug) for bug in listed)

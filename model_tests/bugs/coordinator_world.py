@@ -7,7 +7,7 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from model_tests.bugs.world import Broken, Diverged
+from model_tests.bugs.world import Diverged, GhostViolation
 from reference.broker.coordinator_errors import CoordinatorNotAvailable, InvalidProducerIdMapping, UnknownServerError
 from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
@@ -16,7 +16,7 @@ from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_log import AppendFault, TransactionLog
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition, TransactionEntry
 from reference.broker.transaction_timeouts import abort_timed_out, expire_ids
-from reference.client.transaction_errors import Meaning, Request, meaning
+from reference.client.transaction_errors import ErrorHandling, ProducerRequest, meaning
 from reference.clock import Clock
 from reference.errors import ProducerFenced, Refusal, UnsupportedVersion
 from spec import rules
@@ -60,7 +60,7 @@ class CoordinatorWorld:
         self.shut_out: set[int] = set()
         self.in_doubt: dict[int, bool] = {}
         self.recovering: set[int] = set()
-        self.wrongly_told: Broken | None = None
+        self.wrongly_told: GhostViolation | None = None
 
     @property
     def acts(self) -> Mapping[str, Callable[..., None]]:
@@ -105,7 +105,7 @@ class CoordinatorWorld:
         try:
             self.coordinator.add_partitions(ID, self.identities[instance], (PARTITION,), self._version)
         except InvalidProducerIdMapping as refusal:
-            if meaning(Request.ADD_PARTITIONS, refusal.code) is Meaning.FATAL:
+            if meaning(ProducerRequest.ADD_PARTITIONS, refusal.code) is ErrorHandling.FATAL:
                 raise
             self.recovering.add(instance)
         else:
@@ -175,7 +175,7 @@ class CoordinatorWorld:
 
     # --- the ghost --------------------------------------------------------------------------------------------
 
-    def broken(self) -> Broken | None:
+    def broken(self) -> GhostViolation | None:
         """The first of what may be broken about one id."""
         entry = self.coordinator.states.find(ID)
         if self.wrongly_told is not None or entry is None:
@@ -200,31 +200,31 @@ class CoordinatorWorld:
             return f"and AddPartitionsToTxn of {tuple(identity)} is answered {refusal.code.name}"
         return ""
 
-    def _last_epoch_told(self) -> Broken | None:
+    def _last_epoch_told(self) -> GhostViolation | None:
         for instance, identity in self.identities.items():
             if identity.epoch >= MAX_EPOCH and instance not in self.open:
                 text = f"instance {instance} was told epoch {identity.epoch}, which is kept for fencing"
-                return Broken(rules.FENCE_EPOCH_EXHAUSTION, text)
+                return GhostViolation(rules.FENCE_EPOCH_EXHAUSTION, text)
         return None
 
-    def _burnt(self, entry: TransactionEntry) -> Broken | None:
+    def _burnt(self, entry: TransactionEntry) -> GhostViolation | None:
         known, given = entry.metadata, self.given
         if given is None or known.producer_id != given.producer_id or known.epoch <= given.epoch + 1:
             return None
         text = f"the coordinator is at epoch {known.epoch}, and nobody was given one above {given.epoch}"
-        return Broken(rules.FENCE_EPOCH_EXHAUSTION, text)
+        return GhostViolation(rules.FENCE_EPOCH_EXHAUSTION, text)
 
-    def _stuck(self, entry: TransactionEntry) -> Broken | None:
+    def _stuck(self, entry: TransactionEntry) -> GhostViolation | None:
         if entry.metadata.state is not TransactionState.ONGOING or entry.pending is not None:
             return None
         tried = copy.deepcopy(self.coordinator)
         try:
             tried.fence(tried.states.known(ID))
         except UnknownServerError as refusal:
-            return Broken(rules.FENCE_EPOCH_EXHAUSTION, f"the open transaction cannot be aborted: {refusal}")
+            return GhostViolation(rules.FENCE_EPOCH_EXHAUSTION, f"the open transaction cannot be aborted: {refusal}")
         return None
 
-    def _never_times_out(self, entry: TransactionEntry) -> Broken | None:
+    def _never_times_out(self, entry: TransactionEntry) -> GhostViolation | None:
         if entry.metadata.state is not TransactionState.ONGOING or entry.pending is None:
             return None
         tried = copy.deepcopy(self.coordinator)
@@ -233,9 +233,9 @@ class CoordinatorWorld:
         if tried.states.known(ID).metadata.state is not TransactionState.ONGOING:
             return None
         text = f"the transaction is open long past its timeout, with {entry.pending.name} pending"
-        return Broken(rules.TXN_TIMEOUT, text)
+        return GhostViolation(rules.TXN_TIMEOUT, text)
 
-    def _self_fenced(self) -> Broken | None:
+    def _self_fenced(self) -> GhostViolation | None:
         for instance, identity in self.identities.items():
             if instance in self.open | self.shut_out | self.recovering or instance in self.in_doubt:
                 continue
@@ -243,7 +243,9 @@ class CoordinatorWorld:
             try:
                 tried.add_partitions(ID, identity, (PARTITION,), self._version)
             except (ProducerFenced, InvalidProducerIdMapping) as refusal:
-                return Broken(rules.FENCE_STALE_EPOCH, f"the newest identity {tuple(identity)} is refused: {refusal}")
+                return GhostViolation(
+                    rules.FENCE_STALE_EPOCH, f"the newest identity {tuple(identity)} is refused: {refusal}"
+                )
             except Refusal:
                 continue
         return None
@@ -278,11 +280,11 @@ class CoordinatorWorld:
 
     def _answered(self, instance: int, commit: bool, identity: ProducerIdentity) -> None:
         if commit and instance in self.replaced:
-            self.wrongly_told = Broken(
+            self.wrongly_told = GhostViolation(
                 rules.FENCE_ZOMBIE_CANNOT_COMMIT, f"instance {instance}, which was replaced, is told of its commit"
             )
         if commit and instance in self.torn:
-            self.wrongly_told = Broken(
+            self.wrongly_told = GhostViolation(
                 rules.TXN_CLIENT_VERDICT, f"instance {instance} is told of a commit, and a part of it was aborted"
             )
         self.open.discard(instance)

@@ -15,7 +15,7 @@ from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import TransactionEntry
 from reference.client.partition_queue import PartitionQueue
 from reference.client.producer import IdempotentProducer
-from reference.client.transaction_errors import Meaning, Request, meaning
+from reference.client.transaction_errors import ErrorHandling, ProducerRequest, meaning
 from reference.log.batch import RecordBatch
 from reference.log.cleaner import BatchCleaner
 from reference.log.record import EndTransactionMarker
@@ -61,9 +61,9 @@ def abort_without_fence(coordinator: TransactionCoordinator, entry: TransactionE
     coordinator.end_txn(EndTransaction(entry.transactional_id, known.producer_id, known.epoch, False, 0, False))
 
 
-def go_on_after_mapping_error(request: Request, error: ErrorCode) -> Meaning:
+def go_on_after_mapping_error(request: ProducerRequest, error: ErrorCode) -> ErrorHandling:
     """A client takes an unknown producer id for an error after which it may go on."""
-    return Meaning.BUMP if error is ErrorCode.INVALID_PRODUCER_ID_MAPPING else meaning(request, error)
+    return ErrorHandling.BUMP if error is ErrorCode.INVALID_PRODUCER_ID_MAPPING else meaning(request, error)
 
 
 def take_any_guard(_: ProducerState, __: ProducerId, guard: int) -> bool:

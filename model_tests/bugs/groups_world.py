@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from model_tests.bugs.world import Broken, Diverged
+from model_tests.bugs.world import Diverged, GhostViolation
 from reference.broker.group_coordinator import GroupConfig, GroupCoordinator, TransactionalCommit
 from reference.broker.group_log import OffsetsTopic
-from reference.broker.group_requests import NOBODY, Claim, JoinAnswer, JoinRequest, OffsetAndMetadata, SyncRequest
+from reference.broker.group_requests import NOBODY, JoinAnswer, JoinRequest, MemberClaim, OffsetAndMetadata, SyncRequest
 from reference.broker.ids import ProducerIdentity
 from reference.broker.markers import TxnMarker
 from reference.broker.producer_entry import NO_GUARD
@@ -35,7 +35,7 @@ class _Group:
         self.groups = GroupCoordinator(profile, self.topic, self.clock, GroupConfig(initial_delay_ms=0))
         self.groups.elect(0)
 
-    def commit(self, offset: int, epoch: Epoch, claim: Claim, meanwhile: Callable[[], None]) -> None:
+    def commit(self, offset: int, epoch: Epoch, claim: MemberClaim, meanwhile: Callable[[], None]) -> None:
         """TxnOffsetCommit; what happens meanwhile happens while the transaction's coordinator is asked."""
         producer = ProducerIdentity(PRODUCER, epoch)
         asked = TransactionalCommit(COMMIT_VERSION, GROUP, producer, {INPUT: OffsetAndMetadata(Offset(offset))}, claim)
@@ -104,17 +104,17 @@ class OffsetsWorld(_Group):
             raise Diverged(f"no marker waits: it was answered when it had done its work, and {self.instead()}")
         self.groups.take_over_decided()
 
-    def broken(self) -> Broken | None:
+    def broken(self) -> GhostViolation | None:
         """The group's offset is of a transaction that is not committed, or the offset of one that is has gone."""
         offset = self._told()
         committed = {number for number, outcome in enumerate(self.outcomes) if outcome}
         if offset >= 0 and offset not in committed:
             text = f"the group's offset is that of transaction {offset}, which is undecided"
-            return Broken(rules.OFFSETS_ATOMIC, text)
+            return GhostViolation(rules.OFFSETS_ATOMIC, text)
         newest = max(committed, default=-1)
         if offset < newest and not self.groups.decided:
             text = f"transaction {newest} is committed, and the group's offset is {offset}: its own is gone"
-            return Broken(rules.OFFSETS_ATOMIC, text)
+            return GhostViolation(rules.OFFSETS_ATOMIC, text)
         return None
 
     def instead(self) -> str:
@@ -167,18 +167,18 @@ class MembershipWorld(_Group):
             for act in meanwhile:
                 act()
 
-        self.commit(generation, Epoch(0), Claim(generation, self.member_id), happens)
+        self.commit(generation, Epoch(0), MemberClaim(generation, self.member_id), happens)
         self.asking.discard(generation)
         if generation < self.generation:
             self.written_when_past.append(generation)
 
-    def broken(self) -> Broken | None:
+    def broken(self) -> GhostViolation | None:
         """Offsets of a past generation are in the log."""
         if not self.written_when_past:
             return None
         past = self.written_when_past[0]
         text = f"offsets of generation {past} were written while the group was at generation {self.generation}"
-        return Broken(rules.OFFSETS_GENERATION_FENCE, text)
+        return GhostViolation(rules.OFFSETS_GENERATION_FENCE, text)
 
     def instead(self) -> str:
         """The generation of the group."""
@@ -189,5 +189,5 @@ class MembershipWorld(_Group):
         self.groups.join(JoinRequest(GROUP, self.member_id, must_know_id=False), answers.append)
         joined = answers[0]
         self.member_id, self.generation = joined.member_id, joined.generation
-        claim = Claim(joined.generation, joined.member_id)
+        claim = MemberClaim(joined.generation, joined.member_id)
         self.groups.sync(SyncRequest(GROUP, claim, {joined.member_id: b""}), lambda _: None)

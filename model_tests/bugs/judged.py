@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import starmap
 
+from model_tests.bugs.narration import told
 from model_tests.bugs.on_reference import Replay, repeated, replayed
-from model_tests.bugs.searching import Found, searched, searched_as_formulas
-from model_tests.bugs.telling import told
+from model_tests.bugs.searching import SearchResult, searched, searched_as_formulas
 from model_tests.bugs.tellings import TELLINGS
 from model_tests.bugs.world import CarriedOut
 from model_tests.diagrams.events import Sequence
-from spec.bugs.bug import Bug, Case, Expected
+from spec.bugs.bug import Bug, ExpectedAnswer, SearchCase
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedBug:
     """A known bug, what the searches said, and what became of the counterexample on the reference.
 
     Attributes:
@@ -25,10 +25,10 @@ class Judged:
     """
 
     bug: Bug
-    found: tuple[Found, ...]
+    found: tuple[SearchResult, ...]
     replay: Replay | None
     repeated: tuple[CarriedOut | None, ...]
-    unrolled: Found | None = None
+    unrolled: SearchResult | None = None
 
     @property
     def replayed(self) -> tuple[bool, ...]:
@@ -36,11 +36,11 @@ class Judged:
         shown = self.replay is not None and self.replay.shown
         return (shown, *starmap(self._agrees, zip(self.bug.cases[1:], self.repeated, strict=True)))
 
-    def _agrees(self, case: Case, run: CarriedOut | None) -> bool:
+    def _agrees(self, case: SearchCase, run: CarriedOut | None) -> bool:
         if run is None:
             return False
         broken = run.broken.rule if run.broken else None
-        return broken is (self.bug.rule if case.expected is Expected.VIOLATED else None)
+        return broken is (self.bug.rule if case.expected is ExpectedAnswer.VIOLATED else None)
 
     @property
     def diagram(self) -> Sequence | None:
@@ -80,7 +80,7 @@ class Judged:
             }
 
 
-def judged(bug: Bug, *, unrolls: bool = False) -> Judged:
+def judged(bug: Bug, *, unrolls: bool = False) -> JudgedBug:
     """Search every case of a bug, and carry its counterexample out.
 
     Args:
@@ -91,4 +91,4 @@ def judged(bug: Bug, *, unrolls: bool = False) -> Judged:
     trace = found[0].trace
     others = tuple(repeated(bug, one.case, one.trace or trace) for one in found[1:])
     unrolled = searched_as_formulas(found[0]) if unrolls and trace else None
-    return Judged(bug, found, replayed(bug, trace), others, unrolled)
+    return JudgedBug(bug, found, replayed(bug, trace), others, unrolled)

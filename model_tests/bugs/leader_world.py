@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from model_tests.bugs.world import Broken, Diverged
+from model_tests.bugs.world import Diverged, GhostViolation
 from reference.broker.markers import TxnMarker, write_marker
 from reference.broker.partition import Partition
 from reference.broker.producer_entry import NO_GUARD
@@ -63,11 +63,13 @@ class ExpiryWorld:
             age = self.now - self.leader.state.entry(PRODUCER).last_timestamp
             raise Diverged(f"the producer is not forgotten: its marker makes it {age} ms old, and counts")
 
-    def broken(self) -> Broken | None:
+    def broken(self) -> GhostViolation | None:
         """A marker of an older coordinator after one of a newer."""
         if sorted(self.markers) == self.markers:
             return None
-        return Broken(rules.FENCE_COORDINATOR_EPOCH, f"the log's markers are of the coordinators {self.markers}")
+        return GhostViolation(
+            rules.FENCE_COORDINATOR_EPOCH, f"the log's markers are of the coordinators {self.markers}"
+        )
 
     def instead(self) -> str:
         """The markers in the log."""
@@ -122,11 +124,11 @@ class VerifyingWorld:
         self.leader.append(batch_of(batch), Origin.CLIENT, self.guards[batch])
         self.logged.append(batch)
 
-    def broken(self) -> Broken | None:
+    def broken(self) -> GhostViolation | None:
         """A batch is in the log before an earlier one."""
         if self.logged == list(range(len(self.logged))):
             return None
-        return Broken(rules.SEQ_ORDER, f"the log begins with batch {self.logged[0]}: {self.logged}")
+        return GhostViolation(rules.SEQ_ORDER, f"the log begins with batch {self.logged[0]}: {self.logged}")
 
     def instead(self) -> str:
         """The batches in the log."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from model_tests.bugs.world import Broken, Diverged
+from model_tests.bugs.world import Diverged, GhostViolation
 from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.markers import TxnMarker, write_marker
@@ -98,7 +98,7 @@ class MarkersWorld:
         self.led.discard(NAMES[partition])
         del self.logs[NAMES[partition]]
 
-    def broken(self) -> Broken | None:
+    def broken(self) -> GhostViolation | None:
         """The transaction is complete, decided on one partition and open on another."""
         if self._known.state not in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT):
             return None
@@ -107,7 +107,7 @@ class MarkersWorld:
             return None
         where, stable = left[0].partition, self.logs[left[0]].last_stable
         text = f"the id is {self._known.state.name}, and its transaction is open on partition {where}"
-        return Broken(rules.TXN_ATOMIC, f"{text}: readers wait at offset {stable}")
+        return GhostViolation(rules.TXN_ATOMIC, f"{text}: readers wait at offset {stable}")
 
     def instead(self) -> str:
         """Where the transaction stands."""

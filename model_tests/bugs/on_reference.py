@@ -7,7 +7,7 @@ from model_tests.bugs.mendings import MENDINGS
 from model_tests.bugs.staging import profile_of, staged
 from model_tests.bugs.world import CarriedOut, Staging, carry_out
 from model_tests.mutants.planted import Planted
-from spec.bugs.bug import Bug, Case
+from spec.bugs.bug import Bug, SearchCase
 from spec.engines.verdict import Trace
 from spec.versions import Profile
 
@@ -46,7 +46,7 @@ def replayed(bug: Bug, trace: Trace) -> Replay | None:
     return Replay(bug, _carried_out(staging, staging.defective, staging.planted, trace), _explained(bug, true))
 
 
-def repeated(bug: Bug, case: Case, trace: Trace) -> CarriedOut | None:
+def repeated(bug: Bug, case: SearchCase, trace: Trace) -> CarriedOut | None:
     """Carry out a counterexample on another release: one that has the bug too, or one that does not.
 
     Args:

@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from model_tests.bugs.judged import Judged
-from model_tests.bugs.searching import Found
+from model_tests.bugs.judged import JudgedBug
+from model_tests.bugs.searching import SearchResult
 from model_tests.diagrams.sequence import text_of
 from model_tests.reports import HOLDS, VIOLATED, wide
 from spec.bugs.bug import Bug
@@ -40,7 +40,7 @@ class CatalogueReport:
 class BugsReport:
     """The verdicts on several bugs."""
 
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedBug, ...]
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class BugsReport:
 class BugReport:
     """One bug: what happens, the verdicts, the shortest counterexample, and what the reference does with it."""
 
-    judged: Judged
+    judged: JudgedBug
 
     @property
     def exit_code(self) -> int:
@@ -115,7 +115,7 @@ def _expectations(bug: Bug) -> tuple[str, str]:
     return ", ".join(case.profile for case in bug.violated), ", ".join(case.profile for case in bug.mended)
 
 
-def _verdicts(judged: Iterable[Judged], *, named: bool) -> Table:
+def _verdicts(judged: Iterable[JudgedBug], *, named: bool) -> Table:
     table = Table()
     for column in (*(("bug",) if named else ()), "release", "verdict", "depth", "seconds", "reference"):
         table.add_column(column, no_wrap=True)
@@ -126,7 +126,7 @@ def _verdicts(judged: Iterable[Judged], *, named: bool) -> Table:
     return table
 
 
-def _row(found: Found, again: bool, *, carried_out: bool) -> tuple[str | Text, ...]:
+def _row(found: SearchResult, again: bool, *, carried_out: bool) -> tuple[str | Text, ...]:
     case = found.case
     expected = "" if found.as_expected else f", expected {case.expected}"
     verdict = Text(f"{found.got}{expected}", "green" if found.as_expected else "bold red")

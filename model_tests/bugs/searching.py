@@ -6,7 +6,7 @@ What is found can be asked of bounded search too, which must find one of the sam
 from dataclasses import dataclass
 from time import perf_counter
 
-from spec.bugs.bug import Case, Expected
+from spec.bugs.bug import ExpectedAnswer, SearchCase
 from spec.engines.bmc import search
 from spec.engines.explore import explore
 from spec.engines.finite import instance_of
@@ -15,7 +15,7 @@ from spec.systems.language import System
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What a search said of one case.
 
     Attributes:
@@ -23,7 +23,7 @@ class Found:
         complete: no state of the instance lies deeper.
     """
 
-    case: Case
+    case: SearchCase
     verdict: Verdict
     depth: int
     complete: bool
@@ -34,9 +34,9 @@ class Found:
         """`violated`, `holds`, or why the search does not know."""
         match self.verdict:
             case Refuted():
-                return Expected.VIOLATED
+                return ExpectedAnswer.VIOLATED
             case Holds() | Proved():
-                return Expected.HOLDS
+                return ExpectedAnswer.HOLDS
             case Unknown(reason):
                 return f"unknown: {reason}"
 
@@ -51,7 +51,7 @@ class Found:
         return self.verdict.trace if isinstance(self.verdict, Refuted) else ()
 
 
-def searched(case: Case, most_states: int = 1_000_000) -> Found:
+def searched(case: SearchCase, most_states: int = 1_000_000) -> SearchResult:
     """Look at every state of the case's instance, until the claim is violated; where there are more, nobody knows."""
     started = perf_counter()
     system = case.instance.searched()
@@ -59,10 +59,10 @@ def searched(case: Case, most_states: int = 1_000_000) -> Found:
     verdict = explore(_silent(system), finite, [case.asked(system)], most_states=most_states).verdict
     depth = verdict.depth if isinstance(verdict, Holds | Refuted) else 0
     complete = isinstance(verdict, Holds) and verdict.complete
-    return Found(case, verdict, depth, complete, round(perf_counter() - started, 2))
+    return SearchResult(case, verdict, depth, complete, round(perf_counter() - started, 2))
 
 
-def searched_as_formulas(found: Found) -> Found:
+def searched_as_formulas(found: SearchResult) -> SearchResult:
     """Unroll the case's instance as deep as the counterexample, and look for one there."""
     started = perf_counter()
     case, depth = found.case, found.depth
@@ -70,7 +70,7 @@ def searched_as_formulas(found: Found) -> Found:
     finite = instance_of(system, case.instance.sizes)
     verdict = search(system, finite, depth, [case.asked(system)], stride=max(depth, 1)).verdict
     reached = verdict.depth if isinstance(verdict, Holds | Refuted) else 0
-    return Found(case, verdict, reached, False, round(perf_counter() - started, 2))
+    return SearchResult(case, verdict, reached, False, round(perf_counter() - started, 2))
 
 
 def _silent(system: System) -> System:

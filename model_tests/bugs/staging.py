@@ -16,22 +16,22 @@ from model_tests.bugs.mendings import MENDINGS
 from model_tests.bugs.stream_world import StreamWorld
 from model_tests.bugs.transactions_world import TransactionsWorld
 from model_tests.bugs.world import Make, Staging
-from spec.bugs.bug import Bug, Case
+from spec.bugs.bug import Bug, SearchCase
 from spec.bugs.of_coordinator import BEFORE_18660, LOWERED_TO_1, PENDING_CLEARED
 from spec.bugs.of_transactions import BEFORE_18654, IDENTITY_COMPARED
-from spec.systems.coordinator.transactional_id import Knobs
+from spec.systems.coordinator.transactional_id import CoordinatorKnobs
 from spec.systems.marking import WAITS_FOR_LEADER
 from spec.versions import BEFORE_3_7, NEWEST, PROFILES, Profile
 
 
-def coordinator_world(case: Case) -> Make:
+def coordinator_world(case: SearchCase) -> Make:
     """The coordinator's world with as many epochs as the instance has, and the version to which it may be lowered.
 
     Raises:
         TypeError: the case is of another system than the coordinator's.
     """
     knobs = case.instance.knobs
-    if not isinstance(knobs, Knobs):
+    if not isinstance(knobs, CoordinatorKnobs):
         raise TypeError(f"{case.claim} is asked of another system")
     return partial(CoordinatorWorld, epochs=knobs.profile.max_epoch, lowered_to=knobs.lowered_to)
 
@@ -68,12 +68,12 @@ BETWEEN: Final[Mapping[str, Profile]] = MappingProxyType(
 """Releases, and clients, without a profile of their own, and the one in which they are carried out."""
 
 
-def profile_of(case: Case) -> Profile:
+def profile_of(case: SearchCase) -> Profile:
     """The behaviours of the release that a case is about."""
     return BETWEEN.get(case.profile) or PROFILES[case.profile]
 
 
-def staged(bug: Bug, case: Case | None = None) -> Staging | None:
+def staged(bug: Bug, case: SearchCase | None = None) -> Staging | None:
     """Where the bug is carried out; None where the reference has no world for it.
 
     Args:
@@ -93,7 +93,7 @@ def _without_it(bug: Bug) -> Profile:
     return profile_of(bug.mended[-1]) if is_open else NEWEST
 
 
-def _world(case: Case) -> Make | None:
+def _world(case: SearchCase) -> Make | None:
     if case.instance.of == "coordinator":
         return coordinator_world(case)
     return WORLDS.get(case.instance.of)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from model_tests.bugs.world import Broken, Diverged
+from model_tests.bugs.world import Diverged, GhostViolation
 from reference.broker.partition import Partition
 from reference.errors import Refusal
 from reference.log.batch import RecordBatch, blank_batch
@@ -65,10 +65,10 @@ class StreamWorld:
         if not self.leader.state.expire(Timestamp(SOON_MS)):
             raise Diverged("the leader still knows the producer, whose state does not go with its records")
 
-    def broken(self) -> Broken | None:
+    def broken(self) -> GhostViolation | None:
         """A batch twice in the log, a resend in flight that is not recognised, or the next in order refused."""
         if len(set(self.logged)) < len(self.logged):
-            return Broken(rules.SEQ_EXACTLY_ONCE, f"the log holds a batch twice: {self.logged}")
+            return GhostViolation(rules.SEQ_EXACTLY_ONCE, f"the log holds a batch twice: {self.logged}")
         in_flight = [number for number, _ in enumerate(self.requests) if number not in self.acknowledged]
         return next(filter(None, map(self._misjudged, in_flight)), None)
 
@@ -76,20 +76,20 @@ class StreamWorld:
         """What becomes of a resend."""
         return f"a resend of any of the batches {self.logged} is recognised as a duplicate [seq.duplicate_window]"
 
-    def _misjudged(self, request: int) -> Broken | None:
+    def _misjudged(self, request: int) -> GhostViolation | None:
         """A request that is in the log is not recognised, or one that is due is refused."""
         logged, due = request in self.logged, request == len(self.logged)
         known = self.leader.state.entry(self.requests[request].producer_id)
         if logged:
             if known.find_duplicate(self.requests[request]) is None:
-                return Broken(rules.SEQ_WINDOW_SUFFICES, f"a resend of batch {request} is not recognised")
+                return GhostViolation(rules.SEQ_WINDOW_SUFFICES, f"a resend of batch {request} is not recognised")
             return None
         return self._refused(request) if due else None
 
-    def _refused(self, request: int) -> Broken | None:
+    def _refused(self, request: int) -> GhostViolation | None:
         try:
             placed = self.leader.place((self.requests[request],))[0]
             self.leader.state.prepare(placed.producer_id, Origin.CLIENT).append(placed)
         except Refusal as refusal:
-            return Broken(rules.SEQ_SUCCESSOR, f"batch {request}, the next in order, is refused: {refusal}")
+            return GhostViolation(rules.SEQ_SUCCESSOR, f"batch {request}, the next in order, is refused: {refusal}")
         return None

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.bugs.telling import Telling
-from model_tests.bugs.told_cleaner import CLEANING
-from model_tests.bugs.told_coordinator import ONE_ID
-from model_tests.bugs.told_groups import GENERATIONS, MARKERS
-from model_tests.bugs.told_markers import MARKING
-from model_tests.bugs.told_producers import CLIENT, EXPIRY, STREAM, VERIFYING
-from model_tests.bugs.told_transactions import TRANSACTIONS
+from model_tests.bugs.narrate_cleaner import CLEANING
+from model_tests.bugs.narrate_coordinator import ONE_ID
+from model_tests.bugs.narrate_groups import GENERATIONS, MARKERS
+from model_tests.bugs.narrate_markers import MARKING
+from model_tests.bugs.narrate_producers import CLIENT, EXPIRY, STREAM, VERIFYING
+from model_tests.bugs.narrate_transactions import TRANSACTIONS
+from model_tests.bugs.narration import ActionNarration
 
-TELLINGS: Final[Mapping[str, Telling]] = MappingProxyType(
+TELLINGS: Final[Mapping[str, ActionNarration]] = MappingProxyType(
     {
         "cleaning": CLEANING,
         "client": CLIENT,

@@ -8,7 +8,7 @@ from reference.log.batch import RecordBatch, blank_batch
 
 
 @dataclass(slots=True)
-class Sent:
+class BatchOnWire:
     """A batch on its way: what is on the wire, the guard of its verification, whether the coordinator said yes."""
 
     records: RecordBatch
@@ -17,7 +17,7 @@ class Sent:
 
 
 @dataclass(slots=True)
-class Client:
+class ApplicationView:
     """What the application's instances believe: identities, sequences, and what each transaction asked for."""
 
     given: dict[int, ProducerIdentity] = field(default_factory=dict)

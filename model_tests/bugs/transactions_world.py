@@ -8,8 +8,8 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from model_tests.bugs.transactions_client import Client, Sent
-from model_tests.bugs.world import Broken, Diverged, there
+from model_tests.bugs.transactions_client import ApplicationView, BatchOnWire
+from model_tests.bugs.world import Diverged, GhostViolation, there
 from reference.broker.coordinator_errors import ConcurrentTransactions, CoordinatorNotAvailable, TransactionAbortable
 from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
@@ -36,7 +36,7 @@ Batch = tuple[int, int, int]
 """A batch by transaction, partition and number."""
 
 
-class Decision(NamedTuple):
+class DecidedTransaction(NamedTuple):
     """One decided transaction: its marker, the client transaction that was open, whose request ended it (-1 none)."""
 
     marker: TxnMarker
@@ -56,14 +56,14 @@ class TransactionsWorld:
         self.elections = 0
         self.coordinator = self._elected()
         self.leaders = {number: Partition(profile) for number in (0, 1)}
-        self.client = Client()
-        self.sent: dict[Batch, Sent] = {}
+        self.client = ApplicationView()
+        self.sent: dict[Batch, BatchOnWire] = {}
         self.open_batches: set[Batch] = set()
         self.opened_by = -1
-        self.decisions: list[Decision] = []
+        self.decisions: list[DecidedTransaction] = []
         self.marked: set[int] = set()
         self.bumped: set[int] = set()
-        self.seen: Broken | None = None
+        self.seen: GhostViolation | None = None
 
     @property
     def acts(self) -> Mapping[str, Callable[..., None]]:
@@ -100,7 +100,7 @@ class TransactionsWorld:
 
     def client_sends_batch(self, instance: int, transaction: int, partition: int, number: int) -> None:
         """Produce is sent."""
-        self.sent[transaction, partition, number] = Sent(self.client.batch(instance, transaction, partition))
+        self.sent[transaction, partition, number] = BatchOnWire(self.client.batch(instance, transaction, partition))
 
     def client_ends(self, transaction: int, outcome: int) -> None:
         """EndTxn is sent."""
@@ -225,7 +225,7 @@ class TransactionsWorld:
             if not self._is_registered(transaction, partition):
                 raise
             text = f"the coordinator has transaction {transaction} on partition {partition}, and its batch is refused"
-            self.seen = Broken(rules.TXN_NO_CROSSTALK, f"{text}: {refusal}")
+            self.seen = GhostViolation(rules.TXN_NO_CROSSTALK, f"{text}: {refusal}")
         else:
             if not duplicate:
                 self.open_batches.add((transaction, partition, number))
@@ -241,11 +241,11 @@ class TransactionsWorld:
         for transaction, _, number in sorted(ended):
             if transaction != made.opened_by:
                 text = f"batch {number} of transaction {transaction} is decided by the marker of {made.opened_by}"
-                self.seen = self.seen or Broken(rules.TXN_NO_CROSSTALK, text)
+                self.seen = self.seen or GhostViolation(rules.TXN_NO_CROSSTALK, text)
 
     # --- the ghost --------------------------------------------------------------------------------------------
 
-    def broken(self) -> Broken | None:
+    def broken(self) -> GhostViolation | None:
         """A transaction ended by another's request, data that nobody will decide, or a marker that is not let in."""
         return self.seen or self._ended_by_another() or self._left_open() or self._shut_out_marker()
 
@@ -254,21 +254,21 @@ class TransactionsWorld:
         known = self._metadata
         return f"the id is {known.state.name} with epoch {known.epoch}; batches that are open: {len(self.open_batches)}"
 
-    def _ended_by_another(self) -> Broken | None:
+    def _ended_by_another(self) -> GhostViolation | None:
         for made in self.decisions:
             if made.ended_by not in (-1, made.opened_by):
                 text = f"an EndTxn of transaction {made.ended_by} ended transaction {made.opened_by}"
-                return Broken(rules.TXN_NO_CROSSTALK, text)
+                return GhostViolation(rules.TXN_NO_CROSSTALK, text)
         return None
 
-    def _left_open(self) -> Broken | None:
+    def _left_open(self) -> GhostViolation | None:
         for transaction, partition, number in sorted(self.open_batches):
             if not self._will_be_marked(partition):
                 stable = self.leaders[partition].last_stable
                 text = (
                     f"nobody will decide batch {number} of transaction {transaction}: readers wait at offset {stable}"
                 )
-                return Broken(rules.TXN_REGISTERED_BEFORE_DATA, text)
+                return GhostViolation(rules.TXN_REGISTERED_BEFORE_DATA, text)
         return None
 
     def _will_be_marked(self, partition: int) -> bool:
@@ -277,7 +277,7 @@ class TransactionsWorld:
         waiting = any(named(partition) in owed.partitions for owed in self.coordinator.markers.owed)
         return waiting and partition not in self.marked
 
-    def _shut_out_marker(self) -> Broken | None:
+    def _shut_out_marker(self) -> GhostViolation | None:
         """A marker that the coordinator would send again, because it has not heard of it, is refused."""
         for owed in self.coordinator.markers.owed:
             for partition in sorted(owed.partitions):
@@ -286,7 +286,7 @@ class TransactionsWorld:
                     write_marker(tried, owed.marker, MARKERS_VERSION, self.clock.now)
                 except Refusal as refusal:
                     text = f"the marker that the coordinator sends again is refused: {refusal}"
-                    return Broken(rules.TXN_COMPLETES, text)
+                    return GhostViolation(rules.TXN_COMPLETES, text)
         return None
 
     # --- what several do --------------------------------------------------------------------------------------
@@ -319,12 +319,12 @@ class TransactionsWorld:
         self._decided(-1)
         if opened_by >= transaction or owner.get(opened_by) != owner[transaction]:
             text = f"the InitProducerId of transaction {transaction} ended transaction {opened_by}"
-            self.seen = self.seen or Broken(rules.TXN_NO_CROSSTALK, text)
+            self.seen = self.seen or GhostViolation(rules.TXN_NO_CROSSTALK, text)
 
     def _decided(self, ended_by: int) -> None:
-        self.decisions.append(Decision(self.coordinator.markers.owed[-1].marker, self.opened_by, ended_by))
+        self.decisions.append(DecidedTransaction(self.coordinator.markers.owed[-1].marker, self.opened_by, ended_by))
 
-    def _made(self, decision: int) -> Decision:
+    def _made(self, decision: int) -> DecidedTransaction:
         made = self.decisions[decision] if decision < len(self.decisions) else None
         return there(made, f"there is no decision {decision}")
 

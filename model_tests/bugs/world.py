@@ -18,7 +18,7 @@ class Diverged(Exception):
     """The reference does something else than the next action, without refusing anything: says what."""
 
 
-class Broken(NamedTuple):
+class GhostViolation(NamedTuple):
     """What the ghost saw, and whose rule it is."""
 
     rule: Rule
@@ -29,21 +29,21 @@ class Broken(NamedTuple):
         return f"{self.rule.id}: {self.text}"
 
 
-class World(Protocol):
+class CounterexampleWorld(Protocol):
     """Objects of the reference in one run of a counterexample."""
 
     @property
     def acts(self) -> Mapping[str, Callable[..., None]]:
         """What each action does: from its arguments; raises `Refusal` or `Diverged`."""
 
-    def broken(self) -> Broken | None:
+    def broken(self) -> GhostViolation | None:
         """What is broken by now."""
 
     def instead(self) -> str:
         """What came of the last step where nothing is broken, in a line."""
 
 
-Make: TypeAlias = Callable[[Profile], World]
+Make: TypeAlias = Callable[[Profile], CounterexampleWorld]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +75,12 @@ class CarriedOut:
         happened: every step happens, and nothing is broken by it.
     """
 
-    broken: Broken | None = None
+    broken: GhostViolation | None = None
     refused: str = ""
     happened: bool = False
 
 
-def carry_out(world: World, trace: Trace) -> CarriedOut:
+def carry_out(world: CounterexampleWorld, trace: Trace) -> CarriedOut:
     """Do each action of a counterexample in turn, until something is broken or refused."""
     for number, happening in enumerate(trace, start=1):
         try:

@@ -9,7 +9,7 @@ from spec.vocabulary import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
-class Appended:
+class AppendAnswer:
     """The answer about one partition of a Produce request; -1 where an offset is not told."""
 
     error: ErrorCode
@@ -19,10 +19,10 @@ class Appended:
 
 
 @dataclass(frozen=True, slots=True)
-class Produced:
+class ProduceAnswer:
     """The answer to Produce, by partition; `several` if it is recorded so."""
 
-    partitions: Mapping[str, Appended]
+    partitions: Mapping[str, AppendAnswer]
     several: bool
 
 
@@ -48,7 +48,7 @@ class SeenBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class RecordedFetchAnswer:
     """The answer to Fetch.
 
     Attributes:
@@ -101,7 +101,7 @@ class OffsetsCommitted:
 
 
 @dataclass(frozen=True, slots=True)
-class FetchedOffset:
+class FetchedOffsetAnswer:
     """The answer about one partition of OffsetFetch; -1 where no offset is told."""
 
     error: ErrorCode
@@ -113,11 +113,11 @@ class OffsetsFetched:
     """The answer to OffsetFetch, by partition; the error is that of the group as a whole."""
 
     error: ErrorCode
-    partitions: Mapping[str, FetchedOffset]
+    partitions: Mapping[str, FetchedOffsetAnswer]
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class RecordedJoin:
     """The answer to a member that joined a group."""
 
     error: ErrorCode
@@ -126,7 +126,7 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndTxnAnswer:
     """The answer to EndTxn; producer id and epoch for the next transaction are -1 where none are told."""
 
     error: ErrorCode
@@ -173,15 +173,15 @@ class Silence:
 
 
 Answer: TypeAlias = (
-    Produced
-    | Fetched
+    ProduceAnswer
+    | RecordedFetchAnswer
     | Initialized
     | Added
     | OffsetsAdded
     | OffsetsCommitted
     | OffsetsFetched
-    | Joined
-    | Ended
+    | RecordedJoin
+    | EndTxnAnswer
     | MarkersWritten
     | TransactionsListed
     | Silence
@@ -225,7 +225,7 @@ class SeenOffset:
     """A group's offset of one partition: the committed one, and what a fetch of stable offsets answers."""
 
     committed: int
-    stable: FetchedOffset
+    stable: FetchedOffsetAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ class SeenGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservableState:
     """What is observable of a side: every partition, every transactional id and every group that it knows.
 
     An offsets partition is `__consumer_offsets[g0]` where a transaction names it: that of group g0.
@@ -284,5 +284,5 @@ class Side(Protocol):
     def catch_up(self) -> None:
         """Such partitions look now."""
 
-    def seen(self) -> Seen:
+    def seen(self) -> ObservableState:
         """What is observable now."""

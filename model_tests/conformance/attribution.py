@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from model_tests.conformance.decided import Decision, Ruled, branch_name
+from model_tests.conformance.decision_log import Decision, Ruled, branch_name
 from model_tests.conformance.fields import Json
-from model_tests.conformance.sessions import Step
+from model_tests.conformance.sessions import SessionStep
 from spec import rules
 from spec.protocol import coordinator, seq
-from spec.protocol.judge import Step as JudgedStep
+from spec.protocol.judge import AppendStep as JudgedStep
 from spec.protocol.judge import judge
 from spec.protocol.produce import ONLY_BEFORE_THE_LOG
 from spec.protocol.records import AppendReply
@@ -16,12 +16,12 @@ from spec.versions import Profile
 from spec.vocabulary import ErrorCode
 
 
-def rules_at_stake(step: Step, decided: tuple[Decision, ...], profile: Profile) -> tuple[Rule, ...]:
+def rules_at_stake(step: SessionStep, decided: tuple[Decision, ...], profile: Profile) -> tuple[Rule, ...]:
     """The rules that the recorded answer is evidence about, each once."""
     return tuple(dict.fromkeys(rule for decision in decided for rule in _rules(step, decision, profile)))
 
 
-def rules_blamed(step: Step, decided: tuple[Decision, ...], profile: Profile) -> tuple[Rule, ...]:
+def rules_blamed(step: SessionStep, decided: tuple[Decision, ...], profile: Profile) -> tuple[Rule, ...]:
     """The rules of a step that a side got wrong, each once.
 
     First those of the checks that give the recorded answer and were passed over: one of them should have decided.
@@ -30,7 +30,7 @@ def rules_blamed(step: Step, decided: tuple[Decision, ...], profile: Profile) ->
     return tuple(dict.fromkeys((*blamed, *rules_at_stake(step, decided, profile))))
 
 
-def _passed_over(step: Step, ruled: Ruled) -> tuple[Rule, ...]:
+def _passed_over(step: SessionStep, ruled: Ruled) -> tuple[Rule, ...]:
     recorded = step.response.get("error")
     return tuple(guard.rule for guard in ruled.over if recorded in _words(guard.error))
 
@@ -51,12 +51,12 @@ class Attribution:
         """Nothing is known yet."""
         self._known: dict[tuple[object, ...], tuple[Rule, ...]] = {}
 
-    def rules_at_stake(self, step: Step, decided: tuple[Decision, ...], profile: Profile) -> tuple[Rule, ...]:
+    def rules_at_stake(self, step: SessionStep, decided: tuple[Decision, ...], profile: Profile) -> tuple[Rule, ...]:
         """The rules that an agreeing step is evidence about, each once."""
         by_decision = (self._rules(step, decision, profile) for decision in decided)
         return tuple(dict.fromkeys(rule for found in by_decision for rule in found))
 
-    def _rules(self, step: Step, decision: Decision, profile: Profile) -> tuple[Rule, ...]:
+    def _rules(self, step: SessionStep, decision: Decision, profile: Profile) -> tuple[Rule, ...]:
         kind = (profile, *_kind(decision))
         if kind not in self._known:
             self._known[kind] = tuple(_rules(step, decision, profile))
@@ -74,7 +74,7 @@ def _kind(decision: Decision) -> tuple[object, ...]:
     return (decision.outcome.branch, *of_producer, request.control, request.transactional, *asked, request.origin)
 
 
-def _rules(step: Step, decision: Decision, profile: Profile) -> Iterator[Rule]:
+def _rules(step: SessionStep, decision: Decision, profile: Profile) -> Iterator[Rule]:
     if isinstance(decision, Ruled):
         yield from decision.rules
         return

@@ -13,9 +13,9 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from model_tests.conformance.answers import Side
-from model_tests.conformance.decided import branch_name
+from model_tests.conformance.decision_log import branch_name
 from model_tests.conformance.on_specification import OnSpecification
-from model_tests.conformance.report import Disagreement
+from model_tests.conformance.report import SessionDisagreement
 from model_tests.conformance.sessions import Session
 from model_tests.conformance.side_by_side import SPECIFICATION, disagreements, outcomes
 from model_tests.verify.results import Control
@@ -31,7 +31,7 @@ HOLDS: Final = "holds"
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingGuard:
     """One guard taken away.
 
     Attributes:
@@ -67,33 +67,33 @@ def _kept(guards: Any, without: frozenset[str], *asked: Any) -> tuple[Guard, ...
 
 
 GUARDS: Final = (
-    Missing("InitProducerId", "half_identity", rules.IDS_IDENTITY_NEVER_REPEATS, ids),
-    Missing("InitProducerId", "timeout", rules.TXN_TIMEOUT, ids),
-    Missing("InitProducerId", "identity_fenced", rules.FENCE_STALE_EPOCH, ids),
-    Missing("InitProducerId", "rotates", rules.FENCE_EPOCH_EXHAUSTION, ids),
-    Missing("InitProducerId", "exhausted", rules.FENCE_EPOCH_EXHAUSTION, ids),
-    Missing("InitProducerId", "repeats", rules.IDS_IDENTITY_NEVER_REPEATS, ids),
-    Missing("InitProducerId", "epoch_fenced", rules.FENCE_STALE_EPOCH, ids),
-    Missing("InitProducerId", "fences", rules.FENCE_ZOMBIE_CANNOT_COMMIT, ids),
-    Missing("InitProducerId", "cannot_fence", rules.FENCE_EPOCH_EXHAUSTION, ids),
-    Missing("InitProducerId", "epoch_overflows", rules.FENCE_EPOCH_EXHAUSTION, ending),
-    Missing("AddPartitionsToTxn", "producer_other", rules.FENCE_STALE_EPOCH, registering),
-    Missing("AddPartitionsToTxn", "epoch_other", rules.FENCE_STALE_EPOCH, registering),
-    Missing("EndTxn", "producer_other", rules.FENCE_STALE_EPOCH, ending),
-    Missing("EndTxn", "epoch_other", rules.FENCE_STALE_EPOCH, ending),
-    Missing("EndTxn", "pending", rules.TXN_ONE_OUTCOME, ending),
-    Missing("EndTxn", "outcome_fixed", rules.TXN_ONE_OUTCOME, ending),
-    Missing("WriteTxnMarkers", "stale_marker", rules.FENCE_STALE_EPOCH, append),
-    Missing("WriteTxnMarkers", "stale_coordinator", rules.FENCE_COORDINATOR_EPOCH, append),
-    Missing("TxnOffsetCommit", "unverified", rules.TXN_REGISTERED_BEFORE_DATA),
-    Missing("TxnOffsetCommit", "group_unknown", rules.OFFSETS_GENERATION_FENCE),
-    Missing("TxnOffsetCommit", "instance_fenced", rules.OFFSETS_GENERATION_FENCE),
-    Missing("TxnOffsetCommit", "member_unknown", rules.OFFSETS_GENERATION_FENCE),
-    Missing("TxnOffsetCommit", "generation_other", rules.OFFSETS_GENERATION_FENCE),
-    Missing("OffsetCommit", "members_only", rules.OFFSETS_GENERATION_FENCE),
-    Missing("OffsetFetch", "undecided", rules.OFFSETS_STABLE_FETCH),
-    Missing("EndTxn", "aborted", rules.OFFSETS_ATOMIC),
-    Missing("EndTxn", "committed_later", rules.OFFSETS_ATOMIC),
+    MissingGuard("InitProducerId", "half_identity", rules.IDS_IDENTITY_NEVER_REPEATS, ids),
+    MissingGuard("InitProducerId", "timeout", rules.TXN_TIMEOUT, ids),
+    MissingGuard("InitProducerId", "identity_fenced", rules.FENCE_STALE_EPOCH, ids),
+    MissingGuard("InitProducerId", "rotates", rules.FENCE_EPOCH_EXHAUSTION, ids),
+    MissingGuard("InitProducerId", "exhausted", rules.FENCE_EPOCH_EXHAUSTION, ids),
+    MissingGuard("InitProducerId", "repeats", rules.IDS_IDENTITY_NEVER_REPEATS, ids),
+    MissingGuard("InitProducerId", "epoch_fenced", rules.FENCE_STALE_EPOCH, ids),
+    MissingGuard("InitProducerId", "fences", rules.FENCE_ZOMBIE_CANNOT_COMMIT, ids),
+    MissingGuard("InitProducerId", "cannot_fence", rules.FENCE_EPOCH_EXHAUSTION, ids),
+    MissingGuard("InitProducerId", "epoch_overflows", rules.FENCE_EPOCH_EXHAUSTION, ending),
+    MissingGuard("AddPartitionsToTxn", "producer_other", rules.FENCE_STALE_EPOCH, registering),
+    MissingGuard("AddPartitionsToTxn", "epoch_other", rules.FENCE_STALE_EPOCH, registering),
+    MissingGuard("EndTxn", "producer_other", rules.FENCE_STALE_EPOCH, ending),
+    MissingGuard("EndTxn", "epoch_other", rules.FENCE_STALE_EPOCH, ending),
+    MissingGuard("EndTxn", "pending", rules.TXN_ONE_OUTCOME, ending),
+    MissingGuard("EndTxn", "outcome_fixed", rules.TXN_ONE_OUTCOME, ending),
+    MissingGuard("WriteTxnMarkers", "stale_marker", rules.FENCE_STALE_EPOCH, append),
+    MissingGuard("WriteTxnMarkers", "stale_coordinator", rules.FENCE_COORDINATOR_EPOCH, append),
+    MissingGuard("TxnOffsetCommit", "unverified", rules.TXN_REGISTERED_BEFORE_DATA),
+    MissingGuard("TxnOffsetCommit", "group_unknown", rules.OFFSETS_GENERATION_FENCE),
+    MissingGuard("TxnOffsetCommit", "instance_fenced", rules.OFFSETS_GENERATION_FENCE),
+    MissingGuard("TxnOffsetCommit", "member_unknown", rules.OFFSETS_GENERATION_FENCE),
+    MissingGuard("TxnOffsetCommit", "generation_other", rules.OFFSETS_GENERATION_FENCE),
+    MissingGuard("OffsetCommit", "members_only", rules.OFFSETS_GENERATION_FENCE),
+    MissingGuard("OffsetFetch", "undecided", rules.OFFSETS_STABLE_FETCH),
+    MissingGuard("EndTxn", "aborted", rules.OFFSETS_ATOMIC),
+    MissingGuard("EndTxn", "committed_later", rules.OFFSETS_ATOMIC),
 )
 """Guards that decide recorded steps which nothing else would decide likewise, and the rule of each."""
 
@@ -101,7 +101,7 @@ GUARDS: Final = (
 def broken_guards(sessions: Iterable[Session]) -> tuple[Control, ...]:
     """Every guard taken away from the specification, on the first session in which it decides something."""
     waiting = dict.fromkeys(GUARDS)
-    done: dict[Missing, Control] = {}
+    done: dict[MissingGuard, Control] = {}
     for session in sessions:
         if not waiting:
             break
@@ -123,14 +123,14 @@ def _deciding(session: Session) -> Iterator[tuple[str, str]]:
             yield outcome.step.api, branch_name(decision, session.profile).rpartition(" ")[2]
 
 
-def _control(missing: Missing, session: Session) -> Control:
+def _control(missing: MissingGuard, session: Session) -> Control:
     found = _disagreed(missing, session)
     named = bool(found) and missing.rule in found[0].rules
     seen = f"first at step {found[0].step}" if found else "not seen"
     return Control(missing.name, missing.rule, VIOLATED, VIOLATED if named else HOLDS, f"{session.id}, {seen}")
 
 
-def _disagreed(missing: Missing, session: Session) -> list[Disagreement]:
+def _disagreed(missing: MissingGuard, session: Session) -> list[SessionDisagreement]:
     with missing.in_place():
         return list(disagreements([session], {SPECIFICATION: partial(_without, missing.of_groups)}))
 

@@ -10,7 +10,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-from model_tests.conformance.files import Damage, Found, Line, lines, parsed
+from model_tests.conformance.files import Line, LocatedSession, UnreadableSession, lines, parsed
 from model_tests.conformance.sessions import FAMILIES, Session
 
 RECORDINGS: Final = Path(__file__).parent / "recordings"
@@ -24,7 +24,7 @@ _FAMILY: Final = re.compile(rb'\{"id":"[^"\\]*","family":"(\w+)"')
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SessionSample:
     """Lines of sessions, and how many sessions they were chosen from."""
 
     lines: tuple[Line, ...]
@@ -36,7 +36,7 @@ def bundled(families: Collection[str] = tuple(FAMILIES)) -> Iterator[Line]:
     return (line for line in lines([RECORDINGS]) if _family(line) in (*families, ""))
 
 
-def sample(one_in: int, families: Collection[str] = tuple(FAMILIES)) -> Sample:
+def sample(one_in: int, families: Collection[str] = tuple(FAMILIES)) -> SessionSample:
     """One of so many bundled sessions, always the same ones, in order; and whatever cannot be read."""
     chosen: list[Line] = []
     of = 0
@@ -44,12 +44,12 @@ def sample(one_in: int, families: Collection[str] = tuple(FAMILIES)) -> Sample:
         there = list(of_file)
         chosen += _sample(there, one_in)
         of += sum(1 for line in there if _family(line))
-    return Sample(tuple(chosen), of)
+    return SessionSample(tuple(chosen), of)
 
 
 def sessions_in(lines: Iterable[Line]) -> Iterator[Session]:
     """The sessions in lines, one after another as they are asked for."""
-    return (found.session for found in map(parsed, lines) if isinstance(found, Found))
+    return (found.session for found in map(parsed, lines) if isinstance(found, LocatedSession))
 
 
 def _sample(of_file: Sequence[Line], one_in: int) -> Iterator[Line]:
@@ -65,5 +65,5 @@ def _sample(of_file: Sequence[Line], one_in: int) -> Iterator[Line]:
 
 def _family(line: Line) -> str:
     """The family of the session in a line, as every bundled line begins with it; empty where it does not."""
-    begins = None if isinstance(line.content, Damage) else _FAMILY.match(line.content)
+    begins = None if isinstance(line.content, UnreadableSession) else _FAMILY.match(line.content)
     return begins[1].decode() if begins else ""

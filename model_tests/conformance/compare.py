@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from model_tests.conformance.answers import Answer, Seen
+from model_tests.conformance.answers import Answer, ObservableState
+from model_tests.conformance.encoding import Name, as_recorded, state_as_recorded
 from model_tests.conformance.fields import Json
-from model_tests.conformance.sessions import Marks, Step
+from model_tests.conformance.sessions import SessionStep, StepMarks
 from model_tests.conformance.symbols import Symbols
-from model_tests.conformance.wording import Name, as_recorded, state_as_recorded
 from spec.vocabulary import ErrorCode
 
 MISSING: Final = "(missing)"
@@ -20,7 +20,7 @@ RACY_ERROR: Final = "racy_error: the name of the error depends on requests of ot
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FieldDifference:
     """One field that is not as recorded."""
 
     where: str
@@ -28,9 +28,11 @@ class Difference:
     got: object
 
 
-def differences(step: Step, answer: Answer, seen: Seen, symbols: Symbols) -> tuple[Difference, ...]:
+def differences(
+    step: SessionStep, answer: Answer, seen: ObservableState, symbols: Symbols
+) -> tuple[FieldDifference, ...]:
     """Every observable field of the answer and of the state after that is not as recorded."""
-    found: list[Difference] = []
+    found: list[FieldDifference] = []
     response = as_recorded(answer, step.response, symbols.symbol)
     if response is not None and response != step.response:
         found.extend(_differences("response", step.response, response))
@@ -39,14 +41,14 @@ def differences(step: Step, answer: Answer, seen: Seen, symbols: Symbols) -> tup
     return tuple(found)
 
 
-def undecided(found: tuple[Difference, ...], marks: Marks) -> str:
+def undecided(found: tuple[FieldDifference, ...], marks: StepMarks) -> str:
     """Why the recording itself says that these differences decide nothing; empty if it does not."""
     if all(_is_accepted(difference, marks.accept_errors) for difference in found):
         return RACY_ERROR
     return f"kafka_bug: {marks.bug}" if marks.bug else ""
 
 
-def _is_accepted(difference: Difference, errors: frozenset[str]) -> bool:
+def _is_accepted(difference: FieldDifference, errors: frozenset[str]) -> bool:
     """Whether it is only one of these errors for another, by name or by number."""
     codes = {ErrorCode[name].value for name in errors if name in ErrorCode.__members__}
     both = {difference.expected, difference.got} if _is_error(difference.where) else {None}
@@ -58,7 +60,7 @@ def _is_error(where: str) -> bool:
     return by_partition or (where.startswith("response.") and where.endswith((".error", ".error_code")))
 
 
-def _state_differences(after: Json, seen: Seen, name: Name) -> Iterator[Difference]:
+def _state_differences(after: Json, seen: ObservableState, name: Name) -> Iterator[FieldDifference]:
     shown = state_as_recorded(seen, after, name)
     for part, recorded in after.items():
         expected = _by_producer(recorded) if part == "producers" else recorded
@@ -77,7 +79,7 @@ def _by_producer(recorded: Any) -> Any:
     return by_producer if lengths_kept else recorded
 
 
-def _differences(where: str, expected: Any, got: Any) -> Iterator[Difference]:
+def _differences(where: str, expected: Any, got: Any) -> Iterator[FieldDifference]:
     if isinstance(expected, dict) and isinstance(got, dict):
         for key in {**expected, **got}:
             yield from _differences(f"{where}.{key}", expected.get(key, MISSING), got.get(key, MISSING))
@@ -85,4 +87,4 @@ def _differences(where: str, expected: Any, got: Any) -> Iterator[Difference]:
         for position, (left, right) in enumerate(zip(expected, got, strict=True)):
             yield from _differences(f"{where}[{position}]", left, right)
     elif expected != got:
-        yield Difference(where, expected, got)
+        yield FieldDifference(where, expected, got)

@@ -8,12 +8,12 @@ Json: TypeAlias = Mapping[str, Any]
 """A JSON object."""
 
 
-class Malformed(Exception):
+class MalformedSession(Exception):
     """A recording is not of the documented form; the message says where and what."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class SessionFields:
     """A JSON object at a known place of a session.
 
     Attributes:
@@ -24,17 +24,17 @@ class Fields:
     values: Json
 
     @classmethod
-    def of(cls, place: str, value: object) -> "Fields":
+    def of(cls, place: str, value: object) -> "SessionFields":
         """The object at `place`.
 
         Raises:
             Malformed: it is no object.
         """
         if not isinstance(value, dict):
-            raise Malformed(f"{place} is {_shown(value)}, not an object")
+            raise MalformedSession(f"{place} is {_shown(value)}, not an object")
         return cls(place, value)
 
-    def within(self, name: str) -> "Fields":
+    def within(self, name: str) -> "SessionFields":
         """The object in a field.
 
         Raises:
@@ -42,7 +42,7 @@ class Fields:
         """
         if name not in self.values:
             raise self.wrong(name, "an object")
-        return Fields.of(f"{self.place} {name}", self.values[name])
+        return SessionFields.of(f"{self.place} {name}", self.values[name])
 
     def integer(self, name: str, low: int, high: int, default: int | None = None) -> int:
         """An integer from `low` to `high`.
@@ -126,13 +126,13 @@ class Fields:
             raise self.wrong(name, "a list of strings")
         return tuple(str(value) for value in values)
 
-    def objects(self, name: str, each: str) -> list["Fields"]:
+    def objects(self, name: str, each: str) -> list["SessionFields"]:
         """A list of objects that is not empty; a message calls the n-th `each` n.
 
         Raises:
             Malformed: it is missing, empty, no list, or has something else in it.
         """
-        return [Fields.of(f"{self.place} {each} {n}", value) for n, value in enumerate(self.items(name))]
+        return [SessionFields.of(f"{self.place} {each} {n}", value) for n, value in enumerate(self.items(name))]
 
     def one_of(self, name: str, *allowed: str) -> str:
         """One of the strings allowed.
@@ -145,11 +145,11 @@ class Fields:
             raise self.wrong(name, " or ".join(allowed))
         return str(value)
 
-    def wrong(self, name: str, wanted: str) -> Malformed:
+    def wrong(self, name: str, wanted: str) -> MalformedSession:
         """What to raise for a field that is not as wanted."""
         if name not in self.values:
-            return Malformed(f"{self.place}: {name} is missing")
-        return Malformed(f"{self.place}: {name} is {_shown(self.values[name])}, not {wanted}")
+            return MalformedSession(f"{self.place}: {name} is missing")
+        return MalformedSession(f"{self.place}: {name} is {_shown(self.values[name])}, not {wanted}")
 
 
 def _shown(value: object) -> str:

@@ -12,7 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import IO, Final, TypeAlias, TypeVar
 
-from model_tests.conformance.fields import Malformed
+from model_tests.conformance.fields import MalformedSession
 from model_tests.conformance.sessions import FAMILIES, Session, session_of
 
 SUFFIXES: Final = (".ndjson", ".ndjson.gz", ".ndjson.xz")
@@ -24,7 +24,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
+class UnreadableSession:
     """Something that could not be read.
 
     Attributes:
@@ -44,7 +44,7 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LocatedSession:
     """A session, and where it is."""
 
     path: str
@@ -52,7 +52,7 @@ class Found:
     session: Session
 
 
-Read: TypeAlias = Found | Damage
+Read: TypeAlias = LocatedSession | UnreadableSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Line:
     file: int
     path: str
     number: int
-    content: bytes | Damage
+    content: bytes | UnreadableSession
 
 
 def read(paths: Iterable[Path | str], families: Collection[str] = tuple(FAMILIES)) -> Iterator[Read]:
@@ -80,7 +80,7 @@ def lines(paths: Iterable[Path | str]) -> Iterator[Line]:
     met: set[Path] = set()
     files = (file for given in paths for file in _files(str(given)))
     for number, file in enumerate(files, start=1):
-        if isinstance(file, Damage):
+        if isinstance(file, UnreadableSession):
             yield Line(number, file.path, 0, file)
         elif file.resolve() not in met:
             met.add(file.resolve())
@@ -89,12 +89,12 @@ def lines(paths: Iterable[Path | str]) -> Iterator[Line]:
 
 def parsed(line: Line, families: Collection[str] = tuple(FAMILIES)) -> Read | None:
     """The session in a line, None if it is of another family."""
-    if isinstance(line.content, Damage):
+    if isinstance(line.content, UnreadableSession):
         return line.content
     return _session(line.path, line.number, line.content, families)
 
 
-def settled(items: Iterable[tuple[int, Item | Damage | None]]) -> Iterator[Item | Damage]:
+def settled(items: Iterable[tuple[int, Item | UnreadableSession | None]]) -> Iterator[Item | UnreadableSession]:
     """What was made of lines, each with the number of its file; one damage for a file without any session."""
     for _, of_file in groupby(items, key=itemgetter(0)):
         yield from _or_foreign(item for _, item in of_file)
@@ -102,44 +102,48 @@ def settled(items: Iterable[tuple[int, Item | Damage | None]]) -> Iterator[Item 
 
 def sessions(*paths: Path | str) -> Iterator[Session]:
     """The readable sessions of files and directories."""
-    return (item.session for item in read(paths) if isinstance(item, Found))
+    return (item.session for item in read(paths) if isinstance(item, LocatedSession))
 
 
-def _files(given: str) -> Iterator[Path | Damage]:
+def _files(given: str) -> Iterator[Path | UnreadableSession]:
     path = Path(given)
     if "://" in given:
-        yield Damage(given, 0, "sessions are read from local files only")
+        yield UnreadableSession(given, 0, "sessions are read from local files only")
     elif path.is_dir():
         yield from _session_files(path)
     elif path.exists() and not path.is_file():
-        yield Damage(given, 0, "neither a file nor a directory")
+        yield UnreadableSession(given, 0, "neither a file nor a directory")
     else:
         yield path
 
 
-def _session_files(folder: Path) -> Iterator[Path | Damage]:
-    unreadable: list[Damage] = []
+def _session_files(folder: Path) -> Iterator[Path | UnreadableSession]:
+    unreadable: list[UnreadableSession] = []
     files: list[Path] = []
     for where, _, names in os.walk(folder, onerror=lambda error: unreadable.append(_unreadable(folder, error))):
         files.extend(Path(where, name) for name in names)
     yield from unreadable
     named = {file for file in files if file.name.endswith(SUFFIXES)}
     for file in sorted(files):
-        yield file if file in named else Damage(str(file), 0, "no session file by its name, passed over", foreign=True)
+        yield (
+            file
+            if file in named
+            else UnreadableSession(str(file), 0, "no session file by its name, passed over", foreign=True)
+        )
     if not named and not unreadable:
-        yield Damage(str(folder), 0, f"no session file in it ({', '.join(SUFFIXES)})")
+        yield UnreadableSession(str(folder), 0, f"no session file in it ({', '.join(SUFFIXES)})")
 
 
-def _unreadable(path: Path, error: OSError) -> Damage:
-    return Damage(str(error.filename or path), 0, (error.strerror or str(error)).lower())
+def _unreadable(path: Path, error: OSError) -> UnreadableSession:
+    return UnreadableSession(str(error.filename or path), 0, (error.strerror or str(error)).lower())
 
 
-def _or_foreign(items: Iterable[Item | Damage | None]) -> Iterator[Item | Damage]:
+def _or_foreign(items: Iterable[Item | UnreadableSession | None]) -> Iterator[Item | UnreadableSession]:
     """What a file holds; one line only if there is no session in it."""
-    damaged: list[Damage] = []
+    damaged: list[UnreadableSession] = []
     any_session = False
     for item in items:
-        if not isinstance(item, Damage):
+        if not isinstance(item, UnreadableSession):
             any_session = True
             yield from damaged
             damaged = []
@@ -151,7 +155,9 @@ def _or_foreign(items: Iterable[Item | Damage | None]) -> Iterator[Item | Damage
             damaged.append(item)
     if len(damaged) > 1:
         first = damaged[0]
-        yield Damage(first.path, first.line, f"{first.what}; {len(damaged)} lines, and no session in any of them")
+        yield UnreadableSession(
+            first.path, first.line, f"{first.what}; {len(damaged)} lines, and no session in any of them"
+        )
     else:
         yield from damaged
 
@@ -165,13 +171,13 @@ def _lines(file_number: int, file: Path) -> Iterator[Line]:
                     empty = False
                     yield Line(file_number, path, number, line)
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-        damage = Damage(path, number + 1, f"compressed data is damaged: {error}")
+        damage = UnreadableSession(path, number + 1, f"compressed data is damaged: {error}")
         yield Line(file_number, path, damage.line, damage)
     except OSError as error:
         yield Line(file_number, path, 0, _unreadable(file, error))
     else:
         if empty:
-            yield Line(file_number, path, 0, Damage(path, 0, "empty"))
+            yield Line(file_number, path, 0, UnreadableSession(path, 0, "empty"))
 
 
 def _opened(file: Path) -> IO[bytes]:
@@ -190,13 +196,13 @@ def _session(path: str, number: int, line: bytes, families: Collection[str]) -> 
         value = json.loads(line)
         if _is_of_others(value, families):
             return None
-        return Found(path, number, session_of(value))
-    except Malformed as error:
-        return Damage(path, number, str(error))
+        return LocatedSession(path, number, session_of(value))
+    except MalformedSession as error:
+        return UnreadableSession(path, number, str(error))
     except RecursionError:
-        return Damage(path, number, "not a session: nested too deeply")
+        return UnreadableSession(path, number, "not a session: nested too deeply")
     except ValueError as error:
-        return Damage(path, number, f"not JSON: {error}")
+        return UnreadableSession(path, number, f"not JSON: {error}")
 
 
 def _is_of_others(value: object, families: Collection[str]) -> bool:

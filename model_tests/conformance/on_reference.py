@@ -6,18 +6,18 @@ from typing import Final
 from model_tests.conformance.answers import (
     Added,
     Answer,
-    Ended,
-    Fetched,
+    EndTxnAnswer,
     Initialized,
     MarkersWritten,
     MarkerWritten,
-    Produced,
-    Seen,
+    ObservableState,
+    ProduceAnswer,
+    RecordedFetchAnswer,
     Silence,
     TransactionsListed,
 )
-from model_tests.conformance.on_reference_broker import Broker
-from model_tests.conformance.on_reference_groups import Groups
+from model_tests.conformance.on_reference_broker import ReferenceBroker
+from model_tests.conformance.on_reference_groups import ReferenceGroups
 from model_tests.conformance.on_reference_views import (
     appended,
     fetched,
@@ -32,14 +32,14 @@ from model_tests.conformance.requests import (
     AddPartitionsToTxn,
     AwaitProducerExpiry,
     AwaitState,
-    EndTxn,
-    Fetch,
-    InitProducerId,
     InjectTransactionState,
     KnownProducer,
     ListTransactions,
-    Marker,
-    Produce,
+    RecordedEndTxn,
+    RecordedFetch,
+    RecordedInitProducerId,
+    RecordedMarker,
+    RecordedProduce,
     Request,
     Restart,
     Settle,
@@ -66,8 +66,8 @@ class OnReference:
         """Fresh partitions under a profile."""
         self._numbers = {name: number for number, name in enumerate(partitions)}
         self._sent_at: dict[int, Timestamp] = {}
-        self._broker = Broker(profile, [named(name) for name in partitions], segment_bytes)
-        self._groups = Groups(self._broker)
+        self._broker = ReferenceBroker(profile, [named(name) for name in partitions], segment_bytes)
+        self._groups = ReferenceGroups(self._broker)
         self.overtaking = 0
         self.leaderless = False
 
@@ -102,21 +102,21 @@ class OnReference:
         """Such partitions look now."""
         self._broker.catch_up()
 
-    def seen(self) -> Seen:
+    def seen(self) -> ObservableState:
         """What is observable now."""
         partitions = {name: partition_view(self._broker.partitions[n]) for name, n in self._numbers.items()}
         transactions = {
             each: transaction_view(found, self._groups.shown(found.partitions))
             for each, found in self._broker.coordinator.listed()
         }
-        return Seen(partitions, transactions, self._groups.seen())
+        return ObservableState(partitions, transactions, self._groups.seen())
 
     def answer_at_once(self, request: Request) -> Answer:
         """Answer a request; the markers that it set under way are owed."""
         match request:
-            case Produce():
+            case RecordedProduce():
                 return self.produce(request)
-            case Fetch():
+            case RecordedFetch():
                 return self.fetch(request)
             case WriteTxnMarkers():
                 return MarkersWritten(tuple(self.write_marker(marker, request.version) for marker in request.markers))
@@ -138,11 +138,11 @@ class OnReference:
 
     def _of_coordinator(self, request: Request) -> Answer:
         match request:
-            case InitProducerId():
+            case RecordedInitProducerId():
                 return self.init_producer_id(request)
             case AddPartitionsToTxn():
                 return self.add_partitions(request)
-            case EndTxn():
+            case RecordedEndTxn():
                 return self.end_txn(request)
             case ListTransactions():
                 return self.list_transactions(request)
@@ -153,7 +153,7 @@ class OnReference:
 
     # --- partitions -------------------------------------------------------------------------------------------
 
-    def produce(self, request: Produce) -> Produced:
+    def produce(self, request: RecordedProduce) -> ProduceAnswer:
         """Have the broker handle the batches."""
         numbered = {self._number(batch.partition): batch for batch in request.batches}
         at = self._sent_at.setdefault(request.sent_at, self._broker.clock.now)  # a copy has the time of its original
@@ -161,20 +161,20 @@ class OnReference:
         asked = ProduceRequest(batches, request.transactional_id, request.acks, request.version)
         answers = self._broker.produce(asked, self.overtaking)
         parts = {numbered[number].partition: appended(answer) for number, answer in answers.items()}
-        return Produced(parts, request.several)
+        return ProduceAnswer(parts, request.several)
 
-    def fetch(self, request: Fetch) -> Fetched:
+    def fetch(self, request: RecordedFetch) -> RecordedFetchAnswer:
         """Fetch from the partition, and decode what is delivered."""
         isolation = READ_COMMITTED if request.committed_only else READ_UNCOMMITTED
         partition = self._broker.partitions.get(self._number(request.partition))
         if partition is None:
-            return Fetched(UnknownTopicOrPartition.code)
+            return RecordedFetchAnswer(UnknownTopicOrPartition.code)
         try:
             return fetched(partition.fetch(request.offset, isolation, request.max_bytes), request.offset)
         except OffsetOutOfRange as refusal:
-            return Fetched(refusal.code)
+            return RecordedFetchAnswer(refusal.code)
 
-    def write_marker(self, marker: Marker, version: int) -> MarkerWritten:
+    def write_marker(self, marker: RecordedMarker, version: int) -> MarkerWritten:
         """Write a marker in a coordinator's place."""
         told = TxnMarker(
             ProducerId(int(marker.producer_id)),
@@ -195,7 +195,7 @@ class OnReference:
 
     # --- the coordinator --------------------------------------------------------------------------------------
 
-    def init_producer_id(self, request: InitProducerId) -> Initialized:
+    def init_producer_id(self, request: RecordedInitProducerId) -> Initialized:
         """Have a producer begin."""
         answer = transaction_api.handle_init_producer_id(
             self._broker.coordinator,
@@ -218,12 +218,12 @@ class OnReference:
         errors = transaction_api.handle_add_partitions(self._broker.coordinator, asked, self._broker.names.values())
         return Added({names_of([partition])[0]: error for partition, error in errors.items()})
 
-    def end_txn(self, request: EndTxn) -> Ended:
+    def end_txn(self, request: RecordedEndTxn) -> EndTxnAnswer:
         """Have a transaction decided."""
         answer = transaction_api.handle_end_txn(
             self._broker.coordinator, request.version, request.transactional_id, _identity(request), request.committed
         )
-        return Ended(answer.error, *answer.identity)
+        return EndTxnAnswer(answer.error, *answer.identity)
 
     def list_transactions(self, request: ListTransactions) -> TransactionsListed:
         """The ids that pass the filters."""
@@ -242,5 +242,7 @@ class OnReference:
         )
 
 
-def _identity(request: InitProducerId | AddPartitionsToTxn | EndTxn | InjectTransactionState) -> ProducerIdentity:
+def _identity(
+    request: RecordedInitProducerId | AddPartitionsToTxn | RecordedEndTxn | InjectTransactionState,
+) -> ProducerIdentity:
     return ProducerIdentity(ProducerId(int(request.producer_id)), Epoch(request.producer_epoch))

@@ -18,7 +18,7 @@ from reference.broker.transaction_log import TransactionLog
 from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
 from reference.broker.transaction_record import FIXED, value_of
 from reference.broker.transaction_timeouts import abort_timed_out, expire_ids, next_change
-from reference.broker.verification import Verification
+from reference.broker.verification import ProduceVerification
 from reference.clock import Clock
 from reference.errors import Impossible, Refusal, UnknownTopicOrPartition
 from reference.log.batch import RecordBatch
@@ -47,7 +47,7 @@ MOST_CHANGES: Final = 3
 """Changes that an id makes by itself at most: its transaction is aborted, then it is forgotten."""
 
 
-class Broker:
+class ReferenceBroker:
     """A broker that leads every partition and coordinates every transactional id.
 
     Attributes:
@@ -106,7 +106,7 @@ class Broker:
 
     def produce(self, request: ProduceRequest, overtaking: int = 0) -> dict[int, PartitionAnswer]:
         """Answer a Produce; so many owed markers are written while a batch is verified and not yet appended."""
-        verification = Verification(
+        verification = ProduceVerification(
             self._profile, self.coordinator, self.partitions, self.names, request.version, self.clock.now
         )
 

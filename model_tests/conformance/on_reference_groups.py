@@ -5,36 +5,36 @@ from typing import Final
 
 from model_tests.conformance.answers import (
     Answer,
-    FetchedOffset,
-    Joined,
+    FetchedOffsetAnswer,
     OffsetsAdded,
     OffsetsCommitted,
     OffsetsFetched,
+    RecordedJoin,
     SeenGroup,
     SeenOffset,
     SeenProducer,
 )
-from model_tests.conformance.on_reference_broker import Broker
+from model_tests.conformance.on_reference_broker import ReferenceBroker
 from model_tests.conformance.on_reference_views import named, names_of, producers_of
 from model_tests.conformance.requests import (
     AddOffsetsToTxn,
     JoinSync,
-    OffsetCommit,
-    OffsetFetch,
+    RecordedOffsetCommit,
+    RecordedOffsetFetch,
+    RecordedTxnOffsetCommit,
     Request,
-    TxnOffsetCommit,
 )
 from reference.broker import group_api, transaction_api
+from reference.broker.group_requests import FetchedOffset as Told
 from reference.broker.group_requests import (
-    Claim,
     JoinAnswer,
     JoinRequest,
+    MemberClaim,
     OffsetAndMetadata,
     Offsets,
     SyncAnswer,
     SyncRequest,
 )
-from reference.broker.group_requests import FetchedOffset as Told
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition
@@ -44,10 +44,10 @@ IN_BRACKETS: Final = f"{OFFSETS_TOPIC}["
 """How a session begins to name the offsets partition of a group: `__consumer_offsets[g0]`."""
 
 
-class Groups:
+class ReferenceGroups:
     """The groups that a session has named, at the reference's broker."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: ReferenceBroker) -> None:
         """No group was named yet."""
         self._broker = broker
         self._named: dict[int, str] = {}
@@ -57,11 +57,11 @@ class Groups:
         match request:
             case AddOffsetsToTxn():
                 return self.add_offsets(request)
-            case TxnOffsetCommit():
+            case RecordedTxnOffsetCommit():
                 return self.commit_in_transaction(request)
-            case OffsetCommit():
+            case RecordedOffsetCommit():
                 return self.commit(request)
-            case OffsetFetch():
+            case RecordedOffsetFetch():
                 return self.fetch(request)
             case JoinSync():
                 return self.join(request)
@@ -101,7 +101,7 @@ class Groups:
         )
         return OffsetsAdded(error)
 
-    def commit_in_transaction(self, request: TxnOffsetCommit) -> OffsetsCommitted:
+    def commit_in_transaction(self, request: RecordedTxnOffsetCommit) -> OffsetsCommitted:
         """Commit offsets in a transaction."""
         self._number(request.group)
         asked = group_api.TxnOffsetCommitRequest(
@@ -110,14 +110,14 @@ class Groups:
             request.group,
             _identity(request),
             _offsets(request.offsets),
-            Claim(request.generation, request.member, request.group_instance_id),
+            MemberClaim(request.generation, request.member, request.group_instance_id),
         )
         return _committed(self._broker.commit_in_transaction(asked))
 
-    def commit(self, request: OffsetCommit) -> OffsetsCommitted:
+    def commit(self, request: RecordedOffsetCommit) -> OffsetsCommitted:
         """Commit offsets at once."""
         self._number(request.group)
-        claim = Claim(request.generation, request.member)
+        claim = MemberClaim(request.generation, request.member)
         existing = self._broker.names.values()
         offsets = _offsets(request.offsets)
         errors = group_api.handle_offset_commit(
@@ -125,7 +125,7 @@ class Groups:
         )
         return _committed(errors)
 
-    def fetch(self, request: OffsetFetch) -> OffsetsFetched:
+    def fetch(self, request: RecordedOffsetFetch) -> OffsetsFetched:
         """Fetch committed offsets."""
         self._number(request.group)
         partitions = [named(name) for name in request.partitions]
@@ -133,18 +133,18 @@ class Groups:
         parts = {names_of([partition])[0]: _told(found) for partition, found in answer.partitions.items()}
         return OffsetsFetched(answer.error, parts)
 
-    def join(self, request: JoinSync) -> Joined:
+    def join(self, request: JoinSync) -> RecordedJoin:
         """Have a member join, and take its assignment; a new one joins twice, with the id that it was told."""
         self._number(request.group)
         answer = self._joined(JoinRequest(request.group, group_instance_id=request.group_instance_id))
         if answer.error is ErrorCode.MEMBER_ID_REQUIRED:
             answer = self._joined(JoinRequest(request.group, answer.member_id, request.group_instance_id))
         if answer.error is not ErrorCode.NONE:
-            return Joined(answer.error, answer.member_id, answer.generation)
-        claim = Claim(answer.generation, answer.member_id, request.group_instance_id)
+            return RecordedJoin(answer.error, answer.member_id, answer.generation)
+        claim = MemberClaim(answer.generation, answer.member_id, request.group_instance_id)
         synced: list[SyncAnswer] = []
         self._broker.groups.sync(SyncRequest(request.group, claim, {}), synced.append)
-        return Joined(synced[0].error, answer.member_id, answer.generation)
+        return RecordedJoin(synced[0].error, answer.member_id, answer.generation)
 
     def _joined(self, asked: JoinRequest) -> JoinAnswer:
         answers: list[JoinAnswer] = []
@@ -166,7 +166,7 @@ class Groups:
         return producers_of(self._broker.offsets.partitions[number])
 
 
-def _identity(request: AddOffsetsToTxn | TxnOffsetCommit) -> ProducerIdentity:
+def _identity(request: AddOffsetsToTxn | RecordedTxnOffsetCommit) -> ProducerIdentity:
     return ProducerIdentity(ProducerId(int(request.producer_id)), Epoch(request.producer_epoch))
 
 
@@ -178,5 +178,5 @@ def _committed(errors: dict[TopicPartition, ErrorCode]) -> OffsetsCommitted:
     return OffsetsCommitted({names_of([partition])[0]: error for partition, error in errors.items()})
 
 
-def _told(found: Told) -> FetchedOffset:
-    return FetchedOffset(found.error, found.offset)
+def _told(found: Told) -> FetchedOffsetAnswer:
+    return FetchedOffsetAnswer(found.error, found.offset)

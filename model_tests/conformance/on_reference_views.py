@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from model_tests.conformance.answers import (
-    Appended,
-    Fetched,
+    AppendAnswer,
     ListedTransaction,
+    RecordedFetchAnswer,
     SeenBatch,
     SeenPartition,
     SeenProducer,
     SeenTransaction,
 )
-from model_tests.conformance.requests import Batch
+from model_tests.conformance.requests import RecordedBatch
 from reference.broker import transaction_api
 from reference.broker.partition import FetchResult, Partition
 from reference.broker.produce import PartitionAnswer
@@ -27,7 +27,7 @@ from spec.vocabulary import ControlType, CoordinatorEpoch, ErrorCode, Sequence, 
 STATE_NAMES: Final = {state: name for name, state in transaction_api.STATE_NAMES.items()}
 
 
-def sent(batch: Batch, now: Timestamp) -> tuple[RecordBatch, ...]:
+def sent(batch: RecordedBatch, now: Timestamp) -> tuple[RecordBatch, ...]:
     """The batches in a request, each continuing the sequence of the one before."""
     records = _records(batch)
     first = Sequence(batch.base_sequence)
@@ -45,26 +45,26 @@ def sent(batch: Batch, now: Timestamp) -> tuple[RecordBatch, ...]:
     return tuple(made)
 
 
-def _records(batch: Batch) -> tuple[Record, ...]:
+def _records(batch: RecordedBatch) -> tuple[Record, ...]:
     if batch.control:
         marker = EndTransactionMarker(ControlType[batch.control], CoordinatorEpoch(batch.coordinator_epoch))
         return (marker_record(marker),)
     return tuple(Record(delta, 0, None, value.encode()) for delta, value in enumerate(batch.values))
 
 
-def _attributes(batch: Batch) -> int:
+def _attributes(batch: RecordedBatch) -> int:
     return (TRANSACTIONAL if batch.transactional else 0) | (CONTROL if batch.control else 0)
 
 
-def appended(answer: PartitionAnswer) -> Appended:
+def appended(answer: PartitionAnswer) -> AppendAnswer:
     """The answer about one partition of a Produce."""
-    return Appended(answer.error, answer.base_offset, answer.log_append_time >= 0, answer.log_start)
+    return AppendAnswer(answer.error, answer.base_offset, answer.log_append_time >= 0, answer.log_start)
 
 
-def fetched(result: FetchResult, offset: int) -> Fetched:
+def fetched(result: FetchResult, offset: int) -> RecordedFetchAnswer:
     """The answer to a Fetch, and what a client with its filter hands on."""
     aborted = result.aborted
-    return Fetched(
+    return RecordedFetchAnswer(
         ErrorCode.NONE,
         result.high_watermark,
         result.last_stable,
@@ -127,7 +127,7 @@ def transaction_view(metadata: TransactionMetadata, partitions: tuple[str, ...])
     )
 
 
-def listed(found: Iterable[transaction_api.ListedTransaction]) -> tuple[ListedTransaction, ...]:
+def listed(found: Iterable[transaction_api.ListedId]) -> tuple[ListedTransaction, ...]:
     """The ids that ListTransactions shows."""
     return tuple(ListedTransaction(each.transactional_id, each.producer_id, state_name(each.state)) for each in found)
 

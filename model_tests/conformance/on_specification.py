@@ -5,44 +5,44 @@ from collections.abc import Sequence
 from model_tests.conformance.answers import (
     Added,
     Answer,
-    Ended,
-    Fetched,
+    EndTxnAnswer,
     Initialized,
     MarkersWritten,
     MarkerWritten,
-    Seen,
+    ObservableState,
+    RecordedFetchAnswer,
     Silence,
     TransactionsListed,
 )
-from model_tests.conformance.decided import Decision, Ruled, marker_ruled
+from model_tests.conformance.decision_log import Decision, Ruled, marker_ruled
 from model_tests.conformance.requests import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     AwaitProducerExpiry,
     AwaitState,
-    EndTxn,
-    Fetch,
-    InitProducerId,
     InjectTransactionState,
     JoinSync,
     KnownProducer,
     ListTransactions,
-    Marker,
-    OffsetCommit,
-    OffsetFetch,
-    Produce,
+    RecordedEndTxn,
+    RecordedFetch,
+    RecordedInitProducerId,
+    RecordedMarker,
+    RecordedOffsetCommit,
+    RecordedOffsetFetch,
+    RecordedProduce,
+    RecordedTxnOffsetCommit,
     Request,
     Restart,
     Settle,
-    TxnOffsetCommit,
     WriteTxnMarkers,
 )
 from model_tests.conformance.sessions import DEFAULT_SEGMENT_BYTES
 from model_tests.conformance.specified_coordinator import STATES, Coordinator
 from model_tests.conformance.specified_fetch import fetched
-from model_tests.conformance.specified_offsets import TOPIC, Groups
-from model_tests.conformance.specified_partition import Partition, marker_request
-from model_tests.conformance.specified_produce import Producing
+from model_tests.conformance.specified_offsets import TOPIC, SpecifiedGroups
+from model_tests.conformance.specified_partition import SpecifiedPartition, marker_request
+from model_tests.conformance.specified_produce import SpecifiedProduce
 from spec import rules
 from spec.protocol import coordinator, ending, ids, registering
 from spec.protocol.append import NONE_DROPPED
@@ -71,10 +71,10 @@ class OnSpecification:
         self._idle: frozenset[KnownProducer] = frozenset()
         self._marked: tuple[Decision, ...] = ()
         self._profile = profile
-        self._partitions = {name: Partition(profile, segment_bytes) for name in partitions}
+        self._partitions = {name: SpecifiedPartition(profile, segment_bytes) for name in partitions}
         self._coordinator = Coordinator(profile, self._write_marker)
-        self._producing = Producing(profile, self._partitions, self._coordinator, self._pause)
-        self._groups = Groups(profile, self._partitions, self._coordinator, without)
+        self._producing = SpecifiedProduce(profile, self._partitions, self._coordinator, self._pause)
+        self._groups = SpecifiedGroups(profile, self._partitions, self._coordinator, without)
 
     def answer(self, request: Request) -> Answer:
         """Answer a request, and bring to its end what it set under way."""
@@ -125,16 +125,16 @@ class OnSpecification:
             partition.forget(kept=partition.known() - idle)
         self._idle = frozenset()
 
-    def seen(self) -> Seen:
+    def seen(self) -> ObservableState:
         """What is observable of every partition and transactional id now."""
         partitions = {name: partition.seen() for name, partition in self._partitions.items()}
-        return Seen(partitions, self._coordinator.seen(), self._groups.seen())
+        return ObservableState(partitions, self._coordinator.seen(), self._groups.seen())
 
     def _client(self, request: Request) -> Answer | None:
         match request:
-            case Produce():
+            case RecordedProduce():
                 return self._producing.produce(request)
-            case Fetch():
+            case RecordedFetch():
                 return self._fetch(request)
             case WriteTxnMarkers():
                 return MarkersWritten(tuple(self._write(marker) for marker in request.markers))
@@ -142,11 +142,11 @@ class OnSpecification:
 
     def _coordination(self, request: Request) -> Answer | None:
         match request:
-            case InitProducerId():
+            case RecordedInitProducerId():
                 return self._initialize(request)
             case AddPartitionsToTxn():
                 return self._add(request)
-            case EndTxn():
+            case RecordedEndTxn():
                 return self._end(request)
             case ListTransactions():
                 unknown = tuple(state for state in request.states if state not in STATES)
@@ -157,11 +157,11 @@ class OnSpecification:
         match request:
             case AddOffsetsToTxn():
                 return self._groups.add(request)
-            case TxnOffsetCommit():
+            case RecordedTxnOffsetCommit():
                 return self._groups.commit_in_transaction(request)
-            case OffsetCommit():
+            case RecordedOffsetCommit():
                 return self._groups.commit(request)
-            case OffsetFetch():
+            case RecordedOffsetFetch():
                 return self._groups.fetch(request)
             case JoinSync():
                 return self._groups.join(request)
@@ -187,10 +187,10 @@ class OnSpecification:
                 return None
         return Silence()
 
-    def _fetch(self, request: Fetch) -> Fetched:
+    def _fetch(self, request: RecordedFetch) -> RecordedFetchAnswer:
         partition = self._partitions.get(request.partition)
         if partition is None:
-            return Fetched(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return RecordedFetchAnswer(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         decided, answer = fetched(partition, request)
         guard = "readable" if decided.error == ErrorCode.NONE else "out_of_range"
         committed = (rules.LSO_READ_COMMITTED, rules.LSO_ABORTED_INDEX) if request.committed_only else ()
@@ -198,7 +198,7 @@ class OnSpecification:
         self._marked = (Ruled(request.partition, guard, (rules.LSO_BOUNDS, *committed), on),)
         return answer
 
-    def _initialize(self, request: InitProducerId) -> Initialized:
+    def _initialize(self, request: RecordedInitProducerId) -> Initialized:
         if request.transactional_id is None:
             return Initialized(ErrorCode.NONE, self._coordinator.fresh_producer(), 0)
         error, identity = self._coordinator.initialize(request.transactional_id, request)
@@ -222,12 +222,12 @@ class OnSpecification:
             {name: _worded(error, request.version, registering.FENCED_SINCE) for name, error in errors.items()}
         )
 
-    def _end(self, request: EndTxn) -> Ended:
+    def _end(self, request: RecordedEndTxn) -> EndTxnAnswer:
         error, identity = self._coordinator.end(request)
         worded = _worded(error, request.version, ending.FENCED_SINCE)
-        return Ended(worded, identity.producer_id, identity.producer_epoch)
+        return EndTxnAnswer(worded, identity.producer_id, identity.producer_epoch)
 
-    def _write(self, marker: Marker) -> MarkerWritten:
+    def _write(self, marker: RecordedMarker) -> MarkerWritten:
         asked = marker_request(marker)
         errors = {name: ErrorCode(self._write_marker(name, asked, marker.committed)) for name in marker.partitions}
         return MarkerWritten(asked.producer_id, errors)

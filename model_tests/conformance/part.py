@@ -12,17 +12,17 @@ from model_tests.conformance.attribution import Attribution, rules_blamed
 from model_tests.conformance.broken_guards import broken_guards
 from model_tests.conformance.bundled import bundled, sample, sessions_in
 from model_tests.conformance.controls import controls
-from model_tests.conformance.files import Damage, Found, Line, parsed, settled
+from model_tests.conformance.files import Line, LocatedSession, UnreadableSession, parsed, settled
 from model_tests.conformance.processes import cores, in_order
 from model_tests.conformance.replay import lost, replay
 from model_tests.conformance.report import ConformReport
-from model_tests.conformance.side_by_side import Outcome
-from model_tests.verify.results import Effort, Part, Result, Verdict
+from model_tests.conformance.side_by_side import StepComparison
+from model_tests.verify.results import PartResult, Result, RuleVerdict, RunEffort
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
 
-ONE_IN: Final = {Effort.QUICK: 30, Effort.DEFAULT: 10, Effort.DEEP: 1}
+ONE_IN: Final = {RunEffort.QUICK: 30, RunEffort.DEFAULT: 10, RunEffort.DEEP: 1}
 """One of so many sessions is replayed, but some of every family."""
 
 SELDOM_MET_IN: Final = ("EC", "FX")
@@ -69,27 +69,27 @@ class Evidence:
         self.first = {**other.first, **self.first}
 
 
-class Judged(NamedTuple):
+class ReplayedSession(NamedTuple):
     """What the replay of one session found."""
 
     report: ConformReport
     evidence: Evidence
 
 
-def evidence(effort: Effort) -> Part:
+def evidence(effort: RunEffort) -> PartResult:
     """Replay the bundled sessions: one of thirty in a quick run, one of ten by default, all in a deep one."""
     started = time.monotonic()
     report, judged = ConformReport(), Evidence()
     chosen = sample(ONE_IN[effort])
     for item in settled(in_order(judged_line, lost_line, chosen.lines, cores())):
-        if not isinstance(item, Damage):
+        if not isinstance(item, UnreadableSession):
             report.join(item.report)
             judged.join(item.evidence)
         elif not item.foreign:
             report.damage.append(str(item))
     report.seconds = time.monotonic() - started
     ran = report.sessions + report.unsupported.sessions
-    return Part(
+    return PartResult(
         name="conformance",
         results=tuple(_result(rule, judged, report.seconds) for rule in RULES),
         controls=(
@@ -102,19 +102,19 @@ def evidence(effort: Effort) -> Part:
     )
 
 
-def judged_line(line: Line) -> Judged | Damage | None:
+def judged_line(line: Line) -> ReplayedSession | UnreadableSession | None:
     """What the replay of the session in a line finds."""
     found = parsed(line)
-    if not isinstance(found, Found):
+    if not isinstance(found, LocatedSession):
         return found
     report = ConformReport()
-    return Judged(report, judge_rules([found], report, _attribution()))
+    return ReplayedSession(report, judge_rules([found], report, _attribution()))
 
 
-def lost_line(line: Line) -> Judged | Damage | None:
+def lost_line(line: Line) -> ReplayedSession | UnreadableSession | None:
     """What is said of a session at whose replay a process died."""
     said = lost(line)
-    return Judged(said, Evidence()) if isinstance(said, ConformReport) else said
+    return ReplayedSession(said, Evidence()) if isinstance(said, ConformReport) else said
 
 
 @cache
@@ -138,7 +138,7 @@ def _attribution() -> Attribution:
 @evidences(rules.TXN_TIMEOUT, Layer.CONFORMANCE)
 @evidences(rules.OFFSETS_STABLE_FETCH, Layer.CONFORMANCE)
 @evidences(rules.OFFSETS_GENERATION_FENCE, Layer.CONFORMANCE)
-def judge_rules(found: Iterable[Found], report: ConformReport, known: Attribution | None = None) -> Evidence:
+def judge_rules(found: Iterable[LocatedSession], report: ConformReport, known: Attribution | None = None) -> Evidence:
     """Replay sessions into the report, and count each step for the rules that it is about.
 
     Args:
@@ -154,7 +154,7 @@ def judge_rules(found: Iterable[Found], report: ConformReport, known: Attributio
     return judged
 
 
-def _count(outcome: Outcome, at_stake: tuple[Rule, ...], judged: Evidence, item: Found) -> None:
+def _count(outcome: StepComparison, at_stake: tuple[Rule, ...], judged: Evidence, item: LocatedSession) -> None:
     if outcome.undecided:
         return
     judged.about.update(at_stake)
@@ -168,7 +168,7 @@ def _result(rule: Rule, judged: Evidence, seconds: float) -> Result:
     return Result(
         rule=rule,
         layer=Layer.CONFORMANCE,
-        verdict=Verdict.VIOLATED if judged.against[rule] else Verdict.HOLDS,
+        verdict=RuleVerdict.VIOLATED if judged.against[rule] else RuleVerdict.HOLDS,
         count=judged.about[rule],
         seconds=round(seconds / len(RULES), 3),
         figures={"steps": judged.about[rule]},

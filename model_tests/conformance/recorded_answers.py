@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from model_tests.conformance.fields import Fields
+from model_tests.conformance.fields import SessionFields
 
 Fits: TypeAlias = Callable[[object], bool]
 """Whether a value is of a kind."""
 
 
-class Kind(NamedTuple):
+class FieldKind(NamedTuple):
     """What a field may be, and how that is said in a message."""
 
     fits: Fits
@@ -41,27 +41,27 @@ def _is_list_of(value: object, fits: Fits) -> bool:
     return isinstance(value, list) and all(fits(each) for each in value)
 
 
-INTEGER: Final = Kind(_is_integer, "an integer")
-TEXT: Final = Kind(_is_text, "a string")
-FLAG: Final = Kind(lambda value: isinstance(value, bool), "true or false")
-TEXTS: Final = Kind(lambda value: _is_list_of(value, _is_text), "a list of strings")
-OBJECTS: Final = Kind(lambda value: _is_list_of(value, lambda each: isinstance(each, dict)), "a list of objects")
-PRODUCER: Final = Kind(_is_id, "a symbol as pid0, or -1")
-APPEND_TIME: Final = Kind(lambda value: value in ("set", -1), "'set' or -1")
-START: Final = Kind(lambda value: _is_integer(value) or value == "open", "an offset, or 'open'")
-STABLE: Final = Kind(lambda value: _is_integer(value) or _is_text(value), "an offset or an error")
-NAMES: Final = Kind(
+INTEGER: Final = FieldKind(_is_integer, "an integer")
+TEXT: Final = FieldKind(_is_text, "a string")
+FLAG: Final = FieldKind(lambda value: isinstance(value, bool), "true or false")
+TEXTS: Final = FieldKind(lambda value: _is_list_of(value, _is_text), "a list of strings")
+OBJECTS: Final = FieldKind(lambda value: _is_list_of(value, lambda each: isinstance(each, dict)), "a list of objects")
+PRODUCER: Final = FieldKind(_is_id, "a symbol as pid0, or -1")
+APPEND_TIME: Final = FieldKind(lambda value: value in ("set", -1), "'set' or -1")
+START: Final = FieldKind(lambda value: _is_integer(value) or value == "open", "an offset, or 'open'")
+STABLE: Final = FieldKind(lambda value: _is_integer(value) or _is_text(value), "an offset or an error")
+NAMES: Final = FieldKind(
     lambda value: isinstance(value, dict) and all(_is_text(each) for each in value.values()), "errors by partition"
 )
-ABORTED: Final = Kind(
+ABORTED: Final = FieldKind(
     lambda value: value is None or _is_list_of(value, lambda each: _is_pair(each, _is_id, _is_integer)),
     "null, or a list of producer ids and offsets",
 )
-DELIVERED: Final = Kind(
+DELIVERED: Final = FieldKind(
     lambda value: _is_list_of(value, lambda each: _is_pair(each, _is_integer, _is_text)), "a list of offsets and values"
 )
 
-Shape: TypeAlias = Mapping[str, Kind]
+Shape: TypeAlias = Mapping[str, FieldKind]
 """The fields that an object has to have."""
 
 _ERROR: Final[Shape] = {"error": TEXT, "error_code": INTEGER}
@@ -125,7 +125,7 @@ _TRANSACTION: Final[Shape] = {**_IDENTITY, "state": TEXT, "timeout": INTEGER, "s
 _SEEN_OFFSET: Final[Shape] = {"committed": INTEGER, "stable": STABLE}
 
 
-def check_response(api: str, version: int, response: Fields) -> None:
+def check_response(api: str, version: int, response: SessionFields) -> None:
     """Hold the answer to a request to its form.
 
     Args:
@@ -154,7 +154,7 @@ def check_response(api: str, version: int, response: Fields) -> None:
             _check(listed, _LISTED)
 
 
-def check_after(after: Fields) -> None:
+def check_after(after: SessionFields) -> None:
     """Hold the state after a step to its form.
 
     Raises:
@@ -174,7 +174,7 @@ def check_after(after: Fields) -> None:
         check_groups(after.within("groups"))
 
 
-def check_groups(groups: Fields) -> None:
+def check_groups(groups: SessionFields) -> None:
     """Hold what was seen of groups to its form.
 
     Raises:
@@ -184,18 +184,18 @@ def check_groups(groups: Fields) -> None:
         _check_each(groups.within(group), _SEEN_OFFSET)
 
 
-def _check(found: Fields, shape: Shape) -> None:
+def _check(found: SessionFields, shape: Shape) -> None:
     for name, kind in shape.items():
         if name not in found.values or not kind.fits(found.values[name]):
             raise found.wrong(name, kind.wanted)
 
 
-def _check_each(found: Fields, shape: Shape) -> None:
+def _check_each(found: SessionFields, shape: Shape) -> None:
     for name in found.values:
         _check(found.within(name), shape)
 
 
-def _objects(found: Fields, name: str) -> list[Fields]:
+def _objects(found: SessionFields, name: str) -> list[SessionFields]:
     """The objects of a list, which may be empty."""
     values = found.values_of(name)
-    return [Fields.of(f"{found.place} {name} {number}", value) for number, value in enumerate(values)]
+    return [SessionFields.of(f"{found.place} {name} {number}", value) for number, value in enumerate(values)]

@@ -3,31 +3,31 @@
 from dataclasses import replace
 from typing import Final
 
-from model_tests.conformance.fields import Fields
+from model_tests.conformance.fields import SessionFields
 from model_tests.conformance.requests import (
     NO_LIMIT,
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     AwaitProducerExpiry,
     AwaitState,
-    Batch,
-    EndTxn,
-    Fetch,
-    InitProducerId,
     InjectTransactionState,
     JoinSync,
     KnownProducer,
     ListTransactions,
-    Marker,
     Named,
-    OffsetCommit,
-    OffsetFetch,
-    Produce,
+    RecordedBatch,
+    RecordedEndTxn,
+    RecordedFetch,
+    RecordedInitProducerId,
+    RecordedMarker,
+    RecordedOffsetCommit,
+    RecordedOffsetFetch,
+    RecordedProduce,
+    RecordedTxnOffsetCommit,
     Request,
     Restart,
     Settle,
-    TxnOffsetCommit,
-    Unsupported,
+    UnsupportedRequest,
     WriteTxnMarkers,
 )
 
@@ -37,7 +37,7 @@ TELLS_VERSION_SINCE: Final = 2
 MOST_RECORDS: Final = 100_000  # of one batch: more is a damaged recording
 
 
-def request_of(api: str, step: Fields, origin: int) -> Request:
+def request_of(api: str, step: SessionFields, origin: int) -> Request:
     """The request of a step, whose bytes are those of step number `origin`.
 
     Raises:
@@ -66,7 +66,7 @@ def request_of(api: str, step: Fields, origin: int) -> Request:
     return _of_coordinator(api, version, request)
 
 
-def _of_coordinator(api: str, version: int, request: Fields) -> Request:
+def _of_coordinator(api: str, version: int, request: SessionFields) -> Request:
     match api:
         case "InitProducerId":
             return _init_producer_id(version, request)
@@ -74,7 +74,7 @@ def _of_coordinator(api: str, version: int, request: Fields) -> Request:
             verify_only = request.flag("verify_only", default=False)
             return AddPartitionsToTxn(version, *_identified(request), request.texts("partitions"), verify_only)
         case "EndTxn":
-            return EndTxn(version, *_identified(request), request.flag("committed"))
+            return RecordedEndTxn(version, *_identified(request), request.flag("committed"))
         case "AddOffsetsToTxn":
             return AddOffsetsToTxn(version, *_identified(request), request.text("group"))
         case "WriteTxnMarkers":
@@ -89,48 +89,48 @@ def _of_coordinator(api: str, version: int, request: Fields) -> Request:
     return _of_group(api, version, request)
 
 
-def _of_group(api: str, version: int, request: Fields) -> Request:
+def _of_group(api: str, version: int, request: SessionFields) -> Request:
     match api:
         case "TxnOffsetCommit":
             return _txn_offset_commit(version, request)
         case "OffsetCommit":
             member = (request.integer("generation", -(2**31), 2**31 - 1), request.text("member"))
-            return OffsetCommit(version, request.text("group"), *member, _offsets(request))
+            return RecordedOffsetCommit(version, request.text("group"), *member, _offsets(request))
         case "OffsetFetch":
             asked = request.texts("partitions"), request.flag("require_stable")
-            return OffsetFetch(version, request.text("group"), *asked)
+            return RecordedOffsetFetch(version, request.text("group"), *asked)
         case "_JoinSync":
             return JoinSync(request.text("group"), request.text_or_null("group_instance_id"))
-    return Unsupported(api)
+    return UnsupportedRequest(api)
 
 
-def _kept(step: Fields) -> frozenset[KnownProducer]:
+def _kept(step: SessionFields) -> frozenset[KnownProducer]:
     """Every producer that a partition knew after the step."""
     listed = step.within("after").within("producers")
     parts = {partition: listed.values_of(partition) for partition in listed.values}
     return frozenset(
-        (partition, _producer_id(Fields.of(f"{listed.place} {partition}", producer)))
+        (partition, _producer_id(SessionFields.of(f"{listed.place} {partition}", producer)))
         for partition, producers in parts.items()
         for producer in producers
     )
 
 
-def _init_producer_id(version: int, request: Fields) -> InitProducerId:
+def _init_producer_id(version: int, request: SessionFields) -> RecordedInitProducerId:
     named = request.text_or_null("transactional_id")
     if named is None:
-        return InitProducerId(version)
+        return RecordedInitProducerId(version)
     expected: tuple[Named, int] = (-1, -1)
     if "producer_id" in request.values:
         expected = _producer_id(request), _epoch(request)
-    return InitProducerId(version, named, request.integer("timeout", -(2**31), 2**31 - 1), *expected)
+    return RecordedInitProducerId(version, named, request.integer("timeout", -(2**31), 2**31 - 1), *expected)
 
 
-def _identified(request: Fields) -> tuple[str, Named, int]:
+def _identified(request: SessionFields) -> tuple[str, Named, int]:
     return request.text("transactional_id"), _producer_id(request), _epoch(request)
 
 
-def _txn_offset_commit(version: int, request: Fields) -> TxnOffsetCommit:
-    asked = TxnOffsetCommit(version, *_identified(request), request.text("group"), _offsets(request))
+def _txn_offset_commit(version: int, request: SessionFields) -> RecordedTxnOffsetCommit:
+    asked = RecordedTxnOffsetCommit(version, *_identified(request), request.text("group"), _offsets(request))
     if "member" not in request.values:
         return asked
     return replace(
@@ -141,13 +141,13 @@ def _txn_offset_commit(version: int, request: Fields) -> TxnOffsetCommit:
     )
 
 
-def _offsets(request: Fields) -> tuple[tuple[str, int], ...]:
+def _offsets(request: SessionFields) -> tuple[tuple[str, int], ...]:
     offsets = request.within("offsets")
     return tuple((partition, offsets.integer(partition, -(2**63), 2**63 - 1)) for partition in offsets.values)
 
 
-def _marker(part: Fields, version: int) -> Marker:
-    return Marker(
+def _marker(part: SessionFields, version: int) -> RecordedMarker:
+    return RecordedMarker(
         _producer_id(part),
         _epoch(part),
         part.flag("committed"),
@@ -157,21 +157,21 @@ def _marker(part: Fields, version: int) -> Marker:
     )
 
 
-def _list_transactions(version: int, request: Fields) -> ListTransactions:
+def _list_transactions(version: int, request: SessionFields) -> ListTransactions:
     named = tuple(_named(request, "producer_id_filters", value) for value in request.values_of("producer_id_filters"))
     return ListTransactions(version, request.texts("state_filters"), named)
 
 
 def _produce(
-    version: int, request: Fields, batches: tuple[Batch, ...], origin: int, *, several: bool = False
-) -> Produce:
+    version: int, request: SessionFields, batches: tuple[RecordedBatch, ...], origin: int, *, several: bool = False
+) -> RecordedProduce:
     acks = request.integer("acks", -(2**15), 2**15 - 1)
-    return Produce(version, request.text_or_null("transactional_id"), acks, batches, origin * 1000, several)
+    return RecordedProduce(version, request.text_or_null("transactional_id"), acks, batches, origin * 1000, several)
 
 
-def _batch(part: Fields, value: str) -> Batch:
+def _batch(part: SessionFields, value: str) -> RecordedBatch:
     count = part.integer("record_count", 0, MOST_RECORDS)
-    return Batch(
+    return RecordedBatch(
         partition=part.text("partition"),
         producer_id=_producer_id(part),
         producer_epoch=_epoch(part),
@@ -186,21 +186,23 @@ def _batch(part: Fields, value: str) -> Batch:
     )
 
 
-def _fetch(version: int, request: Fields) -> Fetch:
+def _fetch(version: int, request: SessionFields) -> RecordedFetch:
     committed = request.one_of("isolation", "read_committed", "read_uncommitted") == "read_committed"
     limit = request.integer("partition_max_bytes", 0, 2**31 - 1, default=NO_LIMIT)
-    return Fetch(version, request.text("partition"), request.integer("offset", -(2**63), 2**63 - 1), committed, limit)
+    return RecordedFetch(
+        version, request.text("partition"), request.integer("offset", -(2**63), 2**63 - 1), committed, limit
+    )
 
 
-def _epoch(part: Fields) -> int:
+def _epoch(part: SessionFields) -> int:
     return part.integer("producer_epoch", -(2**15), 2**15 - 1)
 
 
-def _producer_id(part: Fields) -> Named:
+def _producer_id(part: SessionFields) -> Named:
     return _named(part, "producer_id", part.values.get("producer_id"))
 
 
-def _named(part: Fields, field: str, value: object) -> Named:
+def _named(part: SessionFields, field: str, value: object) -> Named:
     if value == -1 and type(value) is int:
         return -1
     if isinstance(value, str) and value.startswith("pid") and value[3:].isdecimal():

@@ -9,11 +9,11 @@ from typing import TypeVar
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-from model_tests.conformance.files import Damage, Found, Line, lines, parsed, settled
+from model_tests.conformance.files import Line, LocatedSession, UnreadableSession, lines, parsed, settled
 from model_tests.conformance.processes import cores, in_order
-from model_tests.conformance.report import ConformReport, Tally, Undecided
+from model_tests.conformance.report import ConformReport, SessionTally, Undecided
 from model_tests.conformance.sessions import FAMILIES
-from model_tests.conformance.side_by_side import Outcome, outcomes
+from model_tests.conformance.side_by_side import StepComparison, outcomes
 
 Shown = TypeVar("Shown")
 
@@ -31,7 +31,7 @@ def run(paths: Iterable[Path | str], families: Sequence[str] | None = None, jobs
     started = time.monotonic()
     work = partial(replayed, families=wanted)
     for item in settled(_shown(in_order(work, lost, lines(paths), jobs or cores()))):
-        if isinstance(item, Damage):
+        if isinstance(item, UnreadableSession):
             (report.notes if item.foreign else report.damage).append(str(item))
         else:
             report.join(item)
@@ -41,10 +41,10 @@ def run(paths: Iterable[Path | str], families: Sequence[str] | None = None, jobs
     return report
 
 
-def replayed(line: Line, families: Collection[str]) -> ConformReport | Damage | None:
+def replayed(line: Line, families: Collection[str]) -> ConformReport | UnreadableSession | None:
     """A report on the session in a line; None if it is of another family."""
     report, found = ConformReport(), parsed(line, families)
-    if not isinstance(found, Found):
+    if not isinstance(found, LocatedSession):
         return found
     try:
         for _ in replay(found, report):
@@ -54,24 +54,24 @@ def replayed(line: Line, families: Collection[str]) -> ConformReport | Damage | 
     return report
 
 
-def lost(line: Line) -> ConformReport | Damage | None:
+def lost(line: Line) -> ConformReport | UnreadableSession | None:
     """The report on a session at whose replay a process died."""
     found = parsed(line)
-    return _broken(found, "the process that replayed it died") if isinstance(found, Found) else found
+    return _broken(found, "the process that replayed it died") if isinstance(found, LocatedSession) else found
 
 
-def _broken(found: Found, how: str) -> ConformReport:
-    return ConformReport(damage=[str(Damage(found.path, found.line, f"session {found.session.id}: {how}"))])
+def _broken(found: LocatedSession, how: str) -> ConformReport:
+    return ConformReport(damage=[str(UnreadableSession(found.path, found.line, f"session {found.session.id}: {how}"))])
 
 
-def replay(found: Found, report: ConformReport) -> Iterator[Outcome]:
+def replay(found: LocatedSession, report: ConformReport) -> Iterator[StepComparison]:
     """Replay one session into the report; every step is counted once, as agreed, undecided or disagreed."""
     session = found.session
     if session.unsupported:
         report.unsupported.add(session.family, len(session.steps), session.unsupported)
         return
     build = (session.profile.name, session.profile.transaction_version, session.family)
-    tally = report.tallies.setdefault(build, Tally())
+    tally = report.tallies.setdefault(build, SessionTally())
     report.sessions += 1
     tally.sessions += 1
     for outcome in outcomes(session):
@@ -79,7 +79,7 @@ def replay(found: Found, report: ConformReport) -> Iterator[Outcome]:
         yield outcome
 
 
-def _count(outcome: Outcome, found: Found, tally: Tally, report: ConformReport) -> None:
+def _count(outcome: StepComparison, found: LocatedSession, tally: SessionTally, report: ConformReport) -> None:
     report.steps += 1
     tally.steps += 1
     if outcome.disagreed:

@@ -17,7 +17,7 @@ SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Disagreement:
+class SessionDisagreement:
     """A step that one side answered, or left behind, otherwise than the broker.
 
     Attributes:
@@ -40,7 +40,7 @@ class Disagreement:
     rules: tuple[Rule, ...]
     path: str = ""
 
-    def located(self, path: str) -> "Disagreement":
+    def located(self, path: str) -> "SessionDisagreement":
         """The same, with the file of its session."""
         return replace(self, path=path)
 
@@ -74,7 +74,7 @@ class Undecided:
 
 
 @dataclass(slots=True)
-class Unsupported:
+class UnjudgedSessions:
     """Sessions that were not judged, because something in them has no specification yet; counted apart."""
 
     sessions: int = 0
@@ -90,7 +90,7 @@ class Unsupported:
         for what in wanting:
             self.apis[what] = self.apis.get(what, 0) + 1
 
-    def join(self, other: "Unsupported") -> None:
+    def join(self, other: "UnjudgedSessions") -> None:
         """Count what was counted elsewhere."""
         self.sessions += other.sessions
         self.steps += other.steps
@@ -108,7 +108,7 @@ class Unsupported:
 
 
 @dataclass(slots=True)
-class Tally:
+class SessionTally:
     """Judged sessions of one build and family."""
 
     sessions: int = 0
@@ -116,7 +116,7 @@ class Tally:
     disagreed: int = 0
     undecided: int = 0
 
-    def join(self, other: "Tally") -> None:
+    def join(self, other: "SessionTally") -> None:
         """Count what was counted elsewhere."""
         self.sessions += other.sessions
         self.steps += other.steps
@@ -137,9 +137,9 @@ class ConformReport:
     steps: int = 0
     disagreed_steps: int = 0
     undecided: list[Undecided] = field(default_factory=list)
-    disagreed: list[Disagreement] = field(default_factory=list)
-    unsupported: Unsupported = field(default_factory=Unsupported)
-    tallies: dict[tuple[str, int, str], Tally] = field(default_factory=dict)
+    disagreed: list[SessionDisagreement] = field(default_factory=list)
+    unsupported: UnjudgedSessions = field(default_factory=UnjudgedSessions)
+    tallies: dict[tuple[str, int, str], SessionTally] = field(default_factory=dict)
     damage: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -153,7 +153,7 @@ class ConformReport:
         self.disagreed += other.disagreed
         self.unsupported.join(other.unsupported)
         for build, tally in other.tallies.items():
-            self.tallies.setdefault(build, Tally()).join(tally)
+            self.tallies.setdefault(build, SessionTally()).join(tally)
         self.damage += other.damage
         self.notes += other.notes
 
@@ -237,7 +237,7 @@ def _some(lines: list[str], what: str) -> Iterator[str]:
         yield f"... and {len(lines) - SHOWN:,} more {what}"
 
 
-def _line(found: Disagreement) -> str:
+def _line(found: SessionDisagreement) -> str:
     where = next(iter(found.expected))
     return (
         f"{found.session} step {found.step} ({found.api}) by the {found.by}: "
@@ -245,7 +245,7 @@ def _line(found: Disagreement) -> str:
     )
 
 
-def _print_disagreement(found: Disagreement, console: Console) -> None:
+def _print_disagreement(found: SessionDisagreement, console: Console) -> None:
     console.print(f"[bold red]disagreed[/] {escape(_line(found))}", soft_wrap=True)
     table = Table("field", "recorded", f"by the {found.by}")
     for where, expected in found.expected.items():

@@ -15,7 +15,7 @@ MINUTE: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RecordedBatch:
     """One batch of a Produce request.
 
     Attributes:
@@ -40,7 +40,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Produce:
+class RecordedProduce:
     """Produce, with one batch (several where `batch_count` says so) for each of its partitions.
 
     Attributes:
@@ -51,13 +51,13 @@ class Produce:
     version: int
     transactional_id: str | None
     acks: int
-    batches: tuple[Batch, ...]
+    batches: tuple[RecordedBatch, ...]
     sent_at: int
     several: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Fetch:
+class RecordedFetch:
     """Fetch of one partition from an offset, of so many bytes, but at least one batch."""
 
     version: int
@@ -68,7 +68,7 @@ class Fetch:
 
 
 @dataclass(frozen=True, slots=True)
-class InitProducerId:
+class RecordedInitProducerId:
     """InitProducerId; producer id and epoch are the expected identity, -1 for none.
 
     Without a transactional id, timeout and expected identity mean nothing.
@@ -109,7 +109,7 @@ class AddOffsetsToTxn:
 
 
 @dataclass(frozen=True, slots=True)
-class EndTxn:
+class RecordedEndTxn:
     """EndTxn; from version 5 on it bumps the epoch."""
 
     version: int
@@ -120,7 +120,7 @@ class EndTxn:
 
 
 @dataclass(frozen=True, slots=True)
-class Marker:
+class RecordedMarker:
     """One marker of WriteTxnMarkers; the coordinator epoch counts from that at the session's start.
 
     Attributes:
@@ -140,11 +140,11 @@ class WriteTxnMarkers:
     """WriteTxnMarkers, which the recorder sends in a coordinator's place."""
 
     version: int
-    markers: tuple[Marker, ...]
+    markers: tuple[RecordedMarker, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class TxnOffsetCommit:
+class RecordedTxnOffsetCommit:
     """TxnOffsetCommit; before version 3 it cannot say which member of the group it comes from.
 
     Attributes:
@@ -164,7 +164,7 @@ class TxnOffsetCommit:
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetCommit:
+class RecordedOffsetCommit:
     """OffsetCommit of a member, or of nobody in particular (generation -1 and no member)."""
 
     version: int
@@ -175,7 +175,7 @@ class OffsetCommit:
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetFetch:
+class RecordedOffsetFetch:
     """OffsetFetch; if it requires stable offsets, none that an open transaction may change is told."""
 
     version: int
@@ -258,23 +258,23 @@ class Settle:
 
 
 @dataclass(frozen=True, slots=True)
-class Unsupported:
+class UnsupportedRequest:
     """A request that neither side is held against yet; `what` names it."""
 
     what: str
 
 
 Request: TypeAlias = (
-    Produce
-    | Fetch
-    | InitProducerId
+    RecordedProduce
+    | RecordedFetch
+    | RecordedInitProducerId
     | AddPartitionsToTxn
     | AddOffsetsToTxn
-    | EndTxn
+    | RecordedEndTxn
     | WriteTxnMarkers
-    | TxnOffsetCommit
-    | OffsetCommit
-    | OffsetFetch
+    | RecordedTxnOffsetCommit
+    | RecordedOffsetCommit
+    | RecordedOffsetFetch
     | JoinSync
     | ListTransactions
     | Restart
@@ -282,7 +282,7 @@ Request: TypeAlias = (
     | AwaitProducerExpiry
     | InjectTransactionState
     | Settle
-    | Unsupported
+    | UnsupportedRequest
 )
 
 Number: TypeAlias = Callable[[Named], int]
@@ -295,7 +295,7 @@ Member: TypeAlias = Callable[[str], str]
 def resolved(request: Request, number: Number, member: Member) -> Request:
     """The request with numbers for the symbols of producer ids, and member ids for those of members."""
     match request:
-        case Produce():
+        case RecordedProduce():
             batches = (replace(batch, producer_id=number(batch.producer_id)) for batch in request.batches)
             return replace(request, batches=tuple(batches))
         case WriteTxnMarkers():
@@ -308,11 +308,17 @@ def resolved(request: Request, number: Number, member: Member) -> Request:
         case AwaitProducerExpiry():
             kept = _resolved(request.kept, number)
             return replace(request, producer_id=number(request.producer_id), kept=kept)
-        case TxnOffsetCommit():
+        case RecordedTxnOffsetCommit():
             return replace(request, producer_id=number(request.producer_id), member=member(request.member))
-        case OffsetCommit():
+        case RecordedOffsetCommit():
             return replace(request, member=member(request.member))
-        case InitProducerId() | AddPartitionsToTxn() | AddOffsetsToTxn() | EndTxn() | InjectTransactionState():
+        case (
+            RecordedInitProducerId()
+            | AddPartitionsToTxn()
+            | AddOffsetsToTxn()
+            | RecordedEndTxn()
+            | InjectTransactionState()
+        ):
             return replace(request, producer_id=number(request.producer_id))
     return request
 

@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import Final
 
 from model_tests.conformance.api_versions import lacking
-from model_tests.conformance.fields import Fields, Json, Malformed
-from model_tests.conformance.lagging import shows_lag
+from model_tests.conformance.delayed_groups import shows_lag
+from model_tests.conformance.fields import Json, MalformedSession, SessionFields
 from model_tests.conformance.recorded_answers import check_after, check_groups, check_response
 from model_tests.conformance.recorded_requests import request_of
-from model_tests.conformance.requests import Request, Unsupported
+from model_tests.conformance.requests import Request, UnsupportedRequest
 from spec.versions import PROFILES, Profile
 
 FAMILIES: Final = MappingProxyType(
@@ -48,7 +48,7 @@ DEFAULT_SEGMENT_BYTES: Final = 2**30
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class StepMarks:
     """What the recording says of a step that another run might have answered otherwise.
 
     Attributes:
@@ -64,11 +64,11 @@ class Marks:
     bug: str = ""
 
 
-NO_MARKS: Final = Marks()
+NO_MARKS: Final = StepMarks()
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SessionStep:
     """One request of a session, with the broker's answer and the state after it.
 
     Attributes:
@@ -82,7 +82,7 @@ class Step:
     recorded: Json
     response: Json
     after: Json | None
-    marks: Marks
+    marks: StepMarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +97,13 @@ class Session:
     family: str
     profile: Profile
     partitions: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[SessionStep, ...]
     segment_bytes: int = DEFAULT_SEGMENT_BYTES
 
     @property
     def unsupported(self) -> tuple[str, ...]:
         """What in it neither side is held against yet; empty if it can be judged."""
-        wanting = (step.request.what for step in self.steps if isinstance(step.request, Unsupported))
+        wanting = (step.request.what for step in self.steps if isinstance(step.request, UnsupportedRequest))
         return tuple(dict.fromkeys(wanting))
 
 
@@ -113,13 +113,13 @@ def session_of(value: object) -> Session:
     Raises:
         Malformed: it is not of the documented form.
     """
-    fields = Fields.of("the session", value)
+    fields = SessionFields.of("the session", value)
     session = fields.text("id")
     fields = replace(fields, place=f"session {session}")
     family = fields.one_of("family", *FAMILIES)
     profile = _profile(fields)
     partitions = _partitions(fields.within("topics"))
-    recorded = [Fields.of(f"session {session} step {n}", step) for n, step in enumerate(fields.items("steps"))]
+    recorded = [SessionFields.of(f"session {session} step {n}", step) for n, step in enumerate(fields.items("steps"))]
     bugs = _bugs(fields.within("config"), len(recorded))
     steps = tuple(
         _step(step, origin, profile, bugs.get(number, ""))
@@ -129,19 +129,19 @@ def session_of(value: object) -> Session:
     return Session(session, family, profile, partitions, steps, segment_bytes)
 
 
-def _profile(fields: Fields) -> Profile:
+def _profile(fields: SessionFields) -> Profile:
     release = PROFILES[fields.one_of("kafka", *PROFILES)]
     profile = release.under(fields.integer("txn_version", 0, release.transaction_version))
     verifies = fields.within("config").flag("verification", default=True)
     return replace(profile, partition_verification=release.partition_verification and verifies)
 
 
-def _partitions(topics: Fields) -> tuple[str, ...]:
+def _partitions(topics: SessionFields) -> tuple[str, ...]:
     counts = ((topic, topics.within(topic).integer("partitions", 1, 1000)) for topic in topics.values)
     return tuple(f"{topic}-{number}" for topic, count in counts for number in range(count))
 
 
-def _origins(steps: Sequence[Fields]) -> list[int]:
+def _origins(steps: Sequence[SessionFields]) -> list[int]:
     """For each step the number of the one whose bytes were sent: its own, or that of the step that it repeats."""
     origins: list[int] = []
     for index, step in enumerate(steps):
@@ -155,7 +155,7 @@ def _origins(steps: Sequence[Fields]) -> list[int]:
     return origins
 
 
-def _bugs(config: Fields, steps: int) -> dict[int, str]:
+def _bugs(config: SessionFields, steps: int) -> dict[int, str]:
     """By step, the defect of the broker that it shows; the recorder says it as `step 4: what it is`."""
     if "kafka_bug" not in config.values:
         return {}
@@ -165,16 +165,16 @@ def _bugs(config: Fields, steps: int) -> dict[int, str]:
     return {int(found[1]): found[2]}
 
 
-def _step(fields: Fields, origin: int, profile: Profile, bug: str) -> Step:
+def _step(fields: SessionFields, origin: int, profile: Profile, bug: str) -> SessionStep:
     response = fields.within("response")
     api, version = fields.text("api"), fields.integer("version", 0, 100)
     lacks = lacking(profile, api, version)
     if lacks:
-        raise Malformed(f"{fields.place}: {lacks}")
+        raise MalformedSession(f"{fields.place}: {lacks}")
     check_response(api, version, response)
     after = _after(fields)
     request = request_of(api, fields, origin)
-    return Step(
+    return SessionStep(
         api,
         request,
         fields.within("request").values,
@@ -184,7 +184,7 @@ def _step(fields: Fields, origin: int, profile: Profile, bug: str) -> Step:
     )
 
 
-def _after(fields: Fields) -> Json | None:
+def _after(fields: SessionFields) -> Json | None:
     """What was observed, with groups that the recorder put aside because their coordinator lagged."""
     if "after" not in fields.values:
         return None
@@ -199,11 +199,11 @@ def _after(fields: Fields) -> Json | None:
     return {**after, "groups": {**known, **fields.within("groups_racy").values}}
 
 
-def _marks(fields: Fields, *, late: bool, bug: str) -> Marks:
+def _marks(fields: SessionFields, *, late: bool, bug: str) -> StepMarks:
     racy = fields.flag("racy", default=False)
     accepted: frozenset[str] = frozenset()
     if "racy_error" in fields.values or "accept_errors" in fields.values:
         fields.items("accept_errors")
         accepted = frozenset(fields.texts("accept_errors"))
-    marks = Marks(racy, accepted, late, bug)
+    marks = StepMarks(racy, accepted, late, bug)
     return NO_MARKS if marks == NO_MARKS else marks

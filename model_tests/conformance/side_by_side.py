@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from model_tests.conformance.answers import Joined, Seen, Side
+from model_tests.conformance.answers import ObservableState, RecordedJoin, Side
 from model_tests.conformance.attribution import explained, rules_blamed
-from model_tests.conformance.compare import Difference, differences, undecided
-from model_tests.conformance.decided import Decision
+from model_tests.conformance.compare import FieldDifference, differences, undecided
+from model_tests.conformance.decision_log import Decision
+from model_tests.conformance.encoding import ids_in
 from model_tests.conformance.on_reference import OnReference
 from model_tests.conformance.on_specification import OnSpecification
-from model_tests.conformance.report import Disagreement
+from model_tests.conformance.report import SessionDisagreement
 from model_tests.conformance.requests import Restart, resolved
-from model_tests.conformance.sessions import Session, Step
+from model_tests.conformance.sessions import Session, SessionStep
 from model_tests.conformance.symbols import Symbols
-from model_tests.conformance.wording import ids_in
 from spec.versions import Profile
 
 MakeSide: TypeAlias = Callable[[Profile, Sequence[str], int], Side]
@@ -28,7 +28,7 @@ SIDES: Final[Mapping[str, MakeSide]] = MappingProxyType({SPECIFICATION: OnSpecif
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StepComparison:
     """What one step of a session showed.
 
     Attributes:
@@ -38,9 +38,9 @@ class Outcome:
     """
 
     index: int
-    step: Step
+    step: SessionStep
     decided: tuple[Decision, ...]
-    disagreed: tuple[Disagreement, ...]
+    disagreed: tuple[SessionDisagreement, ...]
     undecided: str
 
 
@@ -51,22 +51,22 @@ class _World:
     side: Side
     symbols: Symbols
 
-    def play(self, step: Step) -> tuple[Difference, ...]:
+    def play(self, step: SessionStep) -> tuple[FieldDifference, ...]:
         """What differs after the step; the markers it sets under way are owed while the recording did not wait."""
         try:
             ask = self.side.answer_at_once if step.marks.racy else self.side.answer
             answer = ask(resolved(step.request, self.symbols.number, self.symbols.member))
-            seen = Seen() if step.after is None else self.side.seen()
+            seen = ObservableState() if step.after is None else self.side.seen()
         except Exception as error:  # noqa: BLE001  # a side that breaks down has answered wrongly, whatever broke
-            return (Difference("response", step.response, f"{type(error).__name__}: {error}"),)
+            return (FieldDifference("response", step.response, f"{type(error).__name__}: {error}"),)
         for number in ids_in(answer, seen):
             self.symbols.meet(number)
-        if isinstance(answer, Joined):
+        if isinstance(answer, RecordedJoin):
             self.symbols.meet_member(answer.member)
         self.side.overtaking = 0
         return differences(step, answer, seen, self.symbols)
 
-    def before(self, step: Step) -> Iterator["_World"]:
+    def before(self, step: SessionStep) -> Iterator["_World"]:
         """Itself with what was owed done; where the recording did not wait, each way of how far that had come.
 
         Where the recording shows a group that lags behind a marker, it lags here, until the next step.
@@ -91,7 +91,7 @@ class _World:
         self.side.overtaking = overtaking
         return self
 
-    def _settled(self, step: Step) -> Iterator["_World"]:
+    def _settled(self, step: SessionStep) -> Iterator["_World"]:
         """Itself with nothing owed; where a partition is late with its idle producers, with and without these.
 
         Where the recording marks a restart as one that shows a defect, also one after which no leader is known.
@@ -120,7 +120,7 @@ class _Player:
         """The side in the first of these courses."""
         return self.worlds[0].side
 
-    def play(self, step: Step) -> tuple[tuple[Difference, ...], str]:
+    def play(self, step: SessionStep) -> tuple[tuple[FieldDifference, ...], str]:
         """What differs after the step in every course, and what in the recording excuses it."""
         played = [(world, world.play(step)) for each in self.worlds for world in each.before(step)]
         agreeing = tuple(world for world, found in played if not found)
@@ -136,7 +136,7 @@ def _distinct(worlds: tuple[_World, ...]) -> tuple[_World, ...]:
     return worlds if len(worlds) == 1 else tuple({pickle.dumps(world): world for world in worlds}.values())
 
 
-def outcomes(session: Session, sides: Mapping[str, MakeSide] = SIDES) -> Iterator[Outcome]:
+def outcomes(session: Session, sides: Mapping[str, MakeSide] = SIDES) -> Iterator[StepComparison]:
     """Every step of a session on each side, each from a fresh broker on; a side keeps its own state throughout."""
     broker = (session.profile, session.partitions, session.segment_bytes)
     players = [_Player(name, (_World(make(*broker), Symbols()),)) for name, make in sides.items()]
@@ -149,10 +149,10 @@ def outcomes(session: Session, sides: Mapping[str, MakeSide] = SIDES) -> Iterato
             if found and not excuse
         )
         excused = next((excuse for _, found, excuse in played if found and excuse), "")
-        yield Outcome(index, step, decided, disagreed, "" if disagreed else excused)
+        yield StepComparison(index, step, decided, disagreed, "" if disagreed else excused)
 
 
-def disagreements(sessions: Iterable[Session], sides: Mapping[str, MakeSide] = SIDES) -> Iterator[Disagreement]:
+def disagreements(sessions: Iterable[Session], sides: Mapping[str, MakeSide] = SIDES) -> Iterator[SessionDisagreement]:
     """Every disagreement in sessions, as they are found; nothing is remembered between two calls."""
     for session in sessions:
         if not session.unsupported:
@@ -161,10 +161,10 @@ def disagreements(sessions: Iterable[Session], sides: Mapping[str, MakeSide] = S
 
 
 def _disagreement(
-    session: Session, index: int, by: str, found: tuple[Difference, ...], decided: tuple[Decision, ...]
-) -> Disagreement:
+    session: Session, index: int, by: str, found: tuple[FieldDifference, ...], decided: tuple[Decision, ...]
+) -> SessionDisagreement:
     step = session.steps[index]
-    return Disagreement(
+    return SessionDisagreement(
         session=session.id,
         step=index,
         by=by,

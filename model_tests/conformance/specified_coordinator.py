@@ -6,19 +6,19 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from model_tests.conformance.answers import ListedTransaction, SeenTransaction
-from model_tests.conformance.decided import Ruled
+from model_tests.conformance.decision_log import Ruled
 from model_tests.conformance.requests import (
     AddPartitionsToTxn,
-    EndTxn,
-    InitProducerId,
     InjectTransactionState,
     ListTransactions,
+    RecordedEndTxn,
+    RecordedInitProducerId,
 )
 from spec import rules
 from spec.protocol import completing, coordinator, ending, ids, registering
 from spec.protocol.completing import MarkerRequest
 from spec.protocol.coordinator import TransactionEntry, Transition
-from spec.protocol.ending import EndRequest, Identity
+from spec.protocol.ending import EndRequest, IdAndEpoch
 from spec.protocol.guards import PASSED, Guard
 from spec.protocol.ids import InitRequest
 from spec.protocol.registering import AddRequest
@@ -35,7 +35,7 @@ NO_PARTITIONS: Registered = frozenset()
 NOTHING_KNOWN: Final = (TransactionEntry(), NO_PARTITIONS)
 
 
-class Owed(NamedTuple):
+class OwedMarkers(NamedTuple):
     """What a decided transaction's partitions are still to be told, and the record once they were."""
 
     marker: MarkerRequest
@@ -60,14 +60,14 @@ class Coordinator:
         self._next_producer = 0
         self._memory: dict[str, tuple[TransactionEntry, Registered]] = {}
         self._log: dict[str, tuple[TransactionEntry, Registered]] = {}
-        self._owed: dict[str, Owed] = {}
+        self._owed: dict[str, OwedMarkers] = {}
 
     def fresh_producer(self) -> int:
         """A producer id that was never handed out."""
         self._next_producer += 1
         return self._next_producer - 1
 
-    def initialize(self, transactional_id: str, request: InitProducerId) -> tuple[int, Identity]:
+    def initialize(self, transactional_id: str, request: RecordedInitProducerId) -> tuple[int, IdAndEpoch]:
         """Hand out the next identity of a transactional id; the error, and the identity."""
         before, registered = self._known(transactional_id)
         asked = InitRequest(
@@ -85,9 +85,9 @@ class Coordinator:
         if coordinator.is_fencing(transition.entry):
             error = self._abort(transactional_id) or error
         if not transition.appends:
-            return error, Identity(ABSENT, ABSENT)
+            return error, IdAndEpoch(ABSENT, ABSENT)
         self._complete(transactional_id, transition.target, NO_PARTITIONS)
-        return error, Identity(transition.target.producer_id, transition.target.producer_epoch)
+        return error, IdAndEpoch(transition.target.producer_id, transition.target.producer_epoch)
 
     def register(self, request: AddPartitionsToTxn) -> dict[str, int]:
         """Add partitions to a transaction, or verify that they are in it; the error of each."""
@@ -113,7 +113,7 @@ class Coordinator:
             each: registering.verified(transition, each in registered, self._profile) for each in request.partitions
         }
 
-    def end(self, request: EndTxn) -> tuple[int, Identity]:
+    def end(self, request: RecordedEndTxn) -> tuple[int, IdAndEpoch]:
         """End a transaction for a client; the error, and the identity for the next one."""
         asked = EndRequest(
             producer_id=int(request.producer_id),
@@ -232,7 +232,7 @@ class Coordinator:
         transition = completing.prepare_complete(entry, self.now, self._profile)
         marker = completing.marker_of(entry, self._epoch)
         self._memory[name] = (transition.entry, registered)
-        self._owed[name] = Owed(marker, entry.state == TransactionState.PREPARE_COMMIT.value, transition.target)
+        self._owed[name] = OwedMarkers(marker, entry.state == TransactionState.PREPARE_COMMIT.value, transition.target)
 
     def owed(self) -> int:
         """How many markers, or ends of transactions without any, are still to come."""

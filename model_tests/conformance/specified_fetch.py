@@ -3,21 +3,21 @@
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from model_tests.conformance.answers import Fetched, SeenBatch
-from model_tests.conformance.requests import Fetch
-from model_tests.conformance.specified_log import Aborted, Logged, Segment
-from model_tests.conformance.specified_partition import LOG_START, Partition
+from model_tests.conformance.answers import RecordedFetchAnswer, SeenBatch
+from model_tests.conformance.requests import RecordedFetch
+from model_tests.conformance.specified_log import Aborted, SizedBatch, SpecifiedSegment
+from model_tests.conformance.specified_partition import LOG_START, SpecifiedPartition
 from spec.protocol import lso
 from spec.protocol.lso import FetchAnswer
 from spec.vocabulary import ErrorCode
 
 
-def fetched(partition: Partition, request: Fetch) -> tuple[FetchAnswer, Fetched]:
+def fetched(partition: SpecifiedPartition, request: RecordedFetch) -> tuple[FetchAnswer, RecordedFetchAnswer]:
     """Answer a fetch; a single segment is read, that which holds the offset."""
     offsets = partition.offsets
     decided = lso.fetch(offsets, request.offset, request.committed_only)
     if decided.error != ErrorCode.NONE:
-        return decided, Fetched(ErrorCode(decided.error))
+        return decided, RecordedFetchAnswer(ErrorCode(decided.error))
     batches: tuple[SeenBatch, ...] = ()
     aborted: tuple[Aborted, ...] = ()
     if request.offset < decided.bound:
@@ -25,7 +25,7 @@ def fetched(partition: Partition, request: Fetch) -> tuple[FetchAnswer, Fetched]
         batches = tuple(_within(segments[0].batches, request, decided.bound))
         aborted = tuple(_aborted(segments, request.offset, offsets.log_end))
     listed = tuple((each.producer_id, each.entry.first_offset) for each in aborted)
-    return decided, Fetched(
+    return decided, RecordedFetchAnswer(
         ErrorCode.NONE,
         offsets.high_watermark,
         lso.last_stable(offsets),
@@ -36,7 +36,7 @@ def fetched(partition: Partition, request: Fetch) -> tuple[FetchAnswer, Fetched]
     )
 
 
-def _within(batches: Sequence[Logged], request: Fetch, bound: int) -> Iterator[SeenBatch]:
+def _within(batches: Sequence[SizedBatch], request: RecordedFetch, bound: int) -> Iterator[SeenBatch]:
     """The batches from the fetch offset to the bound, as many as fit, but at least one."""
     readable = [b for b in batches if b.seen.last_offset >= request.offset and b.seen.base_offset < bound]
     for number, size in enumerate(accumulate(batch.size for batch in readable)):
@@ -44,7 +44,7 @@ def _within(batches: Sequence[Logged], request: Fetch, bound: int) -> Iterator[S
             yield readable[number].seen
 
 
-def _aborted(segments: Sequence[Segment], offset: int, log_end: int) -> Iterator[Aborted]:
+def _aborted(segments: Sequence[SpecifiedSegment], offset: int, log_end: int) -> Iterator[Aborted]:
     """What the aborted index lists up to the end of the segment that is read; the index itself may go on."""
     upper = segments[1].base_offset if len(segments) > 1 else log_end
     for each in (each for segment in segments for each in segment.aborted):
@@ -55,7 +55,7 @@ def _aborted(segments: Sequence[Segment], offset: int, log_end: int) -> Iterator
 
 
 def _delivered(
-    batches: Sequence[SeenBatch], aborted: Sequence[tuple[int, int]], request: Fetch
+    batches: Sequence[SeenBatch], aborted: Sequence[tuple[int, int]], request: RecordedFetch
 ) -> Iterator[tuple[int, str]]:
     """The client's filter: a producer's batches are hidden from the start of an aborted transaction to its marker."""
     waiting = sorted(aborted, key=lambda listed: listed[1])

@@ -4,17 +4,17 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from model_tests.conformance.answers import FetchedOffset, SeenGroup, SeenOffset
-from model_tests.conformance.specified_partition import Partition
+from model_tests.conformance.answers import FetchedOffsetAnswer, SeenGroup, SeenOffset
+from model_tests.conformance.specified_partition import SpecifiedPartition
 from spec.protocol import coordinator, groups, offsets
-from spec.protocol.groups import Claim, GroupEntry
+from spec.protocol.groups import GroupEntry, KnownClaim
 from spec.protocol.offsets import NO_OFFSET, OffsetEntry, OffsetReply
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode
 
 
 @dataclass(slots=True)
-class Offsets:
+class SpecifiedOffsets:
     """Offsets of a group: the true ones by partition, and what each producer has pending."""
 
     committed: dict[str, OffsetEntry] = field(default_factory=dict)
@@ -52,17 +52,17 @@ class Offsets:
 class Group:
     """A group, its members, its offsets in memory and as its log has them, and its partition."""
 
-    partition: Partition
+    partition: SpecifiedPartition
     entry: GroupEntry = field(default_factory=GroupEntry)
     members: dict[str, str | None] = field(default_factory=dict)  # instance id by member id
-    memory: Offsets = field(default_factory=Offsets)
-    log: Offsets = field(default_factory=Offsets)
+    memory: SpecifiedOffsets = field(default_factory=SpecifiedOffsets)
+    log: SpecifiedOffsets = field(default_factory=SpecifiedOffsets)
 
-    def claim(self, generation: int, member: str, instance: str | None) -> Claim:
+    def claim(self, generation: int, member: str, instance: str | None) -> KnownClaim:
         """As whom a request comes, and what of it the group knows."""
         known = {named: each for each, named in self.members.items() if named is not None}
         owner = None if instance is None else known.get(instance)
-        return Claim(
+        return KnownClaim(
             generation=generation,
             member_given=bool(member),
             instance_given=instance is not None,
@@ -116,6 +116,6 @@ class Group:
         return SeenOffset(committed.offset, fetched(self.fetch(partition, stable=True, without=without)))
 
 
-def fetched(reply: OffsetReply) -> FetchedOffset:
+def fetched(reply: OffsetReply) -> FetchedOffsetAnswer:
     """The answer about one partition."""
-    return FetchedOffset(ErrorCode(reply.error), reply.offset)
+    return FetchedOffsetAnswer(ErrorCode(reply.error), reply.offset)

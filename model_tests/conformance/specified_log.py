@@ -13,7 +13,7 @@ RECORD_FIELDS: Final = 4  # attributes, time, no key, no headers: one byte each
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class SizedBatch:
     """A batch in the log and how many bytes it takes."""
 
     seen: SeenBatch
@@ -29,11 +29,11 @@ class Aborted:
 
 
 @dataclass(slots=True)
-class Segment:
+class SpecifiedSegment:
     """A part of the log with its own part of the aborted index."""
 
     base_offset: int
-    batches: list[Logged] = field(default_factory=list)
+    batches: list[SizedBatch] = field(default_factory=list)
     aborted: list[Aborted] = field(default_factory=list)
 
     @property
@@ -42,22 +42,22 @@ class Segment:
         return sum(batch.size for batch in self.batches)
 
 
-class Log:
+class SpecifiedLog:
     """Segments of bounded size; a batch that does not fit begins a new one."""
 
     def __init__(self, segment_bytes: int) -> None:
         """An empty log."""
         self.end = 0
         self._segment_bytes = segment_bytes
-        self._segments = [Segment(0)]
+        self._segments = [SpecifiedSegment(0)]
 
     def make_room(self, size: int) -> None:
         """Begin a new segment if so many bytes do not fit into the last one."""
         last = self._segments[-1]
         if last.batches and last.size + size > self._segment_bytes:
-            self._segments.append(Segment(self.end))
+            self._segments.append(SpecifiedSegment(self.end))
 
-    def add(self, batch: Logged) -> None:
+    def add(self, batch: SizedBatch) -> None:
         """Append a batch to the last segment."""
         self._segments[-1].batches.append(batch)
         self.end = batch.seen.last_offset + 1
@@ -66,7 +66,7 @@ class Log:
         """Add an aborted transaction, whose marker is in the last segment."""
         self._segments[-1].aborted.append(aborted)
 
-    def since(self, offset: int) -> Sequence[Segment]:
+    def since(self, offset: int) -> Sequence[SpecifiedSegment]:
         """The segments from the one that holds an offset."""
         first = max(n for n, segment in enumerate(self._segments) if segment.base_offset <= offset)
         return self._segments[first:]

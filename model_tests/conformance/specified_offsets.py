@@ -3,25 +3,25 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from model_tests.conformance.answers import Joined, OffsetsAdded, OffsetsCommitted, OffsetsFetched, SeenGroup
-from model_tests.conformance.decided import Decided, Ruled, offsets_ruled
+from model_tests.conformance.answers import OffsetsAdded, OffsetsCommitted, OffsetsFetched, RecordedJoin, SeenGroup
+from model_tests.conformance.decision_log import Ruled, SpecifiedDecision, offsets_ruled
 from model_tests.conformance.requests import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     JoinSync,
     KnownProducer,
-    OffsetCommit,
-    OffsetFetch,
-    TxnOffsetCommit,
+    RecordedOffsetCommit,
+    RecordedOffsetFetch,
+    RecordedTxnOffsetCommit,
 )
 from model_tests.conformance.sessions import DEFAULT_SEGMENT_BYTES
 from model_tests.conformance.specified_coordinator import Coordinator
 from model_tests.conformance.specified_group import Group, fetched
-from model_tests.conformance.specified_partition import Partition
+from model_tests.conformance.specified_partition import SpecifiedPartition
 from spec import rules
 from spec.protocol import committing, coordinator, groups, offsets, registering
 from spec.protocol.append import NONE_DROPPED
-from spec.protocol.committing import Commit, CommitRequest
+from spec.protocol.committing import CommitDecision, CommitRequest
 from spec.protocol.completing import MarkerRequest
 from spec.protocol.guards import PASSED, Guard
 from spec.protocol.offsets import OffsetEntry
@@ -36,7 +36,7 @@ JOIN_VERSION: Final = 5
 """Version of JoinGroup with which the recorded members joined."""
 
 
-class Groups:
+class SpecifiedGroups:
     """What is known of every group.
 
     Attributes:
@@ -65,7 +65,7 @@ class Groups:
         error = self._registered(request, registering.BY_BROKERS_SINCE - 1, verify_only=False)
         return OffsetsAdded(ErrorCode(coordinator.worded(error, request.version, committing.FENCED_SINCE)))
 
-    def join(self, request: JoinSync) -> Joined:
+    def join(self, request: JoinSync) -> RecordedJoin:
         """Let the only member of a group in, by the second JoinGroup where the first one only gives it an id."""
         group = self._group(request.group)
         self._joined += 1
@@ -79,21 +79,21 @@ class Groups:
         synced = groups.sync(joined.entry, group.claim(generation, member, request.group_instance_id), self._profile)
         group.entry = synced.entry
         self.ruled += (Ruled(request.group, "joined", (rules.OFFSETS_GENERATION_FENCE,), _told(group)),)
-        return Joined(ErrorCode(synced.error), member, generation)
+        return RecordedJoin(ErrorCode(synced.error), member, generation)
 
-    def commit_in_transaction(self, request: TxnOffsetCommit) -> OffsetsCommitted:
+    def commit_in_transaction(self, request: RecordedTxnOffsetCommit) -> OffsetsCommitted:
         """Hold offsets until their transaction ends."""
         exist = [(partition, offset) for partition, offset in request.offsets if partition in self._topics]
         error = self._hold(request, exist) if exist else ErrorCode.NONE.value
         return self._committed(request.offsets, error)
 
-    def commit(self, request: OffsetCommit) -> OffsetsCommitted:
+    def commit(self, request: RecordedOffsetCommit) -> OffsetsCommitted:
         """Commit offsets at once."""
         exist = [(partition, offset) for partition, offset in request.offsets if partition in self._topics]
         error = self._take(request, exist) if exist else ErrorCode.NONE.value
         return self._committed(request.offsets, error)
 
-    def fetch(self, request: OffsetFetch) -> OffsetsFetched:
+    def fetch(self, request: RecordedOffsetFetch) -> OffsetsFetched:
         """Tell offsets of a group."""
         group = self._group(request.group)
         stable = offsets.asks_stable(request.version, request.require_stable)
@@ -104,7 +104,7 @@ class Groups:
             self.ruled += (Ruled(f"{request.group} {name}", guard, about),)
         return OffsetsFetched(ErrorCode.NONE, {name: fetched(reply) for name, reply in told.items()})
 
-    def mark(self, name: str, marker: MarkerRequest, *, commits: bool, caught_up: bool = True) -> Decided:
+    def mark(self, name: str, marker: MarkerRequest, *, commits: bool, caught_up: bool = True) -> SpecifiedDecision:
         """Append a marker to an offsets partition, and end what its producer has pending there, now or later."""
         decided = self._group(_group_of(name)).partition.mark(name, marker, commits=commits)
         appended = decided.reply.appended
@@ -142,14 +142,14 @@ class Groups:
 
     def _group(self, name: str) -> Group:
         if name not in self._groups:
-            self._groups[name] = Group(Partition(self._profile, DEFAULT_SEGMENT_BYTES))
+            self._groups[name] = Group(SpecifiedPartition(self._profile, DEFAULT_SEGMENT_BYTES))
         return self._groups[name]
 
     def _committed(self, said: Sequence[tuple[str, int]], error: int) -> OffsetsCommitted:
         errors = {name: committing.of_partition(error, name in self._topics) for name, _ in said}
         return OffsetsCommitted({name: ErrorCode(each) for name, each in errors.items()})
 
-    def _hold(self, request: TxnOffsetCommit, said: Sequence[tuple[str, int]]) -> int:
+    def _hold(self, request: RecordedTxnOffsetCommit, said: Sequence[tuple[str, int]]) -> int:
         group = self._group(request.group)
         producer = int(request.producer_id)
         batch = committing.to_append(producer, request.producer_epoch, len(said), group.partition.log.end)
@@ -170,7 +170,7 @@ class Groups:
         group.entry = groups.after_commit(group.entry, self._profile, recorded=appended, transactional=True)
         return int(error)
 
-    def _take(self, request: OffsetCommit, said: Sequence[tuple[str, int]]) -> int:
+    def _take(self, request: RecordedOffsetCommit, said: Sequence[tuple[str, int]]) -> int:
         group = self._group(request.group)
         claim = group.claim(request.generation, request.member, None)
         asked = CommitRequest(request.version, claim=claim)
@@ -183,13 +183,13 @@ class Groups:
             group.entry = groups.after_commit(group.entry, self._profile, recorded=True, transactional=False)
         return int(decided.error)
 
-    def _append(self, group: str, batch: AppendRequest, *, guarded: bool) -> Decided:
+    def _append(self, group: str, batch: AppendRequest, *, guarded: bool) -> SpecifiedDecision:
         name, values = partition_of(group), ("",) * int(batch.record_count)
         logged = self._group(group).partition.take(name, batch, values, guarded=guarded)
         self.ruled += (offsets_ruled(logged, self._profile),)
         return logged
 
-    def _verify(self, group: Group, request: TxnOffsetCommit, batch: AppendRequest) -> int | None:
+    def _verify(self, group: Group, request: RecordedTxnOffsetCommit, batch: AppendRequest) -> int | None:
         """What the coordinator of the transaction says, None where it is not asked."""
         version = committing.as_produce(request.version)
         if group.partition.refuses_unasked(batch, version):
@@ -199,7 +199,9 @@ class Groups:
         verify_only = request.version < committing.ADDS_SINCE
         return self._registered(request, registering.BY_BROKERS_SINCE, verify_only=verify_only)
 
-    def _registered(self, request: AddOffsetsToTxn | TxnOffsetCommit, version: int, *, verify_only: bool) -> int:
+    def _registered(
+        self, request: AddOffsetsToTxn | RecordedTxnOffsetCommit, version: int, *, verify_only: bool
+    ) -> int:
         """The coordinator's answer about the partition of a group's offsets."""
         partition = partition_of(request.group)
         question = AddPartitionsToTxn(
@@ -212,7 +214,9 @@ class Groups:
         )
         return self._transactions.register(question)[partition]
 
-    def _rule(self, group: str, decided: Commit, checks: tuple[Guard, ...], accepting: tuple[Rule, ...]) -> None:
+    def _rule(
+        self, group: str, decided: CommitDecision, checks: tuple[Guard, ...], accepting: tuple[Rule, ...]
+    ) -> None:
         guard = coordinator.names_of(checks)[decided.branch]
         about = accepting if decided.branch == PASSED else (checks[decided.branch - 1].rule,)
         self.ruled += (Ruled(group, f"commit {guard}", about, _told(self._group(group))),)

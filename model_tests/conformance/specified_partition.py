@@ -4,16 +4,16 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from model_tests.conformance.answers import SeenBatch, SeenPartition, SeenProducer
-from model_tests.conformance.decided import Decided
-from model_tests.conformance.requests import Batch, Marker
-from model_tests.conformance.specified_log import MARKER_SIZE, Aborted, Log, Logged, size_of
+from model_tests.conformance.decision_log import SpecifiedDecision
+from model_tests.conformance.requests import RecordedBatch, RecordedMarker
+from model_tests.conformance.specified_log import MARKER_SIZE, Aborted, SizedBatch, SpecifiedLog, size_of
 from spec.protocol import append as appending
 from spec.protocol import completing, lso, seq, verification
 from spec.protocol import produce as producing
 from spec.protocol.append import Append
 from spec.protocol.completing import MarkerRequest, to_append
 from spec.protocol.lso import LogOffsets
-from spec.protocol.produce import Admission
+from spec.protocol.produce import ProduceAdmission
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.verification import NOTHING_ASKED, VerificationEntry
 from spec.versions import Profile
@@ -22,16 +22,16 @@ from spec.vocabulary import ABSENT
 LOG_START = 0
 """Nothing is ever deleted from the log of a session."""
 
-ADMITTED = Admission(0, 0)
+ADMITTED = ProduceAdmission(0, 0)
 NOTHING_KNOWN = ProducerEntry()
 
 
-class Partition:
+class SpecifiedPartition:
     """A partition's log and what is known of its producers."""
 
     def __init__(self, profile: Profile, segment_bytes: int) -> None:
         """An empty partition under a profile."""
-        self.log = Log(segment_bytes)
+        self.log = SpecifiedLog(segment_bytes)
         self._profile = profile
         self._entries: dict[int, ProducerEntry] = {}
         self._asked: dict[int, VerificationEntry] = {}
@@ -57,11 +57,11 @@ class Partition:
         would_ask = verification.is_asked(entry, request, version, self._profile)
         return bool(would_ask and verification.is_refused_unasked(entry, request, self._profile))
 
-    def append(self, name: str, batch: Batch, *, guarded: bool) -> Decided:
+    def append(self, name: str, batch: RecordedBatch, *, guarded: bool) -> SpecifiedDecision:
         """Ask for a client's batch to be appended, and make true what is decided."""
         return self.take(name, data_request(batch, self.log.end), batch.values, guarded=guarded)
 
-    def take(self, name: str, request: AppendRequest, values: tuple[str, ...], *, guarded: bool) -> Decided:
+    def take(self, name: str, request: AppendRequest, values: tuple[str, ...], *, guarded: bool) -> SpecifiedDecision:
         """Ask for a batch of these values to be appended, and make true what is decided."""
         before = self._entries.get(request.producer_id, NOTHING_KNOWN)
         met = verification.met(self._asked.get(request.producer_id, NOTHING_ASKED), guarded)
@@ -69,20 +69,20 @@ class Partition:
         size = size_of(values)
         if outcome.reply.error != seq.malformed_error(self._profile):
             self.log.make_room(size)
-        self._take(request, outcome, Logged(_in_log(request, values, outcome.reply.first_offset), size))
-        return Decided(name, request, ADMITTED, before, outcome, met)
+        self._take(request, outcome, SizedBatch(_in_log(request, values, outcome.reply.first_offset), size))
+        return SpecifiedDecision(name, request, ADMITTED, before, outcome, met)
 
-    def mark(self, name: str, marker: MarkerRequest, *, commits: bool) -> Decided:
+    def mark(self, name: str, marker: MarkerRequest, *, commits: bool) -> SpecifiedDecision:
         """Ask for a marker to be appended, and make true what is decided."""
         request = to_append(marker, self.log.end)
         before = self._entries.get(request.producer_id, NOTHING_KNOWN)
         outcome = appending.append(before, request, self._profile)
         self.log.make_room(MARKER_SIZE)
         aborts = outcome.reply.appended and before.in_transaction and not commits
-        self._take(request, outcome, Logged(_marker(request, commits=commits), MARKER_SIZE))
+        self._take(request, outcome, SizedBatch(_marker(request, commits=commits), MARKER_SIZE))
         if aborts:
             self._index(request, before)
-        return Decided(name, request, ADMITTED, before, outcome)
+        return SpecifiedDecision(name, request, ADMITTED, before, outcome)
 
     def restart(self) -> None:
         """Everything is loaded from the log again."""
@@ -105,7 +105,7 @@ class Partition:
         producers = tuple(_described(producer, entry) for producer, entry in self._entries.items())
         return SeenPartition(producers, self.log.end, lso.last_stable(self.offsets))
 
-    def _take(self, request: AppendRequest, outcome: Append, logged: Logged) -> None:
+    def _take(self, request: AppendRequest, outcome: Append, logged: SizedBatch) -> None:
         producer, appended = request.producer_id, outcome.reply.appended
         if appended:
             self.log.add(logged)
@@ -123,7 +123,7 @@ class Partition:
         return min((e.txn_first_offset for e in self._entries.values() if e.in_transaction), default=ABSENT)
 
 
-def data_request(batch: Batch, log_end: int) -> AppendRequest:
+def data_request(batch: RecordedBatch, log_end: int) -> AppendRequest:
     """A client's batch, as the partition's leader gets it."""
     return AppendRequest(
         base_offset=log_end,
@@ -139,7 +139,7 @@ def data_request(batch: Batch, log_end: int) -> AppendRequest:
     )
 
 
-def marker_request(marker: Marker) -> MarkerRequest:
+def marker_request(marker: RecordedMarker) -> MarkerRequest:
     """A marker of WriteTxnMarkers, as whoever sends it words it."""
     return MarkerRequest(
         int(marker.producer_id), marker.producer_epoch, marker.coordinator_epoch, marker.transaction_version

@@ -19,7 +19,7 @@ class Mark(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class DrawnMessage:
     """One message, from participant to participant."""
 
     sender: str
@@ -68,7 +68,7 @@ class Ending:
         return f"{self.rule} is violated: {self.text}" if self.rule else self.text
 
 
-Event: TypeAlias = Message | Note
+Event: TypeAlias = DrawnMessage | Note
 
 
 @dataclass(frozen=True, slots=True)

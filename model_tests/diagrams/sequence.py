@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from model_tests.diagrams.events import Event, Mark, Message, Note, Sequence, lines_of
+from model_tests.diagrams.events import DrawnMessage, Event, Mark, Note, Sequence, lines_of
 
 NARROWEST: Final = 16
 """Columns of text from one line of life to the next, at least."""
@@ -21,10 +21,10 @@ _LINES: Final = {Mark.LATE: "╌", Mark.AGAIN: "╌", Mark.LOST: "╌"}
 
 def text_of(sequence: Sequence) -> str:
     """The diagram, line by line, without colours."""
-    return "\n".join(line.rstrip() for line in _Drawing(sequence).lines()) + "\n"
+    return "\n".join(line.rstrip() for line in _TextDrawing(sequence).lines()) + "\n"
 
 
-class _Drawing:
+class _TextDrawing:
     """One diagram while it is drawn: where each line of life is, in columns of text."""
 
     def __init__(self, sequence: Sequence) -> None:
@@ -49,7 +49,7 @@ class _Drawing:
         """The lines of life as close together as their messages allow."""
         names = self._sequence.participants
         gaps = [max(NARROWEST, (len(left) + len(right)) // 2 + 6) for left, right in pairwise(names)]
-        messages = [event for step in self._sequence.steps for event in step if isinstance(event, Message)]
+        messages = [event for step in self._sequence.steps for event in step if isinstance(event, DrawnMessage)]
         for message in sorted(messages, key=lambda m: abs(names.index(m.sender) - names.index(m.receiver))):
             low, high = sorted((names.index(message.sender), names.index(message.receiver)))
             if low < high:
@@ -73,12 +73,12 @@ class _Drawing:
 
     def _event(self, event: Event) -> Iterator[str]:
         match event:
-            case Message():
+            case DrawnMessage():
                 yield from self._message(event)
             case Note():
                 yield from self._note(event)
 
-    def _message(self, message: Message) -> Iterator[str]:
+    def _message(self, message: DrawnMessage) -> Iterator[str]:
         start, end = self._places[message.sender], self._places[message.receiver]
         low, high = min(start, end), max(start, end)
         for line in lines_of(message.label, max(WRAPPED, high - low - 6)):
@@ -101,7 +101,7 @@ class _Drawing:
         return f"{line[:place].ljust(place)}{part}{line[place + len(part) :]}"
 
 
-def _labelled(message: Message) -> list[str]:
+def _labelled(message: DrawnMessage) -> list[str]:
     return lines_of(message.label, WRAPPED)
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Final
 from xml.sax.saxutils import escape
 
-from model_tests.diagrams.events import Ending, Event, Mark, Message, Note, Sequence, lines_of
+from model_tests.diagrams.events import DrawnMessage, Ending, Event, Mark, Note, Sequence, lines_of
 
 LETTER: Final = 7.3
 """Width of a letter in pixels; every letter of the typeface has the same."""
@@ -47,10 +47,10 @@ text { font: 12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; 
 
 def svg_of(sequence: Sequence) -> str:
     """The diagram as the text of an SVG file without anything from outside."""
-    return "\n".join(_Drawing(sequence).lines()) + "\n"
+    return "\n".join(_SvgDrawing(sequence).lines()) + "\n"
 
 
-class _Drawing:
+class _SvgDrawing:
     """One diagram while it is drawn: where each line of life is, in pixels."""
 
     def __init__(self, sequence: Sequence) -> None:
@@ -86,7 +86,7 @@ class _Drawing:
     def _placed(self) -> dict[str, float]:
         names = self._sequence.participants
         gaps = [max(NARROWEST, (len(left) + len(right)) / 2 * LETTER + 40) for left, right in pairwise(names)]
-        messages = [event for step in self._sequence.steps for event in step if isinstance(event, Message)]
+        messages = [event for step in self._sequence.steps for event in step if isinstance(event, DrawnMessage)]
         for message in sorted(messages, key=lambda m: abs(names.index(m.sender) - names.index(m.receiver))):
             low, high = sorted((names.index(message.sender), names.index(message.receiver)))
             if low < high:
@@ -125,12 +125,12 @@ class _Drawing:
         self._body.append(_text(EDGE - 12, self._height + LINE - 4, str(number), "number"))
         for event in step:
             match event:
-                case Message():
+                case DrawnMessage():
                     self._message(event)
                 case Note():
                     self._note(event)
 
-    def _message(self, message: Message) -> None:
+    def _message(self, message: DrawnMessage) -> None:
         start, end = self._places[message.sender], self._places[message.receiver]
         odd = "odd" if message.mark else ""
         for line in lines_of(message.label, max(WRAPPED, int((abs(start - end) - 20) / LETTER))):
@@ -170,7 +170,7 @@ def description_of(sequence: Sequence) -> str:
 
 def _told(event: Event) -> str:
     match event:
-        case Message():
+        case DrawnMessage():
             return f"{event.sender} to {event.receiver}: {event.label}"
         case Note():
             return f"{event.at}: {event.text}"

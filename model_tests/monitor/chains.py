@@ -36,7 +36,7 @@ _new_id_of: Final = itemgetter(*NEW_ID)
 _open_of: Final = itemgetter(*BY_ID)
 
 
-class Linked(NamedTuple):
+class LinkArguments(NamedTuple):
     """What a judge of links takes, in the order of its arguments."""
 
     row: Row
@@ -55,7 +55,7 @@ class _Chain:
         self.previous, self.previous_faults = NOTHING, ABSENT
         self.accepted, self.accepted_faults = NOTHING, ABSENT
 
-    def add(self, row: Row) -> Linked:
+    def add(self, row: Row) -> LinkArguments:
         """The step with what came before it, which it joins."""
         self.faults += links.is_break(row)
         told = {
@@ -63,7 +63,7 @@ class _Chain:
             "previous_faults": self.previous_faults,
             "accepted_faults": self.accepted_faults,
         }
-        step = Linked(row, self.previous, self.accepted, told)
+        step = LinkArguments(row, self.previous, self.accepted, told)
         self.previous, self.previous_faults = row, self.faults
         if row["appended"] and not row["control"] and row["origin"] >= 0:
             self.accepted, self.accepted_faults = row, self.faults
@@ -80,40 +80,40 @@ class Chains:
         self._of_ids: dict[object, Row] = {}
         self._handed_out: set[object] = set()
 
-    def of_producer(self, row: Row) -> Linked | None:
+    def of_producer(self, row: Row) -> LinkArguments | None:
         """A step on a producer and partition with those before it; none where it touches no such key."""
         if row["producer_id"] < 0 or not row["topic"] or row["after_log_end"] < 0:
             return None
         return self._of_producers[_key_of(row)].add(row)
 
-    def of_log(self, row: Row) -> Linked | None:
+    def of_log(self, row: Row) -> LinkArguments | None:
         """A step at the log of a replica with the one before it there; none where it touches no log."""
         if not log_links.is_on_log(row):
             return None
         return self._after_previous(row, LOG_LINK, _log_of(row))
 
-    def of_follower(self, row: Row) -> Linked | None:
+    def of_follower(self, row: Row) -> LinkArguments | None:
         """A step about a follower with the one before it at that leader; none where it says nothing of one."""
         if not follower_links.is_on_follower(row):
             return None
         return self._after_previous(row, FOLLOWER_LINK, _follower_of(row))
 
-    def of_place(self, row: Row) -> Linked | None:
+    def of_place(self, row: Row) -> LinkArguments | None:
         """A batch with the one that was seen before at its place in the log; none where it is no batch."""
         if not place_links.is_on_place(row):
             return None
         return self._after_previous(row, PLACE_LINK, _place_of(row))
 
-    def _after_previous(self, row: Row, kind: str, key: object) -> Linked:
+    def _after_previous(self, row: Row, kind: str, key: object) -> LinkArguments:
         previous = self._latest.get((kind, key))
         self._latest[kind, key] = row
-        return Linked(row, previous or NOTHING, NOTHING, {"has_previous": previous is not None})
+        return LinkArguments(row, previous or NOTHING, NOTHING, {"has_previous": previous is not None})
 
     def forget_places(self) -> None:
         """Let go of the batches that were seen at places in logs; copies that come later are held against nothing."""
         self._latest = {key: row for key, row in self._latest.items() if key[0] != PLACE_LINK}
 
-    def of_id(self, row: Row) -> Linked | None:
+    def of_id(self, row: Row) -> LinkArguments | None:
         """A step of a transactional id with the one before it at its node; none where it is of no id, or at no node."""
         if not row["transactional_id"] or not row["node"] or row["origin"] >= 0:
             return None
@@ -123,16 +123,16 @@ class Chains:
         self._of_ids[key] = row
         if identity_judge()(row)[0]:
             self._handed_out.add(identity)
-        return Linked(row, previous or NOTHING, NOTHING, told)
+        return LinkArguments(row, previous or NOTHING, NOTHING, told)
 
-    def of_new_id(self, row: Row) -> Linked | None:
+    def of_new_id(self, row: Row) -> LinkArguments | None:
         """A step that hands out a new producer id with the one before it that handed out the same; none of others."""
         if row["api"] != ASKED_FOR or not new_id_judge()(row)[0]:
             return None
         step = self._after_previous(row, NEW_ID_LINK, _new_id_of(row))
         return step._replace(chain={"handed_out_before": step.chain["has_previous"]})
 
-    def of_open(self, row: Row) -> Linked | None:
+    def of_open(self, row: Row) -> LinkArguments | None:
         """A step that changes what is known of an id with the one before it, at whichever node; none of others."""
         if not is_change_of_id(row):
             return None

@@ -6,7 +6,7 @@ What is used once is written where it is used, so that a choice computes only wh
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from model_tests.traces.formulas import Formula, Sheet, parts_of, used_again
+from model_tests.traces.formulas import DecisionFormula, Sheet, parts_of, used_again
 from spec.algebra import Term
 
 Place: TypeAlias = tuple[str, str]
@@ -21,7 +21,7 @@ DEEPEST: Final = 40
 _JOINED_BY: Final = {sign: sign for sign in ("==", "<", "<=", ">", ">=", "+", "-", "*", "and", "or")}
 
 
-class _Written(NamedTuple):
+class _PartSource(NamedTuple):
     """The source of one part, and how deep its parentheses are."""
 
     source: str
@@ -63,25 +63,27 @@ def source_of(
     formulas = [sheet.constant(result) for result in results.values()]
     parts = parts_of(formulas)
     shared = used_again(formulas)
-    known: dict[Formula, _Written] = {}
+    known: dict[DecisionFormula, _PartSource] = {}
     lines = [f"def judge({', '.join(arguments)}):"]
     for number, part in enumerate(parts):
         written = _written(part, known, place_of)
         if part.operator != "constant" and (part in shared or written.depth >= DEEPEST):
             lines.append(f"    part_{number} = {written.source}")
-            written = _Written(f"part_{number}")
+            written = _PartSource(f"part_{number}")
         known[part] = written
     lines.append(f"    return ({''.join(f'{known[formula].source}, ' for formula in formulas)})")
     return "\n".join(lines) + "\n"
 
 
-def _written(part: Formula, known: Mapping[Formula, _Written], place_of: Callable[[str], Place]) -> _Written:
+def _written(
+    part: DecisionFormula, known: Mapping[DecisionFormula, _PartSource], place_of: Callable[[str], Place]
+) -> _PartSource:
     operands = [known[operand] for operand in part.operands]
     source = _source(part, [operand.source for operand in operands], place_of)
-    return _Written(source, 1 + max((operand.depth for operand in operands), default=0))
+    return _PartSource(source, 1 + max((operand.depth for operand in operands), default=0))
 
 
-def _source(part: Formula, operands: Sequence[str], place_of: Callable[[str], Place]) -> str:
+def _source(part: DecisionFormula, operands: Sequence[str], place_of: Callable[[str], Place]) -> str:
     match part.operator, operands:
         case "column", _:
             argument, key = place_of(part.value)

@@ -5,7 +5,7 @@ from enum import IntEnum
 from typing import Final
 
 from model_tests.diagrams import events
-from model_tests.diagrams.events import Ending, Event, Mark, Message, Note
+from model_tests.diagrams.events import DrawnMessage, Ending, Event, Mark, Note
 from model_tests.monitor.judges import append_judge, coordinator_judge
 from model_tests.traces.coordinator_verdicts import branch_names, is_coordinators
 from model_tests.traces.schema import BY_NAME, Row
@@ -66,7 +66,7 @@ def _events(row: Row, again: bool) -> Iterator[Event]:
     said = _words(row["api"], asked(row))
     if client and node and client != node:
         mark = Mark.REFUSED if row["error"] > 0 else Mark.AGAIN if again else Mark.PLAIN
-        yield Message(client, node, f"{said} → {answered(row)}", mark)
+        yield DrawnMessage(client, node, f"{said} → {answered(row)}", mark)
         state = left(row)
     else:
         failed = answered(row) if row["error"] > 0 or decided_by(row) else ""

@@ -17,7 +17,7 @@ from model_tests.traces.history_links import TELLINGS
 from model_tests.traces.schema import Row, arrow_schema, complete, ndjson_line, read_ndjson, record_batch, text_of
 from model_tests.traces.trace_files import INTEGERS, NEEDED, TOO_WIDE, UNJUDGEABLE, WIDEST
 from spec.protocol.coordinator_steps import DECISIONS
-from spec.protocol.judge_history import Telling
+from spec.protocol.judge_history import EventKind
 from spec.versions import PROFILES
 
 _NAMED: Final = 5
@@ -119,7 +119,7 @@ def _completed(row: Row, path: Path) -> Row:
             where = f"{path}, trace {row['trace']}, step {row['step']}"
             raise BadInput(f"{where}: without {_some(missing)}, which no step of a coordinator can be judged without")
     whole = complete(said)
-    if "delivered" not in said and TELLINGS.get(row["api"]) in (Telling.TAKEN, Telling.ANSWERED):
+    if "delivered" not in said and TELLINGS.get(row["api"]) in (EventKind.TAKEN, EventKind.ANSWERED):
         whole["delivered"] = (
             None  # whether the application was given the batch is not known, which is not that it was not
         )

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.progress import track
 
 from model_tests.monitor.files import trace_writer
-from model_tests.monitor.monitor import Finding, rule_counts
+from model_tests.monitor.monitor import StepFinding, rule_counts
 from model_tests.monitor.runs import Played, run_of
 from model_tests.reports import HOLDS, VIOLATED, BadInput
-from model_tests.traces.check_report import RuleCount, Violation
+from model_tests.traces.check_report import RuleCount, StepViolation
 from model_tests.traces.files_at import NDJSON, PARQUET
 from model_tests.traces.schema import Row
 from model_tests.traces.simulate import STEPS, seeds_of
@@ -42,7 +42,7 @@ class LocalReport:
     out: str
     monitored: bool
     rules: tuple[RuleCount, ...]
-    violations: tuple[Violation, ...]
+    violations: tuple[StepViolation, ...]
 
     @property
     def exit_code(self) -> int:
@@ -107,8 +107,8 @@ class _Account:
 
     traces: int = 0
     steps: int = 0
-    findings: Counter[Finding] = field(default_factory=Counter)
-    violations: tuple[Violation, ...] = ()
+    findings: Counter[StepFinding] = field(default_factory=Counter)
+    violations: tuple[StepViolation, ...] = ()
 
     def add(self, played: Played) -> None:
         """Count one more trace."""

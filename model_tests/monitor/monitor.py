@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from model_tests.monitor.chains import Chains, Linked
+from model_tests.monitor.chains import Chains, LinkArguments
 from model_tests.monitor.judges import (
     append_judge,
     coordinator_judge,
@@ -14,14 +14,13 @@ from model_tests.monitor.judges import (
     replication_judge,
 )
 from model_tests.traces.chains import check_of, of_kind
-from model_tests.traces.check_report import RuleCount, Violation
-from model_tests.traces.circumstances import Fault, claimed_in
+from model_tests.traces.check_report import RuleCount, StepViolation
 from model_tests.traces.coordinator_links import ID_LINK, NEW_ID_LINK, OPEN_LINK
 from model_tests.traces.coordinator_verdicts import is_coordinators
 from model_tests.traces.explain import explain_coordinator, explain_link, explain_step
 from model_tests.traces.explain_history import explain_judged
 from model_tests.traces.explain_replication import explain_replication
-from model_tests.traces.fault_reach import verdicts_of
+from model_tests.traces.fault_scope import verdicts_of
 from model_tests.traces.follower_links import FOLLOWER_LINK
 from model_tests.traces.histories import Histories
 from model_tests.traces.history_links import HISTORY
@@ -29,14 +28,15 @@ from model_tests.traces.log_links import LOG_LINK
 from model_tests.traces.place_links import PLACE_LINK
 from model_tests.traces.replication_verdicts import KIND, is_of_replication
 from model_tests.traces.schema import Row
+from model_tests.traces.step_assumptions import Fault, claimed_in
 from model_tests.traces.verdicts import LINK, ROW, rules_in
-from spec.protocol.judge import Check
+from spec.protocol.judge import RuleCheck
 from spec.rules import RULES, Rule
 from spec.versions import PROFILES
 from spec.vocabulary import ABSENT
 
 
-class Finding(NamedTuple):
+class StepFinding(NamedTuple):
     """A verdict of one kind, and under what it was found; `judged` and `violated` are sets of rules.
 
     Attributes:
@@ -52,14 +52,14 @@ class Finding(NamedTuple):
     violated: int
 
 
-class Disagreement(Exception):
+class DecisionMismatch(Exception):
     """A step is not as the specification's decision says, inside the domain of a rule.
 
     Attributes:
         violations: the rules that the step breaks, with why.
     """
 
-    def __init__(self, violations: tuple[Violation, ...]) -> None:
+    def __init__(self, violations: tuple[StepViolation, ...]) -> None:
         """The disagreement of one step, which breaks at least one rule."""
         super().__init__("; ".join(map(str, violations)))
         self.violations = violations
@@ -81,7 +81,7 @@ class Monitor:
     def __init__(self) -> None:
         """A monitor that has seen nothing."""
         self.steps = 0
-        self.findings: Counter[Finding] = Counter()
+        self.findings: Counter[StepFinding] = Counter()
         self._chains = Chains()
         self._histories: defaultdict[int, Histories] = defaultdict(Histories)
 
@@ -93,39 +93,39 @@ class Monitor:
         """
         violations = self.judge(row)
         if violations:
-            raise Disagreement(violations)
+            raise DecisionMismatch(violations)
 
-    def judge(self, row: Row) -> tuple[Violation, ...]:
+    def judge(self, row: Row) -> tuple[StepViolation, ...]:
         """Judge the next step of the trace: what it breaks inside the domain of the rule."""
         self.steps += 1
         histories = self._histories[row["trace"]]
         histories.add(row)
         under = row["profile"], row["transaction_version"], histories.faults & Fault.UNCLEAN.value
-        broken: list[Violation] = []
+        broken: list[StepViolation] = []
         for kind, verdict, step in self._verdicts(row):
-            finding = Finding(kind, *under, *verdict)
+            finding = StepFinding(kind, *under, *verdict)
             self.findings[finding] += 1
             if finding.violated:
                 broken += (v for rule in claimed_among(finding.violated, *under) for v in _why(row, kind, rule, step))
         return tuple(broken)
 
-    def finish(self) -> tuple[Violation, ...]:
+    def finish(self) -> tuple[StepViolation, ...]:
         """Judge what clients have told in the traces that were seen: what it breaks inside the domain of the rule."""
-        broken: list[Violation] = []
+        broken: list[StepViolation] = []
         for histories in self._histories.values():
             broken += self._of_histories(histories)
         self._histories.clear()
         return tuple(broken)
 
-    def settle(self) -> tuple[Violation, ...]:
+    def settle(self) -> tuple[StepViolation, ...]:
         """As `finish`, within a trace: the events so far are judged and forgotten, and so are the positions in logs."""
         self._chains.forget_places()
         return self.finish()
 
-    def _of_histories(self, histories: Histories) -> Iterator[Violation]:
+    def _of_histories(self, histories: Histories) -> Iterator[StepViolation]:
         for judged, at_stake, violated, faults in verdicts_of(histories):
             under = judged.row["profile"], judged.row["transaction_version"], faults
-            self.findings[Finding(HISTORY, *under, ABSENT, at_stake, violated)] += 1
+            self.findings[StepFinding(HISTORY, *under, ABSENT, at_stake, violated)] += 1
             for rule in claimed_among(violated, *under) if violated else ():
                 yield from explain_judged(judged, rule, histories)
 
@@ -133,7 +133,7 @@ class Monitor:
         """How often each rule was at stake, and how often it was violated where it is not claimed."""
         return rule_counts(self.findings)
 
-    def _verdicts(self, row: Row) -> Iterator[tuple[str, tuple[int, ...], Linked | None]]:
+    def _verdicts(self, row: Row) -> Iterator[tuple[str, tuple[int, ...], LinkArguments | None]]:
         if row["origin"] >= 0:
             yield ROW, append_judge(row["profile"])(row), None
         elif is_coordinators(row):
@@ -170,7 +170,7 @@ def claimed_among(violated: int, profile: str, transaction_version: int, faults:
     return tuple(rule for rule in rules_in(violated) if claimed_in(rule, under, faults))
 
 
-def rule_counts(findings: Counter[Finding]) -> Iterator[RuleCount]:
+def rule_counts(findings: Counter[StepFinding]) -> Iterator[RuleCount]:
     """How often each rule was at stake, violated, and violated where it is not claimed."""
     judged, violated, known = Counter[Rule](), Counter[Rule](), Counter[Rule]()
     for finding, count in findings.items():
@@ -186,7 +186,7 @@ def _add(counts: Counter[Rule], rules: Iterable[Rule], count: int) -> None:
         counts[rule] += count
 
 
-def _why(row: Row, kind: str, rule: Rule, step: Linked | None) -> Iterator[Violation]:
+def _why(row: Row, kind: str, rule: Rule, step: LinkArguments | None) -> Iterator[StepViolation]:
     """Why a step breaks a rule, by verdicts of this kind; of links, each that it breaks."""
     if step is None:
         explain = {ROW: explain_step, KIND.format(row["api"]): explain_replication}.get(kind, explain_coordinator)
@@ -197,10 +197,10 @@ def _why(row: Row, kind: str, rule: Rule, step: Linked | None) -> Iterator[Viola
             yield explain_link({**row, **{column: _value(step, column) for column in link.columns}}, link)
 
 
-def _is_broken(check: Check) -> bool:
+def _is_broken(check: RuleCheck) -> bool:
     return bool(check.at_stake) and not check.holds
 
 
-def _value(step: Linked, column: str) -> Any:
+def _value(step: LinkArguments, column: str) -> Any:
     argument, key = place_in_link(column)
     return getattr(step, argument)[key]

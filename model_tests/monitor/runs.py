@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from model_tests.monitor.monitor import Disagreement, Finding, Monitor
+from model_tests.monitor.monitor import DecisionMismatch, Monitor, StepFinding
 from model_tests.monitor.shrink import SECONDS, Failure, shrunk
 from model_tests.reports import BadInput
-from model_tests.traces.check_report import Violation
+from model_tests.traces.check_report import StepViolation
 from model_tests.traces.schema import Row
 from model_tests.traces.simulate import STEPS, WORKLOADS, profile_of, version_of, workload_of
 from reference.simulate import simulate
@@ -20,7 +20,7 @@ MOST_SEEDS: Final = 2**63
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SeededRun:
     """What makes a trace: the seed, and what it chooses unless that is given."""
 
     seed: int
@@ -46,7 +46,7 @@ class Run:
 
         try:
             simulate(self.seed, self.profile, self.steps, workload=self.workload, tape=tape, observer=observe)
-        except Disagreement as found:
+        except DecisionMismatch as found:
             violations = tuple(replace(v, replay=f"{self.command} --step {v.step}") for v in found.violations)
             return Played(tuple(rows), tuple(tape.drawn), tuple(ends), monitor.findings, violations)
         violations = tuple(replace(v, replay=f"{self.command} --step {v.step}") for v in monitor.finish())
@@ -97,8 +97,8 @@ class Played:
     rows: tuple[Row, ...]
     choices: tuple[int, ...]
     ends: tuple[int, ...]
-    findings: Counter[Finding]
-    violations: tuple[Violation, ...] = ()
+    findings: Counter[StepFinding]
+    violations: tuple[StepViolation, ...] = ()
 
     @property
     def rules(self) -> frozenset[str]:
@@ -112,7 +112,7 @@ def run_of(
     workload: str | None = None,
     profile: str | None = None,
     transaction_version: int | None = None,
-) -> Run:
+) -> SeededRun:
     """The run of a seed, with what is given instead of what the seed chooses.
 
     Args:
@@ -132,7 +132,7 @@ def run_of(
     if profile is not None and profile not in PROFILES:
         raise BadInput(f"there is no profile {profile!r}; there are {', '.join(PROFILES)}")
     chosen = _chosen_by(seed) if profile is None else PROFILES[profile]
-    return Run(seed, workload or workload_of(seed), _under(chosen, transaction_version), steps)
+    return SeededRun(seed, workload or workload_of(seed), _under(chosen, transaction_version), steps)
 
 
 def _chosen_by(seed: int) -> Profile:

@@ -54,7 +54,7 @@ class _OutOfTime(Exception):
 
 def shrunk(failure: Failure, attempt: Attempt, seconds: float = SECONDS) -> Failure:
     """The smallest failure that is found in the time: no single choice can be left out or lowered, if it suffices."""
-    search = _Search(failure, attempt, monotonic() + seconds)
+    search = _Shrinking(failure, attempt, monotonic() + seconds)
     try:
         while any([search.leaves_out_steps(), search.leaves_out(), search.simplifies(), search.lowers()]):
             pass
@@ -63,7 +63,7 @@ def shrunk(failure: Failure, attempt: Attempt, seconds: float = SECONDS) -> Fail
     return search.best
 
 
-class _Search:
+class _Shrinking:
     def __init__(self, failure: Failure, attempt: Attempt, deadline: float) -> None:
         self.best = failure
         self._attempt = attempt

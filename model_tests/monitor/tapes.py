@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from model_tests.monitor.runs import Run, run_of
+from model_tests.monitor.runs import SeededRun, run_of
 from model_tests.reports import BadInput
 
 _KINDS = {"seed": int, "workload": str, "profile": str, "transaction_version": int, "steps": int, "tape": list}
 
 
-def told(run: Run, choices: Sequence[int]) -> dict[str, object]:
+def told(run: SeededRun, choices: Sequence[int]) -> dict[str, object]:
     """The run and its choices as plain JSON values."""
     return {
         "seed": run.seed,
@@ -23,7 +23,7 @@ def told(run: Run, choices: Sequence[int]) -> dict[str, object]:
     }
 
 
-def read_tape(path: Path) -> tuple[Run, tuple[int, ...]]:
+def read_tape(path: Path) -> tuple[SeededRun, tuple[int, ...]]:
     """The run and the choices that a report tells.
 
     Raises:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
 from model_tests.mutants.planted import Planted
-from model_tests.stateful.ledger import Ledger
-from model_tests.verify.results import Mutant
+from model_tests.stateful.rule_counts import Ledger
+from model_tests.verify.results import PlantedDefect
 
 SEEDS: Final = range(400)
 """Runs after which a mutant has survived."""
@@ -15,7 +15,7 @@ Run: TypeAlias = Callable[[int, Ledger], object]
 """One run of a seed, on an account."""
 
 
-def hunted(planted: Planted, run: Run, seeds: Iterable[int] = SEEDS) -> Mutant:
+def hunted(planted: Planted, run: Run, seeds: Iterable[int] = SEEDS) -> PlantedDefect:
     """Who has seen the defect: an invariant of the rule that it breaks, or in the end others."""
     started = time.monotonic()
     killers: dict[str, None] = {}
@@ -27,7 +27,7 @@ def hunted(planted: Planted, run: Run, seeds: Iterable[int] = SEEDS) -> Mutant:
                 break
             killers |= {f"{found.seen_by} {found.rule.id}": None for found in ledger.broken}
             killers |= {stopped: None} if stopped else {}
-    return Mutant(planted.name, planted.rule, tuple(killers), round(time.monotonic() - started, 3))
+    return PlantedDefect(planted.name, planted.rule, tuple(killers), round(time.monotonic() - started, 3))
 
 
 def run_once(run: Run, seed: int, account: Ledger | None = None) -> tuple[Ledger, str]:

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from model_tests.mutants.hunting import SEEDS, hunted, without_defect
 from model_tests.mutants.planted import Planted
 from model_tests.stateful.pipeline_runs import run_pipeline
-from model_tests.verify.results import Mutant
+from model_tests.verify.results import PlantedDefect
 
 
-def hunt_in_pipelines(planted: Planted, seeds: Iterable[int] = SEEDS) -> Mutant:
+def hunt_in_pipelines(planted: Planted, seeds: Iterable[int] = SEEDS) -> PlantedDefect:
     """Run pipelines with the defect, until an invariant of the rule that it breaks has seen it."""
     return hunted(planted, run_pipeline, seeds)
 

@@ -6,11 +6,11 @@ from functools import cache
 from typing import Final
 
 from model_tests.conformance.bundled import sample, sessions_in
-from model_tests.conformance.report import Disagreement
+from model_tests.conformance.report import SessionDisagreement
 from model_tests.conformance.sessions import Session
 from model_tests.conformance.side_by_side import REFERENCE, disagreements
 from model_tests.mutants.planted import Planted
-from model_tests.verify.results import Mutant
+from model_tests.verify.results import PlantedDefect
 
 GROUPS: Final = ("C", "EC", "FC")
 """Families whose sessions have groups."""
@@ -24,7 +24,7 @@ def sessions_of_groups() -> tuple[Session, ...]:
     return tuple(sorted(sessions_in(sample(ONE_IN, GROUPS).lines), key=lambda session: session.family != "FC"))
 
 
-def hunt_in_sessions(planted: Planted, sessions: Sequence[Session] | None = None) -> Mutant:
+def hunt_in_sessions(planted: Planted, sessions: Sequence[Session] | None = None) -> PlantedDefect:
     """Replay sessions on the reference with the defect, until it disagrees in a step about the rule that it breaks."""
     started = time.monotonic()
     seen: dict[str, None] = {}
@@ -34,8 +34,8 @@ def hunt_in_sessions(planted: Planted, sessions: Sequence[Session] | None = None
                 seen = {f"session {planted.rule.id} in {found.session} step {found.step}": None} | seen
                 break
             seen |= {f"session {rule.id}": None for rule in found.rules}
-    return Mutant(planted.name, planted.rule, tuple(seen), round(time.monotonic() - started, 3))
+    return PlantedDefect(planted.name, planted.rule, tuple(seen), round(time.monotonic() - started, 3))
 
 
-def _of_reference(sessions: Iterable[Session]) -> Iterable[Disagreement]:
+def _of_reference(sessions: Iterable[Session]) -> Iterable[SessionDisagreement]:
     return (found for found in disagreements(sessions) if found.by == REFERENCE)

@@ -13,7 +13,7 @@ from model_tests.mutants.of_verification import OF_VERIFICATION
 from model_tests.mutants.planted import Planted
 from model_tests.stateful.transaction_runs import run_transactions
 from model_tests.stateful.transaction_setting import OUTLIVED, STORIES
-from model_tests.verify.results import Mutant
+from model_tests.verify.results import PlantedDefect
 from spec import rules
 
 OF_TRANSACTIONS: Final = (
@@ -32,7 +32,7 @@ SEEDS: Final = range(600)
 """Runs after which a mutant has survived."""
 
 
-def hunt_in_transactions(planted: Planted, seeds: Iterable[int] = SEEDS) -> Mutant:
+def hunt_in_transactions(planted: Planted, seeds: Iterable[int] = SEEDS) -> PlantedDefect:
     """Run the stories with the defect, until an invariant of the rule that it breaks has seen it."""
     return hunted(planted, partial(run_transactions, stories=LATE_ONES.get(planted.rule, STORIES)), seeds)
 

@@ -12,7 +12,7 @@ from model_tests.stateful.tape_runs import Terrain
 from reference.broker.ids import ProducerIdentity
 from reference.client.drain_rules import Hold
 from reference.client.partition_queue import MAX_IN_FLIGHT, PartitionQueue, ProducerBatch
-from reference.client.producer import Attempt, IdempotentProducer, Reply
+from reference.client.producer import Attempt, AttemptReply, IdempotentProducer
 from reference.log import sequence
 from spec import rules
 from spec.vocabulary import NO_SEQUENCE, ErrorCode, Offset, Sequence
@@ -75,31 +75,31 @@ def adopt_at_any_time(queue: PartitionQueue, identity: ProducerIdentity) -> Hold
     return _hold(queue, identity)
 
 
-def acknowledge_the_newest(producer: IdempotentProducer, attempt: Attempt, reply: Reply) -> None:
+def acknowledge_the_newest(producer: IdempotentProducer, attempt: Attempt, reply: AttemptReply) -> None:
     """A success is taken for that of the newest batch in flight."""
     in_flight = producer.queues[attempt.partition].in_flight
     batch = in_flight[-1] if in_flight else attempt.batch
     _succeed(producer, attempt._replace(batch=batch), reply)
 
 
-def succeed_with_next_offset(producer: IdempotentProducer, attempt: Attempt, reply: Reply) -> None:
+def succeed_with_next_offset(producer: IdempotentProducer, attempt: Attempt, reply: AttemptReply) -> None:
     """The application is told the offset after the right one."""
     _succeed(producer, attempt, reply._replace(offset=Offset(reply.offset + 1)))
 
 
 def take_silence_for_success(producer: IdempotentProducer, attempt: Attempt) -> None:
     """A lost connection counts as a success."""
-    producer.receive(attempt, Reply(ErrorCode.NONE))
+    producer.receive(attempt, AttemptReply(ErrorCode.NONE))
 
 
-def bump_on_silence(producer: IdempotentProducer, attempt: Attempt, reply: Reply) -> bool:
+def bump_on_silence(producer: IdempotentProducer, attempt: Attempt, reply: AttemptReply) -> bool:
     """A lost connection makes the client renumber what is in flight."""
     if reply.error == ErrorCode.NETWORK_EXCEPTION:
         producer.request_bump(attempt.partition)
     return _can_retry(producer, attempt, reply)
 
 
-def take_out_of_order_for_success(producer: IdempotentProducer, attempt: Attempt, reply: Reply) -> bool:
+def take_out_of_order_for_success(producer: IdempotentProducer, attempt: Attempt, reply: AttemptReply) -> bool:
     """A sequence out of order is taken for a duplicate, and so for a success."""
     if reply.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
         attempt.batch.outcome = True

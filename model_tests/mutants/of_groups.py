@@ -14,7 +14,7 @@ from reference.broker.group_log import LoadedGroups
 from reference.broker.group_metadata import ClassicGroup, Member
 from reference.broker.group_offsets import GroupOffsets, RecordedOffset
 from reference.broker.group_record import OffsetKey
-from reference.broker.group_requests import Claim
+from reference.broker.group_requests import MemberClaim
 from reference.broker.group_shards import Shard
 from reference.log.batch import RecordBatch
 from spec import rules
@@ -65,12 +65,14 @@ def never_overtaken(offsets: GroupOffsets, key: OffsetKey, recorded: RecordedOff
     return False
 
 
-def check_no_generation(group: ClassicGroup, claim: Claim, profile: Profile) -> Member:
+def check_no_generation(group: ClassicGroup, claim: MemberClaim, profile: Profile) -> Member:
     """A member may commit in any generation."""
     return group.current(claim.member_id, claim.group_instance_id)
 
 
-def check_nobody_in_transactions(group: ClassicGroup, claim: Claim, transactional: bool, profile: Profile) -> None:
+def check_nobody_in_transactions(
+    group: ClassicGroup, claim: MemberClaim, transactional: bool, profile: Profile
+) -> None:
     """Whoever has a transaction commits."""
     if not transactional:
         _check_commit(group, claim, transactional, profile)
@@ -85,7 +87,7 @@ def any_member(group: ClassicGroup, member_id: str, group_instance_id: str | Non
     return found
 
 
-def anybody_while_empty(group: ClassicGroup, claim: Claim, transactional: bool, profile: Profile) -> None:
+def anybody_while_empty(group: ClassicGroup, claim: MemberClaim, transactional: bool, profile: Profile) -> None:
     """A group without members takes whatever generation a commit names."""
     if group.members:
         _check_commit(group, claim, transactional, profile)

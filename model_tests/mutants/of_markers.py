@@ -4,7 +4,7 @@ from typing import Final
 
 from model_tests.mutants.planted import defect
 from reference.broker import marker_channel
-from reference.broker.marker_channel import MEANING, MarkerChannel, Owed, Sent, WriteMarker
+from reference.broker.marker_channel import MEANING, MarkerChannel, MarkerVerdict, PendingMarkers, WriteMarker
 from reference.broker.markers import TxnMarker
 from reference.broker.partition import Partition
 from reference.broker.producer_append import CompletedTxn, ProducerAppend
@@ -39,7 +39,7 @@ def owe_the_first(channel: MarkerChannel, entry: object, epoch: object, complete
     channel.owed[-1].partitions = set(sorted(channel.owed[-1].partitions)[:1])
 
 
-def tear(owed: Owed, write: WriteMarker) -> bool:
+def tear(owed: PendingMarkers, write: WriteMarker) -> bool:
     """The last partition is told the contrary."""
     last = max(owed.partitions, default=None)
 
@@ -58,7 +58,7 @@ def tear(owed: Owed, write: WriteMarker) -> bool:
     return _send_markers(owed, torn)
 
 
-def flip(owed: Owed, write: WriteMarker) -> bool:
+def flip(owed: PendingMarkers, write: WriteMarker) -> bool:
     """Commits are told as aborts."""
 
     def flipped(partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
@@ -68,12 +68,12 @@ def flip(owed: Owed, write: WriteMarker) -> bool:
     return _send_markers(owed, flipped)
 
 
-def done_if(*errors: ErrorCode) -> dict[ErrorCode | None, Sent]:
+def done_if(*errors: ErrorCode) -> dict[ErrorCode | None, MarkerVerdict]:
     """These errors count as written."""
-    return MEANING | dict.fromkeys(errors, Sent.DONE)
+    return MEANING | dict.fromkeys(errors, MarkerVerdict.DONE)
 
 
-STOPPED_BY_NETWORK: Final = MEANING | {ErrorCode.NOT_LEADER_OR_FOLLOWER: Sent.STOP}
+STOPPED_BY_NETWORK: Final = MEANING | {ErrorCode.NOT_LEADER_OR_FOLLOWER: MarkerVerdict.STOP}
 
 
 # --- what a marker does -----------------------------------------------------------------------------------------

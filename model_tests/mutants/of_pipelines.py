@@ -20,7 +20,7 @@ from reference.broker.group_coordinator import GroupCoordinator, TransactionalCo
 from reference.broker.group_membership import Membership
 from reference.broker.group_metadata import ClassicGroup
 from reference.broker.group_offsets import GroupOffsets
-from reference.broker.group_requests import NOBODY, Claim, OffsetAndMetadata, Offsets
+from reference.broker.group_requests import NOBODY, MemberClaim, OffsetAndMetadata, Offsets
 from reference.broker.group_shards import Shard
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
@@ -34,7 +34,7 @@ from reference.client.transaction_manager import TransactionManager
 from reference.world.appends import Appends
 from reference.world.messages import Request, WriteMarker
 from reference.world.pipelines import GROUP, PipelineWorld
-from reference.world.worker import Worker
+from reference.world.worker import WorkerRun
 from spec import rules
 from spec.vocabulary import Offset
 
@@ -49,13 +49,13 @@ _mark = Appends.mark
 
 
 def commit_as_nobody(
-    manager: TransactionManager, producer: ProducerIdentity, group: str, offsets: Offsets, claim: Claim
+    manager: TransactionManager, producer: ProducerIdentity, group: str, offsets: Offsets, claim: MemberClaim
 ) -> TxnOffsetCommit:
     """Offsets in a transaction do not say which member sends them, as before KIP-447."""
     return _offset_commit(manager, producer, group, offsets, NOBODY)
 
 
-def claim_of_today(world: PipelineWorld, worker: Worker, offsets: Offsets) -> PendingResult:
+def claim_of_today(world: PipelineWorld, worker: WorkerRun, offsets: Offsets) -> PendingResult:
     """A member that was thrown out names nobody, since it is nobody now."""
     return world.application_sends_offsets(worker.instance, GROUP, offsets, worker.consumer.member.claim)
 

@@ -6,7 +6,7 @@ from typing import Final
 from model_tests.mutants.hunting import SEEDS, hunted, without_defect
 from model_tests.mutants.planted import Patch, Planted, defect
 from model_tests.stateful.replica_events import run_replicas
-from model_tests.verify.results import Mutant
+from model_tests.verify.results import PlantedDefect
 from reference.replication import elections
 from reference.replication.controller import Controller
 from reference.replication.elections import Candidate
@@ -14,7 +14,7 @@ from reference.replication.follower_progress import FollowerProgress
 from reference.replication.following import Following
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.leadership import Leadership
-from reference.replication.messages import AlterPartition, EpochEnd, Fetch, Fetched, PartitionState
+from reference.replication.messages import AlterPartition, EpochEnd, FetchRequest, FollowerFetchResult, PartitionState
 from reference.replication.replica import Delayed, Replica
 from reference.replication.replica_log import ReplicaLog
 from reference.replication.zookeeper_controller import ZooKeeperController
@@ -40,11 +40,11 @@ def return_at_once(_: Leadership, __: FollowerProgress) -> bool:
     return True
 
 
-def read_without_history(leadership: Leadership, asked: Fetch, known: EpochEnd) -> Fetched:
+def read_without_history(leadership: Leadership, asked: FetchRequest, known: EpochEnd) -> FollowerFetchResult:
     """A leader sends what comes after an offset, whatever the follower has before it."""
     log = leadership.replica.log
     start = min(asked.offset, log.log_end)
-    return Fetched(ErrorCode.NONE, tuple(log.log.walk(start, log.log_end)), *leadership.bounds())
+    return FollowerFetchResult(ErrorCode.NONE, tuple(log.log.walk(start, log.log_end)), *leadership.bounds())
 
 
 def anyone_alive(candidates: Sequence[Candidate]) -> list[int]:
@@ -129,7 +129,7 @@ OF_REPLICAS: Final = (
 """By the rule that must see it."""
 
 
-def hunt_in_replicas(planted: Planted, seeds: Iterable[int] = SEEDS) -> Mutant:
+def hunt_in_replicas(planted: Planted, seeds: Iterable[int] = SEEDS) -> PlantedDefect:
     """Run worlds of replicas with the defect, until an invariant of the rule that it breaks has seen it."""
     return hunted(planted, run_replicas, seeds)
 

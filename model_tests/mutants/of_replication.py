@@ -7,8 +7,8 @@ from reference.broker.partition import Partition
 from reference.broker.produce import PartitionAnswer
 from reference.broker.producer_state import ProducerState, Snapshot
 from reference.broker.replicated import ReplicatedPartition
-from reference.client.producer import Reply
-from reference.cluster import Cluster, Request, Response
+from reference.client.producer import AttemptReply
+from reference.cluster import Cluster, SentProduce, SentReply
 from reference.log.batch import RecordBatch
 from reference.replication.leadership import Leadership
 from reference.replication.replica_log import ReplicaLog
@@ -78,9 +78,9 @@ def count_the_leader_alone(leadership: Leadership, now: Timestamp) -> bool:
     return True
 
 
-def answer_at_once(cluster: Cluster, request: Request, replica: Partition, answer: PartitionAnswer) -> None:
+def answer_at_once(cluster: Cluster, request: SentProduce, replica: Partition, answer: PartitionAnswer) -> None:
     """An answer does not wait until its batch is replicated."""
-    cluster._reply(Response(request, Reply(answer.error, answer.base_offset, answer.log_start)))
+    cluster._reply(SentReply(request, AttemptReply(answer.error, answer.base_offset, answer.log_start)))
 
 
 def answer_one_early(cluster: Cluster, partition: int) -> None:

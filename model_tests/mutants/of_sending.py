@@ -6,13 +6,13 @@ from typing import Final
 from model_tests.mutants.hunting import SEEDS, hunted, without_defect
 from model_tests.mutants.planted import Planted, defect
 from model_tests.stateful.sending_runs import run_sending
-from model_tests.verify.results import Mutant
+from model_tests.verify.results import PlantedDefect
 from reference.client import accumulator
 from reference.client.accumulator import RecordAccumulator
 from reference.client.drain_rules import Hold
 from reference.client.partition_queue import PartitionQueue, ProducerBatch
 from reference.client.plain_producer import PlainProducer
-from reference.client.producer import RETRIABLE, Attempt, IdempotentProducer, Reply
+from reference.client.producer import RETRIABLE, Attempt, AttemptReply, IdempotentProducer
 from reference.client.sender import Sender
 from reference.client.sent_record import SentRecord
 from reference.log import sequence
@@ -57,7 +57,7 @@ def retry_last(queue: PartitionQueue, batch: ProducerBatch) -> None:
     queue.waiting.append(batch)
 
 
-def plain_behind(producer: PlainProducer, attempt: Attempt, reply: Reply) -> None:
+def plain_behind(producer: PlainProducer, attempt: Attempt, reply: AttemptReply) -> None:
     """Without idempotence a batch to be sent again waits behind all others."""
     queue = producer.queues[attempt.partition]
     queue.remove(attempt.batch)
@@ -78,9 +78,9 @@ def same_offset(record: SentRecord, batch: ProducerBatch, delta: int) -> None:
     _settle(record, batch, 0)
 
 
-def silence_is_success(producer: IdempotentProducer, attempt: Attempt, reply: Reply) -> None:
+def silence_is_success(producer: IdempotentProducer, attempt: Attempt, reply: AttemptReply) -> None:
     """A request that nobody answered counts as acknowledged."""
-    taken = Reply(ErrorCode.NONE) if reply.error is ErrorCode.NETWORK_EXCEPTION else reply
+    taken = AttemptReply(ErrorCode.NONE) if reply.error is ErrorCode.NETWORK_EXCEPTION else reply
     _receive(producer, attempt, taken)
 
 
@@ -107,7 +107,7 @@ OF_SENDING: Final[tuple[Planted, ...]] = (
 """Every mutant of accumulator and sender."""
 
 
-def hunt_in_sending(planted: Planted, seeds: Iterable[int] = SEEDS) -> Mutant:
+def hunt_in_sending(planted: Planted, seeds: Iterable[int] = SEEDS) -> PlantedDefect:
     """Run a producer of records with the defect, until an invariant of the rule that it breaks has seen it."""
     return hunted(planted, run_sending, seeds)
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from model_tests.mutants.planted import Planted, defect
-from reference.broker.group_requests import Claim, Offsets
+from reference.broker.group_requests import MemberClaim, Offsets
 from reference.broker.partition import FetchResult
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client import completed_fetch, consumer, transaction_errors, transaction_manager
 from reference.client.completed_fetch import records_from
 from reference.client.coordinator_channel import Outgoing, PendingResult
 from reference.client.coordinator_requests import EndTxn
-from reference.client.transaction_errors import Meaning, Request
+from reference.client.transaction_errors import ErrorHandling, ProducerRequest
 from reference.client.transaction_manager import TransactionManager
 from reference.log.batch import RecordBatch
 from reference.log.record import Record
@@ -24,23 +24,23 @@ _poll = TransactionManager.poll
 _complete_transaction = TransactionManager._complete_transaction
 _send_offsets = TransactionManager.send_offsets
 
-_ENDS: Final = (Request.END_TXN_COMMIT, Request.END_TXN_ABORT)
+_ENDS: Final = (ProducerRequest.END_TXN_COMMIT, ProducerRequest.END_TXN_ABORT)
 
 
-def fenced_is_done(request: Request, error: ErrorCode) -> Meaning:
+def fenced_is_done(request: ProducerRequest, error: ErrorCode) -> ErrorHandling:
     """An end that was refused since somebody newer is at work counts as done."""
-    return Meaning.DONE if request in _ENDS and error is ErrorCode.PRODUCER_FENCED else _meaning(request, error)
+    return ErrorHandling.DONE if request in _ENDS and error is ErrorCode.PRODUCER_FENCED else _meaning(request, error)
 
 
-def refused_end_is_done(request: Request, error: ErrorCode) -> Meaning:
+def refused_end_is_done(request: ProducerRequest, error: ErrorCode) -> ErrorHandling:
     """An end that another try may help counts as done."""
     helps = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-    return Meaning.DONE if request in _ENDS and error in helps else _meaning(request, error)
+    return ErrorHandling.DONE if request in _ENDS and error in helps else _meaning(request, error)
 
 
-def refused_offsets_are_done(request: Request, error: ErrorCode) -> Meaning:
+def refused_offsets_are_done(request: ProducerRequest, error: ErrorCode) -> ErrorHandling:
     """Offsets that were refused count as taken."""
-    return Meaning.DONE if request is Request.TXN_OFFSET_COMMIT else _meaning(request, error)
+    return ErrorHandling.DONE if request is ProducerRequest.TXN_OFFSET_COMMIT else _meaning(request, error)
 
 
 def lost_end_is_done(manager: TransactionManager, number: int) -> None:
@@ -73,7 +73,9 @@ def end_with_abort(manager: TransactionManager, result: PendingResult, commit: b
     return _complete_transaction(manager, result, False)
 
 
-def offsets_start_nothing(manager: TransactionManager, group: str, offsets: Offsets, claim: Claim) -> PendingResult:
+def offsets_start_nothing(
+    manager: TransactionManager, group: str, offsets: Offsets, claim: MemberClaim
+) -> PendingResult:
     """A transaction of offsets alone is not ended."""
     before = manager.started
     result = _send_offsets(manager, group, offsets, claim)

@@ -8,7 +8,7 @@ from reference.broker.group_coordinator import GroupCoordinator, TransactionalCo
 from reference.broker.group_metadata import ClassicGroup
 from reference.broker.group_offsets import GroupOffsets, RecordedOffset
 from reference.broker.group_record import OffsetKey
-from reference.broker.group_requests import Claim
+from reference.broker.group_requests import MemberClaim
 from reference.broker.group_shards import Shard
 from reference.broker.partition import Partition
 from reference.broker.producer_state import ProducerState
@@ -92,7 +92,7 @@ def never_overtaken(offsets: GroupOffsets, key: OffsetKey, recorded: RecordedOff
     return False
 
 
-def anybody_commits(group: ClassicGroup, claim: Claim, transactional: bool, profile: Profile) -> None:
+def anybody_commits(group: ClassicGroup, claim: MemberClaim, transactional: bool, profile: Profile) -> None:
     """Past members commit in transactions."""
     if not transactional:
         _check_commit(group, claim, transactional, profile)

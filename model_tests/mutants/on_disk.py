@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from model_tests.mutants.hunting import SEEDS, hunted, without_defect
 from model_tests.mutants.planted import Planted
 from model_tests.stateful.disk_runs import run_on_disk
-from model_tests.verify.results import Mutant
+from model_tests.verify.results import PlantedDefect
 
 
-def hunt_on_disk(planted: Planted, seeds: Iterable[int] = SEEDS) -> Mutant:
+def hunt_on_disk(planted: Planted, seeds: Iterable[int] = SEEDS) -> PlantedDefect:
     """Run a partition on disk with the defect, until an invariant of the rule that it breaks has seen it."""
     return hunted(planted, run_on_disk, seeds)
 

@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 
 from model_tests.mutants.planted import Patch, Planted
 from model_tests.mutants.reference import run_once
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.traces import check, simulate
 from model_tests.traces.schema import Row, arrow_schema
-from model_tests.verify.results import Mutant
+from model_tests.verify.results import PlantedDefect
 from spec import rules
 from spec.algebra import Term, all_of, negate
 from spec.protocol import completing, ending, fence, seq
@@ -96,7 +96,7 @@ BROKEN: Final = (*OF_THE_LOG, *OF_COORDINATOR)
 """All of them."""
 
 
-def broken_guard(planted: Planted, *, on_spark: bool) -> Mutant:
+def broken_guard(planted: Planted, *, on_spark: bool) -> PlantedDefect:
     """Break a guard; every reading that is asked must turn red, or it counts as seen by nothing.
 
     Args:
@@ -112,7 +112,7 @@ def broken_guard(planted: Planted, *, on_spark: bool) -> Mutant:
         asked["traces on Spark"] = planted.rule.id in on_traces(planted)
     killers = tuple(f"{reading} {planted.rule.id}" for reading in asked) if all(asked.values()) else ()
     name, seconds = f"specification: {planted.name}", round(time.monotonic() - started, 3)
-    return Mutant(name, planted.rule, killers, seconds)
+    return PlantedDefect(name, planted.rule, killers, seconds)
 
 
 def on_traces(mutant: Planted) -> frozenset[str]:

@@ -10,8 +10,8 @@ from model_tests.derived import complaints
 from model_tests.mutants.decisions.crossing_table import CROSSING, read_cells
 from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.made import mutants as made
-from model_tests.mutants.decisions.shown import showable, shown
-from model_tests.mutants.decisions.shown_cells import ALL, FEW, SOME, all_showable, shown_cells
+from model_tests.mutants.decisions.replayed_cells import ALL, FEW, SOME, all_showable, shown_cells
+from model_tests.mutants.decisions.replayed_kills import showable, shown
 from model_tests.mutants.decisions.survivors import explained_again, survivors
 from model_tests.mutants.decisions.table import TABLE as DECISIONS
 from model_tests.mutants.decisions.table import counted, not_hunted, read
@@ -28,45 +28,45 @@ from model_tests.mutants.on_spark import BROKEN, OF_THE_LOG, broken_guard
 from model_tests.mutants.planted import Planted
 from model_tests.mutants.reference import PLANTED, hunt, run_once
 from model_tests.mutants.states import TABLE as STATES
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.stateful.tape_runs import ANYWHERE
-from model_tests.verify.results import Effort, Mutant, Part
+from model_tests.verify.results import PartResult, PlantedDefect, RunEffort
 from spec.rules import Rule
 
-CONTROL: Final = {Effort.QUICK: 20, Effort.DEFAULT: 120, Effort.DEEP: 2000}
+CONTROL: Final = {RunEffort.QUICK: 20, RunEffort.DEFAULT: 120, RunEffort.DEEP: 2000}
 """Runs of the true reference in each terrain, which must survive where the mutants are caught."""
 
-PLANTED_SAMPLE: Final = {Effort.QUICK: 20, Effort.DEFAULT: 30}
+PLANTED_SAMPLE: Final = {RunEffort.QUICK: 20, RunEffort.DEFAULT: 30}
 """Mutants of partitions and producers that are hunted; a deep run hunts all of them."""
 
-DISK_SAMPLE: Final = {Effort.QUICK: 10, Effort.DEFAULT: 20}
+DISK_SAMPLE: Final = {RunEffort.QUICK: 10, RunEffort.DEFAULT: 20}
 """Mutants of the log on disk that are hunted; likewise."""
 
-TRANSACTIONS_SAMPLE: Final = {Effort.QUICK: 5, Effort.DEFAULT: 12}
+TRANSACTIONS_SAMPLE: Final = {RunEffort.QUICK: 5, RunEffort.DEFAULT: 12}
 """Mutants of transactions that are hunted; likewise."""
 
-PIPELINES_SAMPLE: Final = {Effort.QUICK: 2, Effort.DEFAULT: 6}
+PIPELINES_SAMPLE: Final = {RunEffort.QUICK: 2, RunEffort.DEFAULT: 6}
 """Mutants of pipelines that are hunted; likewise."""
 
-REPLICAS_SAMPLE: Final = {Effort.QUICK: 2, Effort.DEFAULT: 5}
+REPLICAS_SAMPLE: Final = {RunEffort.QUICK: 2, RunEffort.DEFAULT: 5}
 """Mutants of replicas that are hunted; likewise."""
 
-REPLICA_RUNS: Final = {Effort.QUICK: 5, Effort.DEFAULT: 40, Effort.DEEP: 2000}
+REPLICA_RUNS: Final = {RunEffort.QUICK: 5, RunEffort.DEFAULT: 40, RunEffort.DEEP: 2000}
 """Runs of the true replicas."""
 
-PIPELINE_RUNS: Final = {Effort.QUICK: 2, Effort.DEFAULT: 10, Effort.DEEP: 1000}
+PIPELINE_RUNS: Final = {RunEffort.QUICK: 2, RunEffort.DEFAULT: 10, RunEffort.DEEP: 1000}
 """Runs of the true pipelines."""
 
-DECISIONS_SAMPLE: Final = {Effort.QUICK: 60, Effort.DEFAULT: 10_000, Effort.DEEP: 10_000}
+DECISIONS_SAMPLE: Final = {RunEffort.QUICK: 60, RunEffort.DEFAULT: 10_000, RunEffort.DEEP: 10_000}
 """Mutants of decisions that are shown again to the recorded session that killed each: all, but in a quick run."""
 
-CELLS_SAMPLE: Final = {Effort.QUICK: FEW, Effort.DEFAULT: SOME, Effort.DEEP: ALL}
+CELLS_SAMPLE: Final = {RunEffort.QUICK: FEW, RunEffort.DEFAULT: SOME, RunEffort.DEEP: ALL}
 """Cells of the crossing of decisions and layers that are shown again, by layer."""
 
 SEED: Final = 20261121
 
 
-def evidence(effort: Effort) -> Part:
+def evidence(effort: RunEffort) -> PartResult:
     """Catch the mutants of the reference and of the specification, and run the true reference as they were."""
     started = time.monotonic()
     of_append, of_disk = sampled(PLANTED, effort, PLANTED_SAMPLE), sampled(OF_DISK, effort, DISK_SAMPLE)
@@ -88,7 +88,7 @@ def evidence(effort: Effort) -> Part:
     failures += true_pipelines(PIPELINE_RUNS[effort])
     failures += true_sending(CONTROL[effort])
     failures += true_replicas(REPLICA_RUNS[effort])
-    deep = effort is Effort.DEEP
+    deep = effort is RunEffort.DEEP
     guards = tuple(broken_guard(each, on_spark=deep) for each in (BROKEN if deep else OF_THE_LOG))
     table = read()
     decided = shown(table, DECISIONS_SAMPLE[effort])
@@ -98,7 +98,7 @@ def evidence(effort: Effort) -> Part:
     again = tuple(explained_again(surviving)) if deep else ()
     failures += tuple(f"mutant of a decision survives without a reason: {each}" for each in again if not each.why)
     failures += complaints((DECISIONS, CROSSING, STATES))
-    return Part(
+    return PartResult(
         name="mutants",
         mutants=(*mutants, *guards, *decided, *of_cells),
         extra={
@@ -124,19 +124,19 @@ def evidence(effort: Effort) -> Part:
 # --- the reference --------------------------------------------------------------------------------------------
 
 
-def caught(mutant: Mutant) -> bool:
+def caught(mutant: PlantedDefect) -> bool:
     """Whether an invariant of the rule that it breaks has seen it, or a recorded session; nothing else counts."""
     by_its_rule = (f"invariant {mutant.rule.id} ", f"session {mutant.rule.id} ")
     return any(killer.startswith(by_its_rule) for killer in mutant.killed_by)
 
 
-def survival(mutant: Mutant) -> str:
+def survival(mutant: PlantedDefect) -> str:
     """A line about a mutant that its rule has not seen."""
     others = ", ".join(mutant.killed_by) or "nothing"
     return f"mutant survives: {mutant.name} breaks {mutant.rule.id}, which did not see it; seen by {others}"
 
 
-def sampled(planted: Sequence[Planted], effort: Effort, sizes: Mapping[Effort, int]) -> list[Planted]:
+def sampled(planted: Sequence[Planted], effort: RunEffort, sizes: Mapping[RunEffort, int]) -> list[Planted]:
     """The mutants that an effort hunts, in their order.
 
     Args:

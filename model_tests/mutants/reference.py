@@ -9,9 +9,9 @@ from model_tests.mutants.of_client import OF_CLIENT
 from model_tests.mutants.of_replication import OF_REPLICATION
 from model_tests.mutants.of_window import OF_WINDOW
 from model_tests.mutants.planted import Planted
-from model_tests.stateful.ledger import Ledger, Violation
+from model_tests.stateful.rule_counts import Ledger, LedgerEntry
 from model_tests.stateful.tape_runs import ANYWHERE, Terrain, run
-from model_tests.verify.results import Mutant
+from model_tests.verify.results import PlantedDefect
 
 PLANTED: Final[tuple[Planted, ...]] = (*OF_APPEND, *OF_WINDOW, *OF_REPLICATION, *OF_CLIENT)
 """Every mutant of the reference."""
@@ -20,7 +20,7 @@ SEEDS: Final = range(400)
 """Runs after which a mutant has survived."""
 
 
-def hunt(planted: Planted, seeds: Iterable[int] = SEEDS) -> Mutant:
+def hunt(planted: Planted, seeds: Iterable[int] = SEEDS) -> PlantedDefect:
     """Run the reference with the defect, until an invariant of the rule that it breaks has seen it."""
     started = time.monotonic()
     killers: dict[str, None] = {}
@@ -34,7 +34,7 @@ def hunt(planted: Planted, seeds: Iterable[int] = SEEDS) -> Mutant:
                 break
             killers |= {killer(violation): None for violation in ledger.broken}
             killers |= {stopped: None} if stopped else {}
-    return Mutant(planted.name, planted.rule, tuple(killers), round(time.monotonic() - started, 3))
+    return PlantedDefect(planted.name, planted.rule, tuple(killers), round(time.monotonic() - started, 3))
 
 
 def run_once(seed: int, ledger: Ledger, terrain: Terrain = ANYWHERE) -> tuple[Ledger, str]:
@@ -46,6 +46,6 @@ def run_once(seed: int, ledger: Ledger, terrain: Terrain = ANYWHERE) -> tuple[Le
     return ledger, ""
 
 
-def killer(violation: Violation) -> str:
+def killer(violation: LedgerEntry) -> str:
     """Who saw a violation."""
     return f"{violation.seen_by} {violation.rule.id}"

@@ -14,13 +14,13 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from model_tests.derived import Table, Texts
-from model_tests.mutants.decisions.made import Mutant, by_name, mutants
-from model_tests.mutants.decisions.occasions import Place, watched
+from model_tests.derived import DerivedTable, Texts
+from model_tests.mutants.decisions.call_sites import JudgedCall, watched
+from model_tests.mutants.decisions.made import DecisionMutant, by_name, mutants
 from model_tests.mutants.decisions.places import searched
 from model_tests.mutants.decisions.texts import of_decisions, of_systems
 from model_tests.verify.proofs import SEARCHES
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 from model_tests.verify.searched import Build
 from spec.engines.explore import explore
 from spec.engines.verdict import Unknown
@@ -33,7 +33,7 @@ FEW: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class MutantCounts:
     """What one mutant does to one instance.
 
     Attributes:
@@ -61,7 +61,7 @@ class Counted:
         return "opens states" if self.difference > 0 else "closes states" if self.difference < 0 else "as many"
 
 
-def count_all(listed: Sequence[Mutant], places: Iterable[Place]) -> Iterator[Counted]:
+def count_all(listed: Sequence[DecisionMutant], places: Iterable[JudgedCall]) -> Iterator[MutantCounts]:
     """Every mutant that one of the instances meets, counted."""
     occasions = watched(places)
     true = {place.name: _explored(place.name)[0] for place in occasions.seconds}
@@ -72,20 +72,20 @@ def count_all(listed: Sequence[Mutant], places: Iterable[Place]) -> Iterator[Cou
             yield next((each for each in found if each.difference or each.how), found[0])
 
 
-def counted(mutant: Mutant, instance: str, true: int = 0) -> Counted:
+def counted(mutant: DecisionMutant, instance: str, true: int = 0) -> MutantCounts:
     """One mutant in one instance, which is counted as it is, too, where that is not known."""
     known = true or _explored(instance)[0]
     with mutant.in_place():
         try:
             states, how = _explored(instance)
         except Exception as error:  # noqa: BLE001  # a mutant may break the system in any way
-            return Counted(mutant.name, instance, known, 0, f"breaks: {type(error).__name__}")
-    return Counted(mutant.name, instance, known, states, how)
+            return MutantCounts(mutant.name, instance, known, 0, f"breaks: {type(error).__name__}")
+    return MutantCounts(mutant.name, instance, known, states, how)
 
 
 def builds() -> Mapping[str, Build]:
     """How the finite instances of the quick searches are made, by the names that these have as places."""
-    due = [(each, instance) for each in SEARCHES for instance in each.explored_by(Effort.QUICK)]
+    due = [(each, instance) for each in SEARCHES for instance in each.explored_by(RunEffort.QUICK)]
     return {f"{each.system.name}, {instance.name}": instance.built for each, instance in due}
 
 
@@ -107,22 +107,22 @@ def _texts() -> Texts:
     return {**of_decisions(), **of_systems(name.partition(",")[0] for name in _BUILDS)}
 
 
-TABLE: Final = Table(Path(__file__).parent / "states.json", "make tables", _texts)
+TABLE: Final = DerivedTable(Path(__file__).parent / "states.json", "make tables", _texts)
 """What the last count of each mutant found, a line for each that a search meets."""
 
 
-def read(path: Path | None = None) -> tuple[Counted, ...]:
+def read(path: Path | None = None) -> tuple[MutantCounts, ...]:
     """The table as it was written, but for what is stale.
 
     Args:
         path: another table than the one beside the code.
     """
-    found = tuple(Counted(**row) for row in TABLE.rows(path))
+    found = tuple(MutantCounts(**row) for row in TABLE.rows(path))
     stale = TABLE.stale(path)
     return tuple(each for each in found if not {_decision(each), _system(each)} & set(stale))
 
 
-def write(found: Iterable[Counted], path: Path | None = None) -> None:
+def write(found: Iterable[MutantCounts], path: Path | None = None) -> None:
     """A line for each mutant, under the digests of the decisions and systems as they are now.
 
     Args:
@@ -132,27 +132,27 @@ def write(found: Iterable[Counted], path: Path | None = None) -> None:
     TABLE.write(map(asdict, found), path=path)
 
 
-def _decision(counted: Counted) -> str:
+def _decision(counted: MutantCounts) -> str:
     return counted.mutant.partition(":")[0]
 
 
-def _system(counted: Counted) -> str:
+def _system(counted: MutantCounts) -> str:
     return f"system {counted.instance.partition(',')[0]}"
 
 
-def sample(found: Sequence[Counted], size: int, seed: int = 0) -> tuple[Counted, ...]:
+def sample(found: Sequence[MutantCounts], size: int, seed: int = 0) -> tuple[MutantCounts, ...]:
     """So many mutants of the table that are still made, by chance."""
     known = by_name()
     made = [each for each in found if each.mutant in known]
     return tuple(Random(seed).sample(made, min(size, len(made))))
 
 
-def page(found: Sequence[Counted]) -> str:
+def page(found: Sequence[MutantCounts]) -> str:
     """The table as a page of Markdown: how many mutants do what, and what each does."""
     return "\n".join((*_summary(found), *_sections(found)))
 
 
-def _summary(found: Sequence[Counted]) -> Iterator[str]:
+def _summary(found: Sequence[MutantCounts]) -> Iterator[str]:
     yield "# What mutants do to the states"
     yield ""
     yield f"{len(found):,} mutants of the decisions are met by a finite instance of the quick searches: the decision is"
@@ -169,7 +169,7 @@ def _summary(found: Sequence[Counted]) -> Iterator[str]:
     yield ""
 
 
-def _sections(found: Sequence[Counted]) -> Iterator[str]:
+def _sections(found: Sequence[MutantCounts]) -> Iterator[str]:
     for name, of in groupby(sorted(found, key=_file), _file):
         yield f"## {name}"
         yield ""
@@ -177,11 +177,11 @@ def _sections(found: Sequence[Counted]) -> Iterator[str]:
         yield ""
 
 
-def _file(counted: Counted) -> str:
+def _file(counted: MutantCounts) -> str:
     return counted.mutant.partition(".")[0]
 
 
-def _rows(found: Iterable[Counted]) -> Iterator[str]:
+def _rows(found: Iterable[MutantCounts]) -> Iterator[str]:
     yield "| mutant | instance | states | with the mutant | difference |"
     yield "| --- | --- | ---: | ---: | ---: |"
     for each in found:

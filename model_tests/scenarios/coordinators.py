@@ -12,7 +12,7 @@ from model_tests.scenarios.transaction_stage import (
     is_marker_for,
 )
 from reference.broker.partition import READ_UNCOMMITTED
-from reference.world.instances import Instance
+from reference.world.instances import ApplicationRun
 from spec.vocabulary import ControlType, ErrorCode
 
 ID: Final = "payments"
@@ -222,7 +222,7 @@ def partition_away(stage: TransactionStage) -> Facts:
     return {**meanwhile, **waiting, **outcome(stage, producer)}
 
 
-def opened(stage: TransactionStage) -> Instance:
+def opened(stage: TransactionStage) -> ApplicationRun:
     """A producer with acknowledged records on two partitions."""
     with stage.story.offstage():
         producer = stage.start(ID)
@@ -231,7 +231,7 @@ def opened(stage: TransactionStage) -> Instance:
     return producer
 
 
-def outcome(stage: TransactionStage, producer: Instance) -> Facts:
+def outcome(stage: TransactionStage, producer: ApplicationRun) -> Facts:
     """What has become of the transaction."""
     return {
         "visible": stage.shows(T0) + stage.shows(T1),

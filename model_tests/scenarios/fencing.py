@@ -5,7 +5,7 @@ from typing import Final
 from model_tests.scenarios.scenario import Facts, scenario
 from model_tests.scenarios.transaction_stage import T0, OfTransactions, TransactionStage
 from reference.broker.partition import READ_UNCOMMITTED
-from reference.world.instances import Instance
+from reference.world.instances import ApplicationRun
 
 ID: Final = "payments"
 SETTING: Final = OfTransactions()
@@ -110,19 +110,19 @@ def unfinished_transaction(stage: TransactionStage) -> Facts:
     }
 
 
-def standing(instance: Instance) -> str:
+def standing(instance: ApplicationRun) -> str:
     """State of a producer, and its error if it is in one."""
     machine = instance.producer.manager.machine
     return f"{machine.state.name}: {machine.error.name}" if machine.error else machine.state.name
 
 
-def epoch_of(instance: Instance) -> int:
+def epoch_of(instance: ApplicationRun) -> int:
     """Epoch of a producer, -1 if it has none."""
     identity = instance.producer.manager.identity
     return -1 if identity is None else int(identity.epoch)
 
 
-def producer_id_of(instance: Instance) -> int:
+def producer_id_of(instance: ApplicationRun) -> int:
     """Producer id of a producer, -1 if it has none."""
     identity = instance.producer.manager.identity
     return -1 if identity is None else int(identity.producer_id)

@@ -16,13 +16,13 @@ from reference.client.group_exchange import error_of
 from reference.client.group_member import MemberSettings
 from reference.client.transaction_states import ClientState
 from reference.errors import Impossible
-from reference.network import Message
+from reference.network import NetworkMessage
 from reference.world.group_requests import FromMember, ToMember
-from reference.world.messages import Asked, Request, Response
+from reference.world.messages import CoordinatorCall, Request, Response
 from reference.world.pipeline_rounds import catch_up, play_pipelines
 from reference.world.pipelines import GROUP, PipelineWorld
 from reference.world.transaction_shape import TransactionShape
-from reference.world.worker import Order, Worker
+from reference.world.worker import Order, WorkerRun
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ErrorCode
 
@@ -65,7 +65,7 @@ class GroupStage(NotedTransactions, PipelineWorld):
 
     # --- what is noted down -------------------------------------------------------------------------------------
 
-    def group_receives(self, message: Message[FromMember], leave_copy: bool = False) -> None:
+    def group_receives(self, message: NetworkMessage[FromMember], leave_copy: bool = False) -> None:
         """A consumer's request arrives."""
         asked = message.payload
         if is_told_of_group(asked.request):
@@ -73,7 +73,7 @@ class GroupStage(NotedTransactions, PipelineWorld):
             self.story.tell(self._name_of(asked), GROUPS, group_request_words(asked.request), Mark.PLAIN, exchange)
         super().group_receives(message, leave_copy)
 
-    def member_receives(self, message: Message[ToMember]) -> None:
+    def member_receives(self, message: NetworkMessage[ToMember]) -> None:
         """An answer arrives."""
         asked, answer = message.payload
         if is_told_of_group(asked.request, answer):
@@ -82,33 +82,33 @@ class GroupStage(NotedTransactions, PipelineWorld):
             self.story.tell(GROUPS, self._name_of(asked), group_answer_words(answer), mark, exchange)
         super().member_receives(message)
 
-    def broker_receives(self, message: Message[Request], leave_copy: bool = False) -> None:
+    def broker_receives(self, message: NetworkMessage[Request], leave_copy: bool = False) -> None:
         """A request of a producer arrives; how workers came by their producer ids is not in the story."""
         self.names |= {value: (read.record.key or b"").decode() for value, read in self.made_of.items()}
         with self._offstage_if(message.payload):
             super().broker_receives(message, leave_copy)
 
-    def sender_receives(self, message: Message[Response], leave_copy: bool = False) -> None:
+    def sender_receives(self, message: NetworkMessage[Response], leave_copy: bool = False) -> None:
         """Likewise, an answer."""
         with self._offstage_if(message.payload.request):
             super().sender_receives(message, leave_copy)
 
     def _offstage_if(self, request: Request) -> AbstractContextManager[None]:
-        starts = isinstance(request.body, Asked) and isinstance(request.body.request, InitProducerId)
+        starts = isinstance(request.body, CoordinatorCall) and isinstance(request.body.request, InitProducerId)
         return self.story.offstage() if starts else nullcontext()
 
-    def worker_leaves(self, worker: Worker) -> None:
+    def worker_leaves(self, worker: WorkerRun) -> None:
         """A worker stops, and says so."""
         self.story.remark(self.name_of(worker.instance), "stops")
         with self.story.offstage():
             super().worker_leaves(worker)
 
-    def worker_is_suspended(self, worker: Worker) -> None:
+    def worker_is_suspended(self, worker: WorkerRun) -> None:
         """A worker stands still."""
         self.story.remark(self.name_of(worker.instance), "stands still, and does not know it")
         super().worker_is_suspended(worker)
 
-    def worker_resumes(self, worker: Worker) -> None:
+    def worker_resumes(self, worker: WorkerRun) -> None:
         """It goes on."""
         self.story.remark(self.name_of(worker.instance), "goes on as if nothing had been")
         super().worker_resumes(worker)
@@ -130,7 +130,7 @@ class GroupStage(NotedTransactions, PipelineWorld):
             self.rounds(3)  # for the markers
             self.application_crashes(source.instance)
 
-    def start(self, name: str, order: Order = Order.IN_TRANSACTION) -> Worker:
+    def start(self, name: str, order: Order = Order.IN_TRANSACTION) -> WorkerRun:
         """A worker starts."""
         settings = MemberSettings(
             GROUP,
@@ -165,7 +165,7 @@ class GroupStage(NotedTransactions, PipelineWorld):
 
     # --- what a scenario sees -----------------------------------------------------------------------------------
 
-    def owned(self, *workers: Worker) -> list[str]:
+    def owned(self, *workers: WorkerRun) -> list[str]:
         """The partitions of each worker."""
         return [" ".join(f"{t}-{n}" for t, n in worker.consumer.member.assigned) or "none" for worker in workers]
 

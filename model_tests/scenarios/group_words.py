@@ -1,7 +1,7 @@
 """How requests of consumers to their group's coordinator, and its answers, are told."""
 
 from reference.broker.group_api import OffsetsAnswer
-from reference.broker.group_requests import Claim, JoinAnswer, JoinRequest, SyncAnswer, SyncRequest
+from reference.broker.group_requests import JoinAnswer, JoinRequest, MemberClaim, SyncAnswer, SyncRequest
 from reference.client.consumer_protocol import decode_assignment
 from reference.client.coordinator_requests import FindCoordinator
 from reference.client.group_exchange import (
@@ -45,7 +45,7 @@ def group_request_words(request: GroupRequest) -> str:
             return f"OffsetCommit {', '.join(told)}"
 
 
-def claim_words(claim: Claim) -> str:
+def claim_words(claim: MemberClaim) -> str:
     """Who a request says it is from."""
     return f"{claim.member_id}, generation {claim.generation}"
 

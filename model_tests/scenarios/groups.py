@@ -7,7 +7,7 @@ from model_tests.scenarios.scenario import Facts, scenario
 from reference.client.group_member import MemberState
 from reference.world.pipelines import AUTO_COMMIT_MS
 from reference.world.transaction_shape import TransactionShape
-from reference.world.worker import Order, Phase, Worker
+from reference.world.worker import Order, WorkerPhase, WorkerRun
 from spec.versions import KAFKA_2_4
 
 THREE: Final = TransactionShape(partitions=3)
@@ -85,7 +85,7 @@ def generation_fence(stage: GroupStage) -> Facts:
     stage.write("a", "b", "a")
     with stage.story.offstage():
         zombie = stage.start("worker 1")
-        stage.until(lambda: zombie.phase is Phase.READING and len(zombie.consumer.fetchable) == 2)
+        stage.until(lambda: zombie.phase is WorkerPhase.READING and len(zombie.consumer.fetchable) == 2)
         for _ in range(2):  # it reads, and it writes
             stage.worker_goes_on(zombie)
     stage.worker_is_suspended(zombie)
@@ -116,7 +116,7 @@ def stable_fetch(stage: GroupStage) -> Facts:
     stage.write("a", "b", "a")
     with stage.story.offstage():
         first = stage.start("worker 1")
-        stage.until(lambda: first.phase is Phase.SENDING_OFFSETS and not first.is_blocked)
+        stage.until(lambda: first.phase is WorkerPhase.SENDING_OFFSETS and not first.is_blocked)
     stage.worker_crashes(first)
     second = stage.start("worker 2")
     stage.until(lambda: second.consumer.member.state is MemberState.STABLE)
@@ -192,7 +192,7 @@ def automatic_commits_ahead(stage: GroupStage) -> Facts:
     stage.write("a", "b", "a")
     with stage.story.offstage():
         worker = stage.start("worker 1", Order.AUTOMATIC_AHEAD)
-        stage.until(lambda: worker.phase is Phase.PROCESSING)
+        stage.until(lambda: worker.phase is WorkerPhase.PROCESSING)
     stage.story.remark("worker 1", "works for as long as auto.commit.interval.ms, and fails in the end")
     stage.clock.advance(AUTO_COMMIT_MS)
     stage.worker_will_fail(worker)
@@ -203,7 +203,7 @@ def automatic_commits_ahead(stage: GroupStage) -> Facts:
     return {"it goes on at": places, "in the end": stage.counted()}
 
 
-def together(stage: GroupStage, *names: str) -> list[Worker]:
+def together(stage: GroupStage, *names: str) -> list[WorkerRun]:
     """Workers that join the first generation of the group."""
     workers = [stage.start(name) for name in names]
     stage.until(lambda: {(MemberState.STABLE, 1)} == standing(*workers))
@@ -211,7 +211,7 @@ def together(stage: GroupStage, *names: str) -> list[Worker]:
     return workers
 
 
-def standing(*workers: Worker) -> set[tuple[MemberState, int]]:
+def standing(*workers: WorkerRun) -> set[tuple[MemberState, int]]:
     """Where the members stand, and in which generation."""
     members = [worker.consumer.member for worker in workers]
     return {(member.state, member.claim.generation) for member in members}

@@ -13,7 +13,7 @@ UNSEEN = "(nothing was said of it)"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ScenarioResult:
     """What came of a scenario.
 
     Attributes:
@@ -56,7 +56,7 @@ class Outcome:
         }
 
 
-def judged(scenario: Scenario[Any]) -> Outcome:
+def judged(scenario: Scenario[Any]) -> ScenarioResult:
     """Play a scenario; one that cannot be played to its end is not as expected."""
     stage = scenario.setting.stage()
     try:
@@ -66,7 +66,9 @@ def judged(scenario: Scenario[Any]) -> Outcome:
     said = "; ".join(f"{about}: {in_words(value)}" for about, value in observed.items())
     title = f"{scenario.title} ({scenario.setting.words})"
     steps = stage.steps
-    return Outcome(scenario, observed, Sequence(title, participants_of(steps, stage.cast), steps, Ending("", said)))
+    return ScenarioResult(
+        scenario, observed, Sequence(title, participants_of(steps, stage.cast), steps, Ending("", said))
+    )
 
 
 def in_words(value: Value) -> str:

@@ -16,10 +16,10 @@ from model_tests.scenarios.transaction_words import (
     request_words,
 )
 from reference.broker.transaction_metadata import TopicPartition
-from reference.network import Message
+from reference.network import NetworkMessage
 from reference.world.coordinator_rows import Memory, changed, memory_of
-from reference.world.instances import Instance
-from reference.world.messages import Administrator, Broker, Client, Plain, Request, Response, Sender
+from reference.world.instances import ApplicationRun
+from reference.world.messages import Administrator, BrokerSender, ClientSender, Plain, Request, Response, Sender
 from reference.world.steps import sender_name
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld
@@ -60,19 +60,19 @@ class NotedTransactions(TransactionWorld):
             *READERS,
         )
 
-    def name_of(self, instance: Instance) -> str:
+    def name_of(self, instance: ApplicationRun) -> str:
         """Name of an instance: its transactional id, with a number where it is not the first."""
         earlier = sum(each.transactional_id == instance.transactional_id for each in self.instances[: instance.number])
         return f"{instance.transactional_id} #{earlier + 1}" if earlier else instance.transactional_id
 
     # --- what is noted down -------------------------------------------------------------------------------------
 
-    def application_crashes(self, instance: Instance) -> None:
+    def application_crashes(self, instance: ApplicationRun) -> None:
         """An application is gone."""
         self.story.remark(self.name_of(instance), "crashes")
         super().application_crashes(instance)
 
-    def broker_receives(self, message: Message[Request], leave_copy: bool = False) -> None:
+    def broker_receives(self, message: NetworkMessage[Request], leave_copy: bool = False) -> None:
         """A request arrives."""
         request = message.payload
         if is_told(request.body):
@@ -82,7 +82,7 @@ class NotedTransactions(TransactionWorld):
         super().broker_receives(message, leave_copy)
         self._note_states(before)
 
-    def sender_receives(self, message: Message[Response], leave_copy: bool = False) -> None:
+    def sender_receives(self, message: NetworkMessage[Response], leave_copy: bool = False) -> None:
         """An answer arrives."""
         if is_told(message.payload.request.body) and message.payload.request.number in self.wires.open:
             self._tell_answer(message.payload)
@@ -90,12 +90,12 @@ class NotedTransactions(TransactionWorld):
         super().sender_receives(message, leave_copy)
         self._note_states(before)
 
-    def request_is_lost(self, message: Message[Request]) -> None:
+    def request_is_lost(self, message: NetworkMessage[Request]) -> None:
         """A request is lost."""
         self._tell_request(message.payload, Mark.LOST)
         super().request_is_lost(message)
 
-    def reply_is_lost(self, message: Message[Response]) -> None:
+    def reply_is_lost(self, message: NetworkMessage[Response]) -> None:
         """An answer is lost."""
         self._tell_answer(message.payload, Mark.LOST)
         super().reply_is_lost(message)
@@ -155,9 +155,9 @@ class NotedTransactions(TransactionWorld):
 
     def _sender(self, sender: Sender) -> str:
         match sender:
-            case Client(number):
+            case ClientSender(number):
                 return self.name_of(self.instances[number])
-            case Broker(node):
+            case BrokerSender(node):
                 return coordinator(node)
             case Plain() | Administrator():
                 return sender_name(sender)

@@ -2,13 +2,13 @@
 
 from model_tests.scenarios.catalogue import SCENARIOS
 from model_tests.scenarios.judged import judged
-from model_tests.verify.results import Effort, Part
+from model_tests.verify.results import PartResult, RunEffort
 
 
-def evidence(effort: Effort) -> Part:
+def evidence(effort: RunEffort) -> PartResult:
     """Play all of them, whatever the effort: together they take seconds."""
     played = tuple(judged(each) for each in SCENARIOS.values())
-    return Part(
+    return PartResult(
         name="scenarios",
         extra={"scenarios": len(played), "facts": sum(len(each.scenario.expected) for each in played)},
         failures=tuple(failure for each in played for failure in each.failures),

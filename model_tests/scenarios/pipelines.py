@@ -7,7 +7,7 @@ from model_tests.scenarios.transaction_stage import T0, T1, OfTransactions, Tran
 from model_tests.scenarios.transaction_words import GROUPS
 from reference.broker.partition import READ_UNCOMMITTED
 from reference.client.consumer import Consumer
-from reference.world.instances import Instance
+from reference.world.instances import ApplicationRun
 from spec.versions import NEWEST
 
 GROUP: Final = "workers"
@@ -93,7 +93,7 @@ def output_first(stage: TransactionStage) -> Facts:
     return output(stage)
 
 
-def prepared(stage: TransactionStage) -> Instance:
+def prepared(stage: TransactionStage) -> ApplicationRun:
     """Records a and b are on the input partition, and a transformer has started."""
     with stage.story.offstage():
         source = stage.start("source")
@@ -110,21 +110,21 @@ def consumed(stage: TransactionStage) -> Consumer:
     return consumer
 
 
-def transform(stage: TransactionStage, transformer: Instance, consumer: Consumer) -> None:
+def transform(stage: TransactionStage, transformer: ApplicationRun, consumer: Consumer) -> None:
     """Write what comes of the input, and commit it without offsets."""
     if consumer.received:
         write_results(stage, transformer, consumer)
         stage.end(transformer)
 
 
-def transform_in_transaction(stage: TransactionStage, transformer: Instance, consumer: Consumer) -> None:
+def transform_in_transaction(stage: TransactionStage, transformer: ApplicationRun, consumer: Consumer) -> None:
     """Write what comes of the input, and send the offsets along; nothing is committed yet."""
     write_results(stage, transformer, consumer)
     stage.application_sends_offsets(transformer, GROUP, consumer.consumed())
     stage.settle()
 
 
-def write_results(stage: TransactionStage, transformer: Instance, consumer: Consumer) -> None:
+def write_results(stage: TransactionStage, transformer: ApplicationRun, consumer: Consumer) -> None:
     """One result for each record."""
     stage.application_begins(transformer)
     for each in consumer.received:
@@ -132,7 +132,7 @@ def write_results(stage: TransactionStage, transformer: Instance, consumer: Cons
     stage.settle()
 
 
-def commit_offsets(stage: TransactionStage, transformer: Instance, consumer: Consumer) -> None:
+def commit_offsets(stage: TransactionStage, transformer: ApplicationRun, consumer: Consumer) -> None:
     """Commit what was read, outside of any transaction."""
     offsets = consumer.consumed()
     stage.readers.consumer_commits(GROUP, offsets)

@@ -8,10 +8,10 @@ from model_tests.scenarios.storyboard import Storyboard
 from reference.broker.ids import ProducerIdentity
 from reference.broker.produce import PartitionAnswer
 from reference.broker.producer_state import PRODUCER_EXPIRATION_MS
-from reference.cluster import Cluster, Request, Response
+from reference.cluster import Cluster, SentProduce, SentReply
 from reference.errors import Impossible
 from reference.log.batch import RecordBatch
-from reference.network import Message
+from reference.network import NetworkMessage
 from reference.shape import Shape
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import NO_PRODUCER_ID, ErrorCode
@@ -84,13 +84,13 @@ class ProducerStage(Cluster):
 
     # --- what a scenario does -----------------------------------------------------------------------------------
 
-    def send(self, *values: str, producer: int = 0) -> list[Message[Request]]:
+    def send(self, *values: str, producer: int = 0) -> list[NetworkMessage[SentProduce]]:
         """The application hands over records, each a batch of its own, and they are sent; what is under way."""
         for value in values:
             self.application_sends(producer, 0, (value.encode(),))
         return self.send_again(producer)
 
-    def send_again(self, producer: int = 0) -> list[Message[Request]]:
+    def send_again(self, producer: int = 0) -> list[NetworkMessage[SentProduce]]:
         """The producer sends whatever it may."""
         self.producer_ticks(producer)
         sent = []
@@ -98,7 +98,7 @@ class ProducerStage(Cluster):
             sent.append(self.producer_sends(producer, 0))
         return sent
 
-    def give_up(self, message: Message[Request]) -> None:
+    def give_up(self, message: NetworkMessage[SentProduce]) -> None:
         """A producer waits no longer for an answer (request.timeout.ms); the request is still under way."""
         request = message.payload
         self.story.remark(self.name_of(request.producer), f"waits no longer for the answer to: {asked(request)}")
@@ -172,7 +172,7 @@ class ProducerStage(Cluster):
 
     # --- what is noted down -------------------------------------------------------------------------------------
 
-    def broker_receives(self, message: Message[Request], leave_copy: bool = False) -> PartitionAnswer:
+    def broker_receives(self, message: NetworkMessage[SentProduce], leave_copy: bool = False) -> PartitionAnswer:
         """A request arrives."""
         request = message.payload
         arrival = self._exchange(request)
@@ -188,18 +188,18 @@ class ProducerStage(Cluster):
             self.story.note(broker(request.node), answer.error.name)
         return answer
 
-    def producer_receives(self, message: Message[Response], leave_copy: bool = False) -> None:
+    def producer_receives(self, message: NetworkMessage[SentReply], leave_copy: bool = False) -> None:
         """An answer arrives."""
         self._tell_answer(message.payload, Mark.PLAIN)
         super().producer_receives(message, leave_copy)
 
-    def request_is_lost(self, message: Message[Request]) -> None:
+    def request_is_lost(self, message: NetworkMessage[SentProduce]) -> None:
         """A request is lost."""
         request = message.payload
         self.story.tell(self.name_of(request.producer), broker(request.node), asked(request), Mark.LOST)
         super().request_is_lost(message)
 
-    def reply_is_lost(self, message: Message[Response]) -> None:
+    def reply_is_lost(self, message: NetworkMessage[SentReply]) -> None:
         """An answer is lost."""
         self._tell_answer(message.payload, Mark.LOST)
         super().reply_is_lost(message)
@@ -242,17 +242,17 @@ class ProducerStage(Cluster):
             self.story.remark(broker(former), "fails; when it is back it drops what the new leader does not have")
         self.story.remark(broker(node), f"leads: {how}")
 
-    def _tell_answer(self, response: Response, mark: Mark) -> None:
+    def _tell_answer(self, response: SentReply, mark: Mark) -> None:
         request, reply = response
         refused = reply.error is not ErrorCode.NONE
         text = reply.error.name if refused else f"offset {reply.offset}"
         mark = mark or (Mark.REFUSED if refused else Mark.PLAIN)
         self.story.tell(broker(request.node), self.name_of(request.producer), text, mark, self._exchange(request))
 
-    def _exchange(self, request: Request) -> tuple[int, int]:
+    def _exchange(self, request: SentProduce) -> tuple[int, int]:
         return request.producer, request.attempt.number
 
-    def _mark(self, message: Message[Request]) -> Mark:
+    def _mark(self, message: NetworkMessage[SentProduce]) -> Mark:
         if message.copy:
             return Mark.AGAIN
         waited_for = message.payload.attempt.number in self.producers[message.payload.producer].on_wire
@@ -264,7 +264,7 @@ def broker(node: int) -> str:
     return f"broker {node}"
 
 
-def asked(request: Request) -> str:
+def asked(request: SentProduce) -> str:
     """A Produce in words: the values, and what tells them from others."""
     batch = request.attempt.records
     values = ", ".join(values_of(batch))

@@ -8,11 +8,11 @@ from model_tests.diagrams.events import Event, Mark
 from model_tests.scenarios.producer_stage import ACKS, ROUNDS, broker, values_of
 from model_tests.scenarios.replicas_drawn import CONTROLLER, draw_step
 from model_tests.scenarios.storyboard import Storyboard
-from reference.network import Message
+from reference.network import NetworkMessage
 from reference.recorder import Row
-from reference.replication.messages import AlterPartition, Fetch
+from reference.replication.messages import AlterPartition, FetchRequest
 from reference.world.replicas import ReplicasWorld
-from reference.world.replicas_messages import FetchAnswer, Produce, Produced, Sent
+from reference.world.replicas_messages import BatchAnswer, FollowerFetchAnswer, ReplicaMessage, ReplicaProduce
 from reference.world.replicas_shape import ReplicasShape
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import NO_PRODUCER_ID, ErrorCode
@@ -85,13 +85,13 @@ class ReplicasStage(ReplicasWorld):
 
     # --- what a scenario does -----------------------------------------------------------------------------------
 
-    def send(self, *values: str, producer: int = 0) -> list[Message[Sent]]:
+    def send(self, *values: str, producer: int = 0) -> list[NetworkMessage[ReplicaMessage]]:
         """The application hands over records, each a batch of its own, and they are sent; what is under way."""
         for value in values:
             self.application_sends(producer, 0, (value.encode(),))
         return self.send_again(producer)
 
-    def send_again(self, producer: int = 0) -> list[Message[Sent]]:
+    def send_again(self, producer: int = 0) -> list[NetworkMessage[ReplicaMessage]]:
         """The producer sends whatever it may."""
         self.producer_ticks(producer)
         sent = []
@@ -99,27 +99,27 @@ class ReplicasStage(ReplicasWorld):
             sent.append(self.producer_sends(producer, 0))
         return sent
 
-    def arrives(self, *messages: Message[Sent]) -> None:
+    def arrives(self, *messages: NetworkMessage[ReplicaMessage]) -> None:
         """Messages arrive."""
         for message in messages:
             self.message_arrives(message)
 
     def answered(self) -> None:
         """Every answer to a producer that is under way arrives."""
-        self.arrives(*self._under_way(Produced))
+        self.arrives(*self._under_way(BatchAnswer))
 
     def lose_answers(self) -> None:
         """Every answer to a producer that is under way is lost."""
-        for message in self._under_way(Produced):
+        for message in self._under_way(BatchAnswer):
             self.message_is_lost(message)
 
-    def _under_way(self, *kinds: type) -> list[Message[Sent]]:
+    def _under_way(self, *kinds: type) -> list[NetworkMessage[ReplicaMessage]]:
         return [message for message in self.deliverable() if isinstance(message.payload.body, kinds)]
 
     def talk(self) -> None:
         """Brokers and controllers hear all that they have told each other."""
         for _ in range(ROUNDS):
-            clients = self._under_way(Produce, Produced)
+            clients = self._under_way(ReplicaProduce, BatchAnswer)
             messages = [message for message in self.deliverable() if message not in clients]
             if not messages:
                 return
@@ -127,8 +127,8 @@ class ReplicasStage(ReplicasWorld):
 
     def requests_alone(self) -> None:
         """What followers ask arrives, and what they are answered is lost."""
-        self.arrives(*self._under_way(Fetch))
-        for message in self._under_way(FetchAnswer):
+        self.arrives(*self._under_way(FetchRequest))
+        for message in self._under_way(FollowerFetchAnswer):
             self.message_is_lost(message)
 
     def proposals_arrive(self) -> None:
@@ -161,13 +161,13 @@ class ReplicasStage(ReplicasWorld):
     def settle(self) -> None:
         """Without further faults, everything comes to its end, if it does within the rounds."""
         for _ in range(ROUNDS):
-            self.arrives(*self._under_way(Produce))
+            self.arrives(*self._under_way(ReplicaProduce))
             self.replicate(*(node.number for node in self.nodes if node.is_up))
             self.answered()
             for producer in range(len(self.shape.writers)):
                 self.clients.hear(producer, 0, self.leader_of(0))
                 self.send_again(producer)
-            if not self._under_way(Produce, Produced):
+            if not self._under_way(ReplicaProduce, BatchAnswer):
                 return
 
     def acknowledged(self, *values: str) -> None:
@@ -250,24 +250,24 @@ class ReplicasStage(ReplicasWorld):
 
     # --- what is noted down -------------------------------------------------------------------------------------
 
-    def message_arrives(self, message: Message[Sent], leave_copy: bool = False) -> None:
+    def message_arrives(self, message: NetworkMessage[ReplicaMessage], leave_copy: bool = False) -> None:
         """A message arrives."""
         self._tell(message, Mark.PLAIN)
         super().message_arrives(message, leave_copy)
         self._draw_rows()
 
-    def message_is_lost(self, message: Message[Sent]) -> None:
+    def message_is_lost(self, message: NetworkMessage[ReplicaMessage]) -> None:
         """A message is lost."""
         self._tell(message, Mark.LOST)
         super().message_is_lost(message)
 
-    def _tell(self, message: Message[Sent], mark: Mark) -> None:
+    def _tell(self, message: NetworkMessage[ReplicaMessage], mark: Mark) -> None:
         sent = message.payload
-        node = broker(int((sent.receiver if isinstance(sent.body, Produce) else sent.sender).rpartition("-")[2]))
-        if isinstance(sent.body, Produce):
+        node = broker(int((sent.receiver if isinstance(sent.body, ReplicaProduce) else sent.sender).rpartition("-")[2]))
+        if isinstance(sent.body, ReplicaProduce):
             exchange = (sent.body.producer, sent.body.attempt.number)
             self.story.tell(self.name_of(sent.body.producer), node, asked(sent.body), mark, exchange)
-        elif isinstance(sent.body, Produced):
+        elif isinstance(sent.body, BatchAnswer):
             asking, reply = sent.body.asked, sent.body.reply
             refused = reply.error is not ErrorCode.NONE
             if mark is Mark.PLAIN:
@@ -310,7 +310,7 @@ class ReplicasStage(ReplicasWorld):
             draw_step(self.story, row, self.replica(int(number)).log.log if hosts else None)
 
 
-def asked(body: Produce) -> str:
+def asked(body: ReplicaProduce) -> str:
     """A Produce in words."""
     batch = body.attempt.records
     values = ", ".join(values_of(batch))

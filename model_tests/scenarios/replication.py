@@ -5,14 +5,14 @@ from typing import Final
 
 from model_tests.scenarios.replicas_stage import OfReplicas, ReplicasStage
 from model_tests.scenarios.scenario import Facts, scenario
-from reference.world.replicas_shape import ReplicasShape, Writer
+from reference.world.replicas_shape import ReplicaProducer, ReplicasShape
 from spec.versions import KAFKA_0_11, KAFKA_3_6, NEWEST
 
-TRIO: Final = ReplicasShape(writers=(Writer(),), request_timeout_ms=100_000)
+TRIO: Final = ReplicasShape(writers=(ReplicaProducer(),), request_timeout_ms=100_000)
 """Three brokers, and a producer that waits longer than a follower may lag."""
-PLAIN: Final = replace(TRIO, writers=(Writer(idempotent=False),))
-NOBODY: Final = replace(TRIO, writers=(Writer(acks=0, idempotent=False),))
-LEADER_ALONE: Final = replace(TRIO, writers=(Writer(acks=1, idempotent=False),))
+PLAIN: Final = replace(TRIO, writers=(ReplicaProducer(idempotent=False),))
+NOBODY: Final = replace(TRIO, writers=(ReplicaProducer(acks=0, idempotent=False),))
+LEADER_ALONE: Final = replace(TRIO, writers=(ReplicaProducer(acks=1, idempotent=False),))
 LAG_MS: Final = NEWEST.replica_lag_time_max_ms
 FOREVER_MS: Final = 2 * LAG_MS
 

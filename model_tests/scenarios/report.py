@@ -10,7 +10,7 @@ from rich.text import Text
 
 from model_tests.diagrams.sequence import text_of
 from model_tests.reports import HOLDS, VIOLATED, wide
-from model_tests.scenarios.judged import Outcome, in_words
+from model_tests.scenarios.judged import ScenarioResult, in_words
 from model_tests.scenarios.scenario import Facts, Scenario
 from model_tests.scenarios.subjects import SUBJECTS
 
@@ -24,7 +24,7 @@ class ScenariosReport:
     """
 
     scenarios: tuple[Scenario[Any], ...]
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[ScenarioResult, ...] = ()
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class ScenariosReport:
 class ScenarioReport:
     """One scenario: its story, what happened, and what is to be seen in the end."""
 
-    outcome: Outcome
+    outcome: ScenarioResult
 
     @property
     def exit_code(self) -> int:
@@ -89,7 +89,7 @@ def facts_in_words(facts: Facts) -> str:
     return "; ".join(f"{about}: {in_words(value)}" for about, value in facts.items())
 
 
-def _facts(outcome: Outcome) -> Table:
+def _facts(outcome: ScenarioResult) -> Table:
     table = Table()
     for column in ("fact", "expected", "observed"):
         table.add_column(column, overflow="fold")

@@ -9,7 +9,7 @@ from model_tests.scenarios.transaction_stage import T0, OfTransactions, Transact
 from reference.broker.partition import READ_UNCOMMITTED
 from reference.broker.transaction_metadata import TopicPartition
 from reference.replica_rows import TOPIC
-from reference.world.authorization import THE_CLUSTER, Operation, Resource
+from reference.world.authorization import THE_CLUSTER, AclOperation, Resource
 from reference.world.transaction_shape import TransactionShape
 
 CLOSED: Final = "closed"
@@ -38,9 +38,9 @@ def right_to_an_id(stage: TransactionStage) -> Facts:
         owner = stage.start(ID)
     stage.begin(owner, t0="a")
     before = int(stage.known(ID).epoch)
-    stage.brokers.authorizer.deny(AUTHOR, Operation.WRITE, Resource.TRANSACTIONAL_ID, ID)
+    stage.brokers.authorizer.deny(AUTHOR, AclOperation.WRITE, Resource.TRANSACTIONAL_ID, ID)
     stranger = stage.start(ID)
-    stage.brokers.authorizer.allow(AUTHOR, Operation.WRITE, Resource.TRANSACTIONAL_ID, ID)
+    stage.brokers.authorizer.allow(AUTHOR, AclOperation.WRITE, Resource.TRANSACTIONAL_ID, ID)
     after = int(stage.known(ID).epoch)
     stage.end(owner)
     told = stranger.initialized
@@ -72,7 +72,7 @@ def right_to_a_topic(stage: TransactionStage) -> Facts:
     closed = TopicPartition(CLOSED, 0)
     with stage.story.offstage():
         producer = stage.start(ID)
-    stage.brokers.authorizer.deny(AUTHOR, Operation.WRITE, Resource.TOPIC, CLOSED)
+    stage.brokers.authorizer.deny(AUTHOR, AclOperation.WRITE, Resource.TOPIC, CLOSED)
     stage.begin(producer, t0="a")
     stage.send(producer, closed, "x")
     stage.settle()
@@ -105,14 +105,14 @@ def right_to_a_topic(stage: TransactionStage) -> Facts:
 def right_to_a_producer_id(stage: IdentitiesStage) -> Facts:
     """The same request with no right, with the one and with the other."""
     rights = stage.authorizer
-    rights.deny(USER, Operation.IDEMPOTENT_WRITE, Resource.CLUSTER, THE_CLUSTER)
+    rights.deny(USER, AclOperation.IDEMPOTENT_WRITE, Resource.CLUSTER, THE_CLUSTER)
     for topic in TOPICS:
-        rights.deny(USER, Operation.WRITE, Resource.TOPIC, topic)
+        rights.deny(USER, AclOperation.WRITE, Resource.TOPIC, topic)
     neither = stage.asks(0)
-    rights.allow(USER, Operation.WRITE, Resource.TOPIC, TOPICS[0])
+    rights.allow(USER, AclOperation.WRITE, Resource.TOPIC, TOPICS[0])
     by_topic = stage.asks(0)
-    rights.deny(USER, Operation.WRITE, Resource.TOPIC, TOPICS[0])
-    rights.allow(USER, Operation.IDEMPOTENT_WRITE, Resource.CLUSTER, THE_CLUSTER)
+    rights.deny(USER, AclOperation.WRITE, Resource.TOPIC, TOPICS[0])
+    rights.allow(USER, AclOperation.IDEMPOTENT_WRITE, Resource.CLUSTER, THE_CLUSTER)
     return {
         "with neither": neither,
         "with Write on a topic": by_topic,

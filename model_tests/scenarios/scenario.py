@@ -30,7 +30,7 @@ Played = TypeVar("Played", bound=Stage, covariant=True)
 On = TypeVar("On", bound=Stage)
 
 
-class Setting(Protocol[Played]):
+class ScenarioSetting(Protocol[Played]):
     """What a run is played on."""
 
     @property
@@ -59,7 +59,7 @@ class Scenario(Generic[On]):
     title: str
     items: tuple[int, ...]
     story: str
-    setting: Setting[On]
+    setting: ScenarioSetting[On]
     play: Callable[[On], Facts]
     expected: Facts
 
@@ -71,7 +71,7 @@ Play: TypeAlias = Callable[[On], Facts]
 
 
 def scenario(
-    name: str, title: str, *, items: tuple[int, ...], story: str, setting: Setting[On], expected: Facts
+    name: str, title: str, *, items: tuple[int, ...], story: str, setting: ScenarioSetting[On], expected: Facts
 ) -> Callable[[Play[On]], Play[On]]:
     """The decorated function plays the scenario; one function may play several, on other settings.
 

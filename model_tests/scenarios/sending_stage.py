@@ -7,7 +7,7 @@ from model_tests.diagrams.events import Event, Mark
 from model_tests.scenarios.storyboard import Storyboard
 from reference.broker.ids import ProducerIdentity
 from reference.client.partitioners import ByKey, Partitioner, RoundRobin
-from reference.client.producer import IdempotentProducer, Reply
+from reference.client.producer import AttemptReply, IdempotentProducer
 from reference.client.producer_settings import ProducerSettings
 from reference.client.record_producer import RecordProducer
 from reference.client.sender import ProduceCall
@@ -115,10 +115,10 @@ class SendingStage:
             self.story.tell(BROKER, PRODUCER, f"t-{attempt.partition}: {told}", mark, call.number)
         self.producer.sender.receive(call, replies, self.clock.now)
 
-    def _reply(self, partition: int, size: int) -> Reply:
+    def _reply(self, partition: int, size: int) -> AttemptReply:
         if size > self._setting.most_bytes:
-            return Reply(ErrorCode.MESSAGE_TOO_LARGE)
-        return Reply(ErrorCode.NONE, Offset(self._ends[partition]))
+            return AttemptReply(ErrorCode.MESSAGE_TOO_LARGE)
+        return AttemptReply(ErrorCode.NONE, Offset(self._ends[partition]))
 
     def settle(self, rounds: int = 20) -> None:
         """Everything is sent and answered."""

@@ -8,7 +8,7 @@ from model_tests.scenarios.replicas_stage import OfReplicas, ReplicasStage
 from model_tests.scenarios.scenario import Facts, scenario
 from reference.log.config import LogConfig
 from reference.log.repairs import RepairKind
-from reference.world.replicas_shape import ReplicasShape, Writer
+from reference.world.replicas_shape import ReplicaProducer, ReplicasShape
 from spec.versions import KAFKA_2_4, KAFKA_3_6
 
 SMALL: Final = LogConfig(segment_bytes=300, index_interval_bytes=100)
@@ -145,7 +145,7 @@ def no_message_left(stage: DiskStage) -> Facts:
     story="""An acknowledgement says that every replica in sync has the record, not that it is on a disk: brokers leave
     it to the operating system when to write. What a follower loses it copies again. If all lose it at once there is
     nobody to copy from, whatever acks says.""",
-    setting=OfReplicas(KAFKA_3_6, ReplicasShape(writers=(Writer(),))),
+    setting=OfReplicas(KAFKA_3_6, ReplicasShape(writers=(ReplicaProducer(),))),
     expected={"told as written": ["a", "b"], "log before": ["a", "b"], "log": ["a"]},
 )
 def power_lost(stage: ReplicasStage) -> Facts:

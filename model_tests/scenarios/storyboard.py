@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 
-from model_tests.diagrams.events import Event, Mark, Message, Note
+from model_tests.diagrams.events import DrawnMessage, Event, Mark, Note
 
 
 class Storyboard:
@@ -41,7 +41,7 @@ class Storyboard:
             mark: what is out of the ordinary about it.
             part_of: the exchange that it belongs to, if anything.
         """
-        self._draw(Message(sender, receiver, text, mark), part_of)
+        self._draw(DrawnMessage(sender, receiver, text, mark), part_of)
 
     def note(self, at: str, text: str) -> None:
         """What somebody does or knows by itself, drawn with the exchange that has just gone on, if one has."""

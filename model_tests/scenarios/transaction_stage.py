@@ -17,8 +17,8 @@ from reference.client.consumer import Consumer
 from reference.client.coordinator_requests import EndTxn
 from reference.log.batch import value_batch
 from reference.replica_rows import TOPIC
-from reference.world.instances import Instance
-from reference.world.messages import Asked, Request, Verify, WriteMarker
+from reference.world.instances import ApplicationRun
+from reference.world.messages import CoordinatorCall, Request, Verify, WriteMarker
 from reference.world.settling import PAUSE_MS, busy, living, send_all
 from reference.world.transaction_shape import TransactionShape
 from spec.versions import NEWEST, Profile
@@ -51,21 +51,21 @@ class TransactionStage(NotedTransactions):
 
     # --- what a scenario does -----------------------------------------------------------------------------------
 
-    def start(self, transactional_id: str) -> Instance:
+    def start(self, transactional_id: str) -> ApplicationRun:
         """An application starts, and gets its producer id."""
         instance = self.application_starts(transactional_id)
         self.application_initializes(instance)
         self.settle()
         return instance
 
-    def begin(self, instance: Instance, **values: str) -> None:
+    def begin(self, instance: ApplicationRun, **values: str) -> None:
         """A transaction begins; `t0="ab"` sends records a and b to t-0, and all of them are acknowledged."""
         self.application_begins(instance)
         for partition, letters in values.items():
             self.send(instance, {"t0": T0, "t1": T1}[partition], *letters)
         self.settle()
 
-    def send(self, instance: Instance, partition: TopicPartition, *names: str) -> None:
+    def send(self, instance: ApplicationRun, partition: TopicPartition, *names: str) -> None:
         """Records are handed over."""
         for name in names:
             sent = self.application_sends(instance, partition)
@@ -86,16 +86,16 @@ class TransactionStage(NotedTransactions):
         yield
         requests.in_transit += held
 
-    def end(self, instance: Instance, *, commit: bool = True) -> None:
+    def end(self, instance: ApplicationRun, *, commit: bool = True) -> None:
         """The transaction ends, and what follows from that happens."""
         self.ask_to_end(instance, commit=commit)
         self.settle()
 
-    def ask_to_end(self, instance: Instance, *, commit: bool = True) -> None:
+    def ask_to_end(self, instance: ApplicationRun, *, commit: bool = True) -> None:
         """The application commits or aborts."""
         (self.application_commits if commit else self.application_aborts)(instance)
 
-    def decide(self, instance: Instance, *, commit: bool = True) -> None:
+    def decide(self, instance: ApplicationRun, *, commit: bool = True) -> None:
         """The end is decided and the application told; no marker is sent yet."""
         self.ask_to_end(instance, commit=commit)
         self.producer_asks(instance)
@@ -150,7 +150,7 @@ class TransactionStage(NotedTransactions):
         self.coordinator_fails_over(0, 1)
         self.coordinator_resigns(0, 0)
 
-    def pause(self, instance: Instance, milliseconds: int) -> None:
+    def pause(self, instance: ApplicationRun, milliseconds: int) -> None:
         """An application does nothing for some time."""
         days, seconds = milliseconds // DAY_MS, milliseconds // 1000
         self.story.remark(self.name_of(instance), f"pauses for {f'{days} days' if days > 1 else f'{seconds} seconds'}")
@@ -199,7 +199,7 @@ class TransactionStage(NotedTransactions):
 
 def is_end(request: Request) -> bool:
     """Whether it is an EndTxn."""
-    return isinstance(request.body, Asked) and isinstance(request.body.request, EndTxn)
+    return isinstance(request.body, CoordinatorCall) and isinstance(request.body.request, EndTxn)
 
 
 def is_marker_for(partition: TopicPartition) -> Callable[[Request], bool]:

@@ -16,9 +16,9 @@ from reference.client.coordinator_requests import (
     InitProducerId,
     TxnOffsetCommit,
 )
-from reference.client.producer import Reply
+from reference.client.producer import AttemptReply
 from reference.log.record import Record
-from reference.world.messages import Answer, Asked, Body, Marked, Produce, Verified, Verify, WriteMarker
+from reference.world.messages import Answer, Body, CoordinatorCall, MarkerAnswer, Produce, Verified, Verify, WriteMarker
 from spec.vocabulary import NO_PRODUCER_ID, ErrorCode
 
 GROUPS: Final = "group coordinator"
@@ -43,7 +43,7 @@ def receiver_of(body: Body, node: int) -> str:
     match body:
         case Produce(partition=partition) | WriteMarker(partition=partition):
             return partition_name(partition)
-        case Asked(request=TxnOffsetCommit()):
+        case CoordinatorCall(request=TxnOffsetCommit()):
             return GROUPS
         case _:
             return coordinator(node)
@@ -51,13 +51,15 @@ def receiver_of(body: Body, node: int) -> str:
 
 def is_told(body: Body) -> bool:
     """Whether a request belongs to the story: who coordinates and what brokers ask one another does not."""
-    return not isinstance(body, Verify) and not (isinstance(body, Asked) and isinstance(body.request, FindCoordinator))
+    return not isinstance(body, Verify) and not (
+        isinstance(body, CoordinatorCall) and isinstance(body.request, FindCoordinator)
+    )
 
 
 def request_words(body: Body, names: Names) -> str:
     """A request."""
     match body:
-        case Asked(request=request):
+        case CoordinatorCall(request=request):
             return coordinator_request_words(request)
         case Produce(attempt=attempt):
             batch = attempt.records
@@ -95,7 +97,7 @@ def marker_words(marker: TxnMarker) -> str:
 def answer_words(answer: Answer) -> str:
     """An answer."""
     match answer:
-        case Reply(error=ErrorCode.NONE, offset=offset):
+        case AttemptReply(error=ErrorCode.NONE, offset=offset):
             return f"offset {offset}"
         case CoordinatorAnswer(identity=identity) if identity.producer_id != NO_PRODUCER_ID:
             return f"producer id {identity.producer_id}, epoch {identity.epoch}"
@@ -109,7 +111,7 @@ def error_of(answer: Answer) -> ErrorCode:
     match answer:
         case CoordinatorAnswer(error=error, partitions=partitions):
             return next((each for each in (error, *partitions.values()) if each is not ErrorCode.NONE), error)
-        case Reply(error=error) | Marked(error=error):
+        case AttemptReply(error=error) | MarkerAnswer(error=error):
             return error
         case Verified(answers=answers, refusal=refusal):
             refused = (each for each in (refusal, *answers.values()) if each is not None)

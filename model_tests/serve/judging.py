@@ -9,8 +9,8 @@ from model_tests.diagrams.events import Ending
 from model_tests.diagrams.sequence import text_of
 from model_tests.monitor.drawing import sequence_of
 from model_tests.monitor.monitor import Monitor
-from model_tests.traces.branch_coverage import Met
-from model_tests.traces.check_report import RuleCount, Violation
+from model_tests.traces.branch_coverage import BranchTally
+from model_tests.traces.check_report import RuleCount, StepViolation
 from model_tests.traces.schema import Row, ndjson_line
 from spec.vocabulary import TransactionState
 
@@ -54,7 +54,7 @@ class Judge:
             record: that every step is written to.
             replay: the command that shows a step again, without its number.
         """
-        self.violations: list[Violation] = []
+        self.violations: list[StepViolation] = []
         self.violated = 0
         self.outcomes: Counter[str] = Counter()
         self._monitor = Monitor()
@@ -89,7 +89,7 @@ class Judge:
         self._settled = self._monitor.steps
         self._found(self._monitor.settle())
 
-    def _found(self, violations: tuple[Violation, ...]) -> None:
+    def _found(self, violations: tuple[StepViolation, ...]) -> None:
         self.violated += len(violations)
         for found in violations:
             again = f"{self._replay} --step {found.step}" if self._record is not None else self._replay
@@ -106,6 +106,9 @@ class Judge:
         """How often each rule was at stake, and how it went."""
         return tuple(self._monitor.rule_counts())
 
-    def met(self) -> Iterator[Met]:
+    def met(self) -> Iterator[BranchTally]:
         """How often each branch of a decision decided."""
-        return (Met(found.kind, found.profile, found.branch, times) for found, times in self._monitor.findings.items())
+        return (
+            BranchTally(found.kind, found.profile, found.branch, times)
+            for found, times in self._monitor.findings.items()
+        )

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.traces.branch_coverage import Coverage, told
-from model_tests.traces.check_report import SHOWN, RuleCount, Violation
+from model_tests.traces.check_report import SHOWN, RuleCount, StepViolation
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class ServeReport:
     rules: tuple[RuleCount, ...]
     coverage: tuple[Coverage, ...]
     violated: int
-    violations: tuple[Violation, ...]
+    violations: tuple[StepViolation, ...]
     closed: int
 
     @property

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from model_tests.sources.methods import bodies
 from spec.sources.releases import REFS
-from spec.sources.table import Row, Support, files, rows
+from spec.sources.table import SourceRow, Support, files, rows
 
 SPACES = re.compile(r"\s+")
 
@@ -17,7 +17,7 @@ EITHER = re.compile(r"(?<!\|)\|(?!\|)")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class UnsupportedRow:
     """A row that a release does not bear out.
 
     Attributes:
@@ -26,7 +26,7 @@ class Finding:
         why: what is not there, or is there and should not be.
     """
 
-    row: Row
+    row: SourceRow
     release: str
     why: str
 
@@ -80,7 +80,7 @@ def _git(folder: Path, *command: str) -> str | None:
     return asked.stdout if asked.returncode == 0 else None
 
 
-def check(clones: Clones) -> Iterator[Finding]:
+def check(clones: Clones) -> Iterator[UnsupportedRow]:
     """Every row that some release does not bear out; rows without a place have nothing to be held against."""
     for row in rows():
         if row.at:
@@ -99,23 +99,23 @@ def counted() -> Mapping[Support, int]:
     return {kind: sum(row.support is kind for row in rows()) for kind in Support}
 
 
-def _check(row: Row, release: str, clones: Clones) -> Iterator[Finding]:
+def _check(row: SourceRow, release: str, clones: Clones) -> Iterator[UnsupportedRow]:
     path = files().get(row.holder, {}).get(release)
     text = None if path is None else clones.text(release, path)
     if text is None:
-        yield Finding(row, release, f"no file {path or row.holder}")
+        yield UnsupportedRow(row, release, f"no file {path or row.holder}")
         return
     found = list(bodies(text, row.method)) if row.method else [text]
     if not found:
-        yield Finding(row, release, f"no method {row.method} in {path}")
+        yield UnsupportedRow(row, release, f"no method {row.method} in {path}")
     elif not any(says(body, row) for body in found):
-        yield Finding(row, release, f"{row.at} does not say {', '.join(row.says)}")
+        yield UnsupportedRow(row, release, f"{row.at} does not say {', '.join(row.says)}")
     for word in row.lacks:
         if any(_flat(word) in _flat(body) for body in found):
-            yield Finding(row, release, f"{row.at} says {word}")
+            yield UnsupportedRow(row, release, f"{row.at} says {word}")
 
 
-def says(body: str, row: Row) -> bool:
+def says(body: str, row: SourceRow) -> bool:
     """Whether the words of a row occur in a method one after the other; spaces do not count."""
     flat, at = _flat(body), 0
     for words in row.says:

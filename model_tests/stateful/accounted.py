@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
-from model_tests.stateful.ledger import Broken, Ledger
+from model_tests.stateful.rule_counts import Ledger, RuleViolated
 from spec.rules import Rule
 
 
@@ -21,13 +21,13 @@ class AccountedMachine(RuleBasedStateMachine):
         """The invariants of a rule have seen nothing wrong in the events so far."""
         violation = self.ledger.seen_by_invariants(broken)
         if violation is not None:
-            raise Broken(violation)
+            raise RuleViolated(violation)
 
     @invariant()
     def nothing_is_broken(self) -> None:
         """Neither an invariant nor a decision has seen anything wrong, in no recorded step."""
         if self.ledger.broken:
-            raise Broken(self.ledger.broken[0])
+            raise RuleViolated(self.ledger.broken[0])
 
 
 class RestingMachine(AccountedMachine):

@@ -43,7 +43,7 @@ def leader_can_be_replaced(world: Strangers) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class WorldEvent:
     """One event.
 
     Attributes:
@@ -66,29 +66,29 @@ class Action:
 
 
 ACTIONS: Final = (
-    Action("application_sends", 24),
-    Action("producer_sends", 16, something_waits),
-    Action("producer_hears", 8, answers_are_under_way),
-    Action("producers_hear_everything", 8, answers_are_under_way),
-    Action("network_delivers", 10, requests_are_under_way),
-    Action("network_delivers_everything", 12, requests_are_under_way),
-    Action("network_loses", 6, requests_are_under_way, fault=True),
-    Action("network_redelivers", 6, something_was_sent, fault=True),
-    Action("follower_fetches", 6, followers_are_behind),
-    Action("followers_catch_up", 12, followers_are_behind),
-    Action("leader_fails_over", 5, leader_can_be_replaced, fault=True),
-    Action("broker_restarts", 4, fault=True),
-    Action("delivery_times_out", 3, fault=True),
-    Action("stranger_starts", 2, stranger=True),
-    Action("stranger_continues", 8, stranger=True),
-    Action("stranger_resends", 6, stranger=True),
-    Action("stranger_overlaps", 4, stranger=True),
-    Action("stranger_skips", 3, stranger=True),
-    Action("stranger_raises_epoch", 4, stranger=True),
-    Action("zombie_sends", 3, stranger=True),
-    Action("stranger_nears_the_wrap", 2, stranger=True),
-    Action("stranger_sends_malformed", 3, stranger=True),
+    WorldEvent("application_sends", 24),
+    WorldEvent("producer_sends", 16, something_waits),
+    WorldEvent("producer_hears", 8, answers_are_under_way),
+    WorldEvent("producers_hear_everything", 8, answers_are_under_way),
+    WorldEvent("network_delivers", 10, requests_are_under_way),
+    WorldEvent("network_delivers_everything", 12, requests_are_under_way),
+    WorldEvent("network_loses", 6, requests_are_under_way, fault=True),
+    WorldEvent("network_redelivers", 6, something_was_sent, fault=True),
+    WorldEvent("follower_fetches", 6, followers_are_behind),
+    WorldEvent("followers_catch_up", 12, followers_are_behind),
+    WorldEvent("leader_fails_over", 5, leader_can_be_replaced, fault=True),
+    WorldEvent("broker_restarts", 4, fault=True),
+    WorldEvent("delivery_times_out", 3, fault=True),
+    WorldEvent("stranger_starts", 2, stranger=True),
+    WorldEvent("stranger_continues", 8, stranger=True),
+    WorldEvent("stranger_resends", 6, stranger=True),
+    WorldEvent("stranger_overlaps", 4, stranger=True),
+    WorldEvent("stranger_skips", 3, stranger=True),
+    WorldEvent("stranger_raises_epoch", 4, stranger=True),
+    WorldEvent("zombie_sends", 3, stranger=True),
+    WorldEvent("stranger_nears_the_wrap", 2, stranger=True),
+    WorldEvent("stranger_sends_malformed", 3, stranger=True),
 )
 
-EXPIRY: Final = Action("producer_state_expires", 3, fault=True)
+EXPIRY: Final = WorldEvent("producer_state_expires", 3, fault=True)
 """Outside the domain of some rules, and therefore in a machine of its own."""

@@ -6,21 +6,21 @@ None of these asks the specification's decision or the reference's checks: what 
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from model_tests.stateful.asked import Asked
-from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.memory import SEQUENCES
+from model_tests.stateful.observed_append import ObservedAppend
+from model_tests.stateful.rule_counts import Ledger
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.rules import Circumstances, Rule
 from spec.vocabulary import ErrorCode
 
-AppendInvariant: TypeAlias = Callable[[Asked, Ledger], None]
+AppendInvariant: TypeAlias = Callable[[ObservedAppend, Ledger], None]
 
 FENCED: Final = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED)
 
 
 @evidences(rules.SEQ_WELL_FORMED, Layer.STATEFUL)
-def seq_well_formed(asked: Asked, ledger: Ledger) -> None:
+def seq_well_formed(asked: ObservedAppend, ledger: Ledger) -> None:
     """A malformed request of a client is refused as such, and no other request is."""
     rule = rules.SEQ_WELL_FORMED
     error = ErrorCode.INVALID_RECORD if asked.profile.invalid_record_has_code else ErrorCode.CORRUPT_MESSAGE
@@ -31,7 +31,7 @@ def seq_well_formed(asked: Asked, ledger: Ledger) -> None:
 
 
 @evidences(rules.SEQ_DUPLICATE_WINDOW, Layer.STATEFUL)
-def seq_duplicate_window(asked: Asked, ledger: Ledger) -> None:
+def seq_duplicate_window(asked: ObservedAppend, ledger: Ledger) -> None:
     """An exact resend of a batch in the window gets its first offset, and nothing else is taken for a resend."""
     rule, first = rules.SEQ_DUPLICATE_WINDOW, asked.resent
     if first is not None:
@@ -44,7 +44,7 @@ def seq_duplicate_window(asked: Asked, ledger: Ledger) -> None:
 
 
 @evidences(rules.FENCE_STALE_EPOCH, Layer.STATEFUL)
-def fence_stale_epoch(asked: Asked, ledger: Ledger) -> None:
+def fence_stale_epoch(asked: ObservedAppend, ledger: Ledger) -> None:
     """A batch of a lower epoch is refused with the version's error, and no other batch is."""
     rule = rules.FENCE_STALE_EPOCH
     if asked.is_stale:
@@ -55,7 +55,7 @@ def fence_stale_epoch(asked: Asked, ledger: Ledger) -> None:
 
 
 @evidences(rules.SEQ_EPOCH_RESET, Layer.STATEFUL)
-def seq_epoch_reset(asked: Asked, ledger: Ledger) -> None:
+def seq_epoch_reset(asked: ObservedAppend, ledger: Ledger) -> None:
     """A higher epoch of a known producer is taken at sequence 0 and refused at any other."""
     if not asked.is_new or asked.is_stale or asked.known.epoch in (-1, asked.batch.producer_epoch):
         return
@@ -63,7 +63,7 @@ def seq_epoch_reset(asked: Asked, ledger: Ledger) -> None:
 
 
 @evidences(rules.SEQ_FIRST, Layer.STATEFUL)
-def seq_first(asked: Asked, ledger: Ledger) -> None:
+def seq_first(asked: ObservedAppend, ledger: Ledger) -> None:
     """The first batch of an unknown producer is taken at 0, and at other sequences as the version says."""
     if not asked.is_new or asked.known.epoch != -1:
         return
@@ -77,7 +77,7 @@ def seq_first(asked: Asked, ledger: Ledger) -> None:
 
 
 @evidences(rules.SEQ_SUCCESSOR, Layer.STATEFUL)
-def seq_successor(asked: Asked, ledger: Ledger) -> None:
+def seq_successor(asked: ObservedAppend, ledger: Ledger) -> None:
     """In the known epoch a batch is taken if its sequence is the last one plus one, modulo 2^31, and else refused."""
     if not asked.is_new or asked.known.epoch == -1 or asked.known.epoch != asked.batch.producer_epoch:
         return
@@ -86,21 +86,21 @@ def seq_successor(asked: Asked, ledger: Ledger) -> None:
     _taken_or_out_of_order(rules.SEQ_SUCCESSOR, asked, ledger, follows, f"{wanted}, the successor")
 
 
-def _taken_or_out_of_order(rule: Rule, asked: Asked, ledger: Ledger, may: bool, wanted: str) -> None:
+def _taken_or_out_of_order(rule: Rule, asked: ObservedAppend, ledger: Ledger, may: bool, wanted: str) -> None:
     held = asked.was_appended if may else asked.was_refused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
     does = "is appended" if may else "is refused OUT_OF_ORDER_SEQUENCE_NUMBER"
     ledger.expect(rule, held, f"the sequence must be {wanted}, so the batch {does}: {asked}")
 
 
 @evidences(rules.SEQ_REFUSAL_IS_PURE, Layer.STATEFUL)
-def seq_refusal_is_pure(asked: Asked, ledger: Ledger) -> None:
+def seq_refusal_is_pure(asked: ObservedAppend, ledger: Ledger) -> None:
     """A refused append leaves log and producer state as they were."""
     if asked.answer.error != ErrorCode.NONE:
         ledger.expect(rules.SEQ_REFUSAL_IS_PURE, asked.unchanged, f"a refusal changed log or producer state: {asked}")
 
 
 @evidences(rules.FENCE_EPOCH_MONOTONE, Layer.STATEFUL)
-def fence_epoch_monotone(asked: Asked, ledger: Ledger) -> None:
+def fence_epoch_monotone(asked: ObservedAppend, ledger: Ledger) -> None:
     """What is appended has at least the highest epoch that the log has of its producer."""
     if asked.grown and asked.highest_epoch >= 0:
         risen = all(batch.producer_epoch >= asked.highest_epoch for batch in asked.grown)

@@ -1,10 +1,10 @@
 """The same appends put to the specification's decision: the two texts of each rule are compared all the time."""
 
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.rule_counts import Ledger
 from reference.broker.produce import PartitionAnswer
 from reference.broker.producer_entry import ProducerEntry as Entry
 from reference.log.batch import RecordBatch
-from spec.protocol.judge import Step, judge
+from spec.protocol.judge import AppendStep, judge
 from spec.protocol.records import WINDOW, AppendReply, AppendRequest, CachedBatch, ProducerEntry
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, Origin
@@ -24,7 +24,9 @@ def judge_client_append(
     """Hold an append that a leader was asked for against the decision."""
     appended = answer.error == ErrorCode.NONE and not answer.duplicate
     reply = AppendReply(int(answer.error), answer.base_offset, answer.last_offset, answer.duplicate, appended)
-    step = Step(entry_record(before), request_record(batch, end, copies, Origin.CLIENT), reply, entry_record(after))
+    step = AppendStep(
+        entry_record(before), request_record(batch, end, copies, Origin.CLIENT), reply, entry_record(after)
+    )
     _judge(by, step, profile, ledger)
 
 
@@ -34,10 +36,10 @@ def judge_copied_append(
     """Hold what a follower copied, and so had to accept, against the decision."""
     reply = AppendReply(int(ErrorCode.NONE), batch.base_offset, batch.last_offset, duplicate=False, appended=True)
     request = request_record(batch, batch.base_offset, 1, Origin.REPLICATION)
-    _judge(by, Step(entry_record(before), request, reply, entry_record(after)), profile, ledger)
+    _judge(by, AppendStep(entry_record(before), request, reply, entry_record(after)), profile, ledger)
 
 
-def _judge(by: str, step: Step, profile: Profile, ledger: Ledger) -> None:
+def _judge(by: str, step: AppendStep, profile: Profile, ledger: Ledger) -> None:
     if not ledger.asks_decision:
         return
     expected, checks = judge(step, profile)

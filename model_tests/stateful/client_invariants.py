@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.memory import SEQUENCES
+from model_tests.stateful.rule_counts import Ledger
 from reference.log.batch import RecordBatch
 from spec import rules
 from spec.evidence import Layer, evidences

@@ -7,7 +7,7 @@ from typing import Final
 
 from model_tests.stateful import disk_invariants as invariants
 from model_tests.stateful.disk_cleaning import DiskCleaning
-from model_tests.stateful.disk_history import NOTHING, Known
+from model_tests.stateful.disk_history import NOTHING, LoggedProducer
 from model_tests.stateful.events import Choices
 from reference.broker.producer_entry import NO_GUARD
 from reference.log import file_names
@@ -59,11 +59,11 @@ class DiskEvents(DiskCleaning):
 
         Nobody would refuse that, and no replica could follow the log from before the state was lost.
         """
-        return self.history.is_open(producer_id) and self.known.get(producer_id, Known()).opened == NOTHING
+        return self.history.is_open(producer_id) and self.known.get(producer_id, LoggedProducer()).opened == NOTHING
 
     def next_batch(self, producer_id: int, choose: Choices, *, transactional: bool) -> RecordBatch:
         """The batch that a producer may write next, some records with the few keys."""
-        known = self.known.get(producer_id, Known())
+        known = self.known.get(producer_id, LoggedProducer())
         deltas = range(1 + choose.below(3))
         records = [Record(delta, 0, choose.pick(KEYS), self.value(delta, choose)) for delta in deltas]
         bumps = choose.below(8) == 1
@@ -88,7 +88,7 @@ class DiskEvents(DiskCleaning):
         choose = Choices(number)
         open_ones = [pid for pid, known in self.known.items() if known.opened != NOTHING]
         producer_id = choose.pick(open_ones) if open_ones and choose.below(4) else choose.pick(PRODUCERS)
-        known = self.known.get(producer_id, Known())
+        known = self.known.get(producer_id, LoggedProducer())
         outcome = choose.pick((ControlType.ABORT, ControlType.COMMIT))
         version = choose.below(2) * 2 if self.setting.profile.marker_epoch_strict else 0
         epoch = max(0, known.epoch + choose.pick((version // 2, 0, 1, -1)))
@@ -99,7 +99,7 @@ class DiskEvents(DiskCleaning):
         batch = marker_batch(producer_id, epoch, outcome, coordinator_epoch, self.now)
         error = self.appends(batch, Origin.COORDINATOR, version=version)
         stale = epoch < known.epoch or (version == 2 and epoch == known.epoch and known.opened != NOTHING)
-        seen = invariants.Marked(self.said, known, stale, coordinator_epoch, error, self.circumstances)
+        seen = invariants.MarkerAppend(self.said, known, stale, coordinator_epoch, error, self.circumstances)
         invariants.fence_coordinator_epoch(seen, self.ledger)
 
     # --- replication, readers ---------------------------------------------------------------------------------

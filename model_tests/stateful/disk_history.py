@@ -12,7 +12,7 @@ NOTHING: Final = -1
 WINDOW: Final = 5
 
 
-class Known(NamedTuple):
+class LoggedProducer(NamedTuple):
     """What a log tells of one producer; -1 is none.
 
     Attributes:
@@ -26,7 +26,7 @@ class Known(NamedTuple):
     window: tuple[tuple[int, int, int], ...] = ()
 
 
-Producers = dict[int, Known]
+Producers = dict[int, LoggedProducer]
 
 
 class Header(NamedTuple):
@@ -44,13 +44,13 @@ def header_of(batch: RecordBatch) -> Header:
     return told if batch.is_control else told._replace(last_sequence=batch.last_sequence, last_offset=batch.last_offset)
 
 
-def last_told_by(producer_id: int, known: Known) -> Header:
+def last_told_by(producer_id: int, known: LoggedProducer) -> Header:
     """The header that must stay of an active producer: its newest data, or else a marker with its epoch."""
     told = Header(producer_id, known.epoch)
     return told._replace(last_sequence=known.window[-1][0], last_offset=known.window[-1][1]) if known.window else told
 
 
-class Ended(NamedTuple):
+class EndedTransaction(NamedTuple):
     """A transaction and the marker that ended it.
 
     Attributes:
@@ -65,7 +65,7 @@ class Ended(NamedTuple):
     began: int
 
 
-class Kept(NamedTuple):
+class AcceptedRecord(NamedTuple):
     """One record that was accepted; `value` None is a tombstone."""
 
     key: bytes | None
@@ -74,7 +74,7 @@ class Kept(NamedTuple):
     transactional: bool
 
 
-def told_by(batch: RecordBatch, known: Known) -> Known:
+def told_by(batch: RecordBatch, known: LoggedProducer) -> LoggedProducer:
     """What is known of the batch's producer after the batch."""
     same = batch.producer_epoch == known.epoch
     window = known.window if same else ()
@@ -82,18 +82,18 @@ def told_by(batch: RecordBatch, known: Known) -> Known:
         marker = batch.marker()
         if marker is None:
             return known
-        return Known(batch.producer_epoch, marker.coordinator_epoch, NOTHING, window)
+        return LoggedProducer(batch.producer_epoch, marker.coordinator_epoch, NOTHING, window)
     cached = (int(batch.last_sequence), int(batch.last_offset), batch.last_offset_delta)
     opened = batch.base_offset if batch.is_transactional and known.opened == NOTHING else known.opened
-    return Known(batch.producer_epoch, known.coordinator_epoch, opened, (*window, cached)[-WINDOW:])
+    return LoggedProducer(batch.producer_epoch, known.coordinator_epoch, opened, (*window, cached)[-WINDOW:])
 
 
 def replayed(batches: Iterable[RecordBatch], producers: Producers) -> Producers:
     """What is known after more batches."""
     after = dict(producers)
     for batch in batches:
-        known = told_by(batch, after.get(batch.producer_id, Known()))
-        if batch.producer_id != NOTHING and known != Known():
+        known = told_by(batch, after.get(batch.producer_id, LoggedProducer()))
+        if batch.producer_id != NOTHING and known != LoggedProducer():
             after[batch.producer_id] = known
     return after
 
@@ -101,7 +101,7 @@ def replayed(batches: Iterable[RecordBatch], producers: Producers) -> Producers:
 def knowledge(producers: dict[ProducerId, ProducerEntry]) -> Producers:
     """What a partition, or a snapshot, knows of producers, as the machine remembers it."""
     known = {
-        int(pid): Known(
+        int(pid): LoggedProducer(
             int(entry.epoch),
             int(entry.coordinator_epoch),
             int(entry.txn_first_offset),
@@ -109,11 +109,11 @@ def knowledge(producers: dict[ProducerId, ProducerEntry]) -> Producers:
         )
         for pid, entry in producers.items()
     }
-    return {pid: entry for pid, entry in known.items() if entry != Known()}
+    return {pid: entry for pid, entry in known.items() if entry != LoggedProducer()}
 
 
 @dataclass(slots=True)
-class History:
+class AcceptedBatches:
     """Every batch that was accepted and not truncated, whatever became of it since.
 
     Attributes:
@@ -124,19 +124,21 @@ class History:
     """
 
     batches: list[RecordBatch] = field(default_factory=list)
-    records: dict[int, Kept] = field(default_factory=dict)
-    ended: list[Ended] = field(default_factory=list)
+    records: dict[int, AcceptedRecord] = field(default_factory=dict)
+    ended: list[EndedTransaction] = field(default_factory=list)
     seen_by_cleaner: dict[int, int] = field(default_factory=dict)
 
-    def accepts(self, batch: RecordBatch, before: Known) -> None:
+    def accepts(self, batch: RecordBatch, before: LoggedProducer) -> None:
         """A placed batch was accepted, of a producer of which this was known."""
         self.batches.append(batch)
         if not batch.is_control:
             for record in batch.records():
-                kept = Kept(record.key, record.value, batch.producer_id, batch.is_transactional)
+                kept = AcceptedRecord(record.key, record.value, batch.producer_id, batch.is_transactional)
                 self.records[batch.base_offset + record.offset_delta] = kept
         elif (began := self.began(batch)) < batch.base_offset or before.opened != NOTHING:
-            self.ended.append(Ended(batch.producer_id, before.opened, batch.base_offset, is_abort(batch), began))
+            self.ended.append(
+                EndedTransaction(batch.producer_id, before.opened, batch.base_offset, is_abort(batch), began)
+            )
 
     def began(self, marker: RecordBatch) -> int:
         """Offset of the first data of the transaction that a marker ends."""
@@ -174,7 +176,7 @@ class History:
         marker = self.outcome(offset, record.producer_id)
         return marker is not None and not is_abort(marker)
 
-    def visible(self, start: int, end: int) -> Iterator[tuple[int, Kept]]:
+    def visible(self, start: int, end: int) -> Iterator[tuple[int, AcceptedRecord]]:
         """What a read_committed reader of start .. end-1 must get, in offset order."""
         for offset in sorted(self.records):
             if start <= offset < end and self.is_visible(offset):

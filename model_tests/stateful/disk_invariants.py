@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from model_tests.stateful.disk_history import NOTHING, Ended, Header, Known, Producers, last_told_by
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.disk_history import NOTHING, EndedTransaction, Header, LoggedProducer, Producers, last_told_by
+from model_tests.stateful.rule_counts import Ledger
 from reference.broker.partition import FetchResult
 from reference.log.batch import RecordBatch
 from spec import rules
@@ -15,7 +15,7 @@ from spec.vocabulary import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
-class Offsets:
+class OffsetsSnapshot:
     """The offsets of a partition, as it shows them, and what happened before.
 
     Attributes:
@@ -47,27 +47,27 @@ class Offsets:
 
 
 @evidences(rules.LSO_BOUNDS, Layer.STATEFUL)
-def lso_bounds(seen: Offsets, ledger: Ledger) -> None:
+def lso_bounds(seen: OffsetsSnapshot, ledger: Ledger) -> None:
     """Log start, last stable offset, high watermark and log end ascend."""
     ledger.expect(rules.LSO_BOUNDS, seen.start <= seen.stable <= seen.watermark <= seen.end, str(seen))
 
 
 @evidences(rules.LSO_MONOTONE, Layer.STATEFUL)
-def lso_monotone(seen: Offsets, ledger: Ledger) -> None:
+def lso_monotone(seen: OffsetsSnapshot, ledger: Ledger) -> None:
     """Without truncation and restart the last stable offset does not fall."""
     if seen.floor != NOTHING:
         ledger.expect(rules.LSO_MONOTONE, seen.stable >= seen.floor, str(seen), seen.circumstances)
 
 
 @evidences(rules.LSO_DECIDED_BELOW, Layer.STATEFUL)
-def lso_decided_below(seen: Offsets, ledger: Ledger) -> None:
+def lso_decided_below(seen: OffsetsSnapshot, ledger: Ledger) -> None:
     """No data below the last stable offset is undecided, nor is its marker above the high watermark."""
     bound = seen.highest if seen.undecided == NOTHING else min(seen.highest, max(seen.undecided, seen.start))
     if min(bound, seen.lowest) < seen.watermark or seen.stable > bound:
         ledger.expect(rules.LSO_DECIDED_BELOW, seen.stable <= bound, str(seen), seen.circumstances)
 
 
-def decision_agrees(seen: Offsets, ledger: Ledger) -> None:
+def decision_agrees(seen: OffsetsSnapshot, ledger: Ledger) -> None:
     """The specification computes the same last stable offset, and says of it what is said here."""
     if not ledger.asks_decision or seen.lowest != seen.highest:
         return
@@ -101,7 +101,7 @@ def lso_read_committed(read: ReadThrough, ledger: Ledger) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class CommittedFetch:
     """One fetch of a read_committed reader, the aborted transactions that were, and the log's markers.
 
     Attributes:
@@ -112,13 +112,13 @@ class Fetched:
     offset: int
     upper: int
     result: FetchResult
-    ended: tuple[Ended, ...]
+    ended: tuple[EndedTransaction, ...]
     markers: frozenset[int]
     circumstances: Circumstances
 
 
 @evidences(rules.LSO_ABORTED_INDEX, Layer.STATEFUL)
-def lso_aborted_index(fetched: Fetched, ledger: Ledger) -> None:
+def lso_aborted_index(fetched: CommittedFetch, ledger: Ledger) -> None:
     """Listed are the aborted transactions with data in the answer, and none that did not abort or does not reach it."""
     listed = fetched.result.aborted or ()
     aborted = {(txn.producer_id, txn.marker): txn for txn in fetched.ended if txn.aborted}
@@ -148,17 +148,17 @@ def lso_aborted_index(fetched: Fetched, ledger: Ledger) -> None:
         ledger.decide(rules.LSO_ABORTED_INDEX, agreed, f"{txn} in {fetched.offset}..{fetched.upper}")
 
 
-def _is_of(txn: Ended, batch: RecordBatch) -> bool:
+def _is_of(txn: EndedTransaction, batch: RecordBatch) -> bool:
     inside = txn.began <= batch.last_offset < txn.marker
     return inside and batch.is_transactional and batch.producer_id == txn.producer_id and batch.record_count > 0
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkerAppend:
     """A coordinator's marker, what was known of the producer, and how it was answered (None: written)."""
 
     said: str
-    known: Known
+    known: LoggedProducer
     stale_epoch: bool
     coordinator_epoch: int
     error: ErrorCode | None
@@ -166,7 +166,7 @@ class Marked:
 
 
 @evidences(rules.FENCE_COORDINATOR_EPOCH, Layer.STATEFUL)
-def fence_coordinator_epoch(marked: Marked, ledger: Ledger) -> None:
+def fence_coordinator_epoch(marked: MarkerAppend, ledger: Ledger) -> None:
     """A marker of an older coordinator is refused as fenced, one of the same or a newer one is written."""
     if marked.stale_epoch:
         return
@@ -178,7 +178,7 @@ def fence_coordinator_epoch(marked: Marked, ledger: Ledger) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class RecoveredState:
     """What a partition knows after it was read from disk, and what snapshots and log tell.
 
     Attributes:
@@ -196,7 +196,7 @@ class Derived:
 
 
 @evidences(rules.SEQ_STATE_RECOVERABLE, Layer.STATEFUL)
-def seq_state_recoverable(derived: Derived, ledger: Ledger) -> None:
+def seq_state_recoverable(derived: RecoveredState, ledger: Ledger) -> None:
     """What is known is what a snapshot and the log behind it tell; the window may be smaller."""
     agrees = any(is_shrunk(derived.producers, told) for told in derived.told)
     holds = agrees and (derived.warned or not derived.expected_warning)
@@ -230,7 +230,7 @@ def is_shrunk(producers: Producers, told: Producers) -> bool:
     return producers.keys() == told.keys() and all(_shrunk(known, told[pid]) for pid, known in producers.items())
 
 
-def _shrunk(known: Known, told: Known) -> bool:
+def _shrunk(known: LoggedProducer, told: LoggedProducer) -> bool:
     if known._replace(window=()) != told._replace(window=()):
         return False
     return known.window[-1:] == told.window[-1:] and is_part(known.window, told.window)

@@ -6,7 +6,7 @@ from typing import Final
 
 from model_tests.stateful.disk_events import DiskEvents
 from model_tests.stateful.disk_world import DiskSetting
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.rule_counts import Ledger
 from reference.log.config import UNLIMITED
 from reference.tape import Tape
 from spec.versions import KAFKA_3_9_UNVERIFIED, NEWEST

@@ -9,8 +9,16 @@ from pathlib import Path
 from typing import Final
 
 from model_tests.stateful import disk_invariants as invariants
-from model_tests.stateful.disk_history import NOTHING, Ended, History, Known, Producers, knowledge, replayed
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.disk_history import (
+    NOTHING,
+    AcceptedBatches,
+    EndedTransaction,
+    LoggedProducer,
+    Producers,
+    knowledge,
+    replayed,
+)
+from model_tests.stateful.rule_counts import Ledger
 from reference.broker.partition import READ_COMMITTED, READ_UNCOMMITTED, FetchResult
 from reference.broker.producer_entry import NO_GUARD
 from reference.client.completed_fetch import delivered
@@ -69,11 +77,11 @@ class DiskWorld:
         self.place = tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None)
         self.directory = Path(self.place.name) / "t-0"
         self.now = Timestamp(0)
-        self.history = History()
+        self.history = AcceptedBatches()
         self.known: Producers = {}
         self.known_at: dict[int, Producers] = {}
-        self.unreplicated: list[Ended] = []
-        self.vague: list[Ended] = []
+        self.unreplicated: list[EndedTransaction] = []
+        self.vague: list[EndedTransaction] = []
         self.retained, self.floor, self.cleaned = True, NOTHING, 0
         self.snapshots_seen: set[int] = set()
         self.doing: deque[str] = deque(maxlen=LATEST)
@@ -116,7 +124,7 @@ class DiskWorld:
             return refusal.code
         if not result.duplicate:
             placed = batch.at(result.first_offset, self.partition.leader_epoch)
-            before = self.known.get(batch.producer_id, Known())
+            before = self.known.get(batch.producer_id, LoggedProducer())
             count = len(self.history.ended)
             self.history.accepts(placed, before)
             self.unreplicated += [txn for txn in self.history.ended[count:] if txn.first != NOTHING]
@@ -198,7 +206,7 @@ class DiskWorld:
 
     def recovered(self, producers: Producers, told: tuple[Producers, ...], warned: bool, nothing_left: bool) -> None:
         """Hold what is known after reading against what was there to be read."""
-        seen = invariants.Derived(self.said, producers, told, warned, nothing_left, self.circumstances)
+        seen = invariants.RecoveredState(self.said, producers, told, warned, nothing_left, self.circumstances)
         invariants.seq_state_recoverable(seen, self.ledger)
 
     # --- looking ----------------------------------------------------------------------------------------------
@@ -216,14 +224,14 @@ class DiskWorld:
             told = self.known if offset == self.partition.log_end else self.known_at.get(offset, {})
             self.recovered(self.snapshots().get(offset) or {}, (told,), True, False)
 
-    def offsets(self) -> invariants.Offsets:
+    def offsets(self) -> invariants.OffsetsSnapshot:
         """What the partition shows of its offsets, and what they should be."""
         shown = self.partition
         self.unreplicated = [txn for txn in self.unreplicated if txn.marker >= shown.high_watermark]
         ongoing = [known.opened for known in self.known.values() if known.opened != NOTHING]
         all_firsts = [txn.first for txn in self.unreplicated]
         sure = [txn.first for txn in self.unreplicated if txn not in self.vague]
-        return invariants.Offsets(
+        return invariants.OffsetsSnapshot(
             said=self.said,
             start=shown.log_start,
             stable=shown.last_stable,
@@ -281,7 +289,7 @@ class DiskWorld:
         bases = (int(base) for base in file_names.files_of(self.directory, file_names.LOG))
         upper = min((base for base in bases if base > read), default=end)
         markers = frozenset(int(b.base_offset) for b in self.partition.disk.batches if b.is_control)
-        seen = invariants.Fetched(self.said, offset, upper, result, ended, markers, self.circumstances)
+        seen = invariants.CommittedFetch(self.said, offset, upper, result, ended, markers, self.circumstances)
         invariants.lso_aborted_index(seen, self.ledger)
 
     def reads_uncommitted(self, offset: int) -> None:

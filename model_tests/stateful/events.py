@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
-from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.memory import SEQUENCES
-from model_tests.stateful.streams import Stream
-from model_tests.stateful.world import Setting, World
+from model_tests.stateful.rule_counts import Ledger
+from model_tests.stateful.streams import ProducerStream
+from model_tests.stateful.world import ObservedCluster, WorldSize
 from reference.broker.ids import ProducerIdentity
 from reference.client.producer import DELIVERY_TIMEOUT_MS
-from reference.cluster import Request, Response
+from reference.cluster import SentProduce, SentReply
 from reference.errors import Impossible
 from reference.log.batch import RecordBatch, blank_batch
-from reference.network import Message
+from reference.network import NetworkMessage
 from spec.vocabulary import Sequence as SequenceNumber
 from spec.vocabulary import Timestamp
 
@@ -41,19 +41,19 @@ class Choices:
         return options[self.below(len(options))]
 
 
-class Events(World):
+class StreamEvents(ObservedCluster):
     """A world whose producers have their ids, and what may happen in it next."""
 
-    def __init__(self, setting: Setting, ledger: Ledger) -> None:
+    def __init__(self, setting: WorldSize, ledger: Ledger) -> None:
         super().__init__(setting, ledger)
-        self.everyone = [Stream(p, n) for p in range(setting.producers) for n in range(setting.partitions)]
+        self.everyone = [ProducerStream(p, n) for p in range(setting.producers) for n in range(setting.partitions)]
         for producer in range(setting.producers):
             self.cluster.producer_asks_for_id(producer)
         if setting.before_wrap > 0:
             for stream in self.everyone:
                 self.has_a_past(stream, setting.before_wrap)
 
-    def has_a_past(self, stream: Stream, left: int) -> None:
+    def has_a_past(self, stream: ProducerStream, left: int) -> None:
         """A producer has used all sequence numbers but the last `left`, and every replica knows it."""
         self.happens(f"producer {stream.producer} had written until {left} sequences were left")
         batch = vast_batch(identity_of(self, stream), 0, SEQUENCES - left, self.cluster.clock.now)
@@ -84,7 +84,7 @@ class Events(World):
 
     def producer_sends(self, number: int) -> None:
         """A producer sends a batch that waits, new or to be sent again."""
-        stream = Stream(*Choices(number).pick(self.cluster.sendable()))
+        stream = ProducerStream(*Choices(number).pick(self.cluster.sendable()))
         self.happens(f"producer {stream.producer} sends what waits for partition {stream.partition}")
         self.sends(stream)
 
@@ -92,7 +92,7 @@ class Events(World):
         """An answer reaches its producer."""
         self.hears(Choices(number).pick(self.cluster.replies.deliverable()))
 
-    def hears(self, message: Message[Response]) -> None:
+    def hears(self, message: NetworkMessage[SentReply]) -> None:
         """This answer reaches its producer."""
         request, reply = message.payload
         self.happens(f"producer {request.producer} hears {reply.error.name} at {reply.offset}")
@@ -121,7 +121,7 @@ class Events(World):
         for _ in range(len(self.cluster.requests.in_transit) - Choices(number).below(3)):
             self.delivers(self.cluster.requests.deliverable()[0])
 
-    def delivers(self, message: Message[Request]) -> None:
+    def delivers(self, message: NetworkMessage[SentProduce]) -> None:
         """This request reaches its node."""
         request = message.payload
         partition, records = request.attempt.partition, request.attempt.records
@@ -136,7 +136,7 @@ class Events(World):
         """A request that was ever sent arrives once more."""
         request = Choices(number).pick(self.sent[::-1])
         self.faults.reordered = True
-        copy = Message(-1, (request.producer, request.node), request, copy=True)
+        copy = NetworkMessage(-1, (request.producer, request.node), request, copy=True)
         self.cluster.requests.in_transit.append(copy)
         self.delivers(copy)
 
@@ -220,7 +220,7 @@ class Events(World):
             yield
 
 
-def identity_of(world: World, stream: Stream) -> ProducerIdentity:
+def identity_of(world: ObservedCluster, stream: ProducerStream) -> ProducerIdentity:
     """Producer id and epoch of a stream's producer.
 
     Raises:

@@ -10,14 +10,14 @@ from model_tests.stateful import actions
 from model_tests.stateful.accounted import AccountedMachine
 from model_tests.stateful.strangers import Strangers
 from model_tests.stateful.tape_runs import NUMBERS, SETTINGS
-from model_tests.stateful.world import Setting
+from model_tests.stateful.world import WorldSize
 from spec import rules
 
 NUMBER: Final = st.integers(0, NUMBERS - 1)
 """What an event makes its choices with."""
 
 SETTING: Final = st.builds(
-    Setting,
+    WorldSize,
     profile=st.sampled_from(SETTINGS),
     nodes=st.sampled_from((2, 3, 1)),
     partitions=st.integers(1, 2),
@@ -36,7 +36,7 @@ class IdempotenceMachine(AccountedMachine):
     """Idempotent producers, strangers and zombies on a lossy network, leaders and followers that fail and return."""
 
     @initialize(setting=SETTING)
-    def world_begins(self, setting: Setting) -> None:
+    def world_begins(self, setting: WorldSize) -> None:
         """A world of some size and version."""
         self.ledger.broken.clear()
         self.world = Strangers(setting, self.ledger)

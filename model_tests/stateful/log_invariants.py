@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from model_tests.stateful.ledger import Ledger
-from model_tests.stateful.streams import Faults, Stream, StreamHistory, circumstances
+from model_tests.stateful.rule_counts import Ledger
+from model_tests.stateful.streams import FaultsSoFar, ProducerStream, StreamHistory, circumstances
 from reference.log.batch import RecordBatch
 from spec import rules
 from spec.evidence import Layer, evidences
@@ -14,7 +14,7 @@ from spec.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class StreamInLog:
     """One stream beside its leader's log.
 
     Attributes:
@@ -24,11 +24,11 @@ class Written:
         doing: the latest events, for messages.
     """
 
-    stream: Stream
+    stream: ProducerStream
     history: StreamHistory
     placed: tuple[tuple[int, RecordBatch], ...]
     newly_told: int
-    faults: Faults
+    faults: FaultsSoFar
     doing: str
 
     def __str__(self) -> str:
@@ -40,11 +40,11 @@ class Written:
         return f"producer {self.stream.producer} on partition {self.stream.partition}: log [{log}]; after {self.doing}"
 
 
-LogInvariant: TypeAlias = Callable[[Written, Ledger], None]
+LogInvariant: TypeAlias = Callable[[StreamInLog, Ledger], None]
 
 
 @evidences(rules.SEQ_EXACTLY_ONCE, Layer.STATEFUL)
-def seq_exactly_once(written: Written, ledger: Ledger) -> None:
+def seq_exactly_once(written: StreamInLog, ledger: Ledger) -> None:
     """Every acknowledged batch is in the leader's log once, where the application was told; no batch is there twice."""
     rule = rules.SEQ_EXACTLY_ONCE
     copies = Counter(ordinal for ordinal, _ in written.placed)
@@ -63,7 +63,7 @@ def seq_exactly_once(written: Written, ledger: Ledger) -> None:
 
 
 @evidences(rules.SEQ_ORDER, Layer.STATEFUL)
-def seq_order(written: Written, ledger: Ledger) -> None:
+def seq_order(written: StreamInLog, ledger: Ledger) -> None:
     """The stream's batches stand in the log in the order in which they were sent."""
     firsts = list(dict.fromkeys(ordinal for ordinal, _ in written.placed))
     if len(firsts) > 1:

@@ -15,7 +15,7 @@ SEQUENCES = 2**31
 """How many sequence numbers there are."""
 
 
-class Remembered(NamedTuple):
+class RememberedBatch(NamedTuple):
     """One batch of the window."""
 
     first_sequence: int
@@ -24,11 +24,11 @@ class Remembered(NamedTuple):
     last_offset: int
 
 
-class Known(NamedTuple):
+class ReplicaMemory(NamedTuple):
     """One producer on one replica: its epoch, and the window, newest first; -1 and empty if it is unknown."""
 
     epoch: int = NO_EPOCH
-    window: tuple[Remembered, ...] = ()
+    window: tuple[RememberedBatch, ...] = ()
 
     @property
     def last_sequence(self) -> int:
@@ -36,7 +36,7 @@ class Known(NamedTuple):
         return self.window[0].last_sequence if self.window else NO_SEQUENCE
 
 
-UNKNOWN = Known()
+UNKNOWN = ReplicaMemory()
 
 
 @dataclass(slots=True)
@@ -53,23 +53,23 @@ class Memory:
     forgotten: dict[ProducerId, int] = field(default_factory=dict)
     recovered_to: int = 0
 
-    def known(self, log: Iterable[RecordBatch], producer_id: ProducerId) -> Known:
+    def known(self, log: Iterable[RecordBatch], producer_id: ProducerId) -> ReplicaMemory:
         """What the replica with this log should know of a producer."""
-        remembered: list[Remembered] = []
+        remembered: list[RememberedBatch] = []
         epoch: int = NO_EPOCH
         for batch in reversed(self.of_producer(log, producer_id)):
             if epoch not in (NO_EPOCH, batch.producer_epoch) or not self.has_room(remembered, batch):
                 break
             epoch = batch.producer_epoch
             remembered.append(remember(batch))
-        return Known(epoch, tuple(remembered))
+        return ReplicaMemory(epoch, tuple(remembered))
 
     def of_producer(self, log: Iterable[RecordBatch], producer_id: ProducerId) -> list[RecordBatch]:
         """The producer's batches that are not forgotten, oldest first."""
         start = self.forgotten.get(producer_id, 0)
         return [batch for batch in log if batch.producer_id == producer_id and batch.base_offset >= start]
 
-    def has_room(self, remembered: list[Remembered], batch: RecordBatch) -> bool:
+    def has_room(self, remembered: list[RememberedBatch], batch: RecordBatch) -> bool:
         """Whether the window still holds this older batch."""
         if len(remembered) == self.profile.cached_batches:
             return False
@@ -96,8 +96,8 @@ class Memory:
                 self.forgotten[producer_id] = batch.last_offset + 1
 
 
-def remember(batch: RecordBatch) -> Remembered:
+def remember(batch: RecordBatch) -> RememberedBatch:
     """What the window keeps of a batch in the log."""
     first = int(batch.base_sequence)
     last = (first + batch.last_offset_delta) % SEQUENCES
-    return Remembered(first, last, batch.base_offset, batch.base_offset + batch.last_offset_delta)
+    return RememberedBatch(first, last, batch.base_offset, batch.base_offset + batch.last_offset_delta)

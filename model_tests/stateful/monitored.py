@@ -1,7 +1,7 @@
 """The steps of a machine's world, judged by the specification's decisions while they are made."""
 
 from model_tests.monitor.monitor import Monitor
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.rule_counts import Ledger
 from reference.recorder import Recorder, Row
 from spec.rules import RULES
 

@@ -11,12 +11,12 @@ from hypothesis.stateful import run_state_machine_as_test
 from model_tests.stateful.disk_invariants import DISK_RULES
 from model_tests.stateful.disk_machine import DiskMachine
 from model_tests.stateful.idempotence import ForgetfulMachine, IdempotenceMachine
-from model_tests.stateful.ledger import Broken, Ledger, Violation
 from model_tests.stateful.pipeline_control import pipeline_controls
 from model_tests.stateful.pipeline_machine import PipelineMachine
 from model_tests.stateful.pipeline_watch import PIPELINE_RULES
 from model_tests.stateful.replica_machine import ReplicaMachine, UncleanReplicaMachine
 from model_tests.stateful.replica_watch import REPLICA_RULES
+from model_tests.stateful.rule_counts import Ledger, LedgerEntry, RuleViolated
 from model_tests.stateful.sending_events import SENDING_RULES
 from model_tests.stateful.sending_machine import SendingMachine
 from model_tests.stateful.transaction_ids import PRODUCER_ID_RULES, exhaustion_control, use_up_producer_ids
@@ -24,7 +24,7 @@ from model_tests.stateful.transaction_invariants import TRANSACTION_RULES
 from model_tests.stateful.transaction_machine import MACHINES, TransactionMachine
 from model_tests.verify.coverage import joined
 from model_tests.verify.effort import hypothesis_settings
-from model_tests.verify.results import Effort, Part, Result, Verdict
+from model_tests.verify.results import PartResult, Result, RuleVerdict, RunEffort
 from spec import rules
 from spec.evidence import Layer
 from spec.rules import Rule
@@ -57,28 +57,28 @@ RULES: Final = tuple(
 )
 """The rules that the machines have invariants for."""
 
-EXAMPLES: Final = {Effort.QUICK: 240, Effort.DEFAULT: 400, Effort.DEEP: 5000}
+EXAMPLES: Final = {RunEffort.QUICK: 240, RunEffort.DEFAULT: 400, RunEffort.DEEP: 5000}
 """A run of these machines is cheap: the quick efforts get more of them than other state machines."""
 
 FORGETFUL_SHARE: Final = 5
 """One in so many examples is run with producer state that expires."""
 
-DISK_EXAMPLES: Final = {Effort.QUICK: 120, Effort.DEFAULT: 400, Effort.DEEP: 5000}
+DISK_EXAMPLES: Final = {RunEffort.QUICK: 120, RunEffort.DEFAULT: 400, RunEffort.DEEP: 5000}
 """Examples of the machine over the log on disk."""
 
-TRANSACTION_EXAMPLES: Final = {Effort.QUICK: 90, Effort.DEFAULT: 120, Effort.DEEP: 3000}
+TRANSACTION_EXAMPLES: Final = {RunEffort.QUICK: 90, RunEffort.DEFAULT: 120, RunEffort.DEEP: 3000}
 """Examples of each machine of transactions."""
 
-PIPELINE_EXAMPLES: Final = {Effort.QUICK: 4, Effort.DEFAULT: 12, Effort.DEEP: 2000}
+PIPELINE_EXAMPLES: Final = {RunEffort.QUICK: 4, RunEffort.DEFAULT: 12, RunEffort.DEEP: 2000}
 """Examples of the machine of pipelines."""
 
-REPLICA_EXAMPLES: Final = {Effort.QUICK: 20, Effort.DEFAULT: 60, Effort.DEEP: 3000}
+REPLICA_EXAMPLES: Final = {RunEffort.QUICK: 20, RunEffort.DEFAULT: 60, RunEffort.DEEP: 3000}
 """Examples of the machine of replicas."""
 
-SENDING_EXAMPLES: Final = {Effort.QUICK: 20, Effort.DEFAULT: 60, Effort.DEEP: 5000}
+SENDING_EXAMPLES: Final = {RunEffort.QUICK: 20, RunEffort.DEFAULT: 60, RunEffort.DEEP: 5000}
 """Examples of the machine of a producer of records."""
 
-PRODUCER_ID_RUNS: Final = {Effort.QUICK: 10, Effort.DEFAULT: 40, Effort.DEEP: 1000}
+PRODUCER_ID_RUNS: Final = {RunEffort.QUICK: 10, RunEffort.DEFAULT: 40, RunEffort.DEEP: 1000}
 """Runs in which the producer ids are used up."""
 
 
@@ -94,13 +94,13 @@ class Account:
 
     rules: Sequence[Rule]
     ledger: Ledger
-    failures: tuple[Violation | str, ...]
+    failures: tuple[LedgerEntry | str, ...]
     seconds: float
     beside: Ledger = field(default_factory=Ledger)
 
     def results(self) -> tuple[Result, ...]:
         """What the runs say about each rule, and about others that the monitor has seen broken."""
-        broken = (failure.rule for failure in self.failures if isinstance(failure, Violation))
+        broken = (failure.rule for failure in self.failures if isinstance(failure, LedgerEntry))
         seconds = self.seconds / len(self.rules)
         return tuple(
             result(rule, self.ledger, self.failures, seconds) for rule in dict.fromkeys((*self.rules, *broken))
@@ -111,13 +111,13 @@ class Account:
         return sum(ledger.known[rule] + ledger.monitored(rule).known for ledger in (self.ledger, self.beside))
 
 
-def evidence(effort: Effort) -> Part:
+def evidence(effort: RunEffort) -> PartResult:
     """Run the machines, and say of each rule what they found."""
     runs = (on_producers, on_sending, on_disk, on_transactions, on_pipelines, on_replicas, on_producer_ids)
     accounts = tuple(run(effort) for run in runs)
     ledgers = [ledger for account in accounts for ledger in (account.ledger, account.beside)]
     failures = [failure for account in accounts for failure in account.failures]
-    return Part(
+    return PartResult(
         name="stateful",
         results=tuple(joined(result for account in accounts for result in account.results()).values()),
         controls=(exhaustion_control(), *pipeline_controls()),
@@ -132,7 +132,7 @@ def evidence(effort: Effort) -> Part:
     )
 
 
-def on_producers(effort: Effort) -> Account:
+def on_producers(effort: RunEffort) -> Account:
     """Run the machine with state retained, and a smaller number of runs with state that expires."""
     chosen = settings(hypothesis_settings(effort), max_examples=EXAMPLES[effort])
     fewer = settings(chosen, max_examples=EXAMPLES[effort] // FORGETFUL_SHARE)
@@ -145,7 +145,7 @@ def on_producers(effort: Effort) -> Account:
     return Account(IDEMPOTENCE_RULES, retained, failures, time.monotonic() - started, forgetful)
 
 
-def on_sending(effort: Effort) -> Account:
+def on_sending(effort: RunEffort) -> Account:
     """Run the machine of a producer of records."""
     chosen = settings(hypothesis_settings(effort), max_examples=SENDING_EXAMPLES[effort])
     ledger, started = Ledger(), time.monotonic()
@@ -153,7 +153,7 @@ def on_sending(effort: Effort) -> Account:
     return Account(SENDING_RULES, ledger, tuple(failures), time.monotonic() - started)
 
 
-def on_disk(effort: Effort) -> Account:
+def on_disk(effort: RunEffort) -> Account:
     """Run the machine over one partition on disk."""
     chosen = settings(hypothesis_settings(effort), max_examples=DISK_EXAMPLES[effort])
     ledger, started = Ledger(), time.monotonic()
@@ -161,16 +161,16 @@ def on_disk(effort: Effort) -> Account:
     return Account(DISK_RULES, ledger, tuple(failures), time.monotonic() - started)
 
 
-def on_transactions(effort: Effort) -> Account:
+def on_transactions(effort: RunEffort) -> Account:
     """Run the machines of transactions, one after the other."""
     chosen = settings(hypothesis_settings(effort), max_examples=TRANSACTION_EXAMPLES[effort])
-    ledger, started, failures = Ledger(), time.monotonic(), list[Violation | str]()
+    ledger, started, failures = Ledger(), time.monotonic(), list[LedgerEntry | str]()
     for machine in MACHINES:
         failures += failures_of(machine, ledger, chosen)
     return Account(TRANSACTION_RULES, ledger, tuple(failures), time.monotonic() - started)
 
 
-def on_pipelines(effort: Effort) -> Account:
+def on_pipelines(effort: RunEffort) -> Account:
     """Run the machine of pipelines."""
     chosen = settings(hypothesis_settings(effort), max_examples=PIPELINE_EXAMPLES[effort])
     ledger, started = Ledger(), time.monotonic()
@@ -178,7 +178,7 @@ def on_pipelines(effort: Effort) -> Account:
     return Account(PIPELINE_RULES, ledger, tuple(failures), time.monotonic() - started)
 
 
-def on_replicas(effort: Effort) -> Account:
+def on_replicas(effort: RunEffort) -> Account:
     """Run the machine of replicas, and a smaller number of runs in which replicated records may be lost."""
     chosen = settings(hypothesis_settings(effort), max_examples=REPLICA_EXAMPLES[effort])
     fewer = settings(chosen, max_examples=REPLICA_EXAMPLES[effort] // FORGETFUL_SHARE)
@@ -190,7 +190,7 @@ def on_replicas(effort: Effort) -> Account:
     return Account(REPLICA_RULES, clean, failures, time.monotonic() - started, unclean)
 
 
-def on_producer_ids(effort: Effort) -> Account:
+def on_producer_ids(effort: RunEffort) -> Account:
     """Have brokers use up the last producer ids."""
     ledger, started = Ledger(), time.monotonic()
     for seed in range(PRODUCER_ID_RUNS[effort]):
@@ -204,7 +204,7 @@ def failures_of(
     ],
     ledger: Ledger,
     chosen: settings,
-) -> list[Violation | str]:
+) -> list[LedgerEntry | str]:
     """Run a machine on an account of its own, and say what broke: rules, or the machine itself."""
     accounted = type(machine.__name__, (machine,), {"ledger": ledger})
     try:
@@ -221,20 +221,20 @@ def causes(error: BaseException) -> list[BaseException]:
     return [error]
 
 
-def told(error: BaseException) -> Violation | str:
+def told(error: BaseException) -> LedgerEntry | str:
     """The rule that broke, or one line about an error that is none."""
-    if isinstance(error, Broken):
+    if isinstance(error, RuleViolated):
         return error.violation
     return f"the machine stopped: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
-def result(rule: Rule, ledger: Ledger, failures: Iterable[Violation | str], seconds: float) -> Result:
+def result(rule: Rule, ledger: Ledger, failures: Iterable[LedgerEntry | str], seconds: float) -> Result:
     """What the runs say about a rule; of one that was never at stake they say nothing, and that is a failure."""
-    broken = next((found for found in failures if isinstance(found, Violation) and found.rule == rule), None)
+    broken = next((found for found in failures if isinstance(found, LedgerEntry) and found.rule == rule), None)
     return Result(
         rule=rule,
         layer=Layer.STATEFUL,
-        verdict=Verdict.VIOLATED if broken else Verdict.HOLDS,
+        verdict=RuleVerdict.VIOLATED if broken else RuleVerdict.HOLDS,
         count=ledger.at_stake[rule],
         seconds=round(seconds, 3),
         figures={

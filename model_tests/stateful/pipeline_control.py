@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.pipeline_runs import PIPELINE_ACTIONS, run_pipeline
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.verify.results import Control
 from reference.world.worker import Order
 from spec import rules
@@ -24,7 +24,7 @@ DOCUMENTED: Final = {
 
 
 @dataclass(slots=True)
-class Totals:
+class WordTotals:
     """Words of some runs: those that were not counted, and those that were counted again."""
 
     lost: int = 0
@@ -39,13 +39,13 @@ class Totals:
         return said.get((self.lost > 0, self.twice > 0), "lost and twice")
 
 
-def totals_of(seed: int, order: Order) -> Totals:
+def totals_of(seed: int, order: Order) -> WordTotals:
     """What one run of a seed counts wrong."""
     actions = tuple(a for a in PIPELINE_ACTIONS if not a.fault or a.name in FAILING_WORKERS)
     world = run_pipeline(seed, Ledger(asks_decision=False), order, actions, ends=False)
     caught_up = world.comes_to_rest()
     lost, twice = world.seen.wrong()
-    return Totals(len(lost), len(twice), int(not caught_up))
+    return WordTotals(len(lost), len(twice), int(not caught_up))
 
 
 def pipeline_controls(runs: int = len(SEEDS)) -> tuple[Control, ...]:
@@ -56,7 +56,7 @@ def pipeline_controls(runs: int = len(SEEDS)) -> tuple[Control, ...]:
 def pipeline_control(order: Order, runs: int) -> Control:
     """The totals of one order, and the first run that shows them."""
     name, expected = DOCUMENTED[order]
-    found, seed = Totals(), 0
+    found, seed = WordTotals(), 0
     for seed in SEEDS[:runs]:
         found = totals_of(seed, order)
         if str(found) != "right":

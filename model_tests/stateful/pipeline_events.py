@@ -3,22 +3,22 @@
 from typing import Final
 
 from model_tests.stateful.events import Choices
-from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.monitored import judge_steps
 from model_tests.stateful.pipeline_setting import SESSION_MS, PipelineSetting
 from model_tests.stateful.pipeline_watch import PipelineWatch
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.stateful.transaction_setting import TIMEOUT_MS
 from reference.client.transaction_states import ClientState
-from reference.network import Message
+from reference.network import NetworkMessage
 from reference.world.group_requests import FromMember
 from reference.world.messages import Request
 from reference.world.pipeline_rounds import catch_up, play_pipelines
 from reference.world.pipelines import PipelineWorld
 from reference.world.settling import send_all
-from reference.world.worker import Phase, Source, Worker
+from reference.world.worker import SourceRun, WorkerPhase, WorkerRun
 
 VOCABULARY: Final = ("to", "be", "or", "not")
-IDLE: Final = (Phase.INITIALIZING, Phase.READING)
+IDLE: Final = (WorkerPhase.INITIALIZING, WorkerPhase.READING)
 MOST_WORKERS: Final = 4
 """Alive at a time."""
 
@@ -43,7 +43,7 @@ class PipelineRun(PipelineWorld):
         self.setting = setting
         self.ledger = ledger
         self.seen = PipelineWatch(setting, ledger, self)
-        self.source: Source = self.source_starts()
+        self.source: SourceRun = self.source_starts()
         for number in range(setting.workers_at_first):
             self._starts(f"worker-{number}")
         self._rounds(12)
@@ -57,13 +57,13 @@ class PipelineRun(PipelineWorld):
 
     # --- the onlooker looks -----------------------------------------------------------------------------------
 
-    def broker_receives(self, message: Message[Request], leave_copy: bool = False) -> None:
+    def broker_receives(self, message: NetworkMessage[Request], leave_copy: bool = False) -> None:
         """As ever; what arrives may be late."""
         self.seen.watch.delayed |= message.payload.number not in self.wires.open
         super().broker_receives(message, leave_copy)
         self.seen.looks()
 
-    def group_receives(self, message: Message[FromMember], leave_copy: bool = False) -> None:
+    def group_receives(self, message: NetworkMessage[FromMember], leave_copy: bool = False) -> None:
         """As ever."""
         super().group_receives(message, leave_copy)
         self.seen.looks()
@@ -179,22 +179,22 @@ class PipelineRun(PipelineWorld):
             if choose.below(2):
                 self._rounds(2 + 2 * SESSION_MS // 1000)
 
-    def _busy(self) -> list[Worker]:
+    def _busy(self) -> list[WorkerRun]:
         """The workers that have read what they have not finished."""
         return [worker for worker in self.workers if worker.works and worker.phase not in IDLE]
 
     def _wait_for_work(self, rounds: int) -> None:
         """Some rounds, until a worker has written something that it has not committed."""
-        written = (Phase.SENDING_OFFSETS, Phase.COMMITTING_FIRST, Phase.COMMITTING_LAST)
+        written = (WorkerPhase.SENDING_OFFSETS, WorkerPhase.COMMITTING_FIRST, WorkerPhase.COMMITTING_LAST)
         for turn in range(rounds):
             if any(worker.phase in written for worker in self.workers if worker.works):
                 return
             play_pipelines(self, turn % self.shape.nodes)
 
-    def _alive(self) -> list[Worker]:
+    def _alive(self) -> list[WorkerRun]:
         return [worker for worker in self.workers if worker.instance.alive]
 
-    def _starts(self, name: str) -> Worker:
+    def _starts(self, name: str) -> WorkerRun:
         return self.worker_starts(name, self.setting.order, self.setting.member(name))
 
     def _start_missing(self) -> None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from model_tests.stateful.events import Choices
-from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.pipeline_events import PipelineRun
 from model_tests.stateful.pipeline_setting import NUMBERS, drawn_pipeline
+from model_tests.stateful.rule_counts import Ledger
 from reference.tape import Tape
 from reference.world.worker import Order
 

@@ -4,20 +4,20 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
-from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.pipeline_logs import Generations, Outcomes
 from model_tests.stateful.pipeline_setting import PipelineSetting
-from model_tests.stateful.transaction_offsets import GroupLog
-from model_tests.stateful.transaction_watch import Watch
+from model_tests.stateful.rule_counts import Ledger
+from model_tests.stateful.transaction_offsets import OffsetsPartition
+from model_tests.stateful.transaction_watch import TransactionWatch
 from reference.broker.group_api import OffsetsAnswer
-from reference.broker.group_requests import NOBODY, Claim, JoinAnswer, JoinRequest
+from reference.broker.group_requests import NOBODY, JoinAnswer, JoinRequest, MemberClaim
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer, Delivered
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import TxnOffsetCommit
 from reference.client.group_exchange import OffsetCommit
 from reference.world.group_requests import ToMember
-from reference.world.messages import Asked, Response
+from reference.world.messages import CoordinatorCall, Response
 from reference.world.pipelines import GROUP, PipelineWorld
 from reference.world.worker import Order
 from spec import rules
@@ -50,10 +50,10 @@ class PipelineWatch:
 
     def __init__(self, setting: PipelineSetting, ledger: Ledger, world: PipelineWorld) -> None:
         """Nothing has happened in the world."""
-        self.watch = Watch(setting, ledger)
+        self.watch = TransactionWatch(setting, ledger)
         self.world = world
         self.outcomes = {name: Outcomes() for name in world.partitions}
-        self.offsets = GroupLog(self.watch)
+        self.offsets = OffsetsPartition(self.watch)
         self.generations = Generations()
         self.reader = Consumer(world.outputs)
         self._exactly_once = setting.order is Order.IN_TRANSACTION
@@ -85,7 +85,7 @@ class PipelineWatch:
 
     def _answered(self, response: Response) -> None:
         match response.request.body, response.answer:
-            case Asked(request=TxnOffsetCommit(claim=claim)), CoordinatorAnswer(partitions=partitions):
+            case CoordinatorCall(request=TxnOffsetCommit(claim=claim)), CoordinatorAnswer(partitions=partitions):
                 if set(partitions.values()) == {ErrorCode.NONE}:
                     self.comes_from_a_member(claim)
 
@@ -101,7 +101,7 @@ class PipelineWatch:
     # --- invariants -------------------------------------------------------------------------------------------
 
     @evidences(rules.OFFSETS_GENERATION_FENCE, Layer.STATEFUL)
-    def comes_from_a_member(self, claim: Claim) -> None:
+    def comes_from_a_member(self, claim: MemberClaim) -> None:
         """Offsets are taken from members of the present generation alone."""
         if claim == NOBODY:
             return

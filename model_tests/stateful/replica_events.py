@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.monitored import judge_steps
 from model_tests.stateful.replica_watch import ReplicaWatch
+from model_tests.stateful.rule_counts import Ledger
 from reference.faults import NO_FAULTS
 from reference.schedule_replicas import QUICK, WRITERS, ReplicasScheduler
 from reference.tape import Tape

@@ -6,7 +6,7 @@ Nothing here asks a decision: what was once below a high watermark is remembered
 from collections.abc import Iterator
 from typing import Final
 
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.rule_counts import Ledger
 from reference.log.batch import RecordBatch
 from reference.replication.replica import Replica
 from reference.world.replicas import ReplicasWorld

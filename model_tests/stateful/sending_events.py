@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from model_tests.stateful.events import Choices
-from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.pipeline_logs import Outcomes
+from model_tests.stateful.rule_counts import Ledger
 from reference.client.producer_settings import ProducerSettings
 from reference.client.sent_record import SentRecord
 from reference.world.sending import SendingShape, SendingWorld

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from model_tests.stateful.events import Choices
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.stateful.sending_events import NUMBERS, SendingRun, drawn_sending
 from reference.tape import Tape
 

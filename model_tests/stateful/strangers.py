@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from model_tests.stateful.events import Choices, Events, vast_batch
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.events import Choices, StreamEvents, vast_batch
 from model_tests.stateful.memory import SEQUENCES
-from model_tests.stateful.world import Setting
+from model_tests.stateful.rule_counts import Ledger
+from model_tests.stateful.world import WorldSize
 from reference.broker.ids import ProducerIdentity
 from reference.log.batch import RecordBatch, blank_batch, marker_batch
 from spec.versions import Profile
@@ -16,10 +16,10 @@ FIRST_ID: Final = 900_000
 STRANGERS: Final = 3
 
 
-class Strangers(Events):
+class Strangers(StreamEvents):
     """The world with strangers in it; what one sends is made from what the leader's log has of it."""
 
-    def __init__(self, setting: Setting, ledger: Ledger) -> None:
+    def __init__(self, setting: WorldSize, ledger: Ledger) -> None:
         super().__init__(setting, ledger)
         self._newcomers = FIRST_ID + STRANGERS
 

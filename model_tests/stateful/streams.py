@@ -15,14 +15,14 @@ from spec.versions import Profile
 from spec.vocabulary import MAX_SEQUENCE, Timestamp
 
 
-class Stream(NamedTuple):
+class ProducerStream(NamedTuple):
     """One producer's batches for one partition."""
 
     producer: int
     partition: int
 
 
-class Identity(NamedTuple):
+class BatchIdentity(NamedTuple):
     """What a broker knows a batch by."""
 
     producer_id: int
@@ -44,13 +44,13 @@ class StreamHistory:
     """
 
     batches: list[ProducerBatch] = field(default_factory=list)
-    identities: defaultdict[int, set[Identity]] = field(default_factory=lambda: defaultdict(set))
+    identities: defaultdict[int, set[BatchIdentity]] = field(default_factory=lambda: defaultdict(set))
     checked: int = 0
     renumbered: bool = False
     misplaced: bool = False
     overtaken: bool = False
 
-    def sends(self, ordinal: int, identity: Identity) -> None:
+    def sends(self, ordinal: int, identity: BatchIdentity) -> None:
         """A batch goes out under an identity."""
         known = self.identities[ordinal]
         self.renumbered |= any(earlier[:2] != identity[:2] for earlier in known)
@@ -58,7 +58,7 @@ class StreamHistory:
 
 
 @dataclass(slots=True)
-class Faults:
+class FaultsSoFar:
     """What has gone wrong so far, as far as the domains of rules ask for it.
 
     Attributes:
@@ -76,16 +76,16 @@ class Streams:
     """Every stream's history, and which batch of the log is which."""
 
     def __init__(self) -> None:
-        self.histories: defaultdict[Stream, StreamHistory] = defaultdict(StreamHistory)
-        self._ghosts: dict[Timestamp, tuple[Stream, int]] = {}
+        self.histories: defaultdict[ProducerStream, StreamHistory] = defaultdict(StreamHistory)
+        self._ghosts: dict[Timestamp, tuple[ProducerStream, int]] = {}
 
-    def hands_over(self, stream: Stream, batch: ProducerBatch) -> None:
+    def hands_over(self, stream: ProducerStream, batch: ProducerBatch) -> None:
         """An application hands over a batch."""
         history = self.histories[stream]
         self._ghosts[batch.created_ms] = (stream, len(history.batches))
         history.batches.append(batch)
 
-    def of(self, batch: RecordBatch) -> tuple[Stream, int] | None:
+    def of(self, batch: RecordBatch) -> tuple[ProducerStream, int] | None:
         """Stream and ordinal of a batch on the wire or in a log, None for a stranger's."""
         return self._ghosts.get(batch.base_timestamp)
 
@@ -94,13 +94,13 @@ class Streams:
         found = self.of(batch)
         if found is not None:
             history = self.histories[found[0]]
-            history.sends(found[1], Identity(batch.producer_id, batch.producer_epoch, batch.base_sequence))
+            history.sends(found[1], BatchIdentity(batch.producer_id, batch.producer_epoch, batch.base_sequence))
             over = batch.base_sequence + batch.last_offset_delta > MAX_SEQUENCE
             history.misplaced |= over and profile.first_offset_by_sequences
 
-    def in_log(self, partition: int, log: Iterable[RecordBatch]) -> dict[Stream, list[tuple[int, RecordBatch]]]:
+    def in_log(self, partition: int, log: Iterable[RecordBatch]) -> dict[ProducerStream, list[tuple[int, RecordBatch]]]:
         """Ordinals and batches of each stream in the order of the log."""
-        found: dict[Stream, list[tuple[int, RecordBatch]]] = {
+        found: dict[ProducerStream, list[tuple[int, RecordBatch]]] = {
             stream: [] for stream in self.histories if stream.partition == partition
         }
         for batch in log:
@@ -110,7 +110,7 @@ class Streams:
         return found
 
 
-def circumstances(history: StreamHistory, faults: Faults, renumbering: bool = True) -> Circumstances:
+def circumstances(history: StreamHistory, faults: FaultsSoFar, renumbering: bool = True) -> Circumstances:
     """Under what circumstances a stream has run so far.
 
     A client that renumbers a batch, because a broker that forgot or an answer that came late said OUT_OF_ORDER,

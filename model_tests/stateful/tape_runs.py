@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from model_tests.stateful.actions import ACTIONS, Action
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.actions import ACTIONS, WorldEvent
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.stateful.strangers import Strangers
-from model_tests.stateful.world import Setting
+from model_tests.stateful.world import WorldSize
 from reference.tape import Tape
 from spec.versions import PROFILES, Profile
 
@@ -43,9 +43,9 @@ class Terrain:
 ANYWHERE: Final = Terrain()
 
 
-def drawn_setting(tape: Tape, terrain: Terrain = ANYWHERE) -> Setting:
+def drawn_setting(tape: Tape, terrain: Terrain = ANYWHERE) -> WorldSize:
     """A world's size and kind."""
-    setting = Setting(
+    setting = WorldSize(
         profile=tape.pick(SETTINGS),
         nodes=tape.weighted(((3, 2), (2, 3), (1, 1))),
         partitions=tape.weighted(((1, 3), (2, 1))),
@@ -60,14 +60,14 @@ def drawn_setting(tape: Tape, terrain: Terrain = ANYWHERE) -> Setting:
     )
 
 
-def drawn_weights(tape: Tape, terrain: Terrain, actions: Sequence[Action]) -> list[tuple[Action, int]]:
+def drawn_weights(tape: Tape, terrain: Terrain, actions: Sequence[WorldEvent]) -> list[tuple[WorldEvent, int]]:
     """Which events a run has, and how often: half of the faults, strangers in half of the runs, some things often."""
     strangers = tape.happens(500)
     enabled = [a for a in actions if (strangers or not a.stranger) and (not a.fault or terrain.has(a.name, tape))]
     return [(action, action.weight * tape.pick((1, 1, 3))) for action in enabled]
 
 
-def run(seed: int, ledger: Ledger, terrain: Terrain = ANYWHERE, actions: Sequence[Action] = ACTIONS) -> None:
+def run(seed: int, ledger: Ledger, terrain: Terrain = ANYWHERE, actions: Sequence[WorldEvent] = ACTIONS) -> None:
     """One run of a seed, until an invariant sees a rule broken; what the decision alone sees does not end it."""
     tape = Tape.seeded(seed)
     world = Strangers(drawn_setting(tape, terrain), ledger)

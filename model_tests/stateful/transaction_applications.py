@@ -3,15 +3,15 @@
 from typing import Final
 
 from model_tests.stateful.events import Choices
-from model_tests.stateful.ledger import Ledger
-from model_tests.stateful.transaction_ghosts import Owner
+from model_tests.stateful.ghost_state import Owner
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.stateful.transaction_offsets import Passage
 from model_tests.stateful.transaction_setting import TransactionSetting
 from model_tests.stateful.transaction_watched import WatchedWorld
 from reference.broker.group_requests import (
-    Claim,
     JoinAnswer,
     JoinRequest,
+    MemberClaim,
     OffsetAndMetadata,
     SyncRequest,
 )
@@ -21,7 +21,7 @@ from reference.client.coordinator_requests import CoordinatorType
 from reference.client.transaction_states import ClientState, IllegalState, ProducerFailed
 from reference.errors import Refusal
 from reference.replica_rows import TOPIC
-from reference.world.instances import Instance
+from reference.world.instances import ApplicationRun
 from reference.world.settling import living, send_all, settle
 from spec.vocabulary import Epoch, ErrorCode, Offset
 
@@ -33,7 +33,7 @@ MOST_INSTANCES: Final = 3
 REBALANCE_MS: Final = 3000
 
 
-class Applications(WatchedWorld):
+class ApplicationPool(WatchedWorld):
     """Instances of all ids, and the group that workers are in.
 
     Attributes:
@@ -47,7 +47,7 @@ class Applications(WatchedWorld):
         super().__init__(setting, ledger)
         self.setting = setting
         self.ledger = ledger
-        self.claims: dict[int, Claim] = {}
+        self.claims: dict[int, MemberClaim] = {}
         if setting.first_epoch >= 0:
             self._reach_epoch(setting.first_epoch)
         for name in setting.names:
@@ -74,7 +74,7 @@ class Applications(WatchedWorld):
         self.clock.advance(1)
         self.watch.happens(event)
 
-    def _starts(self, name: str) -> Instance:
+    def _starts(self, name: str) -> ApplicationRun:
         instance = self.application_starts(name)
         self.application_initializes(instance)
         return instance
@@ -107,7 +107,7 @@ class Applications(WatchedWorld):
             self.happens(f"instance {instance.number} may not: {refused}")
         send_all(self, instance, number % self.shape.nodes)
 
-    def _does_next(self, instance: Instance, choose: Choices) -> None:
+    def _does_next(self, instance: ApplicationRun, choose: Choices) -> None:
         match instance.producer.state:
             case ClientState.READY if self._works(instance):
                 self._transforms(instance, choose)
@@ -127,7 +127,7 @@ class Applications(WatchedWorld):
                 self.application_crashes(instance)
                 self._starts(instance.transactional_id)
 
-    def _goes_on_in_transaction(self, instance: Instance, choose: Choices) -> None:
+    def _goes_on_in_transaction(self, instance: ApplicationRun, choose: Choices) -> None:
         chosen = choose.below(8)
         if chosen < 2 and not self._works(instance):
             self._writes(instance, choose)
@@ -140,23 +140,23 @@ class Applications(WatchedWorld):
             self.happens(f"instance {instance.number} commits transaction {instance.transaction.ordinal}")
             self.application_commits(instance)
 
-    def _writes(self, instance: Instance, choose: Choices) -> None:
+    def _writes(self, instance: ApplicationRun, choose: Choices) -> None:
         source = self.setting.workers and not self._works(instance)
         partition = INPUT if source else choose.pick(self.partitions)
         self.happens(f"instance {instance.number} writes to partition {partition.partition}")
         self.application_sends(instance, partition, 1 + choose.below(2))
 
-    def _sends_offsets(self, instance: Instance, choose: Choices) -> None:
+    def _sends_offsets(self, instance: ApplicationRun, choose: Choices) -> None:
         offsets = {choose.pick(self.partitions): OffsetAndMetadata(Offset(choose.below(100)))}
         self.happens(f"instance {instance.number} sends offsets")
         self.application_sends_offsets(instance, GROUP, offsets)
 
     # --- workers ----------------------------------------------------------------------------------------------
 
-    def _works(self, instance: Instance) -> bool:
+    def _works(self, instance: ApplicationRun) -> bool:
         return instance.transactional_id.startswith("worker")
 
-    def _transforms(self, instance: Instance, choose: Choices) -> None:
+    def _transforms(self, instance: ApplicationRun, choose: Choices) -> None:
         """A worker reads on from where its group is, and sends what it makes of it with its offsets."""
         claim = self.claims.get(instance.number)
         if claim is None:
@@ -187,7 +187,7 @@ class Applications(WatchedWorld):
         if workers:
             self._takes_over(Choices(number).pick(workers))
 
-    def _takes_over(self, worker: Instance) -> None:
+    def _takes_over(self, worker: ApplicationRun) -> None:
         node = self.brokers.coordinator_of(CoordinatorType.GROUP, GROUP)
         if node is None:
             return
@@ -204,7 +204,7 @@ class Applications(WatchedWorld):
         groups.pass_time()
         for answer in joined:
             if answer.error is ErrorCode.NONE:
-                claim = Claim(answer.generation, answer.member_id)
+                claim = MemberClaim(answer.generation, answer.member_id)
                 groups.sync(SyncRequest(GROUP, claim, {answer.member_id: b""}), lambda _: None)
                 self.groups.member = self.claims[worker.number] = claim
         self.looks()

@@ -4,8 +4,8 @@ from collections.abc import Container, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.stateful.transaction_ghosts import Cause, Change, Coordinated
-from model_tests.stateful.transaction_watch import Watch
+from model_tests.stateful.ghost_state import Cause, CoordinatedTransaction, LoggedChange
+from model_tests.stateful.transaction_watch import TransactionWatch
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TransactionMetadata
 from reference.broker.transaction_record import decode_key, decode_value
@@ -51,9 +51,9 @@ class IdHistory:
         """Nothing is known."""
         self.transactional_id = transactional_id
         self.known: TransactionMetadata | None = None
-        self.ahead: Change | None = None
-        self.current: Coordinated | None = None
-        self.past: list[Coordinated] = []
+        self.ahead: LoggedChange | None = None
+        self.current: CoordinatedTransaction | None = None
+        self.past: list[CoordinatedTransaction] = []
         self.buried = False
 
     @property
@@ -61,13 +61,13 @@ class IdHistory:
         """What it stands at."""
         return None if self.known is None else self.known.state
 
-    def all(self) -> Iterator[Coordinated]:
+    def all(self) -> Iterator[CoordinatedTransaction]:
         """Its transactions, newest first."""
         if self.current is not None:
             yield self.current
         yield from reversed(self.past)
 
-    def takes(self, change: Change) -> None:
+    def takes(self, change: LoggedChange) -> None:
         """A change counts from now on."""
         before, after = self.known, change.metadata
         self.known, self.ahead, self.buried = after, None, after is None
@@ -88,10 +88,10 @@ class IdHistory:
         elif after.state in (_COMMITTED, _ABORTED) and self.current is not None:
             self.current.completed = True
 
-    def _begins(self, change: Change) -> None:
+    def _begins(self, change: LoggedChange) -> None:
         if self.current is not None:
             self.past.append(self.current)
-        self.current = Coordinated(self.transactional_id, change.owner, set())
+        self.current = CoordinatedTransaction(self.transactional_id, change.owner, set())
 
     def loads(self, coordinator_epoch: int) -> None:
         """A new coordinator knows all that is in the log."""
@@ -109,7 +109,7 @@ class CoordinatorLog:
         owner_of: transactional id by producer id.
     """
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: TransactionWatch) -> None:
         """Nothing is in the log."""
         self.watch = watch
         self.ids: dict[str, IdHistory] = {}
@@ -143,11 +143,11 @@ class CoordinatorLog:
             for record in batch.records():
                 metadata = None if record.value is None else decode_value(record.value).metadata()
                 self._sees(
-                    Change(decode_key(record.key or b""), metadata, cause, epoch),
+                    LoggedChange(decode_key(record.key or b""), metadata, cause, epoch),
                     (partition, batch.base_offset) in doubtful,
                 )
 
-    def _sees(self, change: Change, doubtful: bool) -> None:
+    def _sees(self, change: LoggedChange, doubtful: bool) -> None:
         history = self.of(change.transactional_id)
         self.legal(history, change)
         self.decided_once(history, change)
@@ -163,7 +163,7 @@ class CoordinatorLog:
     # --- invariants -------------------------------------------------------------------------------------------
 
     @evidences(rules.TXN_LEGAL_TRANSITION, Layer.STATEFUL)
-    def legal(self, history: IdHistory, change: Change) -> None:
+    def legal(self, history: IdHistory, change: LoggedChange) -> None:
         """Every change of state is an edge of the graph."""
         after = _DEAD if change.metadata is None else change.metadata.state
         allowed = AFTER[history.state]
@@ -174,7 +174,7 @@ class CoordinatorLog:
         self.watch.expect(rules.TXN_LEGAL_TRANSITION, after in allowed, said)
 
     @evidences(rules.TXN_ONE_OUTCOME, Layer.STATEFUL)
-    def decided_once(self, history: IdHistory, change: Change) -> None:
+    def decided_once(self, history: IdHistory, change: LoggedChange) -> None:
         """After the decision only its completion follows."""
         if history.state not in DECIDED or history.current is None:
             return
@@ -184,7 +184,7 @@ class CoordinatorLog:
         self.watch.expect(rules.TXN_ONE_OUTCOME, after == wanted, said)
 
     @evidences(rules.TXN_NO_CROSSTALK, Layer.STATEFUL)
-    def ends_its_own(self, history: IdHistory, change: Change) -> None:
+    def ends_its_own(self, history: IdHistory, change: LoggedChange) -> None:
         """A client's request adds to its own transaction, or ends it, and no other."""
         current, owner = history.current, change.owner
         if history.state != _ONGOING or current is None or owner is None or change.metadata is None:
@@ -193,7 +193,7 @@ class CoordinatorLog:
         self.watch.expect(rules.TXN_NO_CROSSTALK, current.owner == owner, said)
 
     @evidences(rules.FENCE_EPOCH_EXHAUSTION, Layer.STATEFUL)
-    def epochs_last(self, history: IdHistory, change: Change) -> None:
+    def epochs_last(self, history: IdHistory, change: LoggedChange) -> None:
         """Epochs stay in their range; whoever starts after the last one gets a new producer id."""
         before, after = history.known, change.metadata
         if after is None or before is None or before.epoch < LAST_OF_CLIENTS - 3:
@@ -206,7 +206,7 @@ class CoordinatorLog:
         self.watch.expect(rules.FENCE_EPOCH_EXHAUSTION, holds, said)
 
     @evidences(rules.TXN_EXPIRY, Layer.STATEFUL)
-    def expires(self, history: IdHistory, change: Change) -> None:
+    def expires(self, history: IdHistory, change: LoggedChange) -> None:
         """Only an id at rest is forgotten, and what comes after it has a new producer id."""
         if change.metadata is None:
             said = f"{change.transactional_id} is forgotten in {history.state}"
@@ -219,7 +219,7 @@ class CoordinatorLog:
             self.watch.expect(rules.TXN_EXPIRY, is_new, said)
 
     @evidences(rules.IDS_UNIQUE, Layer.STATEFUL)
-    def unique(self, change: Change) -> None:
+    def unique(self, change: LoggedChange) -> None:
         """No producer id belongs to two transactional ids."""
         if change.metadata is not None:
             self.given(change.metadata.producer_id, change.transactional_id)

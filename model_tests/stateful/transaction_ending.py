@@ -6,7 +6,7 @@ from model_tests.stateful.events import Choices
 from model_tests.stateful.transaction_coordinator_log import AT_REST
 from model_tests.stateful.transaction_events import TransactionEvents
 from model_tests.stateful.transaction_setting import TIMEOUT_MS
-from reference.world.instances import Instance
+from reference.world.instances import ApplicationRun
 from reference.world.settling import settle
 from spec import rules
 from spec.evidence import Layer, evidences
@@ -85,7 +85,7 @@ class TransactionRun(TransactionEvents):
         if known is not None and self.setting.first_epoch >= 0:
             self.watch.expect(rules.FENCE_EPOCH_EXHAUSTION, committed and known.epoch < MAX_EPOCH, said)
 
-    def _commits(self, instance: Instance) -> bool:
+    def _commits(self, instance: ApplicationRun) -> bool:
         if instance.producer.manager.identity is None or instance.producer.state.name != "READY":
             return False
         self.application_begins(instance)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from model_tests.stateful.events import Choices
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.stateful.transaction_applications import GROUP
 from model_tests.stateful.transaction_network import NetworkEvents
 from model_tests.stateful.transaction_readers import reads_what_is_committed

@@ -3,7 +3,7 @@
 from typing import Final
 from unittest.mock import patch
 
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.verify.results import Control
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.transaction_api import NOBODY, IdentityAnswer, handle_init_producer_id

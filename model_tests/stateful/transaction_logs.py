@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from model_tests.stateful.ghost_state import Cause, CoordinatedTransaction, LoggedBatch, LoggedMarker, Owner
 from model_tests.stateful.transaction_coordinator_log import CoordinatorLog
-from model_tests.stateful.transaction_ghosts import Cause, Coordinated, Marker, Owner, Written
-from model_tests.stateful.transaction_watch import Watch
+from model_tests.stateful.transaction_watch import TransactionWatch
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition
 from reference.log.batch import RecordBatch
@@ -13,7 +13,7 @@ from spec import rules
 from spec.evidence import Layer, evidences
 from spec.vocabulary import ControlType
 
-Decided = Callable[[Written], None]
+Decided = Callable[[LoggedBatch], None]
 """Is told of each batch that a marker has ended."""
 
 
@@ -26,7 +26,7 @@ def owner_in(batch: RecordBatch) -> Owner | None:
     return Owner(int(instance), int(ordinal))
 
 
-class PartitionHistory:
+class LoggedPartition:
     """One partition's log, batch by batch.
 
     Attributes:
@@ -34,13 +34,15 @@ class PartitionHistory:
         markers: likewise.
     """
 
-    def __init__(self, name: TopicPartition, watch: Watch, coordinators: CoordinatorLog, decided: Decided) -> None:
+    def __init__(
+        self, name: TopicPartition, watch: TransactionWatch, coordinators: CoordinatorLog, decided: Decided
+    ) -> None:
         """An empty log."""
         self.name = name
         self.watch = watch
         self.coordinators = coordinators
-        self.written: list[Written] = []
-        self.markers: list[Marker] = []
+        self.written: list[LoggedBatch] = []
+        self.markers: list[LoggedMarker] = []
         self._decided = decided
         self._batches: list[RecordBatch] = []
 
@@ -49,13 +51,15 @@ class PartitionHistory:
         """Whether it has the offsets of groups."""
         return self.name.topic == OFFSETS_TOPIC
 
-    def open(self) -> Iterator[Written]:
+    def open(self) -> Iterator[LoggedBatch]:
         """What no marker has ended."""
         return (written for written in self.written if written.ended_by is None)
 
     # --- what is new ------------------------------------------------------------------------------------------
 
-    def looks(self, batches: Sequence[RecordBatch], cause: Cause, decided: Coordinated | None) -> list[Written]:
+    def looks(
+        self, batches: Sequence[RecordBatch], cause: Cause, decided: CoordinatedTransaction | None
+    ) -> list[LoggedBatch]:
         """Follow the leader's log; what was written now.
 
         Args:
@@ -72,7 +76,7 @@ class PartitionHistory:
                 self._marks(batch, decided)
             elif batch.is_transactional:
                 owner = cause.owner_of(self._id_of(batch)) if self.is_of_offsets else owner_in(batch)
-                appended.append(Written(self.name, batch, owner, self.watch.step))
+                appended.append(LoggedBatch(self.name, batch, owner, self.watch.step))
                 self.written.append(appended[-1])
         return appended
 
@@ -98,12 +102,12 @@ class PartitionHistory:
             if written.ended_by is not None and written.ended_by.batch.base_offset >= end:
                 written.ended_by = None
 
-    def _marks(self, batch: RecordBatch, decided: Coordinated | None) -> None:
+    def _marks(self, batch: RecordBatch, decided: CoordinatedTransaction | None) -> None:
         told = batch.marker()
         if told is None:
             return
         commits = told.control_type == ControlType.COMMIT
-        marker = Marker(self.name, batch, commits, told.coordinator_epoch, decided, self.watch.step)
+        marker = LoggedMarker(self.name, batch, commits, told.coordinator_epoch, decided, self.watch.step)
         self.epochs_rise(marker)
         ended = [written for written in self.open() if written.batch.producer_id == batch.producer_id]
         self.markers.append(marker)
@@ -119,7 +123,7 @@ class PartitionHistory:
     # --- invariants -------------------------------------------------------------------------------------------
 
     @evidences(rules.TXN_REGISTERED_BEFORE_DATA, Layer.STATEFUL)
-    def registered(self, written: Written) -> None:
+    def registered(self, written: LoggedBatch) -> None:
         """Data is in a transaction that has the partition, and has not marked it yet."""
         history = self.coordinators.of_producer(written.batch.producer_id)
         current = None if history is None else history.current
@@ -133,7 +137,7 @@ class PartitionHistory:
         self.watch.expect(rules.TXN_REGISTERED_BEFORE_DATA, holds, said)
 
     @evidences(rules.FENCE_COORDINATOR_EPOCH, Layer.STATEFUL)
-    def epochs_rise(self, marker: Marker) -> None:
+    def epochs_rise(self, marker: LoggedMarker) -> None:
         """The markers of a producer come from coordinators of ever higher epochs."""
         before = [each for each in self.markers if each.batch.producer_id == marker.batch.producer_id]
         if before:
@@ -142,7 +146,7 @@ class PartitionHistory:
             self.watch.expect(rules.FENCE_COORDINATOR_EPOCH, marker.coordinator_epoch >= highest, said)
 
     @evidences(rules.TXN_MARKER_ONCE, Layer.STATEFUL)
-    def marked_once(self, marker: Marker, decided: Coordinated, ends: bool) -> None:
+    def marked_once(self, marker: LoggedMarker, decided: CoordinatedTransaction, ends: bool) -> None:
         """A partition of a transaction is ended by its markers once, and as it was decided."""
         if ends:
             decided.effective.setdefault(self.name, set()).add(marker.batch.base_offset)
@@ -153,14 +157,14 @@ class PartitionHistory:
         self.watch.expect(rules.TXN_ONE_OUTCOME, marker.commits == decided.commits, said)
 
     @evidences(rules.TXN_NO_CROSSTALK, Layer.STATEFUL)
-    def its_own(self, written: Written, marker: Marker) -> None:
+    def its_own(self, written: LoggedBatch, marker: LoggedMarker) -> None:
         """A batch is ended with the transaction that it was sent in."""
         decided = marker.decided
         holds = decided is not None and decided.owner == written.owner
         self.watch.expect(rules.TXN_NO_CROSSTALK, holds, f"{written} is ended by a marker of {decided}")
 
 
-def stale(history: PartitionHistory, asked: WriteMarker) -> bool:
+def stale(history: LoggedPartition, asked: WriteMarker) -> bool:
     """Whether a marker comes from a coordinator before one whose marker for the producer is in the log."""
     epochs = [m.coordinator_epoch for m in history.markers if m.batch.producer_id == asked.marker.producer_id]
     return bool(epochs) and asked.marker.coordinator_epoch < max(epochs)

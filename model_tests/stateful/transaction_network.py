@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from model_tests.stateful.events import Choices
-from model_tests.stateful.ledger import Ledger
-from model_tests.stateful.transaction_applications import Applications
+from model_tests.stateful.rule_counts import Ledger
+from model_tests.stateful.transaction_applications import ApplicationPool
 from model_tests.stateful.transaction_setting import TransactionSetting
 from reference.client.transaction_states import ClientState, IllegalState
-from reference.network import Message
-from reference.world.messages import Broker, Client, Produce, Request, Response, Sender, Verify, WriteMarker
+from reference.network import NetworkMessage
+from reference.world.messages import BrokerSender, ClientSender, Produce, Request, Response, Sender, Verify, WriteMarker
 from reference.world.settling import living, play, send_all
 
 
-class NetworkEvents(Applications):
+class NetworkEvents(ApplicationPool):
     """A network that does what it likes, and senders that lose their patience."""
 
     def __init__(self, setting: TransactionSetting, ledger: Ledger) -> None:
         """A world in which nothing is held up."""
         super().__init__(setting, ledger)
-        self._held: list[Message[Request] | Message[Response]] = []
+        self._held: list[NetworkMessage[Request] | NetworkMessage[Response]] = []
 
     def everything_arrives(self, number: int) -> None:
         """For some rounds everybody sends and hears; what is late stays so, and one message may be held up."""
@@ -51,11 +51,13 @@ class NetworkEvents(Applications):
         to_brokers = [message for message in replies if isinstance(message.payload.request.body, Verify)]
         self._holds_up(choose, to_brokers or replies or self.wires.requests.in_transit)
 
-    def _holds_up(self, choose: Choices, messages: Sequence[Message[Request] | Message[Response]]) -> None:
+    def _holds_up(
+        self, choose: Choices, messages: Sequence[NetworkMessage[Request] | NetworkMessage[Response]]
+    ) -> None:
         if messages:
             self._held.append(choose.pick(messages))
 
-    def _is_late(self, message: Message[Request]) -> bool:
+    def _is_late(self, message: NetworkMessage[Request]) -> bool:
         return message.copy or message.payload.number not in self.wires.open
 
     def request_arrives_twice(self, number: int) -> None:
@@ -133,8 +135,8 @@ class NetworkEvents(Applications):
             self.reply_is_lost(choose.pick(self.wires.replies.in_transit))
         else:
             senders: list[Sender] = [
-                *(Client(each.number) for each in living(self)),
-                *map(Broker, range(self.shape.nodes)),
+                *(ClientSender(each.number) for each in living(self)),
+                *map(BrokerSender, range(self.shape.nodes)),
             ]
             self.happens("a connection breaks")
             self.connection_breaks(choose.pick(senders), choose.below(self.shape.nodes), choose.below(3))

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from model_tests.stateful.transaction_ghosts import Owner, Written
-from model_tests.stateful.transaction_watch import Watch
+from model_tests.stateful.ghost_state import LoggedBatch, Owner
+from model_tests.stateful.transaction_watch import TransactionWatch
 from reference.broker.group_api import OffsetsAnswer
 from reference.broker.group_record import OffsetKey, decode_key, decode_offset
-from reference.broker.group_requests import Claim
+from reference.broker.group_requests import MemberClaim
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.log.batch import RecordBatch
 from spec import rules
@@ -29,7 +29,7 @@ class Passage(NamedTuple):
     end: int
 
 
-class GroupLog:
+class OffsetsPartition:
     """One partition of `__consumer_offsets`.
 
     Attributes:
@@ -40,14 +40,14 @@ class GroupLog:
         member: the claim of the group's one member.
     """
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: TransactionWatch) -> None:
         """Nothing is committed."""
         self.watch = watch
         self.committed: dict[OffsetKey, Recorded] = {}
         self.pending: dict[int, dict[OffsetKey, Recorded]] = {}
         self.passages: dict[Owner, Passage] = {}
-        self.claims: dict[Owner, Claim] = {}
-        self.member: Claim | None = None
+        self.claims: dict[Owner, MemberClaim] = {}
+        self.member: MemberClaim | None = None
         self._counted: set[Owner] = set()
         self._read = 0
 
@@ -78,7 +78,7 @@ class GroupLog:
     # --- invariants -------------------------------------------------------------------------------------------
 
     @evidences(rules.OFFSETS_GENERATION_FENCE, Layer.STATEFUL)
-    def of_the_member(self, written: Written) -> None:
+    def of_the_member(self, written: LoggedBatch) -> None:
         """Offsets that name a member are taken from the member of the present generation alone."""
         claim = None if written.owner is None else self.claims.get(written.owner)
         if claim is not None:
@@ -95,7 +95,7 @@ class GroupLog:
             self.watch.expect(rules.OFFSETS_GENERATION_FENCE, refused or claim == self.member, said)
 
     @evidences(rules.OFFSETS_ATOMIC, Layer.STATEFUL)
-    def goes_on(self, written: Written) -> None:
+    def goes_on(self, written: LoggedBatch) -> None:
         """Committed transactions of workers have read every input once: each goes on where the one before has ended."""
         passage = None if written.owner is None else self.passages.get(written.owner)
         if passage is None or written.owner is None or not written.is_committed:

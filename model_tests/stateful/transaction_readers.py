@@ -1,7 +1,7 @@
 """A read_committed consumer beside the log: it has received all that is committed below the last stable offset."""
 
-from model_tests.stateful.transaction_logs import PartitionHistory
-from model_tests.stateful.transaction_watch import Watch
+from model_tests.stateful.transaction_logs import LoggedPartition
+from model_tests.stateful.transaction_watch import TransactionWatch
 from reference.broker.partition import Partition
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer
@@ -9,7 +9,7 @@ from spec import rules
 from spec.evidence import Layer, evidences
 
 
-def stable_below(history: PartitionHistory, high_watermark: int) -> int:
+def stable_below(history: LoggedPartition, high_watermark: int) -> int:
     """The last stable offset, as the log alone tells it: up to the first batch whose end is not replicated."""
     undecided = [
         written.batch.base_offset
@@ -19,7 +19,7 @@ def stable_below(history: PartitionHistory, high_watermark: int) -> int:
     return min([high_watermark, *undecided])
 
 
-def committed_below(history: PartitionHistory, end: int) -> list[bytes]:
+def committed_below(history: LoggedPartition, end: int) -> list[bytes]:
     """The values of committed batches below an offset, in log order."""
     return [
         record.value or b""
@@ -31,7 +31,7 @@ def committed_below(history: PartitionHistory, end: int) -> list[bytes]:
 
 @evidences(rules.LSO_READ_COMMITTED, Layer.STATEFUL)
 def reads_what_is_committed(
-    consumer: Consumer, name: TopicPartition, leader: Partition, history: PartitionHistory, watch: Watch
+    consumer: Consumer, name: TopicPartition, leader: Partition, history: LoggedPartition, watch: TransactionWatch
 ) -> None:
     """After a fetch without limits the consumer has exactly what is committed below the last stable offset."""
     end = stable_below(history, leader.high_watermark)

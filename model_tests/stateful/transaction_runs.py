@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from model_tests.stateful.events import Choices
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.stateful.transaction_ending import TransactionRun
 from model_tests.stateful.transaction_setting import NUMBERS, STORIES, Story
 from reference.tape import Tape

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from model_tests.stateful.ghost_state import Cause, LoggedBatch, Owner
 from model_tests.stateful.transaction_coordinator_log import CoordinatorLog
-from model_tests.stateful.transaction_ghosts import Cause, Owner, Written
-from model_tests.stateful.transaction_watch import Watch
+from model_tests.stateful.transaction_watch import TransactionWatch
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import CoordinatorRequest, EndTxn, InitProducerId
-from reference.world.instances import ClientTransaction, Instance
+from reference.world.instances import ApplicationRun, ClientTransaction
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.vocabulary import MAX_EPOCH, NO_PRODUCER_ID, ErrorCode
@@ -34,13 +34,13 @@ class Verdicts:
         outcomes: of each transaction, what each ended batch was ended with.
     """
 
-    def __init__(self, watch: Watch, coordinators: CoordinatorLog) -> None:
+    def __init__(self, watch: TransactionWatch, coordinators: CoordinatorLog) -> None:
         """Nothing was told."""
         self.watch = watch
         self.coordinators = coordinators
-        self.instances: Sequence[Instance] = ()
+        self.instances: Sequence[ApplicationRun] = ()
         self.given: dict[ProducerIdentity, Given] = {}
-        self.outcomes: dict[Owner, list[Written]] = {}
+        self.outcomes: dict[Owner, list[LoggedBatch]] = {}
         self._told: set[Owner] = set()
 
     def transaction(self, owner: Owner) -> ClientTransaction:
@@ -49,7 +49,7 @@ class Verdicts:
 
     # --- what happens -----------------------------------------------------------------------------------------
 
-    def decided(self, written: Written) -> None:
+    def decided(self, written: LoggedBatch) -> None:
         """A marker has ended a batch."""
         self.zombie(written)
         if written.owner is not None:
@@ -92,7 +92,7 @@ class Verdicts:
     # --- invariants -------------------------------------------------------------------------------------------
 
     @evidences(rules.FENCE_ZOMBIE_CANNOT_COMMIT, Layer.STATEFUL)
-    def zombie(self, written: Written) -> None:
+    def zombie(self, written: LoggedBatch) -> None:
         """What was written with an older identity is not committed after a producer was given a newer one."""
         mine, marker = self.given.get(written.identity), written.ended_by
         history = self.coordinators.of_producer(written.batch.producer_id)
@@ -135,14 +135,14 @@ class Verdicts:
         said = f"{owner} was told COMMIT {told.is_committed}: " + ", ".join(map(str, wrong))
         self.watch.expect(rules.TXN_CLIENT_VERDICT, not wrong, said)
 
-    def _counts(self, told: ClientTransaction, written: Written) -> bool:
+    def _counts(self, told: ClientTransaction, written: LoggedBatch) -> bool:
         """What nobody acknowledged may be missing from what was committed."""
         if told.is_aborted or written.partition.topic == OFFSETS_TOPIC:
             return True
         values = [record.value for record in written.batch.records()]
         return any(sent.is_acknowledged and sent.batch.values[0] in values for sent in told.batches)
 
-    def at_rest(self, placed: Sequence[Written]) -> None:
+    def at_rest(self, placed: Sequence[LoggedBatch]) -> None:
         """When nothing is under way: all that was to be committed is there, committed, once, offsets too."""
         committed: dict[bytes, int] = {}
         with_offsets = {w.owner for w in placed if w.is_committed and w.partition.topic == OFFSETS_TOPIC}

@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.stateful.transaction_setting import TransactionSetting
 from spec.rules import Rule
 
@@ -13,7 +13,7 @@ LATEST: Final = 12
 
 
 @dataclass(slots=True)
-class Watch:
+class TransactionWatch:
     """An onlooker's notes.
 
     Attributes:

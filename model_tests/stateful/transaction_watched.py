@@ -2,22 +2,31 @@
 
 from typing import Any
 
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.ghost_state import Cause, CoordinatedTransaction, LoggedBatch, Owner, Owners
 from model_tests.stateful.monitored import judge_steps
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.stateful.transaction_coordinator_log import DECIDED, CoordinatorLog, IdHistory
-from model_tests.stateful.transaction_ghosts import Cause, Coordinated, Owner, Owners, Written
-from model_tests.stateful.transaction_logs import PartitionHistory, stale
-from model_tests.stateful.transaction_offsets import GroupLog
+from model_tests.stateful.transaction_logs import LoggedPartition, stale
+from model_tests.stateful.transaction_offsets import OffsetsPartition
 from model_tests.stateful.transaction_setting import TransactionSetting
 from model_tests.stateful.transaction_verdicts import Verdicts
-from model_tests.stateful.transaction_watch import Watch
+from model_tests.stateful.transaction_watch import TransactionWatch
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import InitProducerId, TxnOffsetCommit
-from reference.network import Message
-from reference.world.instances import Instance
-from reference.world.messages import Asked, Broker, Client, Produce, Request, Response, Verify, WriteMarker
+from reference.network import NetworkMessage
+from reference.world.instances import ApplicationRun
+from reference.world.messages import (
+    BrokerSender,
+    ClientSender,
+    CoordinatorCall,
+    Produce,
+    Request,
+    Response,
+    Verify,
+    WriteMarker,
+)
 from reference.world.transaction_world import TransactionWorld
 from spec import rules
 from spec.evidence import Layer, evidences
@@ -38,29 +47,29 @@ class WatchedWorld(TransactionWorld):
 
     def __init__(self, setting: TransactionSetting, ledger: Ledger) -> None:
         """A new world of the setting."""
-        self.watch = Watch(setting, ledger)
+        self.watch = TransactionWatch(setting, ledger)
         self.coordinators = CoordinatorLog(self.watch)
-        self.histories: dict[TopicPartition, PartitionHistory] = {}
-        self.groups = GroupLog(self.watch)
+        self.histories: dict[TopicPartition, LoggedPartition] = {}
+        self.groups = OffsetsPartition(self.watch)
         self.verdicts = Verdicts(self.watch, self.coordinators)
         self._owners: dict[int, Owners] = {}
-        self._decided: dict[int, Coordinated | None] = {}
+        self._decided: dict[int, CoordinatedTransaction | None] = {}
         self._requests_seen = self._replies_seen = -1
         super().__init__(setting.profile, setting.shape)
         judge_steps(self.recorder, ledger)
         self.verdicts.instances = self.instances
         for name in (*self.partitions, *self.brokers.offsets.names().values()):
-            self.histories[name] = PartitionHistory(name, self.watch, self.coordinators, self._marker_ends)
+            self.histories[name] = LoggedPartition(name, self.watch, self.coordinators, self._marker_ends)
         ledger.runs += 1
 
-    def _marker_ends(self, written: Written) -> None:
+    def _marker_ends(self, written: LoggedBatch) -> None:
         self.verdicts.decided(written)
         if written.partition.topic == OFFSETS_TOPIC:
             self.groups.goes_on(written)
 
     # --- events that read or write logs, or put requests on the wire ------------------------------------------
 
-    def broker_receives(self, message: Message[Request], leave_copy: bool = False) -> None:
+    def broker_receives(self, message: NetworkMessage[Request], leave_copy: bool = False) -> None:
         """As ever; what arrives may be late."""
         request = message.payload
         self.watch.delayed |= request.number not in self.wires.open
@@ -80,7 +89,7 @@ class WatchedWorld(TransactionWorld):
         refused = len(self._markers(request)) == markers_before
         self.watch.expect(rules.FENCE_COORDINATOR_EPOCH, refused, f"{request.body} was written")
 
-    def sender_receives(self, message: Message[Response], leave_copy: bool = False) -> None:
+    def sender_receives(self, message: NetworkMessage[Response], leave_copy: bool = False) -> None:
         """As ever; an answer to a node lets go on what waited for it."""
         request = message.payload.request
         super().sender_receives(message, leave_copy)
@@ -91,14 +100,14 @@ class WatchedWorld(TransactionWorld):
         super()._lose(request)
         self._look_at_requests()
 
-    def producer_asks(self, instance: Instance, node: int = 0) -> Request | None:
+    def producer_asks(self, instance: ApplicationRun, node: int = 0) -> Request | None:
         """As ever; the request belongs to the instance's newest transaction."""
         request = super().producer_asks(instance, node)
         self._look_at_requests()
         self.verdicts.looks()
         return request
 
-    def producer_sends(self, instance: Instance, partition: TopicPartition) -> Request:
+    def producer_sends(self, instance: ApplicationRun, partition: TopicPartition) -> Request:
         """As ever, likewise."""
         request = super().producer_sends(instance, partition)
         self._look_at_requests()
@@ -217,12 +226,12 @@ class WatchedWorld(TransactionWorld):
     def _owners_of(self, request: Request) -> Owners:
         """The transactions that a request belongs to; asking for an identity belongs to none."""
         match request.body, request.sender:
-            case Verify(), Broker(node):
+            case Verify(), BrokerSender(node):
                 waiting = self.brokers.nodes[node].waiting_for(request.number)
                 return {parked.asked.transactional_id: self._cause(parked.request).owner for parked in waiting}
-            case Asked(request=InitProducerId(expected=None)), _:
+            case CoordinatorCall(request=InitProducerId(expected=None)), _:
                 return {}
-            case Produce() | Asked(), Client(number):
+            case Produce() | CoordinatorCall(), ClientSender(number):
                 instance = self.instances[number]
                 return {instance.transactional_id: Owner(number, len(instance.transactions) - 1)}
         return {}
@@ -231,7 +240,7 @@ class WatchedWorld(TransactionWorld):
         """That a request arrives, or that its answer does."""
         return Cause(type(asked_of(request)).__name__, request, self._owners.get(request.number, {}))
 
-    def _sent_for(self, asked: WriteMarker) -> Coordinated | None:
+    def _sent_for(self, asked: WriteMarker) -> CoordinatedTransaction | None:
         """The transaction that a marker is about: the newest such one that its coordinator knew of."""
         marker = asked.marker
         history = self.coordinators.of_producer(marker.producer_id)
@@ -245,7 +254,7 @@ class WatchedWorld(TransactionWorld):
         for message in new:
             self._replies_seen = max(self._replies_seen, message.number)
             request, answer = message.payload
-            if isinstance(request.body, Asked) and isinstance(answer, CoordinatorAnswer):
+            if isinstance(request.body, CoordinatorCall) and isinstance(answer, CoordinatorAnswer):
                 cause = Cause("answer", request, self._owners.get(request.number, {}))
                 if isinstance(request.body.request, TxnOffsetCommit):
                     self.groups.answered(cause.owner, answer)
@@ -254,4 +263,4 @@ class WatchedWorld(TransactionWorld):
 
 def asked_of(request: Request) -> object:
     """What a request asks, without what it travels in."""
-    return request.body.request if isinstance(request.body, Asked) else request.body
+    return request.body.request if isinstance(request.body, CoordinatorCall) else request.body

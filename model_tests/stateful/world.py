@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from model_tests.stateful.append_invariants import APPEND_INVARIANTS
-from model_tests.stateful.asked import Asked
 from model_tests.stateful.by_decision import judge_client_append, judge_copied_append
 from model_tests.stateful.client_invariants import Numbered, client_numbers
-from model_tests.stateful.ledger import Ledger
-from model_tests.stateful.log_invariants import LOG_INVARIANTS, Written
-from model_tests.stateful.memory import SEQUENCES, Known, Memory
+from model_tests.stateful.log_invariants import LOG_INVARIANTS, StreamInLog
+from model_tests.stateful.memory import SEQUENCES, Memory, ReplicaMemory
 from model_tests.stateful.monitored import judge_steps
-from model_tests.stateful.streams import Faults, Stream, Streams
+from model_tests.stateful.observed_append import ObservedAppend
+from model_tests.stateful.rule_counts import Ledger
+from model_tests.stateful.streams import FaultsSoFar, ProducerStream, Streams
 from reference.broker.partition import Partition
 from reference.broker.produce import PartitionAnswer
 from reference.broker.producer_entry import UNKNOWN_PRODUCER, ProducerEntry
 from reference.broker.replicated import ReplicatedPartition
-from reference.cluster import Cluster, Request
+from reference.cluster import Cluster, SentProduce
 from reference.log.batch import RecordBatch
 from reference.shape import Shape
 from spec.versions import Profile
@@ -30,7 +30,7 @@ LATEST: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class WorldSize:
     """Of what size and kind a world is.
 
     Attributes:
@@ -46,7 +46,7 @@ class Setting:
     before_wrap: int = -1
 
 
-class World:
+class ObservedCluster:
     """A cluster, and what is seen of it.
 
     Attributes:
@@ -56,20 +56,20 @@ class World:
         doing: the latest events.
     """
 
-    def __init__(self, setting: Setting, ledger: Ledger) -> None:
+    def __init__(self, setting: WorldSize, ledger: Ledger) -> None:
         self.setting = setting
         self.ledger = ledger
         shape = Shape(setting.producers, setting.partitions, setting.nodes, expiration_ms=EXPIRATION_MS)
         self.cluster = Cluster(setting.profile, shape, ordered=setting.ordered)
         judge_steps(self.cluster.recorder, ledger)
         self.streams = Streams()
-        self.faults = Faults(reordered=not setting.ordered)
-        self.sent: list[Request] = []
+        self.faults = FaultsSoFar(reordered=not setting.ordered)
+        self.sent: list[SentProduce] = []
         self.doing: deque[str] = deque(maxlen=LATEST)
         self._memories = [
             [Memory(setting.profile, EXPIRATION_MS) for _ in range(setting.nodes)] for _ in range(setting.partitions)
         ]
-        self._last_numbered: dict[tuple[Stream, int, int], int] = {}
+        self._last_numbered: dict[tuple[ProducerStream, int, int], int] = {}
         self._seen: dict[int, tuple[object, ...]] = {}
         ledger.runs += 1
 
@@ -86,12 +86,12 @@ class World:
 
     # --- producers --------------------------------------------------------------------------------------------
 
-    def hands_over(self, stream: Stream, records: int) -> None:
+    def hands_over(self, stream: ProducerStream, records: int) -> None:
         """An application hands a batch to its producer."""
         self.cluster.application_makes(*stream, records)
         self.streams.hands_over(stream, self.cluster.producers[stream.producer].history[-1][1])
 
-    def sends(self, stream: Stream) -> None:
+    def sends(self, stream: ProducerStream) -> None:
         """A producer sends its next batch; a new number of it is checked."""
         request = self.cluster.producer_sends(*stream).payload
         self.sent.append(request)
@@ -99,7 +99,7 @@ class World:
         self.number(stream, batch)
         self.streams.sends(batch, self.setting.profile)
 
-    def number(self, stream: Stream, batch: RecordBatch) -> None:
+    def number(self, stream: ProducerStream, batch: RecordBatch) -> None:
         """Hold the number of a batch against the ones before, unless it is a resend."""
         key = (stream, int(batch.producer_id), int(batch.producer_epoch))
         ghost = self.streams.of(batch)
@@ -110,7 +110,7 @@ class World:
             client_numbers(Numbered(self.doing[-1], batch, self._last_numbered.get(key, -1)), self.ledger)
         self._last_numbered[key] = (batch.base_sequence + batch.last_offset_delta) % SEQUENCES
 
-    def has_numbered(self, stream: Stream, batch: RecordBatch) -> None:
+    def has_numbered(self, stream: ProducerStream, batch: RecordBatch) -> None:
         """Take over that a stream has already used the sequences of a batch."""
         key = (stream, int(batch.producer_id), int(batch.producer_epoch))
         self._last_numbered[key] = (batch.base_sequence + batch.last_offset_delta) % SEQUENCES
@@ -129,7 +129,7 @@ class World:
         epochs = [b.producer_epoch for b in replica.log if b.producer_id == batch.producer_id]
         before, entry = sight(replica), replica.state.entry(batch.producer_id)
         answer = ask()
-        asked = Asked(
+        asked = ObservedAppend(
             by=self.doing[-1],
             profile=self.setting.profile,
             batch=batch,
@@ -151,7 +151,7 @@ class World:
         self.note_overtaking(asked)
         return answer
 
-    def note_overtaking(self, asked: Asked) -> None:
+    def note_overtaking(self, asked: ObservedAppend) -> None:
         """A stream has overtaken itself if the first batch that a leader sees of it is not at sequence 0."""
         ghost = self.streams.of(asked.batch)
         if ghost is not None and asked.known.epoch == -1 and asked.batch.base_sequence:
@@ -205,7 +205,7 @@ class World:
                 self._seen[number] = seen
                 self.look_at_log(number, replicated.leader, told)
 
-    def told(self, partition: int) -> dict[Stream, int]:
+    def told(self, partition: int) -> dict[ProducerStream, int]:
         """How many batches of each stream of a partition were acknowledged."""
         return {
             stream: sum(batch.outcome is True for batch in history.batches)
@@ -213,11 +213,11 @@ class World:
             if stream.partition == partition
         }
 
-    def look_at_log(self, partition: int, leader: Partition, told: dict[Stream, int]) -> None:
+    def look_at_log(self, partition: int, leader: Partition, told: dict[ProducerStream, int]) -> None:
         """Hold one leader's log against the rules of the log."""
         for stream, placed in self.streams.in_log(partition, leader.log).items():
             history = self.streams.histories[stream]
-            written = Written(
+            written = StreamInLog(
                 stream,
                 history,
                 tuple(placed),
@@ -229,7 +229,7 @@ class World:
             for invariant in LOG_INVARIANTS.values():
                 invariant(written, self.ledger)
 
-    def known(self, partition: int, producer_id: ProducerId) -> Known:
+    def known(self, partition: int, producer_id: ProducerId) -> ReplicaMemory:
         """What the leader of a partition should know of a producer."""
         replicated = self.partitions[partition]
         memory = self._memories[partition][replicated.leader_node]

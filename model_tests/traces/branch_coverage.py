@@ -19,7 +19,7 @@ SHOWN: Final = 8
 """Branches of a release that were not met and are printed; a batch that is small, or tells of little, lacks many."""
 
 
-class Met(NamedTuple):
+class BranchTally(NamedTuple):
     """How often a branch decided: kind of verdict, release, number of the branch."""
 
     kind: str
@@ -81,7 +81,7 @@ def told(covered: Sequence[Coverage]) -> Iterator[str]:
     yield from map(str, covered)
 
 
-def coverage(met: Iterable[Met]) -> tuple[Coverage, ...]:
+def coverage(met: Iterable[BranchTally]) -> tuple[Coverage, ...]:
     """What was exercised of each release that was met, in the order of the releases.
 
     Raises:

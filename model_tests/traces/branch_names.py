@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 import spec.protocol
-from model_tests.derived import Table, Texts, digest_of_file, digest_of_value
+from model_tests.derived import DerivedTable, Texts, digest_of_file, digest_of_value
 from spec.protocol import electing, repl
 from spec.protocol.coordinator import names_of
 from spec.protocol.electing import Proposal
@@ -26,7 +26,7 @@ def texts() -> Texts:
     return {**of_modules, **{f"release {name}": digest_of_value(profile) for name, profile in PROFILES.items()}}
 
 
-TABLE: Final = Table(Path(__file__).parent / "reachable.json", "make tables", texts)
+TABLE: Final = DerivedTable(Path(__file__).parent / "reachable.json", "make tables", texts)
 """What `reachable.derived` finds, a row for each release and decision."""
 
 

@@ -10,7 +10,6 @@ from functools import reduce
 from typing import Any, Final, TypeAlias
 
 from model_tests.traces import coordinator_links, follower_links, links, log_links, place_links
-from model_tests.traces.composed import Integers, Record, Value, Where
 from model_tests.traces.coordinator_links import (
     ID_LINK,
     ID_LINKS,
@@ -22,16 +21,17 @@ from model_tests.traces.coordinator_links import (
 from model_tests.traces.follower_links import FOLLOWER_LINK, FOLLOWER_LINKS
 from model_tests.traces.formulas import Sheet
 from model_tests.traces.judged_column import Element
-from model_tests.traces.links import LINKS, Link, linked
+from model_tests.traces.links import LINKS, LinkRule, linked
 from model_tests.traces.log_links import LOG_LINK, LOG_LINKS
 from model_tests.traces.place_links import PLACE_LINK, PLACE_LINKS
 from model_tests.traces.replication_verdicts import of_replication
+from model_tests.traces.row_values import GuardedValue, Integers, NamedValues, Value
 from model_tests.traces.schema import BY_NAME
 from model_tests.traces.step_link import StepLink
 from model_tests.traces.verdicts import LINK, verdict_columns
-from reference.trace import Kind
+from reference.trace import ColumnType
 from spec.algebra import Term, all_of, any_of, choose, negate
-from spec.protocol.judge import Check
+from spec.protocol.judge import RuleCheck
 from spec.vocabulary import ABSENT
 
 ITSELF: Final = 0
@@ -48,13 +48,13 @@ What a chain's key consists of, texts and integers, is one integer of 64 bits: o
 have the same in one of 3 * 10^13 traces.
 """
 
-NOTHING: Final = Where(False, Integers(()))
+NOTHING: Final = GuardedValue(False, Integers(()))
 """What is left or found by a step that leaves or finds nothing."""
 
-NO_MARK: Final = Where(False, ABSENT)
+NO_MARK: Final = GuardedValue(False, ABSENT)
 """The mark of a step that leaves none."""
 
-Rows: TypeAlias = Iterator[tuple[Term, Record]]
+Rows: TypeAlias = Iterator[tuple[Term, NamedValues]]
 """Whether a step is on a chain, and the row that it becomes there."""
 
 AT: Final = "at"
@@ -72,7 +72,7 @@ HAS_PREVIOUS: Final = "has_previous"
 _OF_CHAIN: Final = frozenset(("faults", "previous_faults", "accepted_faults", HAS_PREVIOUS, "handed_out_before"))
 """What a link reads that no single step has."""
 
-AnyLink = Link | StepLink
+AnyLink = LinkRule | StepLink
 Scalar = Callable[[str], Term]
 
 
@@ -111,14 +111,14 @@ class Chain:
         columns: frozenset[str] = frozenset()
         return sorted(columns.union(*(link.columns for link in self.links)) - _OF_CHAIN)
 
-    def checks(self, scalar: Scalar) -> tuple[Check, ...]:
+    def checks(self, scalar: Scalar) -> tuple[RuleCheck, ...]:
         """What a step is held against, its columns and those of the step before being what `scalar` says."""
         return tuple(check_of(link, scalar) for link in self.links)
 
 
-def check_of(link: AnyLink, scalar: Scalar) -> Check:
+def check_of(link: AnyLink, scalar: Scalar) -> RuleCheck:
     """What the link holds a step against."""
-    return link.check(linked(scalar)) if isinstance(link, Link) else link.check(scalar)
+    return link.check(linked(scalar)) if isinstance(link, LinkRule) else link.check(scalar)
 
 
 def _is_batch_or_break(of: Scalar) -> Term:
@@ -173,7 +173,7 @@ CHAINS: Final[Mapping[int, Chain]] = {
 """Every chain by its number."""
 
 
-def itself(sheet: Sheet) -> Record:
+def itself(sheet: Sheet) -> NamedValues:
     """The row that is the step itself."""
     return row_of_chain(ITSELF, sheet.column("step"), sheet.column("step"))
 
@@ -185,20 +185,20 @@ def rows_of_step(sheet: Sheet) -> Rows:
         yield _row_on(number, sheet)
 
 
-def row_on_log(sheet: Sheet) -> tuple[Term, Record]:
+def row_on_log(sheet: Sheet) -> tuple[Term, NamedValues]:
     """Whether the step is on the log of a replica, and its row there."""
     return _row_on(_LOG, sheet)
 
 
-def row_at_place(sheet: Sheet) -> tuple[Term, Record]:
+def row_at_place(sheet: Sheet) -> tuple[Term, NamedValues]:
     """Whether the step is of a batch at a place of a partition's log, and its row there."""
     return _row_on(_PLACE, sheet)
 
 
-def _row_on(number: int, sheet: Sheet) -> tuple[Term, Record]:
+def _row_on(number: int, sheet: Sheet) -> tuple[Term, NamedValues]:
     chain, of = CHAINS[number], sheet.column
     key = sheet.hashed(of("trace"), number, *map(of, (*chain.texts, *chain.numbers)))
-    left = Where(chain.leaves(of), _integers(sheet, map(_bare, chain.left)))
+    left = GuardedValue(chain.leaves(of), _integers(sheet, map(_bare, chain.left)))
     return chain.members(of), row_of_chain(number, key, of("step"), left=left, found=_integers(sheet, chain.found))
 
 
@@ -209,7 +209,7 @@ def row_of_chain(
     left: Value = NOTHING,
     found: Value = NOTHING,
     mark: Value = NO_MARK,
-) -> Record:
+) -> NamedValues:
     """A row of a chain.
 
     Args:
@@ -220,7 +220,7 @@ def row_of_chain(
         found: what the step finds.
         mark: what it leaves to all that follow.
     """
-    return Record({CHAIN: number, OF_KEY: key, LEFT: left, FOUND: found, AT: at, MARK: mark})
+    return NamedValues({CHAIN: number, OF_KEY: key, LEFT: left, FOUND: found, AT: at, MARK: mark})
 
 
 def _integers(sheet: Sheet, columns: Iterable[str]) -> Integers:
@@ -230,7 +230,7 @@ def _integers(sheet: Sheet, columns: Iterable[str]) -> Integers:
 def integer(sheet: Sheet, name: str) -> Term:
     """A column of integers or facts, a fact as 0 or 1."""
     value = sheet.column(name)
-    return choose(value, 1, 0) if BY_NAME[name].kind is Kind.BOOLEAN else value
+    return choose(value, 1, 0) if BY_NAME[name].kind is ColumnType.BOOLEAN else value
 
 
 def link_results(sheet: Sheet) -> Iterator[tuple[Term, dict[str, Term]]]:
@@ -269,7 +269,7 @@ def elements() -> Iterator[tuple[str, Element]]:
         for array, names in ((FOUND, chain.found), (PREVIOUS, chain.left)):
             for at, name in enumerate(names):
                 column = BY_NAME[_bare(name)]
-                yield _column(number, name), Element(array, at, column.kind is Kind.BOOLEAN, ABSENT)
+                yield _column(number, name), Element(array, at, column.kind is ColumnType.BOOLEAN, ABSENT)
 
 
 def of_kind(kind: str) -> tuple[AnyLink, ...]:

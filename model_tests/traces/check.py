@@ -14,23 +14,23 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from model_tests.reports import BadInput
-from model_tests.traces import chains, coordinator_verdicts, rows_judged, trace_files, verdicts
-from model_tests.traces.branch_coverage import Met, coverage
-from model_tests.traces.check_report import BranchCount, CheckReport, KnownCount, RuleCount, Violation
-from model_tests.traces.circumstances import Fault, lacking
+from model_tests.traces import chains, check_plan, coordinator_verdicts, trace_files, verdicts
+from model_tests.traces.branch_coverage import BranchTally, coverage
+from model_tests.traces.check_plan import Counted
+from model_tests.traces.check_report import BranchCount, CheckReport, KnownCount, RuleCount, StepViolation
+from model_tests.traces.cross_check import to_the_reference, to_the_solver
 from model_tests.traces.explain import explain
 from model_tests.traces.explain_history import explain_history
 from model_tests.traces.explain_replication import explain_replication
-from model_tests.traces.fault_reach import violations_counted
+from model_tests.traces.fault_scope import violations_counted
 from model_tests.traces.files_at import Quarantined
 from model_tests.traces.history_links import HISTORY
-from model_tests.traces.passed_over import counted_in
-from model_tests.traces.put_again import to_the_reference, to_the_solver
-from model_tests.traces.rows_judged import Counted
-from model_tests.traces.rows_needed import to_explain, to_judge_again
-from model_tests.traces.seen_again import with_commands
+from model_tests.traces.replay_command import with_commands
 from model_tests.traces.session import LOCAL, session
-from model_tests.traces.trace_files import DUPLICATE, LATE, Found
+from model_tests.traces.step_assumptions import Fault, lacking
+from model_tests.traces.trace_files import DUPLICATE, LATE, PathContents
+from model_tests.traces.trace_slice import to_explain, to_judge_again
+from model_tests.traces.unjudged_steps import counted_in
 from spec.protocol.append import names
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.rules import RULES, Rule
@@ -76,7 +76,7 @@ def run_apart(path: str, apart: int, master: str = LOCAL) -> tuple[CheckReport, 
     return _read_and_judged(str(path), apart, master)[1]
 
 
-def _read_and_judged(path: str, apart: int, master: str) -> tuple[Found, tuple[CheckReport, CheckReport]]:
+def _read_and_judged(path: str, apart: int, master: str) -> tuple[PathContents, tuple[CheckReport, CheckReport]]:
     """The steps and what is said of them; a file that turns out to be damaged is set aside as a whole."""
     spark = session(master)
     found = trace_files.read(spark, path)
@@ -91,9 +91,9 @@ def _read_and_judged(path: str, apart: int, master: str) -> tuple[Found, tuple[C
         return found, _judged(found, apart, path)
 
 
-def _judged(found: Found, apart: int, path: str) -> tuple[CheckReport, CheckReport]:
+def _judged(found: PathContents, apart: int, path: str) -> tuple[CheckReport, CheckReport]:
     started = perf_counter()
-    counts = [row.asDict() for row in rows_judged.counted(found.steps, apart).collect()]
+    counts = [row.asDict() for row in check_plan.counted(found.steps, apart).collect()]
     if not counts:
         raise BadInput(f"{path}: the trace files hold no step")
     counts = _as_far_as_faults_reach(found.steps, _without_links_over_gaps(counts))
@@ -129,7 +129,7 @@ def _is_doubtful(row: Counted) -> bool:
     return bool(row["kind"] == HISTORY and row["violated"])
 
 
-def _report(found: Found, counts: Sequence[Counted], path: str) -> CheckReport:
+def _report(found: PathContents, counts: Sequence[Counted], path: str) -> CheckReport:
     seen = [row for row in counts if row[chains.CHAIN] == chains.ITSELF]
     return CheckReport(
         traces=sum(row["traces"] for row in seen),
@@ -141,7 +141,7 @@ def _report(found: Found, counts: Sequence[Counted], path: str) -> CheckReport:
         quarantined=tuple(_set_aside(found.placed, seen)),
         known=tuple(_known_counts(counts)),
         passed_over=counted_in((row["kind"], row["count"]) for row in seen),
-        coverage=coverage(Met(row["kind"], row["profile"], row["branch"], row["count"]) for row in counts),
+        coverage=coverage(BranchTally(row["kind"], row["profile"], row["branch"], row["count"]) for row in counts),
     )
 
 
@@ -203,7 +203,7 @@ def _place(row: Counted) -> tuple[int, int, str, int, int]:
     return row["trace"], row["step"], row["kind"], row[chains.CHAIN], row["violated"]
 
 
-def _explained(steps: DataFrame, counts: Iterable[Counted]) -> Iterator[Violation]:
+def _explained(steps: DataFrame, counts: Iterable[Counted]) -> Iterator[StepViolation]:
     """The first violations of each kind and set of rules, with why."""
     bad = sorted((row for row in counts if _claimed(row)), key=_place)
     firsts = {(row["kind"], row["violated"]): row for row in reversed(bad)}

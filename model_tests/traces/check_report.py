@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
-from model_tests.traces import passed_over
+from model_tests.traces import unjudged_steps
 from model_tests.traces.branch_coverage import Coverage, told
 from model_tests.traces.files_at import Quarantined
 
@@ -45,7 +45,7 @@ class BranchCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class JudgeSample:
     """A random sample that was put to another judge, which must agree.
 
     Attributes:
@@ -69,7 +69,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class StepViolation:
     """One step that breaks a rule.
 
     Attributes:
@@ -110,10 +110,10 @@ class CheckReport:
     seconds: float
     rules: tuple[RuleCount, ...]
     branches: tuple[BranchCount, ...]
-    violations: tuple[Violation, ...]
+    violations: tuple[StepViolation, ...]
     quarantined: tuple[Quarantined, ...]
     known: tuple[KnownCount, ...] = ()
-    samples: tuple[Sample, ...] = ()
+    samples: tuple[JudgeSample, ...] = ()
     coverage: tuple[Coverage, ...] = ()
     passed_over: Mapping[str, int] = field(default_factory=dict)
 
@@ -143,7 +143,7 @@ class CheckReport:
             console.print(outside, markup=False, highlight=False)
         for line in told(self.coverage):
             console.print(line, markup=False, highlight=False)
-        for line in passed_over.told(self.passed_over):
+        for line in unjudged_steps.told(self.passed_over):
             console.print(line, markup=False, highlight=False)
         for sample in self.samples:
             console.print(str(sample), style="red" if sample.differing else "", markup=False, highlight=False)

@@ -8,14 +8,13 @@ from typing import Final
 from model_tests.traces import (
     coordinator_links,
     follower_links,
-    hidden_faults,
     histories,
+    inferred_faults,
     links,
     log_links,
     place_links,
 )
 from model_tests.traces.chains import of_kind
-from model_tests.traces.circumstances import fault_of
 from model_tests.traces.coordinator_links import (
     BY_ID,
     ID_LINK,
@@ -42,10 +41,11 @@ from model_tests.traces.place_links import PLACE_LINK
 from model_tests.traces.replication_verdicts import is_of_replication
 from model_tests.traces.replication_verdicts import judged as of_replication
 from model_tests.traces.schema import BY_NAME, Row, coordinator_step_of, step_of
+from model_tests.traces.step_assumptions import fault_of
 from model_tests.traces.verdicts import LINK, REFUSED, judged, verdict_columns
 from spec.algebra import Term
 from spec.protocol.judge_coordinator import judge as judge_coordinator
-from spec.protocol.judge_history import Telling
+from spec.protocol.judge_history import EventKind
 from spec.versions import PROFILES
 
 WHICH: Final = frozenset(("api", "profile", "transaction_version", "origin"))
@@ -100,8 +100,8 @@ def _read(row: Row) -> Iterator[frozenset[str]]:
 @cache
 def columns_of_histories() -> frozenset[str]:
     """The columns on which anything depends that is said of what clients tell: the faults of a trace among them."""
-    told = (_of_telling(telling) for telling in Telling)
-    return frozenset[str]().union(*told, columns_read(fault_of(Sheet().column)), histories.READ, hidden_faults.READ)
+    told = (_of_telling(telling) for telling in EventKind)
+    return frozenset[str]().union(*told, columns_read(fault_of(Sheet().column)), histories.READ, inferred_faults.READ)
 
 
 @cache
@@ -144,7 +144,7 @@ _COLUMNS: Final[Mapping[str, str]] = MappingProxyType({**COLUMN_OF, "telling": "
 
 
 @cache
-def _of_telling(telling: Telling) -> frozenset[str]:
+def _of_telling(telling: EventKind) -> frozenset[str]:
     found = set(columns_read(begins_anew(Sheet().column)))
     for chain in HISTORY_CHAINS.values():
         if telling not in chain.tellings:

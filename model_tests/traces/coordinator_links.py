@@ -13,7 +13,7 @@ from model_tests.traces.step_link import Scalar, StepLink
 from spec import rules
 from spec.algebra import all_of, any_of, negate
 from spec.evidence import Layer, evidences
-from spec.protocol.judge import Check
+from spec.protocol.judge import RuleCheck
 from spec.protocol.records import flatten
 from spec.vocabulary import TransactionState
 
@@ -36,33 +36,33 @@ _RECORDED: Final = ("txn_state", "txn_partitions")
 
 
 @evidences(rules.TXN_LEGAL_TRANSITION, Layer.TRACE)
-def same_state(scalar: Scalar) -> Check:
+def same_state(scalar: Scalar) -> RuleCheck:
     """A coordinator knows of an id what the step before left."""
     previous = transaction_entry_of("previous_after_", scalar)
     before = transaction_entry_of("before_", scalar)
     pairs = zip(flatten(previous), flatten(before), strict=True)
     alike = all_of(*(left == right for (_, left), (_, right) in pairs))
-    return Check(rules.TXN_LEGAL_TRANSITION, scalar("has_previous"), alike)
+    return RuleCheck(rules.TXN_LEGAL_TRANSITION, scalar("has_previous"), alike)
 
 
 @evidences(rules.IDS_IDENTITY_NEVER_REPEATS, Layer.TRACE)
-def new_identity(scalar: Scalar) -> Check:
+def new_identity(scalar: Scalar) -> RuleCheck:
     """An identity that a step hands out was never handed out before; one that the id has already is told again."""
-    return Check(rules.IDS_IDENTITY_NEVER_REPEATS, hands_out(scalar), negate(scalar(_REPEATED)))
+    return RuleCheck(rules.IDS_IDENTITY_NEVER_REPEATS, hands_out(scalar), negate(scalar(_REPEATED)))
 
 
 @evidences(rules.IDS_UNIQUE, Layer.TRACE)
-def new_producer_id(scalar: Scalar) -> Check:
+def new_producer_id(scalar: Scalar) -> RuleCheck:
     """A producer id that a step hands out was never handed out before."""
-    return Check(rules.IDS_UNIQUE, scalar("reply_producer_id") >= 0, negate(scalar(_REPEATED)))
+    return RuleCheck(rules.IDS_UNIQUE, scalar("reply_producer_id") >= 0, negate(scalar(_REPEATED)))
 
 
 @evidences(rules.TXN_FAILOVER, Layer.TRACE)
-def not_forgotten(scalar: Scalar) -> Check:
+def not_forgotten(scalar: Scalar) -> RuleCheck:
     """Who hands an identity to an id with an open transaction knows the id, whichever node opened the transaction."""
     was_open = scalar("previous_after_txn_state") == TransactionState.ONGOING.value
     at_stake = all_of(scalar("has_previous"), was_open, scalar("reply_producer_id") >= 0)
-    return Check(rules.TXN_FAILOVER, at_stake, scalar("before_txn_state") >= 0)
+    return RuleCheck(rules.TXN_FAILOVER, at_stake, scalar("before_txn_state") >= 0)
 
 
 def on_id(scalar: Scalar) -> Any:

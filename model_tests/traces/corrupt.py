@@ -4,19 +4,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from model_tests.traces.circumstances import circumstances_of
 from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
 from model_tests.traces.corrupt_coordinators import OF_COORDINATORS
 from model_tests.traces.corrupt_replication import OF_REPLICATION
-from model_tests.traces.corruption import Corruption
+from model_tests.traces.corruption import StepCorruption
 from model_tests.traces.log_links import LOG_LINKS
 from model_tests.traces.replication_verdicts import is_of_replication
 from model_tests.traces.replication_verdicts import judged as of_replication
 from model_tests.traces.schema import Row, columns_of, coordinator_step_of, step_of
+from model_tests.traces.step_assumptions import circumstances_of
 from model_tests.traces.verdicts import REFUSED, judged
 from spec import rules
 from spec.protocol.append import names
-from spec.protocol.judge import Check
+from spec.protocol.judge import RuleCheck
 from spec.protocol.judge_coordinator import judge as judge_coordinator
 from spec.protocol.records import ProducerEntry
 from spec.versions import PROFILES
@@ -28,16 +28,16 @@ _BEFORE_AND_AFTER: Final = [(f"before_{name}", f"after_{name}") for name in _STA
 
 
 @dataclass(frozen=True, slots=True)
-class Corrupted:
+class CorruptedTrace:
     """A trace with one false step."""
 
-    corruption: Corruption
+    corruption: StepCorruption
     rows: Sequence[Row]
     trace: int
     step: int
 
 
-def corrupted(corruption: Corruption, traces: Iterable[Sequence[Row]], number: int) -> Corrupted:
+def corrupted(corruption: StepCorruption, traces: Iterable[Sequence[Row]], number: int) -> CorruptedTrace:
     """The first of the traces that fits, made false and numbered anew.
 
     Args:
@@ -53,15 +53,15 @@ def corrupted(corruption: Corruption, traces: Iterable[Sequence[Row]], number: i
             if _fits(corruption, row):
                 changed = [_renumbered(other, number, corruption, row) for other in rows]
                 if not corruption.drops:
-                    return Corrupted(corruption, changed, number, row["step"])
+                    return CorruptedTrace(corruption, changed, number, row["step"])
                 found = _next_accepted(rows, row)
                 if found is not None:
                     kept = [other for other in changed if other["step"] != row["step"]]
-                    return Corrupted(corruption, kept, number, found)
+                    return CorruptedTrace(corruption, kept, number, found)
     raise LookupError(f"no step of these traces fits {corruption.name!r}")
 
 
-def _fits(corruption: Corruption, row: Row) -> bool:
+def _fits(corruption: StepCorruption, row: Row) -> bool:
     found = _judged(row)
     if found is None:
         return False
@@ -73,7 +73,7 @@ def _fits(corruption: Corruption, row: Row) -> bool:
     return about and corruption.fits(row, branch)
 
 
-def _judged(row: Row) -> tuple[str, Iterable[Check]] | None:
+def _judged(row: Row) -> tuple[str, Iterable[RuleCheck]] | None:
     """Name of the deciding branch, and what the step is held against; None where it is held against nothing."""
     profile = PROFILES[row["profile"]]
     if row["origin"] >= 0:
@@ -88,14 +88,14 @@ def _judged(row: Row) -> tuple[str, Iterable[Check]] | None:
     return None
 
 
-def _of_log(row: Row) -> Iterator[Check]:
+def _of_log(row: Row) -> Iterator[RuleCheck]:
     """What the log of the step is held against after a step that left it as this one found it."""
     left = {f"previous_after_{name}": row[f"before_{name}"] for name in _OFFSETS}
     left |= {"previous_leader_epoch": row["leader_epoch"], "previous_leader_epoch_after": ABSENT}
     yield from (link.check({**row, **left, "has_previous": True}.__getitem__) for link in LOG_LINKS)
 
 
-def _renumbered(row: Row, number: int, corruption: Corruption, false: Row) -> dict[str, Any]:
+def _renumbered(row: Row, number: int, corruption: StepCorruption, false: Row) -> dict[str, Any]:
     change = corruption.change(row) if row is false else {}
     return {**row, **change, "trace": number}
 
@@ -170,25 +170,27 @@ def _unchanged(row: Row) -> dict[str, Any]:
 
 
 CORRUPTIONS: Final = (
-    Corruption("a first batch is refused", rules.SEQ_FIRST, _when_appended, _refused),
-    Corruption("the next batch is refused", rules.SEQ_SUCCESSOR, _when_appended, _refused),
-    Corruption("a step is lost", rules.SEQ_SUCCESSOR, _is_follower, _unchanged, drops=True),
-    Corruption("the first batch of an epoch is refused", rules.SEQ_EPOCH_RESET, _when_appended, _refused),
-    Corruption("a resend gets another offset", rules.SEQ_DUPLICATE_WINDOW, _branch("duplicate"), _with_other_offset),
-    Corruption("a refusal moves the epoch", rules.SEQ_REFUSAL_IS_PURE, _is_refused, _with_epoch(+1)),
-    Corruption("a malformed batch is appended", rules.SEQ_WELL_FORMED, _is_malformed, _accepted),
-    Corruption("a stale epoch is appended", rules.FENCE_STALE_EPOCH, _branch("stale_epoch"), _accepted),
-    Corruption("a batch overtakes its verification", rules.SEQ_ORDER, _branch("verification_overtaken"), _accepted),
-    Corruption(
+    StepCorruption("a first batch is refused", rules.SEQ_FIRST, _when_appended, _refused),
+    StepCorruption("the next batch is refused", rules.SEQ_SUCCESSOR, _when_appended, _refused),
+    StepCorruption("a step is lost", rules.SEQ_SUCCESSOR, _is_follower, _unchanged, drops=True),
+    StepCorruption("the first batch of an epoch is refused", rules.SEQ_EPOCH_RESET, _when_appended, _refused),
+    StepCorruption(
+        "a resend gets another offset", rules.SEQ_DUPLICATE_WINDOW, _branch("duplicate"), _with_other_offset
+    ),
+    StepCorruption("a refusal moves the epoch", rules.SEQ_REFUSAL_IS_PURE, _is_refused, _with_epoch(+1)),
+    StepCorruption("a malformed batch is appended", rules.SEQ_WELL_FORMED, _is_malformed, _accepted),
+    StepCorruption("a stale epoch is appended", rules.FENCE_STALE_EPOCH, _branch("stale_epoch"), _accepted),
+    StepCorruption("a batch overtakes its verification", rules.SEQ_ORDER, _branch("verification_overtaken"), _accepted),
+    StepCorruption(
         "a replaced coordinator's marker is appended",
         rules.FENCE_COORDINATOR_EPOCH,
         _branch("stale_coordinator"),
         _accepted,
     ),
-    Corruption("an accepted batch lowers the epoch", rules.FENCE_EPOCH_MONOTONE, _when_appended, _with_epoch(-1)),
-    Corruption("a stable offset falls", rules.LSO_MONOTONE, _later_on_log, _with_stable_back),
-    Corruption("a watermark is beyond the log", rules.LSO_BOUNDS, _later_on_log, _with_watermark_beyond),
-    Corruption("a log begins at another end", rules.SEQ_STATE_RECOVERABLE, _later_on_log, _from_another_end),
+    StepCorruption("an accepted batch lowers the epoch", rules.FENCE_EPOCH_MONOTONE, _when_appended, _with_epoch(-1)),
+    StepCorruption("a stable offset falls", rules.LSO_MONOTONE, _later_on_log, _with_stable_back),
+    StepCorruption("a watermark is beyond the log", rules.LSO_BOUNDS, _later_on_log, _with_watermark_beyond),
+    StepCorruption("a log begins at another end", rules.SEQ_STATE_RECOVERABLE, _later_on_log, _from_another_end),
     *OF_COORDINATORS,
     *OF_REPLICATION,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from model_tests.traces.corruption import Corruption
+from model_tests.traces.corruption import StepCorruption
 from model_tests.traces.schema import OF_ID, Row
 from spec import rules
 from spec.vocabulary import ErrorCode, TransactionState
@@ -85,16 +85,18 @@ def _with_last_epoch(row: Row) -> dict[str, Any]:
 
 
 OF_COORDINATORS: Final = (
-    Corruption("a stale epoch ends a transaction", rules.FENCE_STALE_EPOCH, _of("EndTxn", "epoch_other"), _agreed),
-    Corruption("a transaction is complete without markers", rules.TXN_LEGAL_TRANSITION, _ends, _completed_at_once),
-    Corruption("an outcome is turned", rules.TXN_ONE_OUTCOME, _completes, _with_other_outcome),
-    Corruption("an epoch after the last", rules.FENCE_EPOCH_EXHAUSTION, _hands_out("rotates"), _counted_on(+1)),
-    Corruption("an identity is told again", rules.IDS_IDENTITY_NEVER_REPEATS, _hands_out("bumps"), _counted_on(0)),
-    Corruption("a new instance fences nobody", rules.FENCE_ZOMBIE_CANNOT_COMMIT, _fences, _left_open),
-    Corruption("a verification is contradicted", rules.TXN_REGISTERED_BEFORE_DATA, _is_verified, _contradicted),
-    Corruption(
+    StepCorruption("a stale epoch ends a transaction", rules.FENCE_STALE_EPOCH, _of("EndTxn", "epoch_other"), _agreed),
+    StepCorruption("a transaction is complete without markers", rules.TXN_LEGAL_TRANSITION, _ends, _completed_at_once),
+    StepCorruption("an outcome is turned", rules.TXN_ONE_OUTCOME, _completes, _with_other_outcome),
+    StepCorruption("an epoch after the last", rules.FENCE_EPOCH_EXHAUSTION, _hands_out("rotates"), _counted_on(+1)),
+    StepCorruption("an identity is told again", rules.IDS_IDENTITY_NEVER_REPEATS, _hands_out("bumps"), _counted_on(0)),
+    StepCorruption("a new instance fences nobody", rules.FENCE_ZOMBIE_CANNOT_COMMIT, _fences, _left_open),
+    StepCorruption("a verification is contradicted", rules.TXN_REGISTERED_BEFORE_DATA, _is_verified, _contradicted),
+    StepCorruption(
         "an abort before its time", rules.TXN_TIMEOUT, _of("TransactionTimeout", "timed_out"), _within_its_timeout
     ),
-    Corruption("an id expires in a transaction", rules.TXN_EXPIRY, _expires, _of_an_open_transaction),
-    Corruption("memory outlives a failover", rules.TXN_FAILOVER, _of("CoordinatorLoad", "loaded"), _with_last_epoch),
+    StepCorruption("an id expires in a transaction", rules.TXN_EXPIRY, _expires, _of_an_open_transaction),
+    StepCorruption(
+        "memory outlives a failover", rules.TXN_FAILOVER, _of("CoordinatorLoad", "loaded"), _with_last_epoch
+    ),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from model_tests.traces.corruption import Corruption
+from model_tests.traces.corruption import StepCorruption
 from model_tests.traces.schema import Row
 from spec import rules
 
@@ -17,19 +17,19 @@ def _raised(column: str) -> Callable[[Row], dict[str, Any]]:
 
 
 OF_REPLICATION: Final = (
-    Corruption(
+    StepCorruption(
         "a leader's watermark is too high",
         rules.REPL_HW_BOUNDS,
         _of("LeaderHighWatermark"),
         _raised("after_high_watermark"),
     ),
-    Corruption(
+    StepCorruption(
         "a leader is elected that may not lead",
         rules.REPL_COMMITTED_SURVIVES,
         _of("LeaderElection"),
         _raised("elected"),
     ),
-    Corruption(
+    StepCorruption(
         "a follower cuts too little", rules.REPL_PREFIX_AGREEMENT, _of("ReplicaTruncate"), _raised("truncated_to")
     ),
 )

@@ -9,7 +9,7 @@ from spec.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)
-class Corruption:
+class StepCorruption:
     """One way to make a step false.
 
     Attributes:

@@ -16,10 +16,10 @@ from rich.table import Table
 from model_tests.monitor.monitor import Monitor
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.traces.corrupted_files import chosen_traces
-from model_tests.traces.harmless import Reason, harmless
-from model_tests.traces.random_corruption import Corrupted, Kind, corrupted
+from model_tests.traces.equivalent_traces import Reason, harmless
+from model_tests.traces.random_corruption import CorruptionKind, RandomlyCorruptedTrace, corrupted
 from model_tests.traces.schema import Row
-from model_tests.traces.undetectable import Missing, why_unseen
+from model_tests.traces.undetected_reasons import MissingEvidence, why_unseen
 
 REPORTED: Final = "reported"
 SET_ASIDE: Final = "set aside"
@@ -30,7 +30,7 @@ MOST_SHOWN: Final = 5
 """What is unseen most often that is printed of each kind; the JSON has all."""
 
 _NOTICED: Final = (REPORTED, SET_ASIDE)
-_NOT_TOLD: Final = tuple(missing.value for missing in Missing)
+_NOT_TOLD: Final = tuple(missing.value for missing in MissingEvidence)
 _OUTCOMES: Final = (*_NOTICED, KNOWN, *_NOT_TOLD, UNSEEN)
 _TRIES: Final = 4
 """Draws of a step after which a trace is left that cannot be corrupted in some way."""
@@ -40,7 +40,7 @@ _Named: TypeAlias = tuple[str, Sequence[Row]]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CorruptionCount:
     """How many corruptions of one kind, in traces of one workload, to steps of the same apis, came to the same.
 
     Attributes:
@@ -71,7 +71,7 @@ class CorruptionReport:
     traces: int
     left_out: int
     seconds: float
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[CorruptionCount, ...]
     contradictions: tuple[str, ...]
 
     @property
@@ -99,7 +99,7 @@ class CorruptionReport:
     @property
     def rates(self) -> Mapping[str, float | None]:
         """The rate of each kind."""
-        return {kind.value: self.rate(kind) for kind in Kind}
+        return {kind.value: self.rate(kind) for kind in CorruptionKind}
 
     def to_json(self) -> dict[str, object]:
         """The report as plain JSON values, with the rates."""
@@ -115,10 +115,10 @@ class CorruptionReport:
         for reason in Reason:
             if count := self.count(reason.value):
                 console.print(f"harmless: {count} x {reason.value}", markup=False, highlight=False)
-        for missing in Missing:
+        for missing in MissingEvidence:
             if count := self.count(missing.value):
                 console.print(f"not told: {count} x {missing.value}", markup=False, highlight=False)
-        for kind in Kind:
+        for kind in CorruptionKind:
             unseen = sorted(
                 (o for o in self.outcomes if o.kind == kind and o.outcome == UNSEEN), key=lambda o: -o.count
             )
@@ -132,7 +132,7 @@ class CorruptionReport:
         table = Table()
         for heading in ("corruption", *_NOTICED, KNOWN, "not told", UNSEEN, "harmless", "rate"):
             table.add_column(heading, width=max(5, *map(len, heading.split())))
-        for kind in Kind:
+        for kind in CorruptionKind:
             counts = [self.count(outcome, kind) for outcome in (*_NOTICED, KNOWN)]
             counts += [sum(self.count(outcome, kind) for outcome in _NOT_TOLD), self.count(UNSEEN, kind)]
             without_harm = sum(self.count(reason.value, kind) for reason in Reason)
@@ -176,7 +176,7 @@ def corruption_report(traces: Sequence[_Named], corruptions: int, seed: int = 0)
         found.setdefault((kind.value, workload, _apis(rows, made), outcome), []).append(where)
         if said:
             contradictions.append(f"{where}, {kind.value} of {_apis(rows, made)}: {said}")
-    outcomes = tuple(Outcome(*key, len(places), places[0]) for key, places in sorted(found.items()))
+    outcomes = tuple(CorruptionCount(*key, len(places), places[0]) for key, places in sorted(found.items()))
     seconds = perf_counter() - started
     return CorruptionReport(len(true), len(traces) - len(true), seconds, outcomes, tuple(contradictions))
 
@@ -189,18 +189,18 @@ def judged(rows: Iterable[Row]) -> tuple[bool, Counter[str]]:
     return bool(broken), Counter({count.rule: count.known for count in monitor.rule_counts()})
 
 
-def _turns(traces: Sequence[_Named], true: Sequence[int]) -> Iterator[tuple[str, Sequence[Row], Kind]]:
+def _turns(traces: Sequence[_Named], true: Sequence[int]) -> Iterator[tuple[str, Sequence[Row], CorruptionKind]]:
     """The true traces over and over, each with every kind."""
     for place in cycle(true):
         workload, rows = traces[place]
-        yield from ((workload, rows, kind) for kind in Kind)
+        yield from ((workload, rows, kind) for kind in CorruptionKind)
 
 
-def _drawn(rows: Sequence[Row], kind: Kind, chance: Random) -> Corrupted | None:
+def _drawn(rows: Sequence[Row], kind: CorruptionKind, chance: Random) -> RandomlyCorruptedTrace | None:
     return next((made for made in (corrupted(rows, kind, chance) for _ in range(_TRIES)) if made is not None), None)
 
 
-def _outcome(true: Sequence[Row], made: Corrupted) -> tuple[str, str]:
+def _outcome(true: Sequence[Row], made: RandomlyCorruptedTrace) -> tuple[str, str]:
     """What a corruption comes to, and why it should not if it contradicts what was shown."""
     broken, known = judged(made.rows)
     reason = harmless(true, made)
@@ -221,8 +221,8 @@ def is_late(before: Row, row: Row) -> bool:
     return bool(row["world_ms"] >= 0 and before["world_ms"] > row["world_ms"])
 
 
-def _apis(true: Sequence[Row], made: Corrupted) -> str:
+def _apis(true: Sequence[Row], made: RandomlyCorruptedTrace) -> str:
     api = str(true[made.place]["api"])
-    if made.kind is Kind.SWAP:
+    if made.kind is CorruptionKind.SWAP:
         return " and ".join(sorted((api, str(true[made.other]["api"]))))
-    return f"{api}.{made.column}" if made.kind is Kind.RELABEL else api
+    return f"{api}.{made.column}" if made.kind is CorruptionKind.RELABEL else api

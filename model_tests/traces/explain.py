@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from model_tests.traces import follower_links, links, log_links, place_links, verdicts
 from model_tests.traces.chains import AnyLink, check_of, of_kind
-from model_tests.traces.check_report import Violation
+from model_tests.traces.check_report import StepViolation
 from model_tests.traces.coordinator_links import (
     AT_NODE,
     BY_ID,
@@ -28,7 +28,7 @@ from model_tests.traces.place_links import PLACE_LINK
 from model_tests.traces.schema import BY_NAME, OF_ID, Row, complete, coordinator_step_of, step_of
 from spec.algebra import Term
 from spec.protocol.append import Append, guards, names
-from spec.protocol.coordinator_steps import DECISIONS, Outcome
+from spec.protocol.coordinator_steps import DECISIONS, StepResult
 from spec.protocol.judge import judge
 from spec.protocol.judge_coordinator import judge as judge_coordinator
 from spec.protocol.records import flatten
@@ -37,7 +37,7 @@ from spec.versions import PROFILES, Profile
 from spec.vocabulary import ABSENT, ErrorCode
 
 
-def explain(rows: Sequence[Row], step: int, kind: str, rule: Rule) -> Iterator[Violation]:
+def explain(rows: Sequence[Row], step: int, kind: str, rule: Rule) -> Iterator[StepViolation]:
     """Why a step of a trace breaks a rule, by verdicts of this kind; of links, each that it breaks."""
     row = next(row for row in rows if row["step"] == step)
     if kind == verdicts.ROW:
@@ -113,14 +113,14 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def explain_step(row: Mapping[str, Any], rule: Rule) -> Violation:
+def explain_step(row: Mapping[str, Any], rule: Rule) -> StepViolation:
     """The violation of a row rule in one step."""
     profile = PROFILES[row["profile"]]
     expected, _ = judge(step_of(row.__getitem__), profile)
     allowed = _outcome(expected)
     wrong = [name for name, value in allowed.items() if row[name] != value]
     read = _columns_of_guard(rule, expected.branch, profile) | ({name.replace("after_", "before_") for name in wrong})
-    return Violation(
+    return StepViolation(
         trace=row["trace"],
         step=row["step"],
         rule=rule.id,
@@ -132,7 +132,7 @@ def explain_step(row: Mapping[str, Any], rule: Rule) -> Violation:
     )
 
 
-def explain_coordinator(row: Mapping[str, Any], rule: Rule) -> Violation:
+def explain_coordinator(row: Mapping[str, Any], rule: Rule) -> StepViolation:
     """The violation of a row rule in one step of a transaction coordinator."""
     profile = as_recorded(PROFILES[row["profile"]], row["transaction_version"])
     expected, _ = judge_coordinator(row["api"], coordinator_step_of(row.__getitem__), profile)
@@ -140,7 +140,7 @@ def explain_coordinator(row: Mapping[str, Any], rule: Rule) -> Violation:
     wrong = [name for name, value in allowed.items() if row[name] != value]
     read = _columns_of_coordinators_guard(row, expected, profile)
     read |= {name.replace("after_", "before_") for name in wrong if name.startswith("after_")}
-    return Violation(
+    return StepViolation(
         trace=row["trace"],
         step=row["step"],
         rule=rule.id,
@@ -152,7 +152,7 @@ def explain_coordinator(row: Mapping[str, Any], rule: Rule) -> Violation:
     )
 
 
-def _allowed(expected: Outcome) -> dict[str, Any]:
+def _allowed(expected: StepResult) -> dict[str, Any]:
     """Answer and state after, by the names of their columns."""
     known = bool(expected.entry.known)
     after = {f"after_{column}": getattr(expected.entry, name) for name, column in OF_ID.items()}
@@ -165,7 +165,7 @@ def _allowed(expected: Outcome) -> dict[str, Any]:
     }
 
 
-def _columns_of_coordinators_guard(row: Mapping[str, Any], expected: Outcome, profile: Profile) -> set[str]:
+def _columns_of_coordinators_guard(row: Mapping[str, Any], expected: StepResult, profile: Profile) -> set[str]:
     """What the deciding guard reads; where all are passed, the state that the step found."""
     if not expected.branch:
         return {"before_txn_state", "before_txn_pending", "before_txn_partitions"}
@@ -174,9 +174,9 @@ def _columns_of_coordinators_guard(row: Mapping[str, Any], expected: Outcome, pr
     return set(columns_read(checks[expected.branch - 1].applies)) | {"before_txn_state"}
 
 
-def explain_link(row: Mapping[str, Any], link: AnyLink) -> Violation:
+def explain_link(row: Mapping[str, Any], link: AnyLink) -> StepViolation:
     """The violation of a link rule between one step and what came before it on its key."""
-    return Violation(
+    return StepViolation(
         trace=row["trace"],
         step=row["step"],
         rule=link.rule.id,

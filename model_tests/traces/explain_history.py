@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from model_tests.traces.check_report import Violation
+from model_tests.traces.check_report import StepViolation
 from model_tests.traces.explain import replay_command
 from model_tests.traces.formulas import Sheet, columns_read
-from model_tests.traces.histories import Histories, Judged, key_on
+from model_tests.traces.histories import Histories, JudgedEvent, key_on
 from model_tests.traces.history_links import HISTORY_CHAINS, NAMES, check_of_history
 from model_tests.traces.schema import Row
 from spec.rules import Rule
 
 
-def explain_history(rows: Sequence[Row], step: int, chain: int, rule: Rule) -> Iterator[Violation]:
+def explain_history(rows: Sequence[Row], step: int, chain: int, rule: Rule) -> Iterator[StepViolation]:
     """Why a step of a trace breaks a rule about what clients tell: each check that it does not pass on a chain.
 
     Args:
@@ -29,13 +29,13 @@ def explain_history(rows: Sequence[Row], step: int, chain: int, rule: Rule) -> I
             yield from explain_judged(judged, rule, histories)
 
 
-def explain_judged(judged: Judged, rule: Rule, histories: Histories) -> Iterator[Violation]:
+def explain_judged(judged: JudgedEvent, rule: Rule, histories: Histories) -> Iterator[StepViolation]:
     """Each check of the rule that a telling does not pass."""
     names = {number: name for name, number in histories.names.items()}
     for link in HISTORY_CHAINS[judged.number].links:
         check = check_of_history(link, judged.scalar)
         if link.rule is rule and check.at_stake and not check.holds:
-            yield Violation(
+            yield StepViolation(
                 trace=judged.row["trace"],
                 step=judged.row["step"],
                 rule=rule.id,
@@ -53,7 +53,7 @@ def _read(number: int, name: str) -> frozenset[str]:
     return columns_read(check.at_stake, check.holds)
 
 
-def _said(judged: Judged, name: str, names: Mapping[int, str]) -> object:
+def _said(judged: JudgedEvent, name: str, names: Mapping[int, str]) -> object:
     """A value as the steps have it, and not the number that a name has in a telling."""
     value = judged.scalar(name)
     return names.get(value, "") if name.removeprefix("previous_") in NAMES else value

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from model_tests.traces.check_report import Violation
+from model_tests.traces.check_report import StepViolation
 from model_tests.traces.explain import replay_command
 from model_tests.traces.formulas import Sheet, columns_read
 from model_tests.traces.replication_verdicts import JUDGES, judged
@@ -11,13 +11,13 @@ from spec.rules import Rule
 from spec.versions import PROFILES
 
 
-def explain_replication(row: Mapping[str, Any], rule: Rule) -> Violation:
+def explain_replication(row: Mapping[str, Any], rule: Rule) -> StepViolation:
     """The violation of a rule in one step of a leader, a follower or a controller."""
     profile, judge = PROFILES[row["profile"]], JUDGES[row["api"]][1]
     sheet = Sheet()
     _, checks = judged(row["api"], sheet.column, profile)
     read = {name for check in checks if check.rule is rule for name in columns_read(sheet.constant(check.holds))}
-    return Violation(
+    return StepViolation(
         trace=row["trace"],
         step=row["step"],
         rule=rule.id,

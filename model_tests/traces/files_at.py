@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from model_tests.reports import BadInput
 from model_tests.traces.schema import BY_NAME
-from reference.trace import Kind
+from reference.trace import ColumnType
 
 _LINES: Final = (".ndjson", ".jsonl", ".json")
 NDJSON: Final = (*_LINES, *(f"{ending}.gz" for ending in _LINES))
@@ -109,11 +109,11 @@ def _of_another_type(schema: pa.Schema) -> list[str]:
     ]
 
 
-def _is_of(kind: Kind, found: pa.DataType) -> bool:
+def _is_of(kind: ColumnType, found: pa.DataType) -> bool:
     if pa.types.is_dictionary(found):  # how a file's writer kept texts in memory, not how the file has them
         found = found.value_type
-    if kind is Kind.TEXT:
+    if kind is ColumnType.TEXT:
         return bool(pa.types.is_string(found) or pa.types.is_large_string(found) or pa.types.is_string_view(found))
-    if kind is Kind.BOOLEAN:
+    if kind is ColumnType.BOOLEAN:
         return bool(pa.types.is_boolean(found))
     return bool(pa.types.is_integer(found) and not pa.types.is_uint64(found))

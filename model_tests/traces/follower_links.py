@@ -8,8 +8,8 @@ from spec import rules
 from spec.algebra import Term, all_of, choose, negate
 from spec.evidence import Layer, evidences
 from spec.protocol import electing
-from spec.protocol.electing import Progress
-from spec.protocol.judge import Check
+from spec.protocol.electing import ReplicationProgress
+from spec.protocol.judge import RuleCheck
 from spec.vocabulary import ErrorCode
 
 FOLLOWER_LINK: Final = "follower_link"
@@ -27,18 +27,18 @@ is_on_follower: Final = holds(on_follower)
 
 
 @evidences(rules.REPL_HW_BOUNDS, Layer.TRACE)
-def same_progress(scalar: Scalar) -> Check:
+def same_progress(scalar: Scalar) -> RuleCheck:
     """Under one leader epoch a leader knows of a follower what the step before left."""
     known, found = progress_after(_previous(scalar)), progress(scalar)
     times = all_of(known.last_fetch == found.last_fetch, known.caught_up == found.caught_up)
     alike = all_of(known.end == found.end, known.leader_end_then == found.leader_end_then, times)
     same_epoch = all_of(scalar("leader_epoch") >= 0, scalar("previous_leader_epoch") == scalar("leader_epoch"))
-    return Check(rules.REPL_HW_BOUNDS, all_of(scalar("has_previous"), same_epoch), alike)
+    return RuleCheck(rules.REPL_HW_BOUNDS, all_of(scalar("has_previous"), same_epoch), alike)
 
 
-def progress(scalar: Scalar) -> Progress:
+def progress(scalar: Scalar) -> ReplicationProgress:
     """What the leader knows of the follower before a step."""
-    return Progress(
+    return ReplicationProgress(
         scalar("follower_end"),
         scalar("follower_fetch_ms"),
         scalar("follower_leader_end"),
@@ -46,14 +46,14 @@ def progress(scalar: Scalar) -> Progress:
     )
 
 
-def progress_after(scalar: Scalar) -> Progress:
+def progress_after(scalar: Scalar) -> ReplicationProgress:
     """What it knows after it: more only if the step is a Fetch that is given records, and not told where logs part."""
     before = progress(scalar)
     gives: Term = all_of(
         scalar("caught_up_ms") >= 0, scalar("error") == ErrorCode.NONE.value, negate(scalar("answered_end") >= 0)
     )
     told = electing.progressed(before, scalar("offset"), scalar("before_log_end"), scalar("time_ms"))
-    return Progress(
+    return ReplicationProgress(
         choose(gives, told.end, before.end),
         choose(gives, told.last_fetch, before.last_fetch),
         choose(gives, told.leader_end_then, before.leader_end_then),

@@ -8,9 +8,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from model_tests.monitor.compiled import Compiled, compiled
-from model_tests.traces.circumstances import FAULTS, Fault, came_back_shorter, fault_of
 from model_tests.traces.formulas import Sheet
-from model_tests.traces.hidden_faults import Happened
 from model_tests.traces.history_links import (
     COLUMN_OF,
     HISTORY_CHAINS,
@@ -22,13 +20,17 @@ from model_tests.traces.history_links import (
     check_of_history,
     number_of,
 )
+from model_tests.traces.inferred_faults import Happened
 from model_tests.traces.schema import Row
+from model_tests.traces.step_assumptions import FAULTS, Fault, came_back_shorter, fault_of
 from spec.algebra import Term
-from spec.protocol.judge import Check
-from spec.protocol.judge_history import Telling, Told
+from spec.protocol.judge import RuleCheck
+from spec.protocol.judge_history import ClientEvent, EventKind
 from spec.vocabulary import ABSENT
 
-NOTHING_TOLD: Final[Mapping[str, Any]] = {field.name: getattr(Told(), field.name) for field in fields(Told)}
+NOTHING_TOLD: Final[Mapping[str, Any]] = {
+    field.name: getattr(ClientEvent(), field.name) for field in fields(ClientEvent)
+}
 """The telling before the first."""
 
 READ: Final = frozenset(
@@ -40,9 +42,9 @@ READ: Final = frozenset(
 )
 """Columns of a step that are looked at here, whatever it tells."""
 
-_CHAINS_OF: Final[Mapping[Telling, tuple[tuple[int, HistoryChain], ...]]] = {
+_CHAINS_OF: Final[Mapping[EventKind, tuple[tuple[int, HistoryChain], ...]]] = {
     telling: tuple((number, chain) for number, chain in HISTORY_CHAINS.items() if telling in chain.tellings)
-    for telling in Telling
+    for telling in EventKind
 }
 
 
@@ -60,7 +62,7 @@ class _Member(NamedTuple):
     row: Row
 
 
-class Judged(NamedTuple):
+class JudgedEvent(NamedTuple):
     """A telling on a chain of some number, with what came before it there.
 
     Attributes:
@@ -80,7 +82,7 @@ class Judged(NamedTuple):
             return self.latest
         return self.previous[name.removeprefix("previous_")] if name.startswith("previous_") else self.told[name]
 
-    def checks(self) -> Iterator[tuple[str, Check]]:
+    def checks(self) -> Iterator[tuple[str, RuleCheck]]:
         """Name and check of every rule of the chain."""
         for link in HISTORY_CHAINS[self.number].links:
             yield link.name, check_of_history(link, self.scalar)
@@ -121,7 +123,7 @@ class Histories:
             if fault:
                 self.happened.append(Happened(row["step"], fault, row["topic"], row["partition"]))
         telling = TELLINGS.get(row["api"])
-        if telling is None or (telling is Telling.TAKEN and row["delivered"] is None):
+        if telling is None or (telling is EventKind.TAKEN and row["delivered"] is None):
             return
         self._resets += bool(_anew()(row)[0])
         told: Mapping[str, Any] = {}
@@ -140,16 +142,16 @@ class Histories:
         lost = came_back_shorter(row.__getitem__) and row["after_log_end"] < committed
         return Fault.UNCLEAN if lost else 0
 
-    def judged(self) -> Iterator[Judged]:
+    def judged(self) -> Iterator[JudgedEvent]:
         """Every telling on every chain that it is on."""
         for key, members in self._members.items():
             previous, latest, until = NOTHING_TOLD, ABSENT, ABSENT
             for member in sorted(members, key=lambda each: each[:2]):
                 until = max(until, member.step)
-                yield Judged(int(str(key[0])), member.row, member.told, previous, latest, until)
+                yield JudgedEvent(int(str(key[0])), member.row, member.told, previous, latest, until)
                 previous, latest = member.told, latest if member.mark is None else member.mark
 
-    def _told(self, row: Row, telling: Telling) -> Mapping[str, Any]:
+    def _told(self, row: Row, telling: EventKind) -> Mapping[str, Any]:
         told: dict[str, Any] = dict(zip(COLUMN_OF, _columns_told(row), strict=True))
         told["telling"] = telling.value
         if row["delivered"] is None:
@@ -162,7 +164,7 @@ class Histories:
 def is_on_chain(row: Row) -> bool:
     """Whether a step tells something that is held against other tellings."""
     telling = TELLINGS.get(row["api"])
-    if telling is None or (telling is Telling.TAKEN and row["delivered"] is None):
+    if telling is None or (telling is EventKind.TAKEN and row["delivered"] is None):
         return False
     return any(_place_of(number, telling)(row)[0] for number, _ in _CHAINS_OF[telling])
 
@@ -173,7 +175,7 @@ def key_on(number: int, row: Row) -> Key:
     return number, *key
 
 
-def _with_telling(row: Row, telling: Telling) -> Of:
+def _with_telling(row: Row, telling: EventKind) -> Of:
     return lambda name: telling.value if name == "telling" else row[name]
 
 
@@ -186,7 +188,7 @@ def _anew() -> Compiled:
 
 
 @cache
-def _place_of(number: int, telling: Telling) -> Compiled:
+def _place_of(number: int, telling: EventKind) -> Compiled:
     """Of a row that tells this: whether it is on a chain of the number, its mark there, and the chain's key."""
     sheet, chain = Sheet(), HISTORY_CHAINS[number]
 

@@ -7,7 +7,6 @@ import pyspark.sql.functions as F
 from pyspark.sql import Column
 
 from model_tests.traces import chains
-from model_tests.traces.composed import Integers, Record, Those, Value, Where
 from model_tests.traces.formulas import Sheet
 from model_tests.traces.history_links import (
     COLUMN_OF,
@@ -20,11 +19,12 @@ from model_tests.traces.history_links import (
     check_of_history,
 )
 from model_tests.traces.judged_column import Element
+from model_tests.traces.row_values import GuardedValue, Integers, NamedValues, Those, Value
 from model_tests.traces.schema import BY_NAME
 from model_tests.traces.verdicts import verdict_columns
-from reference.trace import Kind
+from reference.trace import ColumnType
 from spec.algebra import Term, all_of, any_of, choose
-from spec.protocol.judge_history import NOBODY, Telling, Told
+from spec.protocol.judge_history import NOBODY, ClientEvent, EventKind
 from spec.vocabulary import ABSENT
 
 TELLING: Final = "telling"
@@ -34,13 +34,13 @@ FIRST: Final = min(HISTORY_CHAINS)
 """The first number of a chain of what clients tell; no other chain has a higher one."""
 
 _FIELDS: Final = (TELLING, *COLUMN_OF)
-_OF_NODES: Final = frozenset((Telling.ANSWERED, Telling.LISTED))
-_BESIDE: Final = frozenset((Telling.ASKED, Telling.FOUND))
+_OF_NODES: Final = frozenset((EventKind.ANSWERED, EventKind.LISTED))
+_BESIDE: Final = frozenset((EventKind.ASKED, EventKind.FOUND))
 """What steps tell that are on chains of nodes, too."""
 
-_OF_CLIENTS: Final = frozenset(Telling) - _OF_NODES - _BESIDE
+_OF_CLIENTS: Final = frozenset(EventKind) - _OF_NODES - _BESIDE
 _BOOLEANS: Final = frozenset(
-    name for name, column in COLUMN_OF.items() if name not in NAMES and BY_NAME[column].kind is Kind.BOOLEAN
+    name for name, column in COLUMN_OF.items() if name not in NAMES and BY_NAME[column].kind is ColumnType.BOOLEAN
 )
 
 
@@ -53,16 +53,16 @@ def telling(sheet: Sheet) -> Term:
     apis = {value: [api for api, told in TELLINGS.items() if told is value] for value in set(TELLINGS.values())}
     found: Term = ABSENT
     for value, names in apis.items():
-        only = sheet.column("transaction") >= 0 if value is Telling.ASKED else True
-        only = sheet.given("delivered") if value is Telling.TAKEN else only
+        only = sheet.column("transaction") >= 0 if value is EventKind.ASKED else True
+        only = sheet.given("delivered") if value is EventKind.TAKEN else only
         found = choose(all_of(sheet.among("api", names), only), value.value, found)
     return found
 
 
 def told(sheet: Sheet) -> Value:
-    """What a step tells, as integers in the order of the fields of `Told`; null where nothing."""
+    """What a step tells, as integers in the order of the fields of `ClientEvent`; null where nothing."""
     fields = (_integer(sheet, name) for name in COLUMN_OF)
-    return Where(telling(sheet) >= 0, Integers((telling(sheet), *fields)))
+    return GuardedValue(telling(sheet) >= 0, Integers((telling(sheet), *fields)))
 
 
 def _integer(sheet: Sheet, name: str) -> Term:
@@ -88,11 +88,11 @@ def rows_of_step(sheet: Sheet) -> tuple[tuple[Term, Those], tuple[Term, Those], 
     return (_tells(sheet, _OF_CLIENTS), of_clients), (_tells(sheet, _OF_NODES), of_readers), of_nodes
 
 
-def _tells(sheet: Sheet, tellings: frozenset[Telling]) -> Term:
+def _tells(sheet: Sheet, tellings: frozenset[EventKind]) -> Term:
     return any_of(*(telling(sheet) == each.value for each in sorted(tellings)))
 
 
-def _rows(sheet: Sheet, tellings: frozenset[Telling]) -> chains.Rows:
+def _rows(sheet: Sheet, tellings: frozenset[EventKind]) -> chains.Rows:
     def of(name: str) -> Term:
         return telling(sheet) if name == TELLING else sheet.column(name)
 
@@ -102,11 +102,11 @@ def _rows(sheet: Sheet, tellings: frozenset[Telling]) -> chains.Rows:
             yield all_of(_tells(sheet, here), chain.members(of)), _row(sheet, number, chain, of)
 
 
-def _row(sheet: Sheet, number: int, chain: HistoryChain, of: Of) -> Record:
+def _row(sheet: Sheet, number: int, chain: HistoryChain, of: Of) -> NamedValues:
     key = (text(of) if callable(text) else of(text) for text in chain.texts)
     marks, mark = chain.mark(of)
     hashed = sheet.hashed(of("trace"), number, *key, *map(of, chain.numbers))
-    return chains.row_of_chain(number, hashed, chain.at(of), mark=Where(marks, mark))
+    return chains.row_of_chain(number, hashed, chain.at(of), mark=GuardedValue(marks, mark))
 
 
 def is_history() -> Column:
@@ -123,7 +123,7 @@ def elements() -> Iterator[tuple[str, Element]]:
     """Where what the rules read stands in a row: in what it tells, and in what the one before it told."""
     for prefix, array in (("", chains.FOUND), ("previous_", chains.PREVIOUS)):
         for at, name in enumerate(_FIELDS):
-            yield _column(f"{prefix}{name}"), Element(array, at, name in _BOOLEANS, getattr(Told(), name))
+            yield _column(f"{prefix}{name}"), Element(array, at, name in _BOOLEANS, getattr(ClientEvent(), name))
 
 
 def _column(name: str) -> str:

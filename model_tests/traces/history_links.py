@@ -12,8 +12,8 @@ from typing import Any, Final
 from model_tests.traces.trace_files import STEP_BITS
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import judge_history as history
-from spec.protocol.judge import Check
-from spec.protocol.judge_history import NOBODY, Course, Telling, Told
+from spec.protocol.judge import RuleCheck
+from spec.protocol.judge_history import NOBODY, ClientEvent, Course, EventKind
 from spec.rules import Rule
 from spec.vocabulary import ABSENT, MAX_EPOCH, ErrorCode
 
@@ -22,33 +22,33 @@ HISTORY: Final = "history"
 ANSWERED: Final = "ConsumerFetch"
 RESUMED: Final = "ClientFetchOffsets"
 
-TELLINGS: Final[Mapping[str, Telling]] = MappingProxyType(
+TELLINGS: Final[Mapping[str, EventKind]] = MappingProxyType(
     {
-        "ClientSend": Telling.SENT,
-        "ClientAcknowledged": Telling.ACKNOWLEDGED,
-        "ClientSendFailed": Telling.FAILED,
-        "ClientFetched": Telling.TAKEN,
-        ANSWERED: Telling.ANSWERED,
-        "ConsumerFetchAborted": Telling.LISTED,
-        "ClientInitTransactions": Telling.INITIATING,
-        "ClientInitTransactionsAnswered": Telling.IDENTIFIED,
-        "ClientBeginTransaction": Telling.BEGUN,
-        "ClientEndTransaction": Telling.ENDING,
-        "ClientEndTransactionAnswered": Telling.ENDED,
-        RESUMED: Telling.RESUMED,
-        "Produce": Telling.ASKED,
-        "EndTxn": Telling.ASKED,
-        "AddPartitionsToTxn": Telling.ASKED,
-        "AddOffsetsToTxn": Telling.ASKED,
-        "OffsetFetch": Telling.FOUND,
-        "TxnOffsetCommit": Telling.FOUND,
-        "ClientCommitOffsets": Telling.MOVED,
+        "ClientSend": EventKind.SENT,
+        "ClientAcknowledged": EventKind.ACKNOWLEDGED,
+        "ClientSendFailed": EventKind.FAILED,
+        "ClientFetched": EventKind.TAKEN,
+        ANSWERED: EventKind.ANSWERED,
+        "ConsumerFetchAborted": EventKind.LISTED,
+        "ClientInitTransactions": EventKind.INITIATING,
+        "ClientInitTransactionsAnswered": EventKind.IDENTIFIED,
+        "ClientBeginTransaction": EventKind.BEGUN,
+        "ClientEndTransaction": EventKind.ENDING,
+        "ClientEndTransactionAnswered": EventKind.ENDED,
+        RESUMED: EventKind.RESUMED,
+        "Produce": EventKind.ASKED,
+        "EndTxn": EventKind.ASKED,
+        "AddPartitionsToTxn": EventKind.ASKED,
+        "AddOffsetsToTxn": EventKind.ASKED,
+        "OffsetFetch": EventKind.FOUND,
+        "TxnOffsetCommit": EventKind.FOUND,
+        "ClientCommitOffsets": EventKind.MOVED,
     }
 )
 """What a row tells, by its api."""
 
 COLUMN_OF: Final = MappingProxyType(
-    {field.name: field.name for field in fields(Told) if field.name != "telling"}
+    {field.name: field.name for field in fields(ClientEvent) if field.name != "telling"}
     | {"name": "transactional_id", "last_stable": "before_last_stable", "known_offset": "before_committed_offset"}
 )
 """The column of each field of a telling but `telling` itself, which follows from the api."""
@@ -81,7 +81,7 @@ class HistoryLink:
 
     name: str
     rule: Rule
-    check: Callable[[Told, Told, Term], Check]
+    check: Callable[[ClientEvent, ClientEvent, Term], RuleCheck]
 
     @property
     def statement(self) -> str:
@@ -104,7 +104,7 @@ class HistoryChain:
     """
 
     links: tuple[HistoryLink, ...]
-    tellings: frozenset[Telling]
+    tellings: frozenset[EventKind]
     members: Callable[[Of], Term]
     texts: tuple[str | Callable[[Of], Term], ...]
     numbers: tuple[str, ...]
@@ -113,43 +113,45 @@ class HistoryChain:
     in_session: bool = False
 
 
-def _is(of: Of, *tellings: Telling) -> Term:
+def _is(of: Of, *tellings: EventKind) -> Term:
     return any_of(*(of("telling") == telling.value for telling in tellings))
 
 
 def _is_placed(of: Of) -> Term:
     """A batch that a reader took, or that its application was told is with all replicas in sync."""
-    acknowledged = all_of(_is(of, Telling.ACKNOWLEDGED), of("acks") == ABSENT)
-    return any_of(acknowledged, _is(of, Telling.TAKEN))
+    acknowledged = all_of(_is(of, EventKind.ACKNOWLEDGED), of("acks") == ABSENT)
+    return any_of(acknowledged, _is(of, EventKind.TAKEN))
 
 
 def _course(of: Of) -> Term:
     ended = choose(of("committed"), Course.COMMIT_TOLD.value, Course.ABORT_TOLD.value)
     asked = choose(of("committed"), Course.COMMIT_ASKED.value, Course.ABORT_ASKED.value)
-    return choose(_is(of, Telling.ENDED), ended, choose(_is(of, Telling.ENDING), asked, Course.BEGUN.value))
+    return choose(_is(of, EventKind.ENDED), ended, choose(_is(of, EventKind.ENDING), asked, Course.BEGUN.value))
 
 
 def _whose(of: Of) -> Term:
     """The application: of its own calls the client, of what was read who made it."""
-    return choose(_is(of, Telling.TAKEN, Telling.RESUMED), of("writer"), of("client"))
+    return choose(_is(of, EventKind.TAKEN, EventKind.RESUMED), of("writer"), of("client"))
 
 
 def _at_in_transaction(of: Of) -> Term:
-    return choose(_is(of, Telling.RESUMED), 6, choose(_is(of, Telling.TAKEN), 5, _course(of)))
+    return choose(_is(of, EventKind.RESUMED), 6, choose(_is(of, EventKind.TAKEN), 5, _course(of)))
 
 
 def _seen_in_transaction(of: Of) -> Term:
-    seen = any_of(_is(of, Telling.RESUMED), of("isolation") == history.READ_COMMITTED)
-    return choose(_is(of, Telling.TAKEN, Telling.RESUMED), all_of(seen, negate(of("writer") == "")), _counts(of))
+    seen = any_of(_is(of, EventKind.RESUMED), of("isolation") == history.READ_COMMITTED)
+    return choose(_is(of, EventKind.TAKEN, EventKind.RESUMED), all_of(seen, negate(of("writer") == "")), _counts(of))
 
 
 def _counts(of: Of) -> Term:
     """Of answers only those without an error say that something is so."""
-    return any_of(negate(_is(of, Telling.ENDED, Telling.IDENTIFIED)), of("error") == ErrorCode.NONE.value)
+    return any_of(negate(_is(of, EventKind.ENDED, EventKind.IDENTIFIED)), of("error") == ErrorCode.NONE.value)
 
 
-def _links(*checks: Callable[[Told, Told, Term], Check]) -> tuple[HistoryLink, ...]:
-    return tuple(HistoryLink(check.__name__, check(Told(), Told(), ABSENT).rule, check) for check in checks)
+def _links(*checks: Callable[[ClientEvent, ClientEvent, Term], RuleCheck]) -> tuple[HistoryLink, ...]:
+    return tuple(
+        HistoryLink(check.__name__, check(ClientEvent(), ClientEvent(), ABSENT).rule, check) for check in checks
+    )
 
 
 def _not_yet_lower(of: Of) -> Term:
@@ -164,15 +166,15 @@ def _has_identity(of: Of) -> Term:
 
 def _at_of_producer(of: Of) -> Term:
     """The highest epoch first; of one epoch by transaction, what was read before what was asked; the identity last."""
-    part = choose(_is(of, Telling.TAKEN), 0, choose(_is(of, Telling.ENDING), 1, 2))
-    within = choose(_is(of, Telling.IDENTIFIED), 4 * _MOST_TRANSACTIONS, 4 * of("transaction") + part)
+    part = choose(_is(of, EventKind.TAKEN), 0, choose(_is(of, EventKind.ENDING), 1, 2))
+    within = choose(_is(of, EventKind.IDENTIFIED), 4 * _MOST_TRANSACTIONS, 4 * of("transaction") + part)
     return within - 8 * _MOST_TRANSACTIONS * of("producer_epoch")
 
 
 def _end_of_answer(of: Of) -> tuple[Term, Term]:
     """The offset after the last batch of an answer, 0 of one without any."""
     empty = any_of(of("batch_count") == 0, negate(of("error") == ErrorCode.NONE.value))
-    says = all_of(_is(of, Telling.ANSWERED), any_of(empty, of("last_offset") >= 0))
+    says = all_of(_is(of, EventKind.ANSWERED), any_of(empty, of("last_offset") >= 0))
     return says, choose(empty, 0, of("last_offset") + 1)
 
 
@@ -182,8 +184,8 @@ def _of_committed_reader(of: Of) -> Term:
 
 def _is_decided_offset(of: Of) -> Term:
     """An offset of a group that a client was told to be committed, or that no transaction may change."""
-    told = any_of(_is(of, Telling.MOVED), all_of(_is(of, Telling.ENDED), of("committed")))
-    found = all_of(_is(of, Telling.FOUND), negate(of("offset_pending")))
+    told = any_of(_is(of, EventKind.MOVED), all_of(_is(of, EventKind.ENDED), of("committed")))
+    found = all_of(_is(of, EventKind.FOUND), negate(of("offset_pending")))
     return all_of(of("error") == ErrorCode.NONE.value, any_of(all_of(told, of("offset") >= 0), found))
 
 
@@ -193,7 +195,7 @@ def _has_effect(of: Of) -> Term:
     return any_of(of("appended"), negate(all_of(*moved)))
 
 
-_OF_CALLS: Final = frozenset((Telling.BEGUN, Telling.SENT, Telling.ENDING, Telling.ENDED))
+_OF_CALLS: Final = frozenset((EventKind.BEGUN, EventKind.SENT, EventKind.ENDING, EventKind.ENDED))
 """What an application does in a transaction, and is told of it."""
 
 PLACE, BATCH, TRANSACTION, READER, DECIDED, SENT_TO, IDENTITY, CALLS, HANDED_OVER, NUMBERED, COURSE = range(11, 22)
@@ -203,7 +205,7 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
     {
         PLACE: HistoryChain(
             _links(history.acknowledged_place, history.read_place),
-            frozenset((Telling.ACKNOWLEDGED, Telling.TAKEN)),
+            frozenset((EventKind.ACKNOWLEDGED, EventKind.TAKEN)),
             lambda of: all_of(_is_placed(of), of("first_offset") >= 0),
             ("topic",),
             ("partition",),
@@ -211,12 +213,12 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
         ),
         BATCH: HistoryChain(
             _links(history.one_place, history.one_outcome),
-            frozenset((Telling.ACKNOWLEDGED, Telling.TAKEN)),
+            frozenset((EventKind.ACKNOWLEDGED, EventKind.TAKEN)),
             lambda of: all_of(_is_placed(of), negate(of("writer") == "")),
             ("topic", "writer"),
             ("partition", "first_record"),
-            at=lambda of: choose(_is(of, Telling.ACKNOWLEDGED), ABSENT, of("isolation")),
-            mark=lambda of: (_is(of, Telling.ACKNOWLEDGED), of("first_offset") + 1),
+            at=lambda of: choose(_is(of, EventKind.ACKNOWLEDGED), ABSENT, of("isolation")),
+            mark=lambda of: (_is(of, EventKind.ACKNOWLEDGED), of("first_offset") + 1),
         ),
         TRANSACTION: HistoryChain(
             _links(
@@ -225,16 +227,16 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
                 history.as_asked_by_client,
                 history.offsets_with_outputs,
             ),
-            frozenset((Telling.BEGUN, Telling.ENDING, Telling.ENDED, Telling.TAKEN, Telling.RESUMED)),
+            frozenset((EventKind.BEGUN, EventKind.ENDING, EventKind.ENDED, EventKind.TAKEN, EventKind.RESUMED)),
             lambda of: all_of(of("transaction") >= 0, _seen_in_transaction(of)),
             (_whose,),
             ("transaction",),
             at=_at_in_transaction,
-            mark=lambda of: (_is(of, Telling.BEGUN, Telling.ENDING, Telling.ENDED), _course(of)),
+            mark=lambda of: (_is(of, EventKind.BEGUN, EventKind.ENDING, EventKind.ENDED), _course(of)),
         ),
         READER: HistoryChain(
             _links(history.reads_on, history.reads_all),
-            frozenset((Telling.ANSWERED, Telling.TAKEN, Telling.RESUMED)),
+            frozenset((EventKind.ANSWERED, EventKind.TAKEN, EventKind.RESUMED)),
             lambda of: negate(of("client") == ""),
             ("client", "topic"),
             ("partition",),
@@ -243,17 +245,17 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
         ),
         DECIDED: HistoryChain(
             _links(history.visible_as_decided, history.aborted_is_listed, history.marked_between),
-            frozenset((Telling.TAKEN, Telling.LISTED)),
+            frozenset((EventKind.TAKEN, EventKind.LISTED)),
             lambda of: negate(of("client") == ""),
             ("client", "topic"),
             ("partition", "producer_id"),
             at=_not_yet_lower,
-            mark=lambda of: (all_of(_is(of, Telling.TAKEN), of("control")), of("control_type")),
+            mark=lambda of: (all_of(_is(of, EventKind.TAKEN), of("control")), of("control_type")),
             in_session=True,
         ),
         SENT_TO: HistoryChain(
             _links(history.in_order_sent),
-            frozenset((Telling.TAKEN,)),
+            frozenset((EventKind.TAKEN,)),
             lambda of: negate(of("writer") == ""),
             ("topic", "writer"),
             ("partition",),
@@ -261,34 +263,34 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
         ),
         IDENTITY: HistoryChain(
             _links(history.of_one_name, history.no_zombie_commits),
-            frozenset((Telling.SENT, Telling.TAKEN, Telling.IDENTIFIED, Telling.ENDING)),
+            frozenset((EventKind.SENT, EventKind.TAKEN, EventKind.IDENTIFIED, EventKind.ENDING)),
             lambda of: all_of(_has_identity(of), _counts(of)),
             (),
             ("producer_id",),
             at=_at_of_producer,
-            mark=lambda of: (_is(of, Telling.IDENTIFIED), of("step")),
+            mark=lambda of: (_is(of, EventKind.IDENTIFIED), of("step")),
         ),
         CALLS: HistoryChain(
             _links(history.acts_on_its_own, history.in_the_begun),
-            _OF_CALLS | {Telling.ASKED},
+            _OF_CALLS | {EventKind.ASKED},
             lambda of: all_of(of("transaction") >= 0, any_of(_is(of, *_OF_CALLS), _has_effect(of))),
             ("client",),
             (),
             at=lambda of: of("step"),
-            mark=lambda of: (_is(of, Telling.BEGUN), of("transaction")),
+            mark=lambda of: (_is(of, EventKind.BEGUN), of("transaction")),
         ),
         HANDED_OVER: HistoryChain(
             _links(history.told_once),
-            frozenset((Telling.SENT, Telling.ACKNOWLEDGED, Telling.FAILED, Telling.TAKEN)),
+            frozenset((EventKind.SENT, EventKind.ACKNOWLEDGED, EventKind.FAILED, EventKind.TAKEN)),
             lambda of: negate(of("writer") == ""),
             ("topic", "writer"),
             ("partition", "first_record"),
             at=lambda of: of("step"),
-            mark=lambda of: (_is(of, Telling.ACKNOWLEDGED, Telling.FAILED), of("step")),
+            mark=lambda of: (_is(of, EventKind.ACKNOWLEDGED, EventKind.FAILED), of("step")),
         ),
         NUMBERED: HistoryChain(
             _links(history.numbered_on),
-            frozenset((Telling.SENT,)),
+            frozenset((EventKind.SENT,)),
             lambda of: all_of(of("first_record") >= 0, of("record_count") >= 0),
             ("client",),
             (),
@@ -305,26 +307,26 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
         ),
         ANSWER: HistoryChain(
             _links(history.listed_in_full, history.withheld_is_listed),
-            frozenset((Telling.ANSWERED, Telling.LISTED, Telling.TAKEN)),
+            frozenset((EventKind.ANSWERED, EventKind.LISTED, EventKind.TAKEN)),
             _of_committed_reader,
             ("client", "topic"),
             ("partition",),
             at=lambda of: of("step"),
-            mark=lambda of: (all_of(_is(of, Telling.ANSWERED), of("aborted_count") >= 0), of("aborted_count")),
+            mark=lambda of: (all_of(_is(of, EventKind.ANSWERED), of("aborted_count") >= 0), of("aborted_count")),
         ),
         LISTED: HistoryChain(
             _links(history.withheld_is_in_range),
-            frozenset((Telling.LISTED, Telling.TAKEN)),
+            frozenset((EventKind.LISTED, EventKind.TAKEN)),
             _of_committed_reader,
             ("client", "topic"),
             ("partition", "producer_id"),
             at=lambda of: of("first_offset"),
-            mark=lambda of: (_is(of, Telling.LISTED), 1),
+            mark=lambda of: (_is(of, EventKind.LISTED), 1),
             in_session=True,
         ),
         IDENTIFYING: HistoryChain(
             _links(history.identified_first),
-            frozenset((Telling.INITIATING, Telling.IDENTIFIED, Telling.BEGUN)),
+            frozenset((EventKind.INITIATING, EventKind.IDENTIFIED, EventKind.BEGUN)),
             lambda of: negate(of("client") == ""),
             ("client",),
             (),
@@ -332,24 +334,24 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
         ),
         GROUP_OFFSET: HistoryChain(
             _links(history.offsets_stay),
-            frozenset((Telling.ENDED, Telling.MOVED, Telling.FOUND)),
+            frozenset((EventKind.ENDED, EventKind.MOVED, EventKind.FOUND)),
             lambda of: all_of(negate(of("group") == ""), _is_decided_offset(of)),
             ("group", "topic"),
             ("partition",),
             at=lambda of: of("step"),
-            mark=lambda of: (negate(_is(of, Telling.FOUND)), of("offset")),
+            mark=lambda of: (negate(_is(of, EventKind.FOUND)), of("offset")),
         ),
     }
 )
 """Every chain by its number."""
 
 
-def told_of(scalar: Of) -> Told:
+def told_of(scalar: Of) -> ClientEvent:
     """The telling whose fields are what `scalar` says for their names."""
-    return Told(**{field.name: scalar(field.name) for field in fields(Told)})
+    return ClientEvent(**{field.name: scalar(field.name) for field in fields(ClientEvent)})
 
 
-def check_of_history(link: HistoryLink, scalar: Of) -> Check:
+def check_of_history(link: HistoryLink, scalar: Of) -> RuleCheck:
     """What a link holds a telling against: its fields, those of the one before with `previous_`, and `latest`."""
     return link.check(told_of(scalar), told_of(lambda name: scalar(f"previous_{name}")), scalar("latest"))
 

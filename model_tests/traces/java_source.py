@@ -9,9 +9,9 @@ from functools import reduce
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from model_tests.traces.composed import Integers, Record, Those, Value, Where, terms_of
-from model_tests.traces.formulas import Formula, Sheet, parts_of, used_again
+from model_tests.traces.formulas import DecisionFormula, Sheet, parts_of, used_again
 from model_tests.traces.java_class import CLASS, METHOD, PACKAGE
+from model_tests.traces.row_values import GuardedValue, Integers, NamedValues, Those, Value, terms_of
 from spec.algebra import Term
 from spec.vocabulary import ABSENT
 
@@ -33,7 +33,7 @@ _SEED: Final = "42L"
 
 
 @dataclass(frozen=True, slots=True)
-class Cases:
+class RowCases:
     """Results that depend on what kind of row it is.
 
     Attributes:
@@ -45,7 +45,7 @@ class Cases:
     otherwise: Mapping[str, Value]
 
 
-class Place(NamedTuple):
+class ColumnSlot(NamedTuple):
     """Where the value of a column stands, and of what type.
 
     Attributes:
@@ -60,7 +60,7 @@ class Place(NamedTuple):
     absent: Term | None = None
 
 
-class _Written(NamedTuple):
+class _WrittenPart(NamedTuple):
     source: str
     kind: str
     depth: int = 0
@@ -69,17 +69,17 @@ class _Written(NamedTuple):
 class Kinds:
     """The types of formulas."""
 
-    def __init__(self, places: Mapping[str, Place]) -> None:
+    def __init__(self, places: Mapping[str, ColumnSlot]) -> None:
         self._places = places
-        self._known: dict[Formula, str] = {}
+        self._known: dict[DecisionFormula, str] = {}
 
-    def of(self, part: Formula) -> str:
+    def of(self, part: DecisionFormula) -> str:
         """The type in Java."""
         if part not in self._known:
             self._known[part] = self._found(part)
         return self._known[part]
 
-    def _found(self, part: Formula) -> str:
+    def _found(self, part: DecisionFormula) -> str:
         match part.operator:
             case "column":
                 return self._places[str(part.value)].kind
@@ -92,21 +92,21 @@ class Kinds:
         return BOOLEAN
 
 
-class Source(NamedTuple):
+class JavaClass(NamedTuple):
     """A class: its name, which follows from what it does, and its text."""
 
     name: str
     text: str
 
 
-def source_of(together: Sequence[Cases], places: Mapping[str, Place]) -> Source:
+def source_of(together: Sequence[RowCases], places: Mapping[str, ColumnSlot]) -> JavaClass:
     """The source of the class.
 
     Args:
         together: what is judged of each row, one after the other; the results are in this order.
         places: where the columns stand.
     """
-    writer = _Writer(places)
+    writer = _PartsWriter(places)
     calls, first = [], 0
     writer.write_which(together)
     for number, cases in enumerate(together):
@@ -124,13 +124,13 @@ def source_of(together: Sequence[Cases], places: Mapping[str, Place]) -> Source:
         constants=constants,
         frames=frames,
     )
-    return Source(name, text)
+    return JavaClass(name, text)
 
 
-class _Writer:
+class _PartsWriter:
     """Writes the classes that hold the shared parts of a row, one for each kind of row."""
 
-    def __init__(self, places: Mapping[str, Place]) -> None:
+    def __init__(self, places: Mapping[str, ColumnSlot]) -> None:
         self._places = places
         self._kinds = Kinds(places)
         self._texts: dict[str, str] = {}
@@ -144,14 +144,14 @@ class _Writer:
         for text, name in self._texts.items():
             yield f'  static final UTF8String {name} = UTF8String.fromString("{_escaped(text)}");\n'
 
-    def write_which(self, together: Sequence[Cases]) -> None:
+    def write_which(self, together: Sequence[RowCases]) -> None:
         """Write the class that knows of what kind a row is."""
         facts = {
             _is(number, at): fact for number, cases in enumerate(together) for at, (fact, _) in enumerate(cases.cases)
         }
         self._frame("Which", facts, None)
 
-    def write(self, number: int, cases: Cases, first: int) -> None:
+    def write(self, number: int, cases: RowCases, first: int) -> None:
         """Write the method that chooses by the kind of a row, and of each kind the class that judges it."""
         lines = []
         for at, (_, results) in enumerate(cases.cases):
@@ -167,7 +167,7 @@ class _Writer:
         """Write a class with the shared parts of the results; a method for each result, or one that puts all down."""
         sheet = Sheet()
         formulas = [sheet.constant(term) for result in results.values() for term in terms_of(result)]
-        known: dict[Formula, _Written] = {}
+        known: dict[DecisionFormula, _WrittenPart] = {}
         members: list[str] = []
         again = used_again(formulas)
         for part in parts_of(formulas):
@@ -175,7 +175,7 @@ class _Writer:
             if part.operands and (part in again or written.depth >= _DEEPEST):
                 number = len(members)
                 members.append(_member(number, written))
-                written = _Written(f"part{number}()", written.kind)
+                written = _WrittenPart(f"part{number}()", written.kind)
             known[part] = written
         values = _Values(sheet, known, members)
         if first is None:
@@ -187,12 +187,12 @@ class _Writer:
         self.frames.append(f"  static final class {name} {{\n{start}{''.join(members)}  }}\n\n")
         return name
 
-    def _written(self, part: Formula, known: Mapping[Formula, _Written]) -> _Written:
+    def _written(self, part: DecisionFormula, known: Mapping[DecisionFormula, _WrittenPart]) -> _WrittenPart:
         operands = [known[operand] for operand in part.operands]
         source = self._source(part, operands)
-        return _Written(source, self._kinds.of(part), 1 + max((operand.depth for operand in operands), default=0))
+        return _WrittenPart(source, self._kinds.of(part), 1 + max((operand.depth for operand in operands), default=0))
 
-    def _source(self, part: Formula, operands: Sequence[_Written]) -> str:
+    def _source(self, part: DecisionFormula, operands: Sequence[_WrittenPart]) -> str:
         match part.operator, [operand.source for operand in operands]:
             case "column", _:
                 return self._read(self._places[str(part.value)])
@@ -218,14 +218,14 @@ class _Writer:
                 return f"({left} {_JOINED_BY[operator]} {right})"
         raise ValueError(f"no operator {part.operator!r} of {len(operands)}")
 
-    def _positions(self, columns: Iterable[Formula]) -> str:
+    def _positions(self, columns: Iterable[DecisionFormula]) -> str:
         positions = ", ".join(str(self._places[str(column.value)].position) for column in columns)
         return self._lists.setdefault(positions, f"PLACES{len(self._lists)}")
 
-    def _is_given(self, place: Place) -> str:
+    def _is_given(self, place: ColumnSlot) -> str:
         return f"(!row.{'beside' if place.kind == TEXT else 'integers'}.isNullAt({place.position}))"
 
-    def _read(self, place: Place) -> str:
+    def _read(self, place: ColumnSlot) -> str:
         absent = self._constant(_ABSENT[place.kind] if place.absent is None else place.absent)
         if place.kind == TEXT:
             return f"row.text({place.position}, {absent})"
@@ -243,7 +243,7 @@ class _Writer:
 class _Values:
     """Writes values: of formulas that are known, as objects of Spark's; what is composed gets a method of its own."""
 
-    def __init__(self, sheet: Sheet, known: Mapping[Formula, _Written], members: list[str]) -> None:
+    def __init__(self, sheet: Sheet, known: Mapping[DecisionFormula, _WrittenPart], members: list[str]) -> None:
         self._sheet = sheet
         self._known = known
         self._members = members
@@ -258,9 +258,9 @@ class _Values:
             case Integers(items):
                 integers = ", ".join(map(self.plain, items))
                 return self._made(f"return UnsafeArrayData.fromPrimitiveArray(new long[] {{{integers}}});")
-            case Where(fact, inner):
+            case GuardedValue(fact, inner):
                 return f"({self.plain(fact)} ? {self.of(inner)} : null)"
-            case Record(fields):
+            case NamedValues(fields):
                 values = ", ".join(map(self.of, fields.values()))
                 return self._made(f"return new GenericInternalRow(new Object[] {{{values}}});")
             case Those(members):
@@ -280,7 +280,7 @@ def _is(number: int, at: int) -> str:
     return f"is{number}x{at}"
 
 
-def _member(number: int, written: _Written) -> str:
+def _member(number: int, written: _WrittenPart) -> str:
     if written.kind == BOOLEAN:
         return (
             f"    byte known{number};\n    boolean part{number}() {{ if (known{number} == 0) "
@@ -292,7 +292,7 @@ def _member(number: int, written: _Written) -> str:
     )
 
 
-def _boxed(value: _Written) -> str:
+def _boxed(value: _WrittenPart) -> str:
     return {LONG: "Long.valueOf({})", BOOLEAN: "Boolean.valueOf({})", TEXT: "{}"}[value.kind].format(value.source)
 
 

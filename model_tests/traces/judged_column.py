@@ -13,19 +13,19 @@ import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from model_tests.traces.composed import Integers, Record, Those, Value, Where, terms_of
 from model_tests.traces.formulas import Sheet, columns_read
 from model_tests.traces.java_class import METHOD, PACKAGE
 from model_tests.traces.java_source import (
     BOOLEAN,
     LONG,
     TEXT,
-    Cases,
+    ColumnSlot,
+    JavaClass,
     Kinds,
-    Place,
-    Source,
+    RowCases,
     source_of,
 )
+from model_tests.traces.row_values import GuardedValue, Integers, NamedValues, Those, Value, terms_of
 from spec.algebra import Term
 
 _TYPES: Final = {LONG: T.LongType(), BOOLEAN: T.BooleanType(), TEXT: T.StringType()}
@@ -56,7 +56,7 @@ _loaded: dict[tuple[str, str], Any] = {}
 def evaluate(
     table: DataFrame,
     kept: Iterable[str],
-    *together: Cases | Mapping[str, Value],
+    *together: RowCases | Mapping[str, Value],
     elements: Mapping[str, Element] | None = None,
 ) -> DataFrame:
     """The table's `kept` columns, and the value of each result as a column of its name.
@@ -67,7 +67,7 @@ def evaluate(
         together: results that do not depend on one another.
         elements: columns of the formulas that are no column of the table, and in which of its arrays they stand.
     """
-    all_cases = [cases if isinstance(cases, Cases) else Cases((), cases) for cases in together]
+    all_cases = [cases if isinstance(cases, RowCases) else RowCases((), cases) for cases in together]
     read = sorted(columns_read(*(term for cases in all_cases for term in _terms(cases))))
     places = _places(table, read, elements or {})
     values = {name: value for cases in all_cases for name, value in cases.otherwise.items()}
@@ -77,7 +77,7 @@ def evaluate(
     return judged.select(*kept, *(F.col(_RESULTS)[name].alias(name) for name in results.names))
 
 
-def _terms(cases: Cases) -> Iterator[Term]:
+def _terms(cases: RowCases) -> Iterator[Term]:
     for fact, results in cases.cases:
         yield fact
         yield from (term for result in results.values() for term in terms_of(result))
@@ -85,7 +85,9 @@ def _terms(cases: Cases) -> Iterator[Term]:
 
 
 def _fields(values: Mapping[str, Value], kinds: Kinds) -> T.StructType:
-    fields = (T.StructField(name, _type_of(value, kinds), isinstance(value, Where)) for name, value in values.items())
+    fields = (
+        T.StructField(name, _type_of(value, kinds), isinstance(value, GuardedValue)) for name, value in values.items()
+    )
     return T.StructType(list(fields))
 
 
@@ -93,41 +95,41 @@ def _type_of(value: Value, kinds: Kinds) -> T.DataType:
     match value:
         case Integers():
             return T.ArrayType(T.LongType(), containsNull=False)
-        case Where(_, inner):
+        case GuardedValue(_, inner):
             return _type_of(inner, kinds)
-        case Record(fields):
+        case NamedValues(fields):
             return _fields(fields, kinds)
         case Those(members):
             return T.ArrayType(_type_of(members[0][1], kinds), containsNull=False)
     return _TYPES[kinds.of(Sheet().constant(value))]
 
 
-class _Places(NamedTuple):
+class _ColumnPlaces(NamedTuple):
     """Where each column stands that is read: the integers, what is beside them, and the place of each."""
 
     integers: list[Column]
     beside: list[Column]
-    of: dict[str, Place]
+    of: dict[str, ColumnSlot]
 
 
-def _places(table: DataFrame, read: Iterable[str], elements: Mapping[str, Element]) -> _Places:
+def _places(table: DataFrame, read: Iterable[str], elements: Mapping[str, Element]) -> _ColumnPlaces:
     kinds = {field.name: field.dataType.simpleString() for field in table.schema.fields}
-    places, arrays = _Places([], [], {}), dict[str, int]()
+    places, arrays = _ColumnPlaces([], [], {}), dict[str, int]()
     for name in read:
         if name in elements:
             array, at, is_fact, absent = elements[name]
             position = arrays.setdefault(array, len(places.beside))
             places.beside.extend([F.col(array)] if position == len(places.beside) else [])
-            places.of[name] = Place(position, BOOLEAN if is_fact else LONG, at, absent)
+            places.of[name] = ColumnSlot(position, BOOLEAN if is_fact else LONG, at, absent)
         else:
             kind = _KINDS[kinds[name]]
             among = places.beside if kind == TEXT else places.integers
-            places.of[name] = Place(len(among), kind)
+            places.of[name] = ColumnSlot(len(among), kind)
             among.append(F.col(name) if kind != BOOLEAN else F.col(name).cast("bigint"))
     return places
 
 
-def _call(spark: SparkSession, judge: Any, places: _Places, results: T.StructType) -> Column:
+def _call(spark: SparkSession, judge: Any, places: _ColumnPlaces, results: T.StructType) -> Column:
     """The column that calls the class's method."""
     jvm = spark.sparkContext._jvm
     expressions = jvm.org.apache.spark.sql.classic.ExpressionUtils  # type: ignore[union-attr]
@@ -147,7 +149,7 @@ def _call(spark: SparkSession, judge: Any, places: _Places, results: T.StructTyp
     return Column(expressions.column(call))
 
 
-def _compiled(spark: SparkSession, source: Source) -> Any:
+def _compiled(spark: SparkSession, source: JavaClass) -> Any:
     """The class, known to this session and to its executors."""
     key = (spark.sparkContext.applicationId, source.name)
     if key not in _loaded:

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from model_tests.monitor.chains import Chains, Linked
+from model_tests.monitor.chains import Chains, LinkArguments
 from model_tests.monitor.judges import place_in_link
 from model_tests.traces.chains import AnyLink, check_of, of_kind
 from model_tests.traces.columns_judged import columns_of_step
 from model_tests.traces.coordinator_links import ID_LINK, NEW_ID_LINK, OPEN_LINK
 from model_tests.traces.follower_links import FOLLOWER_LINK
 from model_tests.traces.formulas import Sheet, columns_read
-from model_tests.traces.histories import Histories, Judged
+from model_tests.traces.histories import Histories, JudgedEvent
 from model_tests.traces.history_links import HISTORY_CHAINS, NAMES, HistoryLink, check_of_history
 from model_tests.traces.log_links import LOG_LINK
 from model_tests.traces.place_links import PLACE_LINK
@@ -71,7 +71,7 @@ def _of_links(chains: Chains, row: Row) -> Iterator[Fact]:
                 yield link.name, tuple(map(_scalar(step), _columns(link)))
 
 
-def _scalar(step: Linked | None) -> Any:
+def _scalar(step: LinkArguments | None) -> Any:
     def value(column: str) -> Any:
         argument, key = place_in_link(column)
         return getattr(step, argument)[key]
@@ -84,7 +84,7 @@ def _columns(link: AnyLink) -> tuple[str, ...]:
     return tuple(sorted(link.columns))
 
 
-def _of_telling(judged: Judged, names: Mapping[int, Any]) -> Iterator[Fact]:
+def _of_telling(judged: JudgedEvent, names: Mapping[int, Any]) -> Iterator[Fact]:
     for link in HISTORY_CHAINS[judged.number].links:
         if check_of_history(link, judged.scalar).at_stake:
             values = ((column, judged.scalar(column)) for column in _fields(link))

@@ -17,7 +17,7 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, negate
 from spec.evidence import Layer, evidences
 from spec.protocol import seq
-from spec.protocol.judge import Check, entries_agree
+from spec.protocol.judge import RuleCheck, entries_agree
 from spec.protocol.records import AppendRequest, ProducerEntry, build
 from spec.rules import Rule
 from spec.vocabulary import Origin
@@ -53,7 +53,7 @@ NEEDED: Final = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class LinkedStep:
     """An append step with what came before it on its key.
 
     Attributes:
@@ -73,7 +73,7 @@ class Linked:
 
 
 @evidences(rules.SEQ_SUCCESSOR, Layer.TRACE)
-def successor(step: Linked) -> Check:
+def successor(step: LinkedStep) -> RuleCheck:
     """A client's accepted batch directly follows the last accepted one of its epoch."""
     request, accepted = step.request, step.accepted
     at_stake = all_of(
@@ -84,17 +84,19 @@ def successor(step: Linked) -> Check:
         request.producer_id >= 0,
         request.producer_epoch == accepted.producer_epoch,
     )
-    return Check(rules.SEQ_SUCCESSOR, at_stake, seq.is_successor(seq.last_sequence(accepted), request.base_sequence))
+    return RuleCheck(
+        rules.SEQ_SUCCESSOR, at_stake, seq.is_successor(seq.last_sequence(accepted), request.base_sequence)
+    )
 
 
-def recovered(step: Linked) -> Check:
+def recovered(step: LinkedStep) -> RuleCheck:
     """What a partition knows of a producer is what the step before left."""
     at_stake = all_of(step.has_previous, step.request.producer_id >= 0)
-    return Check(rules.SEQ_STATE_RECOVERABLE, at_stake, entries_agree(step.previous, step.before))
+    return RuleCheck(rules.SEQ_STATE_RECOVERABLE, at_stake, entries_agree(step.previous, step.before))
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class LinkRule:
     """One link rule.
 
     Attributes:
@@ -103,7 +105,7 @@ class Link:
 
     name: str
     rule: Rule
-    check: Callable[[Linked], Check]
+    check: Callable[[LinkedStep], RuleCheck]
     statement: str
 
     @property
@@ -114,14 +116,14 @@ class Link:
 
 
 LINKS: Final = (
-    Link("previous_batch", rules.SEQ_SUCCESSOR, successor, "the sequence after that of the last accepted batch"),
-    Link("previous_state", rules.SEQ_STATE_RECOVERABLE, recovered, "the entry that the step before left"),
+    LinkRule("previous_batch", rules.SEQ_SUCCESSOR, successor, "the sequence after that of the last accepted batch"),
+    LinkRule("previous_state", rules.SEQ_STATE_RECOVERABLE, recovered, "the entry that the step before left"),
 )
 
 
-def linked(scalar: Callable[[str], Term]) -> Linked:
+def linked(scalar: Callable[[str], Term]) -> LinkedStep:
     """The linked step whose scalars are what `scalar` says for the names of their columns."""
-    return Linked(
+    return LinkedStep(
         request=build(AppendRequest, lambda name: scalar(column_of(name))),
         appended=scalar("appended"),
         before=build(ProducerEntry, lambda name: scalar(f"before_{name}")),

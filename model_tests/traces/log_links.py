@@ -13,7 +13,7 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.evidence import Layer, evidences
 from spec.protocol import lso
-from spec.protocol.judge import Check
+from spec.protocol.judge import RuleCheck
 from spec.protocol.lso import LogOffsets
 from spec.vocabulary import ABSENT, Origin
 
@@ -35,31 +35,33 @@ is_on_log: Final = holds(on_log)
 
 
 @evidences(rules.SEQ_STATE_RECOVERABLE, Layer.TRACE)
-def same_log(scalar: Scalar) -> Check:
+def same_log(scalar: Scalar) -> RuleCheck:
     """A log begins and ends before a step where it did after the step before."""
     alike = all_of(*(scalar(f"previous_after_{name}") == scalar(f"before_{name}") for name in ("log_start", "log_end")))
-    return Check(rules.SEQ_STATE_RECOVERABLE, scalar("has_previous"), alike)
+    return RuleCheck(rules.SEQ_STATE_RECOVERABLE, scalar("has_previous"), alike)
 
 
 @evidences(rules.LSO_MONOTONE, Layer.TRACE)
-def stable_between(scalar: Scalar) -> Check:
+def stable_between(scalar: Scalar) -> RuleCheck:
     """The last stable offset never falls between two steps."""
     risen = scalar("before_last_stable") >= scalar("previous_after_last_stable")
-    return Check(rules.LSO_MONOTONE, scalar("has_previous"), risen)
+    return RuleCheck(rules.LSO_MONOTONE, scalar("has_previous"), risen)
 
 
 @evidences(rules.REPL_HW_BOUNDS, Layer.TRACE)
-def watermarks_between(scalar: Scalar) -> Check:
+def watermarks_between(scalar: Scalar) -> RuleCheck:
     """Neither watermark moves between two steps of replicas: leaders and followers leave a step where they move it."""
     names = ("high_watermark", "last_stable")
     alike = all_of(*(scalar(f"previous_after_{name}") == scalar(f"before_{name}") for name in names))
-    return Check(rules.REPL_HW_BOUNDS, _both_of_replicas(scalar), alike)
+    return RuleCheck(rules.REPL_HW_BOUNDS, _both_of_replicas(scalar), alike)
 
 
 @evidences(rules.REPL_PREFIX_AGREEMENT, Layer.TRACE)
-def same_leader_epoch(scalar: Scalar) -> Check:
+def same_leader_epoch(scalar: Scalar) -> RuleCheck:
     """A replica knows the leader epoch that the step before left; one that hears of an epoch, too, still knows it."""
-    return Check(rules.REPL_PREFIX_AGREEMENT, _both_of_replicas(scalar), _left_known(scalar) == scalar("leader_epoch"))
+    return RuleCheck(
+        rules.REPL_PREFIX_AGREEMENT, _both_of_replicas(scalar), _left_known(scalar) == scalar("leader_epoch")
+    )
 
 
 def _both_of_replicas(scalar: Scalar) -> Term:
@@ -73,7 +75,7 @@ def _left_known(scalar: Scalar) -> Term:
     return choose(heard >= 0, heard, scalar("previous_leader_epoch"))
 
 
-def stable_within(scalar: Scalar) -> Check:
+def stable_within(scalar: Scalar) -> RuleCheck:
     """The last stable offset never falls in a step that does not truncate the log.
 
     A follower that takes over the high watermark of a new leader, and a broker that begins again with that of its last
@@ -81,31 +83,31 @@ def stable_within(scalar: Scalar) -> Check:
     """
     grows = scalar("after_log_end") >= scalar("before_log_end")
     by_itself = all_of(grows, scalar("leader_high_watermark") < 0, scalar("truncated_to") < 0)
-    return Check(rules.LSO_MONOTONE, by_itself, scalar("after_last_stable") >= scalar("before_last_stable"))
+    return RuleCheck(rules.LSO_MONOTONE, by_itself, scalar("after_last_stable") >= scalar("before_last_stable"))
 
 
 @evidences(rules.LSO_BOUNDS, Layer.TRACE)
-def bounded(scalar: Scalar) -> Check:
+def bounded(scalar: Scalar) -> RuleCheck:
     """Log start, last stable offset, high watermark and log end stand in this order after a step."""
     holds = lso.bounds(_offsets(scalar, first_ongoing=ABSENT), scalar("after_last_stable"))
-    return Check(rules.LSO_BOUNDS, _is_known(scalar), holds)
+    return RuleCheck(rules.LSO_BOUNDS, _is_known(scalar), holds)
 
 
 @evidences(rules.LSO_DECIDED_BELOW, Layer.TRACE)
-def decided_below(scalar: Scalar) -> Check:
+def decided_below(scalar: Scalar) -> RuleCheck:
     """The last stable offset is not beyond what a producer has open on the partition."""
     offsets = _offsets(scalar, first_ongoing=scalar("after_txn_first_offset"))
     at_stake = all_of(_is_known(scalar), offsets.first_ongoing >= 0)
-    return Check(rules.LSO_DECIDED_BELOW, at_stake, scalar("after_last_stable") <= lso.first_unstable(offsets))
+    return RuleCheck(rules.LSO_DECIDED_BELOW, at_stake, scalar("after_last_stable") <= lso.first_unstable(offsets))
 
 
 @evidences(rules.SEQ_REFUSAL_IS_PURE, Layer.TRACE)
-def written_as_said(scalar: Scalar) -> Check:
+def written_as_said(scalar: Scalar) -> RuleCheck:
     """A log grows by a batch that is appended, and by nothing else."""
     end, before = scalar("after_log_end"), scalar("before_log_end")
     grown = choose(scalar("appended"), before + scalar("last_offset_delta") + 1, before)
     one_batch = all_of(scalar("origin") >= 0, scalar("batch_count") == 1, negate(scalar("origin") == REPLICATED))
-    return Check(rules.SEQ_REFUSAL_IS_PURE, one_batch, end == grown)
+    return RuleCheck(rules.SEQ_REFUSAL_IS_PURE, one_batch, end == grown)
 
 
 def _offsets(scalar: Scalar, first_ongoing: Term) -> LogOffsets:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Final
 
-from model_tests.traces.formulas import Formula, Sheet
+from model_tests.traces.formulas import DecisionFormula, Sheet
 from spec.algebra import Term, choose
 
 PROFILE: Final = "profile"
@@ -21,20 +21,20 @@ class Merge:
     def __init__(self, sheet: Sheet, behaviours: Sequence[Sequence[str]]) -> None:
         self._sheet = sheet
         self._behaviours = behaviours
-        self._merged: dict[tuple[Formula, ...], Formula] = {}
+        self._merged: dict[tuple[DecisionFormula, ...], DecisionFormula] = {}
 
     def results(self, by_behaviour: Sequence[Mapping[str, Term]]) -> dict[str, Term]:
         """Each result, whatever the profile of the step."""
         return {name: self.formulas([results[name] for results in by_behaviour]) for name in by_behaviour[0]}
 
-    def formulas(self, terms: Sequence[Term]) -> Formula:
+    def formulas(self, terms: Sequence[Term]) -> DecisionFormula:
         """One formula that is, on a step of the k-th behaviour, the k-th of these."""
         parts = tuple(self._sheet.constant(term) for term in terms)
         if parts not in self._merged:
             self._merged[parts] = self._join(parts)
         return self._merged[parts]
 
-    def _join(self, parts: tuple[Formula, ...]) -> Formula:
+    def _join(self, parts: tuple[DecisionFormula, ...]) -> DecisionFormula:
         first = parts[0]
         if all(part is first for part in parts):
             return first
@@ -44,8 +44,8 @@ class Merge:
             return self._sheet.join(first.operator, *(self.formulas(same) for same in operands))
         return self._by_profile(parts)
 
-    def _by_profile(self, parts: tuple[Formula, ...]) -> Formula:
-        profiles: dict[Formula, list[str]] = {}
+    def _by_profile(self, parts: tuple[DecisionFormula, ...]) -> DecisionFormula:
+        profiles: dict[DecisionFormula, list[str]] = {}
         for part, names in zip(parts, self._behaviours, strict=True):
             profiles.setdefault(part, []).extend(names)
         *some, last = profiles.items()

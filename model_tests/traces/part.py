@@ -13,41 +13,41 @@ import pyarrow.parquet as pq
 from model_tests.java import expect_little
 from model_tests.traces import check, simulate
 from model_tests.traces.branch_coverage import share_of
-from model_tests.traces.check_report import CheckReport, Violation
-from model_tests.traces.corrupt import CORRUPTIONS, Corrupted, corrupted
+from model_tests.traces.check_report import CheckReport, StepViolation
+from model_tests.traces.corrupt import CORRUPTIONS, CorruptedTrace, corrupted
 from model_tests.traces.corruption_report import UNSEEN, CorruptionReport, corruption_report
-from model_tests.traces.random_corruption import Kind
+from model_tests.traces.random_corruption import CorruptionKind
 from model_tests.traces.samples import random_steps
 from model_tests.traces.schema import Row, arrow_schema
 from model_tests.traces.solver_sample import disagreements
-from model_tests.verify.results import Control, Effort, Part, Result, Verdict
+from model_tests.verify.results import Control, PartResult, Result, RuleVerdict, RunEffort
 from spec import rules
 from spec.engines.reading_z3 import INTEGERS, WIDE
 from spec.evidence import Layer
 from spec.rules import RULES, Rule
 from spec.versions import PROFILES
 
-TRACES: Final[Mapping[Effort, int]] = {Effort.QUICK: 240, Effort.DEFAULT: 1_200, Effort.DEEP: 100_000}
+TRACES: Final[Mapping[RunEffort, int]] = {RunEffort.QUICK: 240, RunEffort.DEFAULT: 1_200, RunEffort.DEEP: 100_000}
 """Traces of `simulate.STEPS` steps each; workloads, profiles and transaction versions take turns among them."""
 
 KEPT: Final = Path("build/traces")
 """Where the traces of a deep run stay, in a directory for each text of the reference."""
 
-SOLVED: Final[Mapping[Effort, int]] = {Effort.QUICK: 300, Effort.DEFAULT: 600, Effort.DEEP: 100_000}
+SOLVED: Final[Mapping[RunEffort, int]] = {RunEffort.QUICK: 300, RunEffort.DEFAULT: 600, RunEffort.DEEP: 100_000}
 """Random steps that are put to the solver, over integers and over bit-vectors."""
 
-REACHED: Final[Mapping[Effort, float]] = {Effort.QUICK: 0.8, Effort.DEFAULT: 0.95, Effort.DEEP: 0.95}
+REACHED: Final[Mapping[RunEffort, float]] = {RunEffort.QUICK: 0.8, RunEffort.DEFAULT: 0.95, RunEffort.DEEP: 0.95}
 """Of the branches of decisions that can be reached, the least share that the traces must reach."""
 
-CORRUPTED: Final[Mapping[Effort, int]] = {Effort.QUICK: 150, Effort.DEFAULT: 400, Effort.DEEP: 20_000}
+CORRUPTED: Final[Mapping[RunEffort, int]] = {RunEffort.QUICK: 150, RunEffort.DEFAULT: 400, RunEffort.DEEP: 20_000}
 """True traces that are corrupted by chance, and judged in this process."""
 
-NOTICED: Final[Mapping[Kind, float]] = {
-    Kind.DROP: 0.5,
-    Kind.DUPLICATE: 0.8,
-    Kind.SWAP: 0.85,
-    Kind.RETIME: 0.8,
-    Kind.RELABEL: 0.7,
+NOTICED: Final[Mapping[CorruptionKind, float]] = {
+    CorruptionKind.DROP: 0.5,
+    CorruptionKind.DUPLICATE: 0.8,
+    CorruptionKind.SWAP: 0.85,
+    CorruptionKind.RETIME: 0.8,
+    CorruptionKind.RELABEL: 0.7,
 }
 """Of the corruptions of a kind that are not harmless, the least share that must be reported or set aside."""
 
@@ -68,7 +68,7 @@ JUDGED: Final = tuple(rule for rule in RULES.values() if "T" in rule.owes)
 """The rules that this part brings evidence for."""
 
 
-def evidence(effort: Effort) -> Part:
+def evidence(effort: RunEffort) -> PartResult:
     """Simulate, judge, make traces false and judge those, and put a sample of steps to the solver."""
     with directory_of(effort) as directory:
         made = simulate.run(TRACES[effort], SEED, directory)
@@ -77,7 +77,7 @@ def evidence(effort: Effort) -> Part:
         controls = tuple(_control(trace, of_false.violations) for trace in false)
     differing = _put_to_the_solver(SOLVED[effort])
     noticed = corruptions(CORRUPTED[effort])
-    return Part(
+    return PartResult(
         name="traces",
         results=tuple(result_of(rule, report) for rule in JUDGED),
         controls=controls,
@@ -89,14 +89,16 @@ def evidence(effort: Effort) -> Part:
             "put_to_the_solver": SOLVED[effort],
         },
         failures=(*_failures(report), *not_shown(report, effort), *not_noticed(noticed), *differing),
-        sampled="" if effort is Effort.DEEP else f"solver: ran {SOLVED[effort]} of {SOLVED[Effort.DEEP]} random steps",
+        sampled=""
+        if effort is RunEffort.DEEP
+        else f"solver: ran {SOLVED[effort]} of {SOLVED[RunEffort.DEEP]} random steps",
     )
 
 
 @contextmanager
-def directory_of(effort: Effort) -> Iterator[Path]:
+def directory_of(effort: RunEffort) -> Iterator[Path]:
     """Where the traces go: those of a deep run stay, so that one that was stopped goes on."""
-    if effort is Effort.DEEP:
+    if effort is RunEffort.DEEP:
         yield KEPT / simulate.reference()
         return
     expect_little()
@@ -111,7 +113,7 @@ def result_of(rule: Rule, report: CheckReport) -> Result:
     return Result(
         rule=rule,
         layer=Layer.TRACE,
-        verdict=Verdict.VIOLATED if count.violations else Verdict.HOLDS,
+        verdict=RuleVerdict.VIOLATED if count.violations else RuleVerdict.HOLDS,
         count=count.judged,
         seconds=report.seconds / len(JUDGED),
         figures={"rows": count.judged, "known": count.known},
@@ -132,7 +134,7 @@ def _failures(report: CheckReport) -> Iterator[str]:
     yield from (f"set aside: {aside.count} x {aside.reason} ({aside.where})" for aside in report.quarantined)
 
 
-def not_shown(report: CheckReport, effort: Effort) -> Iterator[str]:
+def not_shown(report: CheckReport, effort: RunEffort) -> Iterator[str]:
     """What a batch of its size is to show beside what it is judged by: nearly every branch, and what is known."""
     share = share_of(report.coverage)
     if share < REACHED[effort]:
@@ -140,13 +142,13 @@ def not_shown(report: CheckReport, effort: Effort) -> Iterator[str]:
         yield f"{share:.1%} of the branches that can be reached, not {REACHED[effort]:.0%}; not {unreached}"
     for each in report.coverage:
         yield from (f"{each.profile}: {name} was reached, and cannot be" for name in each.unexpected)
-    if effort is not Effort.QUICK and not report.of(BEYOND_DOMAIN.id).known:
+    if effort is not RunEffort.QUICK and not report.of(BEYOND_DOMAIN.id).known:
         yield f"{BEYOND_DOMAIN.id}: no request outlived its transaction under versions 0 and 1, where it may"
 
 
 def corruptions(count: int) -> CorruptionReport:
     """So many corruptions of fresh traces, in which all kinds, workloads and releases take turns."""
-    return corruption_report(_Simulated(range(SEED, SEED + count // len(Kind))), count, SEED)
+    return corruption_report(_Simulated(range(SEED, SEED + count // len(CorruptionKind))), count, SEED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ def not_noticed(report: CorruptionReport) -> Iterator[str]:
             yield f"corruptions, {kind.value}: {rate:.0%} of those that may do harm are reported, not {least:.0%}"
 
 
-def _written(directory: Path) -> list[Corrupted]:
+def _written(directory: Path) -> list[CorruptedTrace]:
     """Each corruption in a trace of its own, written beside the true traces."""
     false = false_traces()
     rows = [row for trace in false for row in trace.rows]
@@ -183,7 +185,7 @@ def _written(directory: Path) -> list[Corrupted]:
     return false
 
 
-def false_traces() -> list[Corrupted]:
+def false_traces() -> list[CorruptedTrace]:
     """A false trace for each corruption, made of the first true trace that it fits."""
     true = _True()
     return [corrupted(corruption, true, FALSE + number) for number, corruption in enumerate(CORRUPTIONS)]
@@ -202,7 +204,7 @@ class _True:
             yield self._made[seed]
 
 
-def _control(false: Corrupted, found: tuple[Violation, ...]) -> Control:
+def _control(false: CorruptedTrace, found: tuple[StepViolation, ...]) -> Control:
     rule = false.corruption.rule
     here = [v for v in found if (v.trace, v.step, v.rule) == (false.trace, false.step, rule.id)]
     named = bool(here) and bool(here[0].guard) and bool(here[0].values)

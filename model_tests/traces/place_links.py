@@ -10,7 +10,7 @@ from model_tests.traces.step_link import Scalar, StepLink
 from spec import rules
 from spec.algebra import Term, all_of, any_of, negate, same
 from spec.evidence import Layer, evidences
-from spec.protocol.judge import Check
+from spec.protocol.judge import RuleCheck
 from spec.vocabulary import Origin
 
 PLACE_LINK: Final = "place_link"
@@ -34,21 +34,21 @@ is_on_place: Final = holds(on_place)
 
 
 @evidences(rules.REPL_PREFIX_AGREEMENT, Layer.TRACE)
-def copied_as_written(scalar: Scalar) -> Check:
+def copied_as_written(scalar: Scalar) -> RuleCheck:
     """A follower has at a place the batch that was seen there last, where that was under the same leader.
 
     Under another one it may differ: a past leader goes on writing until it hears of the next.
     """
     copies = all_of(scalar("has_previous"), scalar("origin") == Origin.REPLICATION.value)
     one_leader = scalar("previous_leader_epoch") == scalar("leader_epoch")
-    return Check(rules.REPL_PREFIX_AGREEMENT, all_of(copies, one_leader), _same_batch(scalar))
+    return RuleCheck(rules.REPL_PREFIX_AGREEMENT, all_of(copies, one_leader), _same_batch(scalar))
 
 
 @evidences(rules.REPL_COMMITTED_SURVIVES, Layer.TRACE)
-def read_as_written(scalar: Scalar) -> Check:
+def read_as_written(scalar: Scalar) -> RuleCheck:
     """A reader finds at a place the batch that was seen there last, where no two leaders write at the same time."""
     reads = all_of(scalar("has_previous"), scalar("origin") < 0, scalar("previous_leader_epoch") < 0)
-    return Check(rules.REPL_COMMITTED_SURVIVES, reads, _same_batch(scalar))
+    return RuleCheck(rules.REPL_COMMITTED_SURVIVES, reads, _same_batch(scalar))
 
 
 def _same_batch(scalar: Scalar) -> Term:

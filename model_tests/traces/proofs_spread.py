@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from model_tests.traces.session import session
-from model_tests.verify.proving import Done, Task, Worker
+from model_tests.verify.proving import Done, ProofTask, ProofWorker
 from model_tests.verify.spreading import Spread
-from spec.engines.kept import Entries
+from spec.engines.proof_cache import Entries
 from spec.engines.solving import Settings
 
 
@@ -16,12 +16,12 @@ def on_spark(master: str) -> Spread:
         master: as `local[*]` or the address of a cluster.
     """
 
-    def spread(tasks: Sequence[Task], settings: Settings, entries: Entries | None) -> list[Done]:
+    def spread(tasks: Sequence[ProofTask], settings: Settings, entries: Entries | None) -> list[Done]:
         context = session(master).sparkContext
         kept = context.broadcast(entries)
 
-        def do(numbered: Iterable[tuple[int, Task]]) -> Iterator[tuple[int, Done]]:
-            worker = Worker(settings, kept.value)
+        def do(numbered: Iterable[tuple[int, ProofTask]]) -> Iterator[tuple[int, Done]]:
+            worker = ProofWorker(settings, kept.value)
             return ((number, worker.do(task)) for number, task in numbered)
 
         slices = min(len(tasks), context.defaultParallelism)

@@ -33,7 +33,7 @@ SHIFTS_MS: Final = (-100_000, -1_000, -1, 1, 1_000, 100_000)
 
 
 @unique
-class Kind(StrEnum):
+class CorruptionKind(StrEnum):
     """What is done to a step."""
 
     DROP = "drop"  # it is left out, and nobody sees a gap: the steps are numbered anew
@@ -44,7 +44,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Corrupted:
+class RandomlyCorruptedTrace:
     """A corrupted trace.
 
     Attributes:
@@ -55,7 +55,7 @@ class Corrupted:
         rows: of the corrupted trace, numbered from 0 on.
     """
 
-    kind: Kind
+    kind: CorruptionKind
     place: int
     other: int
     column: str
@@ -66,7 +66,7 @@ Change: TypeAlias = Callable[[list[dict[str, Any]], int, Random], tuple[int, str
 """Changes steps in their list; the other place and the column, None where the step cannot be changed so."""
 
 
-def corrupted(true: Sequence[Row], kind: Kind, chance: Random) -> Corrupted | None:
+def corrupted(true: Sequence[Row], kind: CorruptionKind, chance: Random) -> RandomlyCorruptedTrace | None:
     """The trace with one step changed in one way; None where the step that is drawn cannot be changed so.
 
     Args:
@@ -80,7 +80,9 @@ def corrupted(true: Sequence[Row], kind: Kind, chance: Random) -> Corrupted | No
     if changed is None:
         return None
     other, column = changed
-    return Corrupted(kind, place, other, column, tuple({**row, "step": step} for step, row in enumerate(rows)))
+    return RandomlyCorruptedTrace(
+        kind, place, other, column, tuple({**row, "step": step} for step, row in enumerate(rows))
+    )
 
 
 def _drop(rows: list[dict[str, Any]], place: int, _: Random) -> tuple[int, str]:
@@ -120,12 +122,12 @@ def _relabel(rows: list[dict[str, Any]], place: int, chance: Random) -> tuple[in
     return place, column
 
 
-_CHANGES: Final[Mapping[Kind, Change]] = MappingProxyType(
+_CHANGES: Final[Mapping[CorruptionKind, Change]] = MappingProxyType(
     {
-        Kind.DROP: _drop,
-        Kind.DUPLICATE: _duplicate,
-        Kind.SWAP: _swap,
-        Kind.RETIME: _retime,
-        Kind.RELABEL: _relabel,
+        CorruptionKind.DROP: _drop,
+        CorruptionKind.DUPLICATE: _duplicate,
+        CorruptionKind.SWAP: _swap,
+        CorruptionKind.RETIME: _retime,
+        CorruptionKind.RELABEL: _relabel,
     }
 )

@@ -16,7 +16,7 @@ from model_tests.traces.replication_verdicts import JUDGES
 from model_tests.traces.replication_verdicts import judged as of_replication
 from model_tests.traces.schema import BY_NAME, coordinator_step_of, step_of
 from model_tests.traces.verdicts import judged
-from reference.trace import Kind
+from reference.trace import ColumnType
 from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.engines.reading_z3 import INTEGERS
 from spec.engines.solving import contradiction
@@ -25,7 +25,7 @@ from spec.protocol.append import names
 from spec.protocol.coordinator import BUMPING, TransactionEntry, is_fencing, is_in, is_preparing
 from spec.protocol.coordinator_steps import DECISIONS, CoordinatorStep
 from spec.protocol.ending import BUMPS_SINCE
-from spec.protocol.judge import Check
+from spec.protocol.judge import RuleCheck
 from spec.protocol.judge_coordinator import judge as judge_coordinator
 from spec.versions import PROFILES, Profile
 from spec.vocabulary import ABSENT, MAX_EPOCH, Origin, TransactionState
@@ -34,7 +34,7 @@ Fact = Callable[[TransactionEntry], Term]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ReachableDecision:
     """One decision on any step at all.
 
     Attributes:
@@ -47,7 +47,7 @@ class Case:
     given: Term
     branch: Term
     names: tuple[str, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[RuleCheck, ...]
 
     def reached(self) -> Iterator[str]:
         """Names of the branches that some step reaches."""
@@ -78,25 +78,25 @@ def write_table() -> None:
     )
 
 
-def _cases(profile: Profile) -> Iterator[Case]:
+def _cases(profile: Profile) -> Iterator[ReachableDecision]:
     """Every decision; leaders of a Raft quorum write no markers of transactions."""
     step = step_of(_any)
     expected, checks = judged(step, profile)
     formed = well_formed({"entry": step.before, "request": step.request, "verification": step.verification})
     no_marker = implies(step.request.control, negate(step.request.origin == Origin.RAFT_LEADER.value))
-    yield Case(APPEND, all_of(formed, no_marker), expected.branch, names(profile), checks)
+    yield ReachableDecision(APPEND, all_of(formed, no_marker), expected.branch, names(profile), checks)
     for version in range(profile.transaction_version + 1):
         for api in (api for api in DECISIONS if api != VERIFIES or profile.partition_verification):
             yield _of_coordinator(api, profile.under(version))
     for api in JUDGES:
         branch, checks = of_replication(api, _any, profile)
-        yield Case(replicated_name(api), _said_by(profile, api), branch, names_in(api, profile), checks)
+        yield ReachableDecision(replicated_name(api), _said_by(profile, api), branch, names_in(api, profile), checks)
 
 
 def _any(column: str) -> Any:
     """Any value of a column; no decision that has branches reads text."""
     kind = BY_NAME[column].kind
-    return "" if kind is Kind.TEXT else INTEGERS.constant(column, bool if kind is Kind.BOOLEAN else int)
+    return "" if kind is ColumnType.TEXT else INTEGERS.constant(column, bool if kind is ColumnType.BOOLEAN else int)
 
 
 def _is_possible(fact: Term) -> bool:
@@ -108,11 +108,13 @@ def _is_possible(fact: Term) -> bool:
 # --- coordinators ---------------------------------------------------------------------------------------------
 
 
-def _of_coordinator(api: str, profile: Profile) -> Case:
+def _of_coordinator(api: str, profile: Profile) -> ReachableDecision:
     step = coordinator_step_of(_any)
     outcome, checks = judge_coordinator(api, step, profile)
     kept = all_of(*(fact(step.before) for fact in _kept(profile)))
-    return Case(api, all_of(_formed(step), kept, _said_to(profile, step)), outcome.branch, outcome.names, checks)
+    return ReachableDecision(
+        api, all_of(_formed(step), kept, _said_to(profile, step)), outcome.branch, outcome.names, checks
+    )
 
 
 def _said_to(profile: Profile, step: CoordinatorStep) -> Term:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spec.algebra import Reading, Term, register
+from spec.algebra import Algebra, Term, register
 
 
 class Folding(np.ndarray[Any, Any]):
@@ -36,10 +36,10 @@ def _choice(fact: Term, then: Term, otherwise: Term) -> Term:
     return np.asarray(np.where(fact, then, otherwise)).view(Folding)
 
 
-register(np.ndarray, Reading(np.logical_and, np.logical_or, np.logical_not, np.where))
+register(np.ndarray, Algebra(np.logical_and, np.logical_or, np.logical_not, np.where))
 register(
     Folding,
-    Reading(
+    Algebra(
         lambda left, right: _folded(np.logical_and(left, right)),
         lambda left, right: _folded(np.logical_or(left, right)),
         lambda fact: _folded(np.logical_not(fact)),

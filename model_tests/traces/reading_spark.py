@@ -7,7 +7,7 @@ decision reads are set aside first (`quarantine`); no decision ever sees one.
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from spec.algebra import Reading, Term, register
+from spec.algebra import Algebra, Term, register
 
 
 def literal(constant: Term) -> Column:
@@ -23,7 +23,7 @@ def _choice(fact: Column, then: Term, otherwise: Term) -> Column:
 
 register(
     Column,
-    Reading(
+    Algebra(
         conjunction=lambda left, right: left & right,
         disjunction=lambda left, right: left | right,
         negation=lambda fact: ~fact,

@@ -14,14 +14,14 @@ from model_tests.diagrams.svg_file import draw
 from model_tests.monitor.drawing import sequence_of
 from model_tests.monitor.files import read_trace
 from model_tests.monitor.monitor import Monitor, rule_counts
-from model_tests.monitor.runs import Played, Run, run_of
+from model_tests.monitor.runs import Played, SeededRun, run_of
 from model_tests.monitor.shrink import SECONDS
 from model_tests.monitor.tapes import read_tape, told
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
-from model_tests.traces import passed_over
-from model_tests.traces.check_report import RuleCount, Violation
+from model_tests.traces import unjudged_steps
+from model_tests.traces.check_report import RuleCount, StepViolation
+from model_tests.traces.replay_command import in_file
 from model_tests.traces.schema import Row
-from model_tests.traces.seen_again import in_file
 from model_tests.traces.simulate import STEPS
 from reference.tape import Tape
 
@@ -49,8 +49,8 @@ class ReplayReport:
     rows: tuple[Row, ...]
     step: int | None
     rules: tuple[RuleCount, ...]
-    violations: tuple[Violation, ...]
-    run: Run | None = None
+    violations: tuple[StepViolation, ...]
+    run: SeededRun | None = None
     tape: tuple[int, ...] = ()
     passed_over: Mapping[str, int] = field(default_factory=dict)
 
@@ -96,7 +96,7 @@ class ReplayReport:
             f"{judged} steps judged, {len(self.rules)} rules at stake, {len(self.violations)} violations, {known} known"
         )
         console.print(counted, highlight=False)
-        for line in passed_over.told(self.passed_over):
+        for line in unjudged_steps.told(self.passed_over):
             console.print(line, markup=False, highlight=False)
         if len(self.rows) < self.steps:
             console.print(f"shrunk from {self.steps} steps to {len(self.rows)}", highlight=False)
@@ -149,7 +149,7 @@ def run(
     return report
 
 
-def _made(run: Run, step: int | None, shrink_seconds: float) -> ReplayReport:
+def _made(run: SeededRun, step: int | None, shrink_seconds: float) -> ReplayReport:
     played = shown = run.play()
     if played.violations and shrink_seconds:
         with Console(stderr=True).status(f"{len(played.rows)} steps to a violation: shrinking"):
@@ -157,12 +157,12 @@ def _made(run: Run, step: int | None, shrink_seconds: float) -> ReplayReport:
     return _shown(run, played, shown, step if shown is played else None)
 
 
-def _again(run: Run, choices: tuple[int, ...], step: int | None) -> ReplayReport:
+def _again(run: SeededRun, choices: tuple[int, ...], step: int | None) -> ReplayReport:
     played = run.play(Tape.recorded(choices))
     return _shown(run, played, played, step)
 
 
-def _shown(run: Run, played: Played, shown: Played, step: int | None) -> ReplayReport:
+def _shown(run: SeededRun, played: Played, shown: Played, step: int | None) -> ReplayReport:
     name = f"seed {run.seed}: {run.workload} on {run.profile.name}"
     return ReplayReport(
         name=f"{name}, transaction.version {run.profile.transaction_version}",
@@ -173,7 +173,7 @@ def _shown(run: Run, played: Played, shown: Played, step: int | None) -> ReplayR
         violations=shown.violations,
         run=replace(run, steps=len(shown.rows)),
         tape=shown.choices,
-        passed_over=passed_over.counted(played.rows),
+        passed_over=unjudged_steps.counted(played.rows),
     )
 
 
@@ -183,7 +183,7 @@ def _read(file: Path, trace: int | None, step: int | None) -> ReplayReport:
     broken = (*(violation for row in rows for violation in monitor.judge(row)), *monitor.finish())
     violations = tuple(replace(each, replay=in_file(str(file), each.trace, each.step)) for each in broken)
     shown, counts = _existing(step, rows, name), tuple(monitor.rule_counts())
-    return ReplayReport(name, len(rows), rows, shown, counts, violations, passed_over=passed_over.counted(rows))
+    return ReplayReport(name, len(rows), rows, shown, counts, violations, passed_over=unjudged_steps.counted(rows))
 
 
 def _existing(step: int | None, rows: Sequence[Row], name: str) -> int | None:

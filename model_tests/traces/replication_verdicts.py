@@ -14,9 +14,9 @@ from spec.algebra import Term, all_of, any_of, choose
 from spec.evidence import Layer, evidences
 from spec.protocol import judge_groups as judging_groups
 from spec.protocol import judge_replication as judging
-from spec.protocol.electing import Candidate, Progress, Proposal
+from spec.protocol.electing import Candidate, Proposal, ReplicationProgress
 from spec.protocol.judge_replication import Judged
-from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce, Returning
+from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce, ReturningReplica
 from spec.versions import Profile
 
 Column: TypeAlias = Callable[[str], Term]
@@ -51,7 +51,7 @@ def epoch_end_step(of: Column) -> judging.EpochEndStep:
 def truncate_step(of: Column) -> judging.TruncateStep:
     """A follower cuts its log; the rows of producers that this changed have no offset to which it was cut."""
     return judging.TruncateStep(
-        Returning(of("before_log_end"), of("before_high_watermark")),
+        ReturningReplica(of("before_log_end"), of("before_high_watermark")),
         EpochEnd(of("answered_epoch"), of("answered_end")),
         EpochEnd(of("known_epoch"), of("known_epoch_end")),
         of("truncated_to"),
@@ -161,8 +161,10 @@ def _leading(of: Column) -> Leading:
     return Leading(of("leads"), of("leader_epoch"), of("before_log_start"), of("before_log_end"), of("broker_epoch"))
 
 
-def _progress(of: Column) -> Progress:
-    return Progress(of("follower_end"), of("follower_fetch_ms"), of("follower_leader_end"), of("follower_caught_up_ms"))
+def _progress(of: Column) -> ReplicationProgress:
+    return ReplicationProgress(
+        of("follower_end"), of("follower_fetch_ms"), of("follower_leader_end"), of("follower_caught_up_ms")
+    )
 
 
 def _candidate(of: Column, prefix: str) -> Candidate:

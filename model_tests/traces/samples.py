@@ -13,7 +13,7 @@ import numpy.typing as npt
 import model_tests.traces.reading_numpy  # noqa: F401  # registers the reading
 from model_tests.traces.schema import column_of
 from spec.protocol.append import Append, append
-from spec.protocol.records import WINDOW, AppendRequest, ProducerEntry, Verification, build, flatten
+from spec.protocol.records import WINDOW, AppendRequest, MetVerification, ProducerEntry, build, flatten
 from spec.protocol.seq import next_sequence, previous_sequence
 from spec.versions import PROFILES, Profile
 from spec.vocabulary import ABSENT, MAX_EPOCH, MAX_SEQUENCE, Origin
@@ -43,11 +43,11 @@ def decided(table: Mapping[str, Array], profile: Profile) -> Append:
     return append(entry, request, profile, verification)
 
 
-def undecided(scalar: Callable[[str], Any]) -> tuple[ProducerEntry, AppendRequest, Verification]:
+def undecided(scalar: Callable[[str], Any]) -> tuple[ProducerEntry, AppendRequest, MetVerification]:
     """What a decision takes, from the columns of a table."""
     entry = build(ProducerEntry, lambda name: scalar(f"before_{name}"))
     request = build(AppendRequest, lambda name: scalar(column_of(name)))
-    return entry, request, build(Verification, scalar)
+    return entry, request, build(MetVerification, scalar)
 
 
 def answered(table: Mapping[str, Array], profile: Profile) -> Table:

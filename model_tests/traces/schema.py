@@ -15,25 +15,25 @@ import pyarrow as pa
 from pyspark.sql import types as T
 
 from model_tests.reports import BadInput
-from reference.trace import COLUMNS, Column, Kind
+from reference.trace import COLUMNS, Column, ColumnType
 from spec.algebra import choose
 from spec.protocol.coordinator import TransactionEntry
-from spec.protocol.coordinator_steps import Asked, CoordinatorStep
-from spec.protocol.ending import Identity
-from spec.protocol.judge import Step
-from spec.protocol.records import AppendReply, AppendRequest, ProducerEntry, Verification, build, scalars
+from spec.protocol.coordinator_steps import CoordinatorStep, StepInput
+from spec.protocol.ending import IdAndEpoch
+from spec.protocol.judge import AppendStep
+from spec.protocol.records import AppendReply, AppendRequest, MetVerification, ProducerEntry, build, scalars
 
 Row = Mapping[str, Any]
 """One step: the value of every column by its name."""
 
 BY_NAME: Final[Mapping[str, Column]] = {column.name: column for column in COLUMNS}
 
-_PYTHON: Final = {Kind.INTEGER: int, Kind.BOOLEAN: bool, Kind.TEXT: str}
+_PYTHON: Final = {ColumnType.INTEGER: int, ColumnType.BOOLEAN: bool, ColumnType.TEXT: str}
 
 STEP_PARTS: Final = (
     ("before_", ProducerEntry),
     ("", AppendRequest),
-    ("", Verification),
+    ("", MetVerification),
     ("", AppendReply),
     ("after_", ProducerEntry),
 )
@@ -60,7 +60,7 @@ OF_ID: Final = MappingProxyType(
 
 def arrow_schema() -> pa.Schema:
     """The schema of Arrow and Parquet."""
-    kinds = {Kind.INTEGER: pa.int64(), Kind.BOOLEAN: pa.bool_(), Kind.TEXT: pa.string()}
+    kinds = {ColumnType.INTEGER: pa.int64(), ColumnType.BOOLEAN: pa.bool_(), ColumnType.TEXT: pa.string()}
     return pa.schema([pa.field(column.name, kinds[column.kind]) for column in COLUMNS])
 
 
@@ -74,7 +74,7 @@ def record_batch(rows: Sequence[Row]) -> pa.RecordBatch:
 
 def spark_schema() -> T.StructType:
     """The schema of Spark; a null is read, and then set aside."""
-    kinds = {Kind.INTEGER: T.LongType(), Kind.BOOLEAN: T.BooleanType(), Kind.TEXT: T.StringType()}
+    kinds = {ColumnType.INTEGER: T.LongType(), ColumnType.BOOLEAN: T.BooleanType(), ColumnType.TEXT: T.StringType()}
     return T.StructType([T.StructField(column.name, kinds[column.kind], nullable=True) for column in COLUMNS])
 
 
@@ -88,14 +88,14 @@ def columns_of(*records: tuple[str, type[Any]]) -> tuple[str, ...]:
     return tuple(f"{prefix}{column_of(name)}" for prefix, kind in records for name, _ in scalars(kind))
 
 
-def step_of(scalar: Callable[[str], Any]) -> Step:
+def step_of(scalar: Callable[[str], Any]) -> AppendStep:
     """The append step whose scalars are what `scalar` says for the names of their columns."""
-    return Step(
+    return AppendStep(
         before=build(ProducerEntry, lambda name: scalar(f"before_{name}")),
         request=build(AppendRequest, lambda name: scalar(column_of(name))),
         reply=build(AppendReply, scalar),
         after=build(ProducerEntry, lambda name: scalar(f"after_{name}")),
-        verification=build(Verification, scalar),
+        verification=build(MetVerification, scalar),
     )
 
 
@@ -103,17 +103,17 @@ def coordinator_step_of(scalar: Callable[[str], Any]) -> CoordinatorStep:
     """The coordinator's step whose scalars are what `scalar` says for the names of their columns."""
     return CoordinatorStep(
         before=transaction_entry_of("before_", scalar),
-        asked=Asked(
+        asked=StepInput(
             version=scalar("api_version"),
             now=scalar("time_ms"),
-            producer=Identity(scalar("producer_id"), scalar("producer_epoch")),
-            expected=Identity(scalar("expected_producer_id"), scalar("expected_epoch")),
+            producer=IdAndEpoch(scalar("producer_id"), scalar("producer_epoch")),
+            expected=IdAndEpoch(scalar("expected_producer_id"), scalar("expected_epoch")),
             timeout=scalar("timeout_ms"),
             commits=scalar("committed"),
             registered=scalar("before_partition_registered"),
         ),
         error=scalar("error"),
-        answered=Identity(scalar("reply_producer_id"), scalar("reply_epoch")),
+        answered=IdAndEpoch(scalar("reply_producer_id"), scalar("reply_epoch")),
         after=transaction_entry_of("after_", scalar),
         partitions=scalar("before_txn_partitions"),
         partitions_after=scalar("after_txn_partitions"),

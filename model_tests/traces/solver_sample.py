@@ -8,12 +8,12 @@ from model_tests.traces.schema import columns_of
 from spec.algebra import Term, all_of
 from spec.engines.reading_z3 import Numbers, evaluate
 from spec.protocol.append import Append, append
-from spec.protocol.records import AppendRequest, ProducerEntry, Verification, flatten, scalars
+from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry, flatten, scalars
 from spec.versions import PROFILES, Profile
 
 _KINDS = {
     name: kind
-    for prefix, record in (("before_", ProducerEntry), ("", AppendRequest), ("", Verification))
+    for prefix, record in (("before_", ProducerEntry), ("", AppendRequest), ("", MetVerification))
     for name, (_, kind) in zip(columns_of((prefix, record)), scalars(record), strict=True)
 }
 """Columns that a decision takes, with the Python types of their values."""

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from model_tests.traces.schema import BY_NAME, STEP_PARTS, columns_of, step_of
 from model_tests.traces.verdicts import BITS, REFUSED, judged
-from reference.trace import Kind
+from reference.trace import ColumnType
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.engines.reading_z3 import INTEGERS, Numbers, evaluate
-from spec.protocol.judge import Check
+from spec.protocol.judge import RuleCheck
 from spec.versions import PROFILES
 
 VERDICT: Final = ("branch", "judged", "violated")
@@ -41,14 +41,14 @@ def differing_verdicts(
 @cache
 def _terms(profile: str, numbers: Numbers) -> Mapping[str, Term]:
     def constant(name: str) -> Term:
-        return numbers.constant(name, bool if BY_NAME[name].kind is Kind.BOOLEAN else int)
+        return numbers.constant(name, bool if BY_NAME[name].kind is ColumnType.BOOLEAN else int)
 
     expected, checks = judged(step_of(constant), PROFILES[profile], constant(REFUSED))
-    broken = [Check(check.rule, all_of(check.at_stake, negate(check.holds)), True) for check in checks]
+    broken = [RuleCheck(check.rule, all_of(check.at_stake, negate(check.holds)), True) for check in checks]
     return {"branch": expected.branch, "judged": _set_of(checks), "violated": _set_of(broken)}
 
 
-def _set_of(checks: Iterable[Check]) -> Term:
+def _set_of(checks: Iterable[RuleCheck]) -> Term:
     at_stake: dict[int, list[Term]] = {}
     for check in checks:
         at_stake.setdefault(BITS[check.rule], []).append(check.at_stake)

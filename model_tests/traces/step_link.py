@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from model_tests.traces.formulas import Sheet, columns_read
-from spec.protocol.judge import Check
+from spec.protocol.judge import RuleCheck
 from spec.rules import Rule
 
 Scalar: TypeAlias = Callable[[str], Any]
@@ -23,7 +23,7 @@ class StepLink:
 
     name: str
     rule: Rule
-    check: Callable[[Scalar], Check]
+    check: Callable[[Scalar], RuleCheck]
     statement: str
 
     @property

@@ -22,7 +22,7 @@ from model_tests.traces.files_at import NDJSON, PARQUET, Quarantined, damaged_am
 from model_tests.traces.formulas import Sheet
 from model_tests.traces.replication_verdicts import PRODUCE
 from model_tests.traces.schema import BY_NAME, Row, spark_schema
-from reference.trace import SCHEMA_VERSION, Kind
+from reference.trace import SCHEMA_VERSION, ColumnType
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.versions import PROFILES
 
@@ -47,7 +47,7 @@ NEEDED: Final = tuple(dict.fromkeys(("trace", "step", "schema", "api", *verdicts
 _NEEDED_OF_COORDINATORS: Final = tuple(name for name in coordinator_verdicts.NEEDED if name not in NEEDED)
 _UNTOLD: Final = "?"
 """In place of a text that a step does not say."""
-INTEGERS: Final = tuple(name for name, column in BY_NAME.items() if column.kind is Kind.INTEGER)
+INTEGERS: Final = tuple(name for name, column in BY_NAME.items() if column.kind is ColumnType.INTEGER)
 """Columns of integers."""
 WIDEST: Final = 2**62
 """Beyond this an integer could overflow where a decision adds to it; no offset of a log is that large."""
@@ -81,7 +81,7 @@ UNJUDGEABLE: Final[Mapping[str, Callable[[Of], Term]]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PathContents:
     """What was found at a path.
 
     Attributes:
@@ -95,7 +95,7 @@ class Found:
     files: tuple[Quarantined, ...]
 
 
-def read(spark: SparkSession, path: str, *, thoroughly: bool = False) -> Found:
+def read(spark: SparkSession, path: str, *, thoroughly: bool = False) -> PathContents:
     """Every step of the trace files at a path.
 
     Args:
@@ -275,10 +275,10 @@ def _parquet(spark: SparkSession, *paths: str) -> DataFrame:
     return spark.read.schema(spark_schema()).parquet(*paths)
 
 
-def _found(tables: list[DataFrame], damaged: tuple[Quarantined, ...]) -> Found:
+def _found(tables: list[DataFrame], damaged: tuple[Quarantined, ...]) -> PathContents:
     placed = [table.withColumn(FILE, F.col("_metadata.file_path")) for table in tables]
     steps, with_files = (reduce(_together, of_kind) for of_kind in (tables, placed))
-    return Found(steps, with_files, damaged)
+    return PathContents(steps, with_files, damaged)
 
 
 def _together(one: DataFrame, other: DataFrame) -> DataFrame:

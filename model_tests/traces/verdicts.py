@@ -9,14 +9,14 @@ from dataclasses import replace
 from functools import reduce
 from typing import Final
 
-from model_tests.traces.formulas import Formula, Sheet
+from model_tests.traces.formulas import DecisionFormula, Sheet
 from model_tests.traces.merge import Merge
 from model_tests.traces.schema import STEP_PARTS, columns_of, step_of
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.evidence import Layer, evidences
 from spec.protocol.append import Append
-from spec.protocol.judge import Check, Step, judge
+from spec.protocol.judge import AppendStep, RuleCheck, judge
 from spec.protocol.produce import ONLY_BEFORE_THE_LOG
 from spec.rules import RULES, Rule
 from spec.versions import Profile
@@ -68,7 +68,7 @@ def by_behaviour(profiles: Mapping[str, Profile]) -> Iterator[tuple[Profile, lis
     return iter(behaviours.items())
 
 
-def judged(step: Step, profile: Profile, refused: Term = False) -> tuple[Append, tuple[Check, ...]]:
+def judged(step: AppendStep, profile: Profile, refused: Term = False) -> tuple[Append, tuple[RuleCheck, ...]]:
     """The decision and its checks; of a request that was refused before the log, only that nothing changed.
 
     Args:
@@ -85,7 +85,7 @@ def judged(step: Step, profile: Profile, refused: Term = False) -> tuple[Append,
     )
 
 
-def _is_misplaced_copy(step: Step) -> Term:
+def _is_misplaced_copy(step: AppendStep) -> Term:
     """A batch of the leader that begins elsewhere than the follower's log ends: refused for that alone.
 
     Kafka's UnexpectedAppendOffsetException: where logs have parted unnoticed, the leader's batch may begin before.
@@ -95,7 +95,7 @@ def _is_misplaced_copy(step: Step) -> Term:
     return all_of(copies, elsewhere, step.reply.error == ErrorCode.OFFSET_OUT_OF_RANGE.value)
 
 
-def verdict_columns(branch: Term, checks: Iterable[Check], sheet: Sheet, kind: str) -> dict[str, Term]:
+def verdict_columns(branch: Term, checks: Iterable[RuleCheck], sheet: Sheet, kind: str) -> dict[str, Term]:
     """What a verdict says, as formulas over one table."""
     checks = tuple(checks)
     broken = [replace(check, at_stake=all_of(check.at_stake, negate(check.holds))) for check in checks]
@@ -112,7 +112,7 @@ def rules_in(bits: int) -> tuple[Rule, ...]:
     return tuple(rule for rule, bit in BITS.items() if bits & bit)
 
 
-def _set_of(checks: Iterable[Check], sheet: Sheet) -> Formula:
+def _set_of(checks: Iterable[RuleCheck], sheet: Sheet) -> DecisionFormula:
     at_stake: dict[Rule, list[Term]] = {}
     for check in checks:
         at_stake.setdefault(check.rule, []).append(check.at_stake)

@@ -22,7 +22,7 @@ RUN: Final = CliRunner()
 
 
 @dataclass(frozen=True)
-class Judged:
+class MadeUpReport:
     """A report made up here."""
 
     exit_code: int = HOLDS
@@ -35,14 +35,14 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Seen:
+class RecordedCall:
     """A command's function that keeps what it was given."""
 
     calls: list[tuple[object, object]] = field(default_factory=list)
 
-    def __call__(self, *given: object, **options: object) -> Judged:
+    def __call__(self, *given: object, **options: object) -> MadeUpReport:
         self.calls.append((given, options))
-        return Judged()
+        return MadeUpReport()
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_an_unknown_rule_is_told_with_the_rules_that_come_near() -> None:
 @pytest.mark.parametrize("exit_code", [HOLDS, VIOLATED, NOTHING_JUDGED])
 def test_a_command_exits_as_its_report_says(provide: Callable[[Callable[..., Report]], None], exit_code: int) -> None:
     """The report is printed, and its exit code is the command's."""
-    provide(lambda *paths, **options: Judged(exit_code))
+    provide(lambda *paths, **options: MadeUpReport(exit_code))
 
     shown = RUN.invoke(cli.app, ["audit", "logs"])
 
@@ -92,7 +92,7 @@ def test_a_command_exits_as_its_report_says(provide: Callable[[Callable[..., Rep
 
 def test_a_report_is_written_where_json_says(provide: Callable[[Callable[..., Report]], None], tmp_path: Path) -> None:
     """`--json FILE` has the whole report."""
-    provide(lambda *paths, **options: Judged())
+    provide(lambda *paths, **options: MadeUpReport())
 
     RUN.invoke(cli.app, ["conform", "sessions", "--json", str(tmp_path / "report.json")])
 
@@ -103,7 +103,7 @@ def test_a_report_with_nowhere_to_go_is_told_before_the_work(
     provide: Callable[[Callable[..., Report]], None], tmp_path: Path
 ) -> None:
     """An unwritable `--json FILE` is one line, and nothing runs for it."""
-    seen = Seen()
+    seen = RecordedCall()
     provide(seen)
 
     shown = RUN.invoke(cli.app, ["check", "traces", "--json", str(tmp_path / "no" / "report.json")])
@@ -235,7 +235,7 @@ def test_a_command_passes_on_what_it_was_given(
     provide: Callable[[Callable[..., Report]], None], arguments: list[str], expected: tuple[object, object]
 ) -> None:
     """Arguments reach the function behind the command under the names that it has for them."""
-    seen = Seen()
+    seen = RecordedCall()
     provide(seen)
 
     RUN.invoke(cli.app, arguments)

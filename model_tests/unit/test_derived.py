@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.derived import Table, complaints, digest
+from model_tests.derived import DerivedTable, complaints, digest
 from model_tests.mutants.decisions import texts
-from model_tests.mutants.decisions.made import Mutant, by_name
+from model_tests.mutants.decisions.made import DecisionMutant, by_name
 from model_tests.mutants.decisions.table import TABLE as DECISIONS
 from model_tests.mutants.decisions.table import decision_of, read
 from model_tests.reports import BadInput
 from model_tests.tables import TABLES
 
 
-def table(path: Path, now: dict[str, str]) -> Table:
+def table(path: Path, now: dict[str, str]) -> DerivedTable:
     """A table about these texts."""
-    return Table(path / "table.json", "make tables", lambda: now)
+    return DerivedTable(path / "table.json", "make tables", lambda: now)
 
 
 def parsed(text: str) -> ast.AST:
@@ -25,7 +25,7 @@ def parsed(text: str) -> ast.AST:
 
 
 @pytest.mark.parametrize("kept", TABLES, ids=lambda kept: kept.path.name)
-def test_no_table_is_stale(kept: Table) -> None:
+def test_no_table_is_stale(kept: DerivedTable) -> None:
     """Every row is about the code as it is."""
     assert kept.complaint() == ""
 
@@ -104,7 +104,7 @@ def test_a_digest_is_of_what_the_code_says() -> None:
     assert digest(plain) != digest(parsed("def f(a):\n    return a <= 1\n"))
 
 
-def of_decision(name: str) -> Mutant:
+def of_decision(name: str) -> DecisionMutant:
     return next(mutant for mutant in by_name().values() if mutant.of.name == name and mutant.edit)
 
 
@@ -113,7 +113,7 @@ def test_the_rows_of_a_changed_decision_are_no_longer_read(monkeypatch: pytest.M
     mutant = of_decision("lso.smaller")
     assert mutant.edit is not None
     changed = {**texts.of_decisions(), "lso.smaller": digest(mutant.edit.instead)}
-    other = Table(DECISIONS.path, DECISIONS.renew, lambda: changed)
+    other = DerivedTable(DECISIONS.path, DECISIONS.renew, lambda: changed)
     monkeypatch.setattr("model_tests.mutants.decisions.table.TABLE", other)
 
     rows = read()

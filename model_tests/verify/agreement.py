@@ -10,8 +10,8 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from model_tests.verify.looking import Instanced
-from model_tests.verify.results import Effort
+from model_tests.verify.model_checking import Instanced
+from model_tests.verify.results import RunEffort
 from spec.engines.bmc import search
 from spec.engines.explore import explore
 from spec.engines.finite import instance_of
@@ -24,25 +24,27 @@ from spec.systems.client.system import sizes as client_sizes
 from spec.systems.coordinator import transactional_id
 from spec.systems.coordinator.system import coordinating
 from spec.systems.coordinator.system import sizes as coordinator_sizes
-from spec.systems.deciding import remembered
-from spec.systems.idempotence.stream import Knobs as StreamKnobs
+from spec.systems.idempotence.stream import StreamKnobs as StreamKnobs
 from spec.systems.idempotence.system import idempotence
 from spec.systems.idempotence.system import sizes as stream_sizes
-from spec.systems.ids.system import Knobs as BlockKnobs
+from spec.systems.ids.system import IdsKnobs as BlockKnobs
 from spec.systems.ids.system import ids
 from spec.systems.ids.system import sizes as block_sizes
-from spec.systems.partition.log import Knobs as LogKnobs
+from spec.systems.partition.log import PartitionKnobs as LogKnobs
 from spec.systems.partition.system import partition
 from spec.systems.partition.system import sizes as log_sizes
 from spec.systems.transactions.broken import quiet
 from spec.systems.transactions.controls import CONTROLS
+from spec.systems.transactions.decisions import decisions
+from spec.systems.transactions.decisions import remembered as views_remembered
 from spec.systems.transactions.system import transactions
-from spec.systems.transactions.taking import decisions
-from spec.systems.transactions.taking import remembered as views_remembered
 from spec.systems.transactions.world import Bounds, finite
+from spec.systems.unwrapped_append import remembered
 from spec.versions import NEWEST, PROFILES, Profile
 
-COMPARED: Final[Mapping[Effort, int]] = MappingProxyType({Effort.QUICK: 12, Effort.DEFAULT: 12, Effort.DEEP: 480})
+COMPARED: Final[Mapping[RunEffort, int]] = MappingProxyType(
+    {RunEffort.QUICK: 12, RunEffort.DEFAULT: 12, RunEffort.DEEP: 480}
+)
 """Configurations that an effort compares: a multiple of the systems."""
 
 DEEPEST: Final = 7
@@ -79,13 +81,13 @@ def _client(chance: Random) -> Instanced:
     changes = _maybe(
         chance, renumbers_others=(False, True), idle_restart=(True, False), renumbers_in_order=(True, False)
     )
-    made = producer.Knobs(profile=_release(chance), batches=chance.choice((1, 2)), **changes)
+    made = producer.ClientKnobs(profile=_release(chance), batches=chance.choice((1, 2)), **changes)
     sizes = client_sizes(made, partitions=chance.choice((1, 2)))
     return _instanced("client", made, client, sizes, remembered(made.decide))
 
 
 def _expiry(chance: Random) -> Instanced:
-    made = expiry.Knobs(
+    made = expiry.ExpiryKnobs(
         profile=_release(chance),
         ticks=chance.choice((1, 2, 3)),
         appends=chance.choice((1, 2, 3)),
@@ -95,7 +97,7 @@ def _expiry(chance: Random) -> Instanced:
 
 
 def _verifying(chance: Random) -> Instanced:
-    made = verifying.Knobs(
+    made = verifying.VerificationKnobs(
         profile=_release(chance),
         without=_without(chance),
         version=chance.choice((9, 12)),
@@ -105,27 +107,29 @@ def _verifying(chance: Random) -> Instanced:
 
 
 def _offsets(chance: Random) -> Instanced:
-    made = offsets.Knobs(_release(chance), transactions=chance.choice((1, 2, 3)), **_maybe(chance, zombies=(0, 1)))
+    made = offsets.OffsetsKnobs(
+        _release(chance), transactions=chance.choice((1, 2, 3)), **_maybe(chance, zombies=(0, 1))
+    )
     return _instanced("offsets", made, offsets.committing, offsets.sizes(made))
 
 
 def _marking(chance: Random) -> Instanced:
-    made = marking.Knobs(_release(chance), partitions=chance.choice((1, 2)), departures=chance.choice((1, 2)))
+    made = marking.MarkingKnobs(_release(chance), partitions=chance.choice((1, 2)), departures=chance.choice((1, 2)))
     return _instanced("marking", made, marking.marking, marking.sizes(made))
 
 
 def _membership(chance: Random) -> Instanced:
-    made = membership.Knobs(_release(chance), generations=chance.choice((1, 2, 3)))
+    made = membership.MembershipKnobs(_release(chance), generations=chance.choice((1, 2, 3)))
     return _instanced("membership", made, membership.membership, membership.sizes(made))
 
 
 def _cleaning(chance: Random) -> Instanced:
-    made = cleaning.Knobs(_release(chance), positions=chance.choice((2, 3, 4)))
+    made = cleaning.CleaningKnobs(_release(chance), positions=chance.choice((2, 3, 4)))
     return _instanced("cleaning", made, cleaning.cleaning, cleaning.sizes(made))
 
 
 def _coordinator(chance: Random) -> Instanced:
-    made = transactional_id.Knobs(
+    made = transactional_id.CoordinatorKnobs(
         transactional_id.early(chance.choice(list(PROFILES.values())), chance.choice((2, 3))),
         starts=chance.choice((1, 2)),
         **_maybe(
@@ -226,7 +230,7 @@ def configuration(seed: int) -> Instanced:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedSearches:
     """What both searches said of one configuration, to the depth to which both looked."""
 
     seed: int
@@ -256,12 +260,12 @@ class Compared:
         )
 
 
-def compared(seed: int) -> Compared:
+def compared(seed: int) -> ComparedSearches:
     """Search one configuration both ways; the shortest violation of any theorem counts, whichever it is of."""
     instance = configuration(seed)
     depth, explicit = _explored(instance)
     bounded = search(instance.plain, instance.finite, depth, stride=max(depth, 1)).verdict
-    return Compared(seed, instance.name, explicit, bounded)
+    return ComparedSearches(seed, instance.name, explicit, bounded)
 
 
 def _explored(instance: Instanced) -> tuple[int, Verdict]:
@@ -275,6 +279,6 @@ def _explored(instance: Instanced) -> tuple[int, Verdict]:
     raise AssertionError("the initial state alone is within every limit")
 
 
-def disagreements(effort: Effort) -> tuple[str, ...]:
+def disagreements(effort: RunEffort) -> tuple[str, ...]:
     """The configurations of which the two searches do not say the same, a line each."""
     return tuple(str(found) for found in map(compared, range(COMPARED[effort])) if not found.agree)

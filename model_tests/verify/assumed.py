@@ -10,24 +10,24 @@ from model_tests.verify.theorems import CLAIMED, SYSTEMS
 from spec.bugs.catalogue import BUGS
 from spec.systems.assumptions import BUGS as OF_BUGS
 from spec.systems.assumptions import Assumption, registered
-from spec.systems.cleaning import Knobs as OfCleaning
+from spec.systems.cleaning import CleaningKnobs as OfCleaning
 from spec.systems.cleaning import cleaning
-from spec.systems.client.producer import Knobs as OfClient
+from spec.systems.client.producer import ClientKnobs as OfClient
 from spec.systems.client.system import client
 from spec.systems.coordinator.system import coordinating
-from spec.systems.coordinator.transactional_id import Knobs as OfCoordinator
-from spec.systems.expiry import Knobs as OfExpiry
+from spec.systems.coordinator.transactional_id import CoordinatorKnobs as OfCoordinator
+from spec.systems.expiry import ExpiryKnobs as OfExpiry
 from spec.systems.expiry import expiry
 from spec.systems.language import System
-from spec.systems.marking import Knobs as OfMarking
+from spec.systems.marking import MarkingKnobs as OfMarking
 from spec.systems.marking import marking
-from spec.systems.membership import Knobs as OfMembership
+from spec.systems.membership import MembershipKnobs as OfMembership
 from spec.systems.membership import membership
-from spec.systems.offsets import Knobs as OfOffsets
+from spec.systems.offsets import OffsetsKnobs as OfOffsets
 from spec.systems.offsets import committing
 from spec.systems.replication.system import replication
 from spec.systems.transactions.system import transactions
-from spec.systems.verifying import Knobs as OfVerifying
+from spec.systems.verifying import VerificationKnobs as OfVerifying
 from spec.systems.verifying import verifying
 
 PROOF_OF: Final = "proof of "

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from model_tests.verify.looking import Instanced
+from model_tests.verify.model_checking import Instanced
 from spec.engines.bmc import search
 from spec.engines.explore import explore, walked
 from spec.engines.induction import ALWAYS, Obligation, Prover
@@ -30,7 +30,7 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ViolatingRun:
     """A shortest run from the start that violates a theorem of a rule.
 
     Attributes:
@@ -62,7 +62,7 @@ class Run:
         return f"   <- not kept: {names}" if names else ""
 
 
-def run_against(rule: Rule, instance: Instanced, unproved: Iterable[Obligation], where: str = "") -> Run:
+def run_against(rule: Rule, instance: Instanced, unproved: Iterable[Obligation], where: str = "") -> ViolatingRun:
     """The shortest run of an instance that violates a theorem of the rule.
 
     Args:
@@ -75,10 +75,10 @@ def run_against(rule: Rule, instance: Instanced, unproved: Iterable[Obligation],
     exploration = explore(instance.system, instance.finite, asked, most_states=MOST_STATES)
     found, failing = exploration.verdict, tuple(unproved)
     if not isinstance(found, Refuted):
-        return Run(where, "", (), failing, (), exploration.states)
+        return ViolatingRun(where, "", (), failing, (), exploration.states)
     _confirm(instance, found)
     lost = tuple(_lost(instance, found.trace, failing))
-    return Run(where, found.claim, found.trace, failing, lost, exploration.states)
+    return ViolatingRun(where, found.claim, found.trace, failing, lost, exploration.states)
 
 
 def open_along(system: System, instance: Instanced, trace: Trace) -> tuple[Obligation, ...]:

@@ -6,7 +6,7 @@ A cell is one kind of evidence for one rule.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from model_tests.verify.results import Control, Figure, Mutant, Result, Verdict
+from model_tests.verify.results import Control, Figure, PlantedDefect, Result, RuleVerdict
 from spec.evidence import Layer
 from spec.rules import EVIDENCE_LETTERS, RULES, Rule
 from spec.systems.assumptions import in_order
@@ -14,7 +14,7 @@ from spec.systems.assumptions import in_order
 Cells = dict[tuple[str, Layer], Result]
 """Results by rule id and kind of evidence, one each."""
 
-_WORST_FIRST: Final = (Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.HOLDS, Verdict.PROVED)
+_WORST_FIRST: Final = (RuleVerdict.VIOLATED, RuleVerdict.UNKNOWN, RuleVerdict.HOLDS, RuleVerdict.PROVED)
 
 
 def owed_by(rule: Rule) -> tuple[Layer, ...]:
@@ -101,9 +101,9 @@ def _unregistered(results: Iterable[Result], rules: Mapping[str, Rule]) -> Itera
 def _why(result: Result) -> str:
     cell = f"{result.rule.id}: {result.layer}"
     match result.verdict:
-        case Verdict.VIOLATED:
+        case RuleVerdict.VIOLATED:
             return f"{cell} is violated: {result.detail or 'without detail'}"
-        case Verdict.UNKNOWN:
+        case RuleVerdict.UNKNOWN:
             return f"{cell} is unknown, which is a failure: {result.detail or 'without detail'}"
         case _:
             return f"{cell} judged nothing: a count of zero is no evidence"
@@ -115,7 +115,7 @@ def domain_text(rule: Rule) -> str:
 
 
 def uncontrolled(
-    controls: Iterable[Control], mutants: Iterable[Mutant], rules: Mapping[str, Rule] = RULES
+    controls: Iterable[Control], mutants: Iterable[PlantedDefect], rules: Mapping[str, Rule] = RULES
 ) -> tuple[str, ...]:
     """The rules with evidence that nothing was seen to violate, one line each."""
     seen = {control.rule.id for control in controls} | {mutant.rule.id for mutant in mutants}

@@ -10,17 +10,17 @@ from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 from model_tests.reports import BadInput
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 
-EXAMPLES: Final = {Effort.QUICK: 60, Effort.DEFAULT: 150, Effort.DEEP: 5000}
+EXAMPLES: Final = {RunEffort.QUICK: 60, RunEffort.DEFAULT: 150, RunEffort.DEEP: 5000}
 
-STEPS: Final = {Effort.QUICK: 30, Effort.DEFAULT: 50, Effort.DEEP: 100}
+STEPS: Final = {RunEffort.QUICK: 30, RunEffort.DEFAULT: 50, RunEffort.DEEP: 100}
 """Steps of one run of a state machine."""
 
 DATABASE: Final = ".hypothesis/examples"
 
 
-def hypothesis_settings(effort: Effort) -> settings:
+def hypothesis_settings(effort: RunEffort) -> settings:
     """The settings under which Hypothesis runs with this effort."""
     derandomized = is_derandomized()
     return settings(
@@ -29,7 +29,7 @@ def hypothesis_settings(effort: Effort) -> settings:
         deadline=None,  # a shared machine is no reason to fail
         derandomize=derandomized,
         database=None if derandomized else DirectoryBasedExampleDatabase(DATABASE),
-        print_blob=effort is Effort.DEEP,
+        print_blob=effort is RunEffort.DEEP,
         suppress_health_check=[HealthCheck.too_slow],  # likewise
     )
 
@@ -39,20 +39,20 @@ def is_derandomized() -> bool:
     return bool(os.environ.get("CI")) and os.environ.get("EOS_RANDOM") != "1"
 
 
-def effort_from_environment() -> Effort:
+def effort_from_environment() -> RunEffort:
     """The effort that `EOS_PROFILE` asks for; without it, `default`.
 
     Raises:
         BadInput: it asks for another than there are.
     """
-    asked = os.environ.get("EOS_PROFILE", Effort.DEFAULT)
-    if asked not in set(Effort):
-        raise BadInput(f"EOS_PROFILE is {', '.join(Effort)}, not {asked!r}")
-    return Effort(asked)
+    asked = os.environ.get("EOS_PROFILE", RunEffort.DEFAULT)
+    if asked not in set(RunEffort):
+        raise BadInput(f"EOS_PROFILE is {', '.join(RunEffort)}, not {asked!r}")
+    return RunEffort(asked)
 
 
 def register() -> None:
     """Make the efforts known to Hypothesis as profiles, and load the one that the environment asks for."""
-    for effort in Effort:
+    for effort in RunEffort:
         settings.register_profile(effort, hypothesis_settings(effort))
     settings.load_profile(effort_from_environment())

@@ -7,45 +7,45 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.verify.results import Control, Effort, Result, Verdict
+from model_tests.verify.results import Control, Result, RuleVerdict, RunEffort
 from spec import rules
 from spec.engines.finite import Finite, instance_of
 from spec.engines.liveness import Graph, Livelock, Progressed, graph_of, never_due, progresses
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
 from spec.systems.assumptions import Assumption, in_order
-from spec.systems.language import Progress
+from spec.systems.language import LivenessClaim
 from spec.systems.transactions.broken import NOTHING, quiet
 from spec.systems.transactions.controls import CONTROLS
+from spec.systems.transactions.decisions import decisions, remembered
 from spec.systems.transactions.progress import progress, with_refusals
 from spec.systems.transactions.system import transactions
-from spec.systems.transactions.taking import decisions, remembered
-from spec.systems.transactions.world import Bounds, Knobs
+from spec.systems.transactions.world import Bounds, TransactionKnobs
 from spec.versions import KAFKA_3_9, NEWEST
 
 _ONE: Final = Bounds(transactions=1)
 
-INSTANCES: Final[Mapping[str, tuple[Effort, Knobs]]] = MappingProxyType(
+INSTANCES: Final[Mapping[str, tuple[RunEffort, TransactionKnobs]]] = MappingProxyType(
     {
         "a successor, and records that fail": (
-            Effort.QUICK,
+            RunEffort.QUICK,
             quiet(NEWEST, times_out=True, appends_fail=True, bounds=replace(_ONE, instances=2)),
         ),
-        "two coordinators": (Effort.QUICK, quiet(NEWEST, times_out=True, bounds=replace(_ONE, coordinators=2))),
+        "two coordinators": (RunEffort.QUICK, quiet(NEWEST, times_out=True, bounds=replace(_ONE, coordinators=2))),
         "version 0, a successor": (
-            Effort.QUICK,
+            RunEffort.QUICK,
             quiet(KAFKA_3_9, times_out=True, outlive=NOTHING, bounds=replace(_ONE, instances=2)),
         ),
-        "leaders that fail": (Effort.DEFAULT, quiet(NEWEST, times_out=True, leaders_fail=True)),
+        "leaders that fail": (RunEffort.DEFAULT, quiet(NEWEST, times_out=True, leaders_fail=True)),
         "two coordinators, a successor, and records that fail": (
-            Effort.DEEP,
+            RunEffort.DEEP,
             quiet(NEWEST, times_out=True, appends_fail=True, bounds=replace(_ONE, coordinators=2, instances=2)),
         ),
     }
 )
 """Instances of the true system, each with the least effort that searches it."""
 
-LIVELOCKS: Final[Mapping[str, tuple[str, Knobs]]] = MappingProxyType(
+LIVELOCKS: Final[Mapping[str, tuple[str, TransactionKnobs]]] = MappingProxyType(
     {
         "KAFKA-19999: a repeated marker is refused for ever": (
             "prepared_completes",
@@ -69,7 +69,7 @@ LIVELOCKS: Final[Mapping[str, tuple[str, Knobs]]] = MappingProxyType(
 
 RULES: Final = (rules.TXN_COMPLETES, rules.TXN_TIMEOUT, rules.FENCE_STALE_EPOCH)
 
-_EFFORTS: Final = tuple(Effort)
+_EFFORTS: Final = tuple(RunEffort)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +79,15 @@ class Live:
     name: str
     graph: Graph
     finite: Finite
-    claims: tuple[Progress, ...]
+    claims: tuple[LivenessClaim, ...]
     assumptions: tuple[Assumption, ...]
 
-    def verdict(self, claim: Progress) -> Progressed:
+    def verdict(self, claim: LivenessClaim) -> Progressed:
         """What is said of one progress."""
         return progresses(self.graph, self.finite, claim)
 
 
-def built(name: str, knobs: Knobs) -> Live:
+def built(name: str, knobs: TransactionKnobs) -> Live:
     """The states of an instance."""
     of = remembered(decisions(knobs))
     system = with_refusals(transactions(knobs, of), knobs, of)
@@ -95,7 +95,7 @@ def built(name: str, knobs: Knobs) -> Live:
     return Live(name, graph_of(system, finite), finite, progress(knobs, of), system.assumptions)
 
 
-def explored_by(effort: Effort) -> tuple[Callable[[], Live], ...]:
+def explored_by(effort: RunEffort) -> tuple[Callable[[], Live], ...]:
     """The instances that an effort searches."""
     return tuple(
         partial(built, name, knobs)
@@ -107,7 +107,7 @@ def explored_by(effort: Effort) -> tuple[Callable[[], Live], ...]:
 @evidences(rules.TXN_COMPLETES, Layer.EXPLORED)
 @evidences(rules.TXN_TIMEOUT, Layer.EXPLORED)
 @evidences(rules.FENCE_STALE_EPOCH, Layer.EXPLORED)
-def results(effort: Effort, asked: Iterable[Rule] = RULES) -> tuple[Result, ...]:
+def results(effort: RunEffort, asked: Iterable[Rule] = RULES) -> tuple[Result, ...]:
     """What is said of the fair runs, for each of these rules."""
     due = [rule for rule in asked if rule in RULES]
     lives = [build() for build in explored_by(effort)] if due else []
@@ -122,7 +122,7 @@ def _result(rule: Rule, lives: Sequence[Live]) -> Result:
     if all(never_due(live.graph, live.finite, claim) for live, claim in asked):
         failed = "what is claimed is never due"
     states = sum(len(live.graph.states) for live, _ in asked)
-    verdict = Verdict.VIOLATED if failed else Verdict.HOLDS
+    verdict = RuleVerdict.VIOLATED if failed else RuleVerdict.HOLDS
     assumed = in_order(assumption for live, _ in asked for assumption in live.assumptions)
     seconds = perf_counter() - started
     return Result(rule, Layer.EXPLORED, verdict, states, seconds, {"states": states}, failed, assumed)

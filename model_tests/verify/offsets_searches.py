@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Final
 
-from model_tests.verify.looking import Instanced
-from model_tests.verify.searched import Broken, Instance, Searched, depths
+from model_tests.verify.model_checking import Instanced
+from model_tests.verify.searched import Searched, SearchInstance, SystemMutation, depths
 from spec import rules
 from spec.engines.finite import instance_of
 from spec.evidence import Layer, evidences
@@ -12,31 +12,33 @@ from spec.systems import membership, offsets
 from spec.versions import BEFORE_3_7, KAFKA_3_9
 
 
-def committing(name: str, knobs: offsets.Knobs) -> Instanced:
+def committing(name: str, knobs: offsets.OffsetsKnobs) -> Instanced:
     """The offsets that a producer commits in its transactions."""
     system = offsets.committing(knobs)
     return Instanced(name, system, system, instance_of(system, offsets.sizes(knobs)))
 
 
-def rebalancing(name: str, knobs: membership.Knobs) -> Instanced:
+def rebalancing(name: str, knobs: membership.MembershipKnobs) -> Instanced:
     """The generations of a group, each with a transactional commit."""
     system = membership.membership(knobs)
     return Instanced(name, system, system, instance_of(system, membership.sizes(knobs)))
 
 
-_TRUE: Final = partial(committing, "two transactions", offsets.Knobs())
-_MORE: Final = partial(committing, "four transactions", offsets.Knobs(transactions=4))
-_OTHERS: Final = partial(committing, "others commit and delete", offsets.Knobs(others=2))
+_TRUE: Final = partial(committing, "two transactions", offsets.OffsetsKnobs())
+_MORE: Final = partial(committing, "four transactions", offsets.OffsetsKnobs(transactions=4))
+_OTHERS: Final = partial(committing, "others commit and delete", offsets.OffsetsKnobs(others=2))
 _SURVIVES: Final = partial(
     committing,
     "an offset expires and leaves what is pending, as before 4.0",
-    offsets.Knobs(offsets.PENDING_SURVIVES, others=2, expires=True),
+    offsets.OffsetsKnobs(offsets.PENDING_SURVIVES, others=2, expires=True),
 )
-_LAGS: Final = partial(committing, "KAFKA-17507: a marker is answered before it is applied", offsets.Knobs(KAFKA_3_9))
-_GROUP: Final = partial(rebalancing, "two generations", membership.Knobs())
-_APART: Final = partial(rebalancing, "the last member leaves", membership.Knobs(generations=4, apart=True))
+_LAGS: Final = partial(
+    committing, "KAFKA-17507: a marker is answered before it is applied", offsets.OffsetsKnobs(KAFKA_3_9)
+)
+_GROUP: Final = partial(rebalancing, "two generations", membership.MembershipKnobs())
+_APART: Final = partial(rebalancing, "the last member leaves", membership.MembershipKnobs(generations=4, apart=True))
 _BEFORE: Final = partial(
-    rebalancing, "KAFKA-15784: the group is looked at before the coordinator", membership.Knobs(BEFORE_3_7)
+    rebalancing, "KAFKA-15784: the group is looked at before the coordinator", membership.MembershipKnobs(BEFORE_3_7)
 )
 
 
@@ -46,11 +48,11 @@ def of_transactions() -> Searched:
     return Searched(
         rules=(rules.OFFSETS_ATOMIC,),
         instances=(
-            Instance("two transactions", _TRUE, depths(8, 10, 12), whole=True),
-            Instance("four transactions", _MORE, depths(default=12, deep=20)),
-            Instance("others commit and delete", _OTHERS, depths(0, 0, 8), whole=True),
+            SearchInstance("two transactions", _TRUE, depths(8, 10, 12), whole=True),
+            SearchInstance("four transactions", _MORE, depths(default=12, deep=20)),
+            SearchInstance("others commit and delete", _OTHERS, depths(0, 0, 8), whole=True),
         ),
-        broken=(Broken("visible_is_of_committed", _LAGS), Broken("deleted_stays_deleted", _SURVIVES)),
+        broken=(SystemMutation("visible_is_of_committed", _LAGS), SystemMutation("deleted_stays_deleted", _SURVIVES)),
     )
 
 
@@ -60,8 +62,8 @@ def of_generations() -> Searched:
     return Searched(
         rules=(rules.OFFSETS_GENERATION_FENCE,),
         instances=(
-            Instance("two generations", _GROUP, depths(8, 10, 12), whole=True),
-            Instance("the last member leaves", _APART, depths(0, 0, 12), whole=True),
+            SearchInstance("two generations", _GROUP, depths(8, 10, 12), whole=True),
+            SearchInstance("the last member leaves", _APART, depths(0, 0, 12), whole=True),
         ),
-        broken=(Broken("past_generations_write_nothing", _BEFORE),),
+        broken=(SystemMutation("past_generations_write_nothing", _BEFORE),),
     )

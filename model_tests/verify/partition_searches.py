@@ -3,34 +3,34 @@
 from functools import partial
 from typing import Any, Final
 
-from model_tests.verify.looking import Instanced
-from model_tests.verify.searched import Broken, Build, Instance, Searched, depths
+from model_tests.verify.model_checking import Instanced
+from model_tests.verify.searched import Build, Searched, SearchInstance, SystemMutation, depths
 from spec import rules
 from spec.engines.finite import instance_of
 from spec.evidence import Layer, evidences
-from spec.systems.deciding import UNWRAPPED, remembered
 from spec.systems.partition.controls import CONTROLS
-from spec.systems.partition.log import Knobs
+from spec.systems.partition.log import PartitionKnobs
 from spec.systems.partition.system import partition, sizes
+from spec.systems.unwrapped_append import UNWRAPPED, remembered
 
 
-def built(name: str, knobs: Knobs, **several: int) -> Instanced:
+def built(name: str, knobs: PartitionKnobs, **several: int) -> Instanced:
     """The system with these knobs, in an instance that has several of some things."""
     system = partition(knobs, remembered(knobs.decide))
     return Instanced(name, system, partition(knobs), instance_of(system, sizes(knobs, **several)))
 
 
 def _instance(name: str, several: dict[str, int], **knobs: Any) -> tuple[str, Build]:
-    return name, partial(built, name, Knobs(profile=UNWRAPPED, **knobs), **several)
+    return name, partial(built, name, PartitionKnobs(profile=UNWRAPPED, **knobs), **several)
 
 
 INSTANCES: Final = (
-    Instance(
+    SearchInstance(
         *_instance("two producers", {"producers": 2}, appends=2, plain_data=False),
         depths(3, 4, 7),
         whole=True,
     ),
-    Instance(
+    SearchInstance(
         *_instance(
             "two epochs",
             {"epochs": 2, "coordinator_epochs": 2, "sequences": 2},
@@ -41,17 +41,17 @@ INSTANCES: Final = (
         depths(0, 3, 6),
         whole=True,
     ),
-    Instance(
+    SearchInstance(
         *_instance("batches of two sizes", {"deltas": 2}, appends=2, plain_data=False, offset_commits=False),
         depths(default=0, deep=6),
     ),
-    Instance(
+    SearchInstance(
         *_instance(
             "three batches of two producers", {"producers": 2}, appends=3, fails_over=False, offset_commits=False
         ),
         depths(default=0, deep=6),
     ),
-    Instance(*_instance("three batches", {"sequences": 2}, appends=3), depths(deep=6)),
+    SearchInstance(*_instance("three batches", {"sequences": 2}, appends=3), depths(deep=6)),
 )
 
 
@@ -71,5 +71,7 @@ def searched() -> Searched:
             rules.FENCE_COORDINATOR_EPOCH,
         ),
         instances=INSTANCES,
-        broken=tuple(Broken(each.violates, partial(built, each.name, each.knobs, **each.several)) for each in CONTROLS),
+        broken=tuple(
+            SystemMutation(each.violates, partial(built, each.name, each.knobs, **each.several)) for each in CONTROLS
+        ),
     )

@@ -6,10 +6,10 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Final, TypeAlias, cast
 
-from model_tests.verify.results import Effort, Part
+from model_tests.verify.results import PartResult, RunEffort
 from spec.evidence import Layer
 
-Evidence: TypeAlias = Callable[[Effort], Part]
+Evidence: TypeAlias = Callable[[RunEffort], PartResult]
 """What a part provides: it runs, and hands back what it found."""
 
 
@@ -26,21 +26,21 @@ class PartOfRun:
     name: str
     function: str
     layers: tuple[Layer, ...]
-    shares: Mapping[Effort, float]
+    shares: Mapping[RunEffort, float]
 
-    def run(self, effort: Effort) -> Part:
+    def run(self, effort: RunEffort) -> PartResult:
         """Import the part's function and run it."""
         return run_function(self.function, effort)
 
 
-def run_function(function: str, effort: Effort) -> Part:
+def run_function(function: str, effort: RunEffort) -> PartResult:
     """Import a function given as `module:name`, and run it."""
     module, _, name = function.partition(":")
     return cast(Evidence, getattr(import_module(module), name))(effort)
 
 
-def _shares(quick: float, default: float) -> Mapping[Effort, float]:
-    return MappingProxyType({Effort.QUICK: quick, Effort.DEFAULT: default})
+def _shares(quick: float, default: float) -> Mapping[RunEffort, float]:
+    return MappingProxyType({RunEffort.QUICK: quick, RunEffort.DEFAULT: default})
 
 
 PARTS: Final = (

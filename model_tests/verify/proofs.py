@@ -22,28 +22,28 @@ from model_tests.verify.proving import (
     CONSISTENCY,
     FACTS,
     Done,
-    Task,
-    Worker,
+    ProofTask,
+    ProofWorker,
     taken_by,
     tasks,
     tasks_of_facts,
 )
-from model_tests.verify.results import Control, Effort, Part, Result
+from model_tests.verify.results import Control, PartResult, Result, RunEffort
 from model_tests.verify.searched import Found
 from model_tests.verify.spreading import Spread, here
 from model_tests.verify.theorems import CLAIMED, SYSTEMS, theorems
 from spec import rules
 from spec.engines.induction import Obligation, prove_fact
-from spec.engines.kept import Entries
+from spec.engines.proof_cache import Entries
 from spec.engines.solving import USUAL, Settings
 from spec.engines.verdict import Refuted
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
-from spec.systems.append_facts import broken_facts
+from spec.systems.append_lemmas import broken_facts
 from spec.systems.assumptions import registered
-from spec.systems.broken_facts import facts_of_bugs
-from spec.systems.decision_facts import Fact
-from spec.systems.transition_facts import broken_transition_facts
+from spec.systems.broken_lemmas import facts_of_bugs
+from spec.systems.decision_lemmas import Fact
+from spec.systems.transition_lemmas import broken_transition_facts
 
 PROVED_HERE: Final = (
     rules.IDS_UNIQUE,
@@ -129,7 +129,7 @@ def proofs(asked: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class ProofAttempt:
     """What came of proving some rules.
 
     Attributes:
@@ -163,7 +163,7 @@ def attempted(
     settings: Settings = USUAL,
     entries: Entries | None = None,
     version: int = CLAIMED,
-) -> Attempt:
+) -> ProofAttempt:
     """Prove what some rules rest on.
 
     Args:
@@ -180,10 +180,10 @@ def attempted(
     systems = tuple(ProvedSystem(SYSTEMS[name](version), _of(name, done), taken_by(name)) for name in due)
     answers = {key: entry for each in done.values() for key, entry in each.answers.items()}
     contradictions = tuple(line for each in done.values() for line in each.contradictions)
-    return Attempt(Proofs(systems, _of(FACTS, done)), contradictions, answers)
+    return ProofAttempt(Proofs(systems, _of(FACTS, done)), contradictions, answers)
 
 
-def _of(name: str, done: Mapping[Task, Done]) -> tuple[Obligation, ...]:
+def _of(name: str, done: Mapping[ProofTask, Done]) -> tuple[Obligation, ...]:
     return tuple(o for task, each in done.items() if task.of == name for o in each.obligations)
 
 
@@ -193,7 +193,7 @@ def systems_of(asked: Iterable[Rule]) -> tuple[str, ...]:
     return tuple(name for name, build in SYSTEMS.items() if any(one.rule in wanted for one in build(CLAIMED).theorems))
 
 
-def evidence(effort: Effort) -> Part:
+def evidence(effort: RunEffort) -> PartResult:
     """Proofs, searches within bounds, and controls."""
     attempt = attempted(rules.RULES.values())
     proved = attempt.proofs
@@ -203,7 +203,7 @@ def evidence(effort: Effort) -> Part:
         *liveness_searches.controls(),
         *fact_controls(),
     )
-    return Part(
+    return PartResult(
         "proofs",
         results=(*(proved.result(rule) for rule in PROVED_HERE), *results, *liveness_searches.results(effort)),
         controls=controls,
@@ -223,12 +223,12 @@ def evidence(effort: Effort) -> Part:
     )
 
 
-def _compared(effort: Effort) -> str:
-    some, most = agreement.COMPARED[effort], agreement.COMPARED[Effort.DEEP]
+def _compared(effort: RunEffort) -> str:
+    some, most = agreement.COMPARED[effort], agreement.COMPARED[RunEffort.DEEP]
     return "" if some == most else f"both searches: ran {some} of {most} generated configurations"
 
 
-def searched(effort: Effort, asked: Iterable[Rule]) -> Found:
+def searched(effort: RunEffort, asked: Iterable[Rule]) -> Found:
     """Every system searched within bounds for a violation of these rules."""
     rules_asked = tuple(asked)
     found = [each.bounded(effort, rules_asked) for each in SEARCHES]
@@ -238,7 +238,7 @@ def searched(effort: Effort, asked: Iterable[Rule]) -> Found:
 def controls_of(asked: Iterable[Rule]) -> tuple[Control, ...]:
     """Every change that must break one of these rules, searched as deep as a default run does, and every such fact."""
     rules_asked = frozenset(asked)
-    of_searches = (control for each in SEARCHES for control in each.controls(Effort.DEFAULT, rules_asked))
+    of_searches = (control for each in SEARCHES for control in each.controls(RunEffort.DEFAULT, rules_asked))
     return (*of_searches, *(control for control in fact_controls() if control.rule in rules_asked))
 
 
@@ -262,7 +262,7 @@ def check_quickly(rule: Rule) -> list[Result]:
 
 
 def _quickly(rule: Rule) -> Result:
-    worker = Worker()
+    worker = ProofWorker()
     due = systems_of((rule,))
     found = Proofs((), _obligations(worker, tasks_of_facts((rule,), due)))
     for name in due if found.result(rule).passed or not found.of(rule) else ():
@@ -273,5 +273,5 @@ def _quickly(rule: Rule) -> Result:
     return found.result(rule)
 
 
-def _obligations(worker: Worker, due: Iterable[Task]) -> tuple[Obligation, ...]:
+def _obligations(worker: ProofWorker, due: Iterable[ProofTask]) -> tuple[Obligation, ...]:
     return tuple(o for task in due if task.what != CONSISTENCY for o in worker.do(task).obligations)

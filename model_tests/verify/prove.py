@@ -11,14 +11,14 @@ from rich.table import Table
 from model_tests.reports import HOLDS, VIOLATED, BadInput
 from model_tests.verify import liveness_searches
 from model_tests.verify.assumed import as_json
-from model_tests.verify.earlier import Earlier, earlier
-from model_tests.verify.proofs import PROVED_HERE, SEARCHES, Attempt, attempted, controls_of, searched
+from model_tests.verify.older_versions import Earlier, earlier
+from model_tests.verify.proofs import PROVED_HERE, SEARCHES, ProofAttempt, attempted, controls_of, searched
 from model_tests.verify.proving import facts
-from model_tests.verify.results import Control, Effort, Result
+from model_tests.verify.results import Control, Result, RunEffort
 from model_tests.verify.spreading import Spread, on_cores
 from model_tests.verify.theorems import CLAIMED, Theorem, lines, theorems
 from spec.engines.induction import Obligation
-from spec.engines.kept import Entries, read, write
+from spec.engines.proof_cache import Entries, read, write
 from spec.engines.solving import Settings
 from spec.evidence import Layer
 from spec.rules import Rule
@@ -202,8 +202,8 @@ class _Proving:
         proved = attempt.proofs
         listed = proved.of(rule) if rule else (*proved.system, *proved.facts)
         results = (proved.result(each) for each in self._asked if each in PROVED_HERE)
-        found, vacuous = searched(Effort.QUICK, self._asked)
-        live = liveness_searches.results(Effort.QUICK, self._asked)
+        found, vacuous = searched(RunEffort.QUICK, self._asked)
+        live = liveness_searches.results(RunEffort.QUICK, self._asked)
         wrong = (*attempt.contradictions, *attempt.unproved, *vacuous)
         return ProofReport(listed, (*results, *found, *live), theorems(self._asked), wrong, notes=attempt.beside)
 
@@ -217,7 +217,7 @@ class _Proving:
         together = {**(self._entries or {}), **self._answers}
         return together if len(together) <= MOST_KEPT else self._answers
 
-    def _attempt(self, version: int) -> Attempt:
+    def _attempt(self, version: int) -> ProofAttempt:
         attempt = attempted(self._asked, self._spread, self._settings, self._entries, version)
         self._answers.update(attempt.answers)
         return attempt

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from model_tests.verify.results import Result
-from model_tests.verify.results import Verdict as Outcome
+from model_tests.verify.results import RuleVerdict as Outcome
 from spec.engines.induction import Obligation
 from spec.engines.verdict import Proved, Refuted, Unknown
 from spec.evidence import Layer

@@ -6,23 +6,23 @@ from typing import Final
 
 from model_tests.verify.theorems import CLAIMED, SYSTEMS
 from spec.engines.induction import Obligation, Prover, prove_fact
-from spec.engines.kept import Entries, Kept
+from spec.engines.proof_cache import Entries, ProofCache
 from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
 from spec.engines.solving import USUAL, Settings
 from spec.rules import Rule
-from spec.systems.answer_facts import answer_facts
-from spec.systems.append_facts import append_facts, stable_fact, wire_facts
-from spec.systems.decision_facts import Fact, arithmetic_fact, replay_fact, stale_epoch_facts, wrapping_fact
-from spec.systems.election_facts import election_facts
-from spec.systems.group_facts import group_facts
-from spec.systems.keeping_facts import keeping_facts
+from spec.systems.answer_lemmas import answer_facts
+from spec.systems.append_lemmas import append_facts, stable_fact, wire_facts
+from spec.systems.decision_lemmas import Fact, arithmetic_fact, replay_fact, stale_epoch_facts, wrapping_fact
+from spec.systems.election_lemmas import election_facts
+from spec.systems.group_lemmas import group_facts
 from spec.systems.language import System
-from spec.systems.produce_facts import produce_facts
-from spec.systems.renaming_facts import renaming_facts
-from spec.systems.replica_facts import replica_facts
-from spec.systems.step_answer_facts import step_answer_facts
-from spec.systems.step_facts import step_facts
-from spec.systems.transition_facts import transition_facts
+from spec.systems.produce_lemmas import produce_facts
+from spec.systems.renaming_lemmas import renaming_facts
+from spec.systems.replica_lemmas import replica_facts
+from spec.systems.retention_lemmas import keeping_facts
+from spec.systems.step_answer_lemmas import step_answer_facts
+from spec.systems.step_lemmas import step_facts
+from spec.systems.transition_lemmas import transition_facts
 
 BEGINNING: Final = "what follows, and what holds at the start"
 CONSISTENCY: Final = "whether the lemmas contradict each other"
@@ -65,7 +65,7 @@ def _in_width(fact: Fact, numbers: Numbers) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ProofTask:
     """Some obligations: of a system under one of its actions, of its start, or some of the facts.
 
     Attributes:
@@ -93,26 +93,26 @@ class Done:
     answers: Entries = field(default_factory=dict)
 
 
-def tasks(names: Iterable[str], version: int = CLAIMED) -> tuple[Task, ...]:
+def tasks(names: Iterable[str], version: int = CLAIMED) -> tuple[ProofTask, ...]:
     """Everything that is to be proved of these systems, in order."""
     return tuple(task for name in names for task in _tasks_of(name, version))
 
 
-def tasks_of_facts(asked: Container[Rule], systems: Iterable[str]) -> tuple[Task, ...]:
+def tasks_of_facts(asked: Container[Rule], systems: Iterable[str]) -> tuple[ProofTask, ...]:
     """The facts that these rules make, or that these systems take for granted."""
     taken = frozenset[str]().union(*map(taken_by, systems))
     due = (fact.name.partition("[")[0] for fact, _ in facts() if fact.rule in asked or fact.name in taken)
-    return tuple(Task(FACTS, family) for family in dict.fromkeys(due))
+    return tuple(ProofTask(FACTS, family) for family in dict.fromkeys(due))
 
 
-def _tasks_of(name: str, version: int) -> Iterator[Task]:
-    yield Task(name, BEGINNING, version)
-    yield from (Task(name, action.name, version) for action in SYSTEMS[name](version).actions)
+def _tasks_of(name: str, version: int) -> Iterator[ProofTask]:
+    yield ProofTask(name, BEGINNING, version)
+    yield from (ProofTask(name, action.name, version) for action in SYSTEMS[name](version).actions)
     if version == CLAIMED:
-        yield Task(name, CONSISTENCY, version)
+        yield ProofTask(name, CONSISTENCY, version)
 
 
-class Worker:
+class ProofWorker:
     """Does tasks, one after the other, in whatever process it is.
 
     Args:
@@ -122,11 +122,11 @@ class Worker:
 
     def __init__(self, settings: Settings = USUAL, entries: Entries | None = None) -> None:
         self._settings = settings
-        self._kept = None if entries is None else Kept(entries)
+        self._kept = None if entries is None else ProofCache(entries)
         self._provers: dict[tuple[str, int], Prover] = {}
         self._systems: dict[tuple[str, int], System] = {}
 
-    def do(self, task: Task) -> Done:
+    def do(self, task: ProofTask) -> Done:
         """What comes of a task."""
         if task.of == FACTS:
             return self._done(obligations=tuple(self._facts(task.what)))
@@ -147,7 +147,7 @@ class Worker:
             if fact.name.partition("[")[0] == family:
                 yield prove_fact(fact, numbers, self._settings, self._kept)
 
-    def _prover(self, task: Task) -> Prover:
+    def _prover(self, task: ProofTask) -> Prover:
         of = task.of, task.version
         if of not in self._provers:
             self._systems[of] = SYSTEMS[task.of](task.version)

@@ -10,18 +10,18 @@ from model_tests.reports import HOLDS, VIOLATED
 from model_tests.verify import sources, table
 from model_tests.verify.coverage import Cells, domain_text, joined, owed_by, uncontrolled, uncovered, waived_by
 from model_tests.verify.parts import PARTS, PartOfRun
-from model_tests.verify.results import Control, Effort, Mutant, Part, Result
+from model_tests.verify.results import Control, PartResult, PlantedDefect, Result, RunEffort
 from spec.evidence import Layer
 from spec.rules import RULES, Rule
 from spec.systems.assumptions import ids
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PartRun:
     """One part that ran: what it found, how long it took, and the share of the time that it had."""
 
     part: PartOfRun
-    found: Part
+    found: PartResult
     seconds: float
     share: float | None
 
@@ -39,8 +39,8 @@ class VerifyReport:
         seconds: from the first part's start to the last one's end; parts may have run side by side.
     """
 
-    effort: Effort
-    outcomes: tuple[Outcome, ...]
+    effort: RunEffort
+    outcomes: tuple[PartRun, ...]
     seconds: float
 
     @property
@@ -59,7 +59,7 @@ class VerifyReport:
         return tuple(control for outcome in self.outcomes for control in outcome.found.controls)
 
     @property
-    def mutants(self) -> tuple[Mutant, ...]:
+    def mutants(self) -> tuple[PlantedDefect, ...]:
         """The mutants of all parts."""
         return tuple(mutant for outcome in self.outcomes for mutant in outcome.found.mutants)
 
@@ -164,7 +164,7 @@ def _control_json(control: Control) -> dict[str, object]:
     }
 
 
-def _mutant_json(mutant: Mutant) -> dict[str, object]:
+def _mutant_json(mutant: PlantedDefect) -> dict[str, object]:
     return {
         "name": mutant.name,
         "rule": mutant.rule.id,
@@ -174,7 +174,7 @@ def _mutant_json(mutant: Mutant) -> dict[str, object]:
     }
 
 
-def _share_json(outcome: Outcome) -> dict[str, object]:
+def _share_json(outcome: PartRun) -> dict[str, object]:
     return {
         "name": outcome.part.name,
         "seconds": round(outcome.seconds, 3),
@@ -185,7 +185,7 @@ def _share_json(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def part_json(outcome: Outcome) -> dict[str, object]:
+def part_json(outcome: PartRun) -> dict[str, object]:
     """One part's findings as plain JSON values."""
     found = outcome.found
     return {

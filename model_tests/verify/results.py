@@ -18,7 +18,7 @@ Figure: TypeAlias = int | float | str
 
 
 @unique
-class Effort(StrEnum):
+class RunEffort(StrEnum):
     """How much of everything runs."""
 
     QUICK = "quick"
@@ -27,7 +27,7 @@ class Effort(StrEnum):
 
 
 @unique
-class Verdict(StrEnum):
+class RuleVerdict(StrEnum):
     """The outcome of one kind of evidence for one rule."""
 
     PROVED = "proved"  # by induction, without bounds
@@ -49,7 +49,7 @@ class Result:
 
     rule: Rule
     layer: Layer
-    verdict: Verdict
+    verdict: RuleVerdict
     count: int
     seconds: float
     figures: Mapping[str, Figure] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Result:
     @property
     def passed(self) -> bool:
         """Whether this is evidence that the rule holds."""
-        return self.verdict in (Verdict.PROVED, Verdict.HOLDS) and self.count > 0
+        return self.verdict in (RuleVerdict.PROVED, RuleVerdict.HOLDS) and self.count > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
-class Mutant:
+class PlantedDefect:
     """A defect planted in the reference or the specification, and the checks that saw it, each by its rule."""
 
     name: str
@@ -99,7 +99,7 @@ class Mutant:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartResult:
     """Everything one part of the run found.
 
     Attributes:
@@ -111,7 +111,7 @@ class Part:
     name: str
     results: tuple[Result, ...] = ()
     controls: tuple[Control, ...] = ()
-    mutants: tuple[Mutant, ...] = ()
+    mutants: tuple[PlantedDefect, ...] = ()
     extra: Mapping[str, object] = field(default_factory=dict)
     failures: tuple[str, ...] = ()
     sampled: str = ""

@@ -18,15 +18,15 @@ from model_tests.processes import started_anew
 from model_tests.reports import BadInput
 from model_tests.verify import sources
 from model_tests.verify.parts import BY_NAME, PARTS, PartOfRun, run_function
-from model_tests.verify.report import Outcome, VerifyReport, part_json
-from model_tests.verify.results import Effort, Part
+from model_tests.verify.report import PartRun, VerifyReport, part_json
+from model_tests.verify.results import PartResult, RunEffort
 from model_tests.verify.table import WIDE
 
 
 class Timed(NamedTuple):
     """What a part found, and how long it took."""
 
-    found: Part
+    found: PartResult
     seconds: float
 
 
@@ -44,7 +44,7 @@ def chosen(names: str) -> tuple[PartOfRun, ...]:
 
 
 def verify(
-    effort: Effort, parts: Iterable[PartOfRun], directory: Path, console: Console, jobs: int = 1
+    effort: RunEffort, parts: Iterable[PartOfRun], directory: Path, console: Console, jobs: int = 1
 ) -> VerifyReport:
     """Run the parts, write `<part>.json` for each and `report.json` and `report.html` for all, and hand it back.
 
@@ -71,11 +71,11 @@ def verify(
     return report
 
 
-Run = Callable[[tuple[PartOfRun, ...], Effort, Path], Iterator[tuple[PartOfRun, Timed]]]
+Run = Callable[[tuple[PartOfRun, ...], RunEffort, Path], Iterator[tuple[PartOfRun, Timed]]]
 """Runs parts, and hands each back when it is done."""
 
 
-def _one_by_one(parts: tuple[PartOfRun, ...], effort: Effort, directory: Path) -> Iterator[tuple[PartOfRun, Timed]]:
+def _one_by_one(parts: tuple[PartOfRun, ...], effort: RunEffort, directory: Path) -> Iterator[tuple[PartOfRun, Timed]]:
     for part in parts:
         yield part, _run(part.name, part.function, effort, directory)
 
@@ -83,7 +83,7 @@ def _one_by_one(parts: tuple[PartOfRun, ...], effort: Effort, directory: Path) -
 def _side_by_side(jobs: int) -> Run:
     """The longest first, so that the last ones are short; each in a fresh process."""
 
-    def run(parts: tuple[PartOfRun, ...], effort: Effort, directory: Path) -> Iterator[tuple[PartOfRun, Timed]]:
+    def run(parts: tuple[PartOfRun, ...], effort: RunEffort, directory: Path) -> Iterator[tuple[PartOfRun, Timed]]:
         longest_first = sorted(parts, key=lambda part: -part.shares.get(effort, 0))
         with started_anew(jobs, tasks_of_each=1) as pool:
             under_way = {pool.submit(_run, part.name, part.function, effort, directory): part for part in longest_first}
@@ -97,10 +97,12 @@ def _outcome_of(future: Future[Timed], part: PartOfRun) -> Timed:
     try:
         return future.result()
     except Exception as broken:  # noqa: BLE001  # its process died, or what it found could not be handed over
-        return Timed(Part(part.name, failures=(f"the part's process broke: {type(broken).__name__}: {broken}",)), 0.0)
+        return Timed(
+            PartResult(part.name, failures=(f"the part's process broke: {type(broken).__name__}: {broken}",)), 0.0
+        )
 
 
-def _run(name: str, function: str, effort: Effort, directory: Path) -> Timed:
+def _run(name: str, function: str, effort: RunEffort, directory: Path) -> Timed:
     log = directory / f"{name}.traceback.txt"
     log.unlink(missing_ok=True)
     started = perf_counter()
@@ -110,12 +112,12 @@ def _run(name: str, function: str, effort: Effort, directory: Path) -> Timed:
     except Exception as broken:  # noqa: BLE001  # a part that breaks fails the run; the other parts still run
         log.write_text(traceback.format_exc())
         first_line = str(broken).partition("\n")[0]
-        found = Part(name, failures=(f"the part broke: {type(broken).__name__}: {first_line} (see {log})",))
+        found = PartResult(name, failures=(f"the part broke: {type(broken).__name__}: {first_line} (see {log})",))
     return Timed(found, perf_counter() - started)
 
 
-def _kept(part: PartOfRun, timed: Timed, effort: Effort, directory: Path, console: Console) -> Outcome:
-    outcome = Outcome(part, timed.found, timed.seconds, part.shares.get(effort))
+def _kept(part: PartOfRun, timed: Timed, effort: RunEffort, directory: Path, console: Console) -> PartRun:
+    outcome = PartRun(part, timed.found, timed.seconds, part.shares.get(effort))
     _write(directory / f"{part.name}.json", part_json(outcome))
     word = "holds" if timed.found.passed else "fails"
     console.print(f"{part.name:12} {outcome.seconds:6.1f} s  {word}", highlight=False)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
 
-from model_tests.verify.looking import Instanced, Looked, controlled, look, look_for_all, result, vacuous
-from model_tests.verify.results import Control, Effort, Result
+from model_tests.verify.model_checking import Instanced, Looked, controlled, look, look_for_all, result, vacuous
+from model_tests.verify.results import Control, Result, RunEffort
 from spec.rules import Rule
 from spec.systems.language import System
 
@@ -17,13 +17,13 @@ Found: TypeAlias = tuple[tuple[Result, ...], tuple[str, ...]]
 """A result for each rule, and what is claimed of nothing."""
 
 
-def every_depth() -> Mapping[Effort, int]:
+def every_depth() -> Mapping[RunEffort, int]:
     """However deep a violation is, bounded search confirms it."""
-    return MappingProxyType(dict.fromkeys(Effort, 99))
+    return MappingProxyType(dict.fromkeys(RunEffort, 99))
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class SearchInstance:
     """A finite instance of a true system.
 
     Attributes:
@@ -34,12 +34,12 @@ class Instance:
 
     name: str
     built: Build
-    depth: Mapping[Effort, int]
+    depth: Mapping[RunEffort, int]
     whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class SystemMutation:
     """A change of the system, and the claim that must no longer hold."""
 
     violates: str
@@ -56,11 +56,11 @@ class Searched:
     """
 
     rules: tuple[Rule, ...]
-    instances: tuple[Instance, ...]
-    broken: tuple[Broken, ...]
-    deepest: Mapping[Effort, int] = field(default_factory=every_depth)
+    instances: tuple[SearchInstance, ...]
+    broken: tuple[SystemMutation, ...]
+    deepest: Mapping[RunEffort, int] = field(default_factory=every_depth)
 
-    def bounded(self, effort: Effort, only: Iterable[Rule] | None = None) -> Found:
+    def bounded(self, effort: RunEffort, only: Iterable[Rule] | None = None) -> Found:
         """The true system searched for a violation of each rule, and what in it can never happen."""
         asked = self.rules if only is None else tuple(rule for rule in only if rule in self.rules)
         if not asked:
@@ -84,17 +84,17 @@ class Searched:
         return result(rule, list(self._until_refuted(rule)))
 
     def _until_refuted(self, rule: Rule) -> Iterator[Looked]:
-        for instance in self.explored_by(Effort.DEFAULT):
+        for instance in self.explored_by(RunEffort.DEFAULT):
             looked = look(instance.built(), (rule,), 0)
             yield looked
             if looked.refuted:
                 return
 
-    def explored_by(self, effort: Effort) -> tuple[Instance, ...]:
+    def explored_by(self, effort: RunEffort) -> tuple[SearchInstance, ...]:
         """The instances that an effort explores."""
         return tuple(instance for instance in self.instances if effort in instance.depth)
 
-    def controls(self, effort: Effort, only: Container[Rule] | None = None) -> tuple[Control, ...]:
+    def controls(self, effort: RunEffort, only: Container[Rule] | None = None) -> tuple[Control, ...]:
         """Every change that must break a rule; explicit and bounded search must find the same shortest depth."""
         due = ((each.built(), each.violates) for each in self.broken)
         return tuple(
@@ -104,7 +104,7 @@ class Searched:
         )
 
 
-def depths(quick: int | None = None, default: int | None = None, deep: int | None = None) -> Mapping[Effort, int]:
+def depths(quick: int | None = None, default: int | None = None, deep: int | None = None) -> Mapping[RunEffort, int]:
     """How deep each effort searches an instance; `None` leaves the instance out."""
-    asked = {Effort.QUICK: quick, Effort.DEFAULT: default, Effort.DEEP: deep}
+    asked = {RunEffort.QUICK: quick, RunEffort.DEFAULT: default, RunEffort.DEEP: deep}
     return MappingProxyType({effort: depth for effort, depth in asked.items() if depth is not None})

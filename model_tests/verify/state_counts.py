@@ -24,7 +24,7 @@ from spec.engines.verdict import Unknown
 from spec.systems import cleaning, membership, offsets
 from spec.systems.idempotence.controls import CONTROLS as OF_IDEMPOTENCE
 from spec.systems.ids.system import CONTROLS as OF_IDS
-from spec.systems.ids.system import Knobs as IdKnobs
+from spec.systems.ids.system import IdsKnobs as IdKnobs
 from spec.systems.partition.controls import CONTROLS as OF_PARTITIONS
 from spec.systems.replication.controls import CONTROLS as OF_REPLICATION
 from spec.systems.transactions.controls import CONTROLS as OF_TRANSACTIONS
@@ -35,7 +35,7 @@ MOST_STATES: Final = 40_000
 
 
 @dataclass(frozen=True, slots=True)
-class Defect:
+class SystemDefect:
     """A hand-written change of a system.
 
     Attributes:
@@ -50,7 +50,7 @@ class Defect:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class SystemCounts:
     """One broken system and the true one.
 
     Attributes:
@@ -78,16 +78,16 @@ class Counted:
         return f"{self.name}: {self.broken} states, {self.mended} when mended, {self.difference:+}"
 
 
-def _defect(each: Any, build: Callable[..., Any], *sizes: Any, **several: Any) -> Defect:
+def _defect(each: Any, build: Callable[..., Any], *sizes: Any, **several: Any) -> SystemDefect:
     broken, mended = (partial(build, each.name, knobs, *sizes, **several) for knobs in (each.knobs, each.mended))
-    return Defect(each.name, each.violates, broken, mended)
+    return SystemDefect(each.name, each.violates, broken, mended)
 
 
-def _of_ids() -> Iterator[Defect]:
+def _of_ids() -> Iterator[SystemDefect]:
     for name, knobs in OF_IDS:
         true = IdKnobs(size=knobs.size, largest=knobs.largest)
         broken, mended = (partial(ids_searches.built, name, each) for each in (knobs, true))
-        yield Defect(name, "no_id_twice", broken, mended)
+        yield SystemDefect(name, "no_id_twice", broken, mended)
 
 
 _LAGS: Final = "KAFKA-17507: a marker is answered before it is applied"
@@ -95,7 +95,7 @@ _SURVIVES: Final = "an offset expires and leaves what is pending, as before 4.0"
 _BEFORE: Final = "KAFKA-15784: the group is looked at before the coordinator"
 _KEYS: Final = "KAFKA-14055: keys of markers are compared"
 
-DEFECTS: Final[Mapping[str, tuple[Defect, ...]]] = MappingProxyType(
+DEFECTS: Final[Mapping[str, tuple[SystemDefect, ...]]] = MappingProxyType(
     {
         "transactions": tuple(_defect(each, transactions_searches.built) for each in OF_TRANSACTIONS),
         "idempotence": tuple(
@@ -105,37 +105,37 @@ DEFECTS: Final[Mapping[str, tuple[Defect, ...]]] = MappingProxyType(
         "replication": tuple(_defect(each, replication_searches.built) for each in OF_REPLICATION),
         "ids": tuple(_of_ids()),
         "offsets": (
-            Defect(
+            SystemDefect(
                 _LAGS,
                 "visible_is_of_committed",
-                partial(offsets_searches.committing, _LAGS, offsets.Knobs(KAFKA_3_9)),
-                partial(offsets_searches.committing, _LAGS, offsets.Knobs()),
+                partial(offsets_searches.committing, _LAGS, offsets.OffsetsKnobs(KAFKA_3_9)),
+                partial(offsets_searches.committing, _LAGS, offsets.OffsetsKnobs()),
             ),
-            Defect(
+            SystemDefect(
                 _SURVIVES,
                 "deleted_stays_deleted",
                 partial(
                     offsets_searches.committing,
                     _SURVIVES,
-                    offsets.Knobs(offsets.PENDING_SURVIVES, others=2, expires=True),
+                    offsets.OffsetsKnobs(offsets.PENDING_SURVIVES, others=2, expires=True),
                 ),
-                partial(offsets_searches.committing, _SURVIVES, offsets.Knobs(others=2)),
+                partial(offsets_searches.committing, _SURVIVES, offsets.OffsetsKnobs(others=2)),
             ),
         ),
         "membership": (
-            Defect(
+            SystemDefect(
                 _BEFORE,
                 "past_generations_write_nothing",
-                partial(offsets_searches.rebalancing, _BEFORE, membership.Knobs(BEFORE_3_7)),
-                partial(offsets_searches.rebalancing, _BEFORE, membership.Knobs()),
+                partial(offsets_searches.rebalancing, _BEFORE, membership.MembershipKnobs(BEFORE_3_7)),
+                partial(offsets_searches.rebalancing, _BEFORE, membership.MembershipKnobs()),
             ),
         ),
         "cleaning": (
-            Defect(
+            SystemDefect(
                 _KEYS,
                 "decided_stays_decided",
-                partial(cleaning_searches.compacted, _KEYS, cleaning.Knobs(KAFKA_2_7)),
-                partial(cleaning_searches.compacted, _KEYS, cleaning.Knobs()),
+                partial(cleaning_searches.compacted, _KEYS, cleaning.CleaningKnobs(KAFKA_2_7)),
+                partial(cleaning_searches.compacted, _KEYS, cleaning.CleaningKnobs()),
             ),
         ),
     }
@@ -143,14 +143,14 @@ DEFECTS: Final[Mapping[str, tuple[Defect, ...]]] = MappingProxyType(
 """Every hand-written defect of the systems, by the system."""
 
 
-def counted(system: str, defect: Defect, most_states: int = MOST_STATES) -> Counted:
+def counted(system: str, defect: SystemDefect, most_states: int = MOST_STATES) -> SystemCounts:
     """Both systems searched as a whole, whatever they violate."""
     broken, mended = (_explored(build, most_states) for build in (defect.broken, defect.mended))
     whole = not any(isinstance(each.verdict, Unknown) for each in (broken, mended))
-    return Counted(system, defect.name, defect.violates, broken.states, mended.states, whole)
+    return SystemCounts(system, defect.name, defect.violates, broken.states, mended.states, whole)
 
 
-def of_systems(most_states: int = MOST_STATES) -> Iterator[Counted]:
+def of_systems(most_states: int = MOST_STATES) -> Iterator[SystemCounts]:
     """Every hand-written defect."""
     return (counted(system, each, most_states) for system, defects in DEFECTS.items() for each in defects)
 

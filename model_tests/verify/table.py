@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from model_tests.verify.coverage import Cells, owed_by, waived_by
-from model_tests.verify.results import Control, Mutant, Part, Result, Verdict
+from model_tests.verify.results import Control, PartResult, PlantedDefect, Result, RuleVerdict
 from model_tests.verify.theorems import lines
 from spec.evidence import Layer
 from spec.rules import RULES
@@ -33,10 +33,10 @@ WIDE: Final = 164
 
 _MARKS: Final = MappingProxyType(
     {
-        Verdict.PROVED: ("proved", "bold green"),
-        Verdict.HOLDS: ("holds", "green"),
-        Verdict.VIOLATED: ("VIOLATED", "bold red"),
-        Verdict.UNKNOWN: ("UNKNOWN", "bold red"),
+        RuleVerdict.PROVED: ("proved", "bold green"),
+        RuleVerdict.HOLDS: ("holds", "green"),
+        RuleVerdict.VIOLATED: ("VIOLATED", "bold red"),
+        RuleVerdict.UNKNOWN: ("UNKNOWN", "bold red"),
     }
 )
 
@@ -116,7 +116,7 @@ def controls(console: Console, found: Sequence[Control]) -> None:
     console.print(table)
 
 
-def mutants(console: Console, found: Sequence[Mutant]) -> None:
+def mutants(console: Console, found: Sequence[PlantedDefect]) -> None:
     """Planted defects, and what saw them."""
     if not found:
         return
@@ -133,7 +133,7 @@ def _passed(text: str, passed: bool) -> Text:
     return Text(text, "green" if passed else "bold red")
 
 
-def parts(console: Console, found: Sequence[tuple[Part, float, float | None, bool]]) -> None:
+def parts(console: Console, found: Sequence[tuple[PartResult, float, float | None, bool]]) -> None:
     """Each part with its time, its share of the time and its figures as a whole."""
     table = Table(title="Parts of the run", title_justify="left")
     table.add_column("part", no_wrap=True)
@@ -146,7 +146,7 @@ def parts(console: Console, found: Sequence[tuple[Part, float, float | None, boo
     console.print(table)
 
 
-def _figures(part: Part) -> str:
+def _figures(part: PartResult) -> str:
     named = [f"{name} {value}" for name, value in part.extra.items() if isinstance(value, int | float | str)]
     return ", ".join([part.sampled, *named] if part.sampled else named)
 

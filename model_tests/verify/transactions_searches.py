@@ -5,26 +5,26 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.verify.looking import Instanced
-from model_tests.verify.results import Effort
-from model_tests.verify.searched import Broken, Instance, Searched, depths
+from model_tests.verify.model_checking import Instanced
+from model_tests.verify.results import RunEffort
+from model_tests.verify.searched import Searched, SearchInstance, SystemMutation, depths
 from spec import rules
 from spec.engines.finite import instance_of
 from spec.evidence import Layer, evidences
 from spec.systems.transactions.controls import CONTROLS
+from spec.systems.transactions.decisions import decisions, remembered
 from spec.systems.transactions.instances import INSTANCES as TRUE
 from spec.systems.transactions.system import transactions
-from spec.systems.transactions.taking import decisions, remembered
-from spec.systems.transactions.world import Knobs
+from spec.systems.transactions.world import TransactionKnobs
 
 
-def built(name: str, knobs: Knobs) -> Instanced:
+def built(name: str, knobs: TransactionKnobs) -> Instanced:
     """The system with these knobs, in their instance."""
     plain = transactions(knobs)
     return Instanced(name, transactions(knobs, remembered(decisions(knobs))), plain, instance_of(plain, knobs.sizes()))
 
 
-BOUNDED: Final[Mapping[str, Mapping[Effort, int]]] = MappingProxyType(
+BOUNDED: Final[Mapping[str, Mapping[RunEffort, int]]] = MappingProxyType(
     {
         "two transactions": depths(7, 10, 20),
         "a successor": depths(default=0, deep=10),
@@ -49,7 +49,7 @@ WHOLE: Final = "version 0, a successor, requests in order"
 """The instance in which everything happens, and every state of interest is reached."""
 
 INSTANCES: Final = tuple(
-    Instance(
+    SearchInstance(
         each.name,
         partial(built, each.name, each.knobs),
         BOUNDED.get(each.name, depths(0, 0, 0)),
@@ -96,7 +96,9 @@ def searched() -> Searched:
         ),
         instances=INSTANCES,
         broken=tuple(
-            Broken(each.violates, partial(built, each.name, each.knobs)) for each in CONTROLS if not each.left_to_tests
+            SystemMutation(each.violates, partial(built, each.name, each.knobs))
+            for each in CONTROLS
+            if not each.left_to_tests
         ),
-        deepest=MappingProxyType({Effort.QUICK: 6, Effort.DEFAULT: 7, Effort.DEEP: 99}),
+        deepest=MappingProxyType({RunEffort.QUICK: 6, RunEffort.DEFAULT: 7, RunEffort.DEEP: 99}),
     )

@@ -56,7 +56,7 @@ class Asker(NamedTuple, Generic[Waits]):
     who: Waits
 
 
-class Told(NamedTuple, Generic[Waits]):
+class VerificationAnswer(NamedTuple, Generic[Waits]):
     """What somebody who waited is told; None agrees."""
 
     who: Waits
@@ -64,7 +64,7 @@ class Told(NamedTuple, Generic[Waits]):
 
 
 @dataclass(slots=True)
-class Batch(Generic[Waits]):
+class VerificationRequest(Generic[Waits]):
     """One request to a node: a question for each transactional id.
 
     Attributes:
@@ -88,10 +88,10 @@ class AddPartitionsToTxnManager(Generic[Waits]):
 
     def __init__(self) -> None:
         """Nothing is asked."""
-        self.waiting: dict[int, Batch[Waits]] = {}
-        self.in_flight: dict[int, Batch[Waits]] = {}
+        self.waiting: dict[int, VerificationRequest[Waits]] = {}
+        self.in_flight: dict[int, VerificationRequest[Waits]] = {}
 
-    def ask(self, node: int, question: Question, who: Waits) -> Told[Waits] | None:
+    def ask(self, node: int, question: Question, who: Waits) -> VerificationAnswer[Waits] | None:
         """Have a question wait for the next request to a coordinator's node.
 
         Args:
@@ -102,7 +102,7 @@ class AddPartitionsToTxnManager(Generic[Waits]):
         Returns:
             who waits no longer, and why: an earlier question that has lost its place, or this one.
         """
-        batch = self.waiting.setdefault(node, Batch(question.supported))
+        batch = self.waiting.setdefault(node, VerificationRequest(question.supported))
         earlier = batch.askers.get(question.transactional_id)
         if earlier is None:
             batch.askers[question.transactional_id] = Asker(question, who)
@@ -111,15 +111,15 @@ class AddPartitionsToTxnManager(Generic[Waits]):
         # [fence.stale_epoch] though the two may be epochs of different producer ids
         known, asked = earlier.question.producer.epoch, question.producer.epoch
         if asked < known:
-            return Told(who, InvalidProducerEpoch(current=known, got=asked))
+            return VerificationAnswer(who, InvalidProducerEpoch(current=known, got=asked))
 
         del batch.askers[question.transactional_id]
         batch.askers[question.transactional_id] = Asker(question, who)
-        return Told(
+        return VerificationAnswer(
             earlier.who, NetworkException() if asked == known else InvalidProducerEpoch(current=asked, got=known)
         )
 
-    def requests(self) -> list[tuple[int, Batch[Waits]]]:
+    def requests(self) -> list[tuple[int, VerificationRequest[Waits]]]:
         """The requests that go now: what waits for a node to which none is under way."""
         ready = [(node, batch) for node, batch in self.waiting.items() if node not in self.in_flight]
         for node, batch in ready:
@@ -127,7 +127,7 @@ class AddPartitionsToTxnManager(Generic[Waits]):
             self.in_flight[node] = batch
         return ready
 
-    def answered(self, node: int, answers: Mapping[str, Refusal | None]) -> list[Told[Waits]]:
+    def answered(self, node: int, answers: Mapping[str, Refusal | None]) -> list[VerificationAnswer[Waits]]:
         """A node has answered its request; what is told of it goes by what its first asker supports.
 
         Args:
@@ -136,16 +136,19 @@ class AddPartitionsToTxnManager(Generic[Waits]):
         """
         batch = self.in_flight.pop(node)
         answered = ((asker.who, answers[name]) for name, asker in batch.askers.items())
-        return [Told(who, None if refusal is None else as_told(refusal, batch.supported)) for who, refusal in answered]
+        return [
+            VerificationAnswer(who, None if refusal is None else as_told(refusal, batch.supported))
+            for who, refusal in answered
+        ]
 
-    def failed(self, node: int, refusal: Refusal) -> list[Told[Waits]]:
+    def failed(self, node: int, refusal: Refusal) -> list[VerificationAnswer[Waits]]:
         """The request to a node has failed as a whole, or nobody knows what became of it: all are told the same.
 
         Args:
             node: the coordinator's.
             refusal: what they are told.
         """
-        return [Told(asker.who, refusal) for asker in self.in_flight.pop(node).askers.values()]
+        return [VerificationAnswer(asker.who, refusal) for asker in self.in_flight.pop(node).askers.values()]
 
 
 def as_told(refusal: Refusal, supported: Supported) -> Refusal:

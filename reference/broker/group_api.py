@@ -8,10 +8,10 @@ from typing import ClassVar, Final, NamedTuple
 from reference.broker.coordinator_errors import CoordinatorNotAvailable
 from reference.broker.group_coordinator import NOT_FOUND_SINCE, GroupCoordinator, TransactionalCommit
 from reference.broker.group_errors import told as told_to_member
-from reference.broker.group_requests import NOBODY, Claim, FetchedOffset, Offsets
+from reference.broker.group_requests import NOBODY, FetchedOffset, MemberClaim, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
-from reference.broker.verification import Verification
+from reference.broker.verification import ProduceVerification
 from reference.errors import Refusal
 from spec.vocabulary import NO_SEQUENCE, ErrorCode
 
@@ -28,11 +28,11 @@ class TxnOffsetCommitRequest:
     group: str
     producer: ProducerIdentity
     offsets: Offsets
-    claim: Claim = NOBODY
+    claim: MemberClaim = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetsVerification(Verification):
+class OffsetsVerification(ProduceVerification):
     """The verification of one TxnOffsetCommit; no sequence waits for it."""
 
     abortable_since: ClassVar[int] = 4
@@ -89,7 +89,7 @@ def handle_offset_commit(
     coordinator: GroupCoordinator,
     group: str,
     offsets: Offsets,
-    claim: Claim,
+    claim: MemberClaim,
     existing: Collection[TopicPartition],
     version: int = NOT_FOUND_SINCE - 1,
 ) -> Answers:

@@ -3,12 +3,12 @@
 from reference.broker.coordinator_errors import CoordinatorNotAvailable
 from reference.broker.group_errors import IllegalGeneration, RebalanceInProgress, UnknownMemberId
 from reference.broker.group_metadata import ClassicGroup, Member
-from reference.broker.group_requests import NO_GENERATION, NO_MEMBER, NOBODY, Claim
+from reference.broker.group_requests import NO_GENERATION, NO_MEMBER, NOBODY, MemberClaim
 from spec.versions import Profile
 from spec.vocabulary import GroupState
 
 
-def check_commit(group: ClassicGroup, claim: Claim, transactional: bool, profile: Profile) -> None:
+def check_commit(group: ClassicGroup, claim: MemberClaim, transactional: bool, profile: Profile) -> None:
     """Whether a request may commit offsets of the group, in the release's order.
 
     A transactional commit that names no member needs none: its transactional id fences it.
@@ -36,7 +36,7 @@ def check_commit(group: ClassicGroup, claim: Claim, transactional: bool, profile
         check_member(group, claim, profile)
 
 
-def _check_transactional(group: ClassicGroup, claim: Claim, profile: Profile) -> None:
+def _check_transactional(group: ClassicGroup, claim: MemberClaim, profile: Profile) -> None:
     if not profile.commits_fenced_by_generation:
         return
     if not profile.current_member_validated:
@@ -45,7 +45,7 @@ def _check_transactional(group: ClassicGroup, claim: Claim, profile: Profile) ->
         check_member(group, claim, profile)
 
 
-def _check_named(group: ClassicGroup, claim: Claim) -> None:
+def _check_named(group: ClassicGroup, claim: MemberClaim) -> None:
     """Each of instance, member and generation counts where it is named, in an empty group too."""
     if claim.group_instance_id is not None or claim.member_id != NO_MEMBER:
         group.current(claim.member_id, claim.group_instance_id)
@@ -53,7 +53,7 @@ def _check_named(group: ClassicGroup, claim: Claim) -> None:
         check_generation(group, claim)
 
 
-def check_member(group: ClassicGroup, claim: Claim, profile: Profile) -> Member:
+def check_member(group: ClassicGroup, claim: MemberClaim, profile: Profile) -> Member:
     """The member that a request comes from, of the current generation.
 
     Raises:
@@ -67,7 +67,7 @@ def check_member(group: ClassicGroup, claim: Claim, profile: Profile) -> Member:
     return member
 
 
-def check_generation(group: ClassicGroup, claim: Claim) -> None:
+def check_generation(group: ClassicGroup, claim: MemberClaim) -> None:
     """The request is of the current generation.
 
     Raises:
@@ -78,7 +78,7 @@ def check_generation(group: ClassicGroup, claim: Claim) -> None:
         raise IllegalGeneration(current=group.generation, got=claim.generation)
 
 
-def seen(group: ClassicGroup, claim: Claim, profile: Profile) -> Claim:
+def seen(group: ClassicGroup, claim: MemberClaim, profile: Profile) -> MemberClaim:
     """What the release looks at: before 3.0 an instance that no member is does not count, and the member id decides."""
     if profile.current_member_validated or claim.group_instance_id is None:
         return claim

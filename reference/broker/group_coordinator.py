@@ -30,11 +30,11 @@ from reference.broker.group_requests import (
     NO_GENERATION,
     NO_MEMBER,
     NOBODY,
-    Claim,
     FetchedOffset,
     JoinAnswer,
     JoinReply,
     JoinRequest,
+    MemberClaim,
     Offsets,
     SyncAnswer,
     SyncReply,
@@ -81,10 +81,10 @@ class TransactionalCommit:
     group: str
     producer: ProducerIdentity
     offsets: Offsets
-    claim: Claim = NOBODY
+    claim: MemberClaim = NOBODY
 
 
-class Decided(NamedTuple):
+class PendingOffsets(NamedTuple):
     """A transaction whose marker is on the offsets partition, and whose offsets wait to be taken over."""
 
     offsets: GroupOffsets
@@ -113,7 +113,7 @@ class GroupCoordinator:
         self.config = config or GroupConfig()
         self.shards = GroupShards(profile, topic, clock)
         self.members = Membership(profile, clock, self._store, topic.new_member_id, self.config.initial_delay_ms)
-        self.decided: list[Decided] = []
+        self.decided: list[PendingOffsets] = []
 
     # --- election ---------------------------------------------------------------------------------------------
 
@@ -130,7 +130,9 @@ class GroupCoordinator:
 
     # --- offsets ----------------------------------------------------------------------------------------------
 
-    def commit_offsets(self, group: str, offsets: Offsets, claim: Claim, version: int = NOT_FOUND_SINCE - 1) -> None:
+    def commit_offsets(
+        self, group: str, offsets: Offsets, claim: MemberClaim, version: int = NOT_FOUND_SINCE - 1
+    ) -> None:
         """Commit offsets at once.
 
         Args:
@@ -177,7 +179,7 @@ class GroupCoordinator:
         self._check_may_create(asked.group, asked.claim, asked.version >= NOT_FOUND_IN_TRANSACTIONS_SINCE)
         return shard.create(asked.group)
 
-    def _check_may_create(self, group: str, claim: Claim, not_found_known: bool) -> None:
+    def _check_may_create(self, group: str, claim: MemberClaim, not_found_known: bool) -> None:
         """A group that is not there has no generation that a commit could name.
 
         Raises:
@@ -207,7 +209,7 @@ class GroupCoordinator:
             for partition, told in offsets.items()
         ]
 
-    def _heard_of(self, group: ClassicGroup, claim: Claim) -> None:
+    def _heard_of(self, group: ClassicGroup, claim: MemberClaim) -> None:
         member = group.members.get(claim.member_id)
         if member is not None:
             member.heard_of(self.clock.now)
@@ -244,7 +246,7 @@ class GroupCoordinator:
         transaction_version = told_transaction_version(marker, version)
         placed = shard.partition.append(batch, Origin.COORDINATOR, marker_version=transaction_version)
         if self._profile.offsets_lag_marker:
-            self.decided.append(Decided(shard.offsets, marker.producer_id, marker.committed))
+            self.decided.append(PendingOffsets(shard.offsets, marker.producer_id, marker.committed))
         else:
             shard.follow(batch, placed.first_offset)
 
@@ -283,7 +285,7 @@ class GroupCoordinator:
         except Refusal as refusal:
             reply(SyncAnswer(refusal.code))
 
-    def heartbeat(self, group: str, claim: Claim) -> None:
+    def heartbeat(self, group: str, claim: MemberClaim) -> None:
         """Heartbeat; a coordinator that is loading knows nothing that would be against the member.
 
         Raises:

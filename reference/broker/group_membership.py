@@ -9,10 +9,10 @@ from reference.broker.group_errors import InconsistentGroupProtocol, MemberIdReq
 from reference.broker.group_metadata import ClassicGroup, Member
 from reference.broker.group_requests import (
     NO_MEMBER,
-    Claim,
     JoinAnswer,
     JoinReply,
     JoinRequest,
+    MemberClaim,
     SyncAnswer,
     SyncReply,
     SyncRequest,
@@ -247,7 +247,7 @@ class Membership:
 
     # --- Heartbeat, LeaveGroup, time --------------------------------------------------------------------------
 
-    def heartbeat(self, group: ClassicGroup, claim: Claim) -> None:
+    def heartbeat(self, group: ClassicGroup, claim: MemberClaim) -> None:
         """A member lives.
 
         Raises:
@@ -271,7 +271,7 @@ class Membership:
             self._try_complete(group)
             return
         static = None if group_instance_id is None or member_id else group.static_member(group_instance_id)
-        claim = seen(group, Claim(member_id=member_id, group_instance_id=group_instance_id), self.profile)
+        claim = seen(group, MemberClaim(member_id=member_id, group_instance_id=group_instance_id), self.profile)
         self._remove(group, static or group.current(claim.member_id, claim.group_instance_id))
 
     def _remove(self, group: ClassicGroup, member: Member) -> None:

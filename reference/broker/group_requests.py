@@ -11,7 +11,7 @@ NO_GENERATION: Final = -1
 NO_MEMBER: Final = ""
 
 
-class Claim(NamedTuple):
+class MemberClaim(NamedTuple):
     """Who a request says it comes from: a member of a generation, or nobody in particular.
 
     Attributes:
@@ -25,7 +25,7 @@ class Claim(NamedTuple):
     group_instance_id: str | None = None
 
 
-NOBODY: Final = Claim()
+NOBODY: Final = MemberClaim()
 
 
 class OffsetAndMetadata(NamedTuple):
@@ -93,7 +93,7 @@ class SyncRequest:
     """SyncGroup; the leader sends everyone's assignment, by member id."""
 
     group: str
-    claim: Claim
+    claim: MemberClaim
     assignments: Mapping[str, bytes]
 
 

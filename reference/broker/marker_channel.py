@@ -19,7 +19,7 @@ None says that the partition no longer exists, LEADER_NOT_AVAILABLE that no lead
 
 
 @unique
-class Sent(Enum):
+class MarkerVerdict(Enum):
     """What the answer about a marker means for the one who sent it."""
 
     DONE = auto()
@@ -28,25 +28,25 @@ class Sent(Enum):
 
 
 MEANING: Final = {
-    None: Sent.DONE,
-    ErrorCode.NONE: Sent.DONE,
-    ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT: Sent.DONE,
-    ErrorCode.UNSUPPORTED_VERSION: Sent.DONE,
-    ErrorCode.LEADER_NOT_AVAILABLE: Sent.AGAIN,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: Sent.AGAIN,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: Sent.AGAIN,
-    ErrorCode.NOT_ENOUGH_REPLICAS: Sent.AGAIN,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Sent.AGAIN,
-    ErrorCode.REQUEST_TIMED_OUT: Sent.AGAIN,
-    ErrorCode.KAFKA_STORAGE_ERROR: Sent.AGAIN,
-    ErrorCode.NETWORK_EXCEPTION: Sent.AGAIN,
-    ErrorCode.INVALID_PRODUCER_EPOCH: Sent.STOP,
-    ErrorCode.TRANSACTION_COORDINATOR_FENCED: Sent.STOP,
+    None: MarkerVerdict.DONE,
+    ErrorCode.NONE: MarkerVerdict.DONE,
+    ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT: MarkerVerdict.DONE,
+    ErrorCode.UNSUPPORTED_VERSION: MarkerVerdict.DONE,
+    ErrorCode.LEADER_NOT_AVAILABLE: MarkerVerdict.AGAIN,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: MarkerVerdict.AGAIN,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: MarkerVerdict.AGAIN,
+    ErrorCode.NOT_ENOUGH_REPLICAS: MarkerVerdict.AGAIN,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: MarkerVerdict.AGAIN,
+    ErrorCode.REQUEST_TIMED_OUT: MarkerVerdict.AGAIN,
+    ErrorCode.KAFKA_STORAGE_ERROR: MarkerVerdict.AGAIN,
+    ErrorCode.NETWORK_EXCEPTION: MarkerVerdict.AGAIN,
+    ErrorCode.INVALID_PRODUCER_EPOCH: MarkerVerdict.STOP,
+    ErrorCode.TRANSACTION_COORDINATOR_FENCED: MarkerVerdict.STOP,
 }
 
 
 @dataclass(slots=True)
-class Owed:
+class PendingMarkers:
     """The markers of one decided transaction.
 
     Attributes:
@@ -75,7 +75,7 @@ class MarkerChannel:
     def __init__(self, profile: Profile) -> None:
         """Nothing is owed."""
         self.profile = profile
-        self.owed: list[Owed] = []
+        self.owed: list[PendingMarkers] = []
 
     def add(self, entry: TransactionEntry, epoch: CoordinatorEpoch, completed: TransactionMetadata) -> None:
         """Owe every partition of a decided transaction its marker."""
@@ -87,25 +87,25 @@ class MarkerChannel:
             epoch,
             decided.client_version,
         )
-        self.owed.append(Owed(entry, marker, completed, set(decided.partitions)))
+        self.owed.append(PendingMarkers(entry, marker, completed, set(decided.partitions)))
 
     def forget(self, entries: set[TransactionEntry]) -> None:
         """Drop what is owed for ids that another node coordinates now."""
         self.owed = [owed for owed in self.owed if owed.entry not in entries]
 
-    def send(self, write: WriteMarker) -> list[Owed]:
+    def send(self, write: WriteMarker) -> list[PendingMarkers]:
         """Send every marker that is owed once; the transactions for which none is owed any more."""
         if self.profile.leaderless_marker_dropped:
             write = without_the_leaderless(write)
-        waiting: list[Owed] = []
-        finished: list[Owed] = []
+        waiting: list[PendingMarkers] = []
+        finished: list[PendingMarkers] = []
         for owed in self.owed:
             if send_markers(owed, write):
                 (waiting if owed.partitions else finished).append(owed)
         self.owed = waiting
         return finished
 
-    def put_back(self, owed: Owed) -> None:
+    def put_back(self, owed: PendingMarkers) -> None:
         """A transaction whose end did not reach the log is tried again."""
         self.owed.append(owed)
 
@@ -120,20 +120,20 @@ def without_the_leaderless(write: WriteMarker) -> WriteMarker:
     return write_or_drop
 
 
-def send_markers(owed: Owed, write: WriteMarker) -> bool:
+def send_markers(owed: PendingMarkers, write: WriteMarker) -> bool:
     """Send the markers of one transaction; whether to go on with it."""
     stopped = False
     for partition in sorted(owed.partitions):
         match meaning_of(write(partition, owed.marker)):
-            case Sent.DONE:
+            case MarkerVerdict.DONE:
                 owed.partitions.discard(partition)
                 owed.entry.forget_partition(partition)
-            case Sent.STOP:
+            case MarkerVerdict.STOP:
                 stopped = True
     return not stopped
 
 
-def meaning_of(error: ErrorCode | None) -> Sent:
+def meaning_of(error: ErrorCode | None) -> MarkerVerdict:
     """What an answer about a marker means.
 
     Raises:

@@ -13,7 +13,15 @@ from reference.errors import Impossible, Refusal
 from reference.log.batch import RecordBatch
 from reference.replication.following import Following
 from reference.replication.leadership import Leadership, ReplicaConfig
-from reference.replication.messages import UNDEFINED, Altered, AskEpochEnd, Fetch, Fetched, LeaderAndIsr, PartitionState
+from reference.replication.messages import (
+    UNDEFINED,
+    Altered,
+    AskEpochEnd,
+    FetchRequest,
+    FollowerFetchResult,
+    LeaderAndIsr,
+    PartitionState,
+)
 from reference.replication.metadata import next_leader
 from reference.replication.replica import Replica
 from spec.versions import Profile
@@ -125,7 +133,7 @@ class ReplicatedPartition:
             raise Impossible(f"node {node} follows nobody")
         return following
 
-    def _ask(self, following: Following, now: Timestamp) -> tuple[Fetch, Fetched]:
+    def _ask(self, following: Following, now: Timestamp) -> tuple[FetchRequest, FollowerFetchResult]:
         """What a follower is answered once its log is the beginning of the leader's; nothing is counted yet.
 
         Raises:

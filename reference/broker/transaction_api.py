@@ -187,7 +187,7 @@ STATE_NAMES: Final[Mapping[str, TransactionState]] = MappingProxyType(
 """States by the names that requests have for them, as CompleteCommit."""
 
 
-class ListedTransaction(NamedTuple):
+class ListedId(NamedTuple):
     """One id as ListTransactions shows it."""
 
     transactional_id: str
@@ -197,12 +197,12 @@ class ListedTransaction(NamedTuple):
 
 def list_transactions(
     coordinator: TransactionCoordinator, states: Collection[str], producer_ids: Collection[int]
-) -> tuple[tuple[ListedTransaction, ...], tuple[str, ...]]:
+) -> tuple[tuple[ListedId, ...], tuple[str, ...]]:
     """The ids that pass both filters (an empty one passes all), and the filters that name no state."""
     unknown = tuple(name for name in states if name not in STATE_NAMES)
     wanted = {STATE_NAMES[name] for name in states if name in STATE_NAMES}
     listed = (
-        ListedTransaction(transactional_id, metadata.producer_id, metadata.state)
+        ListedId(transactional_id, metadata.producer_id, metadata.state)
         for transactional_id, metadata in coordinator.listed()
         if (not states or metadata.state in wanted) and (not producer_ids or metadata.producer_id in producer_ids)
     )

@@ -36,7 +36,7 @@ APPEND_ERRORS: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
 
 
 @dataclass(slots=True)
-class Coordinated:
+class LedIds:
     """A partition of the log that this node leads: the ids in it, None while they are being read."""
 
     epoch: CoordinatorEpoch
@@ -51,7 +51,7 @@ class TransactionStateManager:
     def __init__(self, log: TransactionLog) -> None:
         """A node that leads no partition of the log."""
         self.log = log
-        self._led: dict[int, Coordinated] = {}
+        self._led: dict[int, LedIds] = {}
 
     def begin_loading(self, partition: int, epoch: CoordinatorEpoch) -> None:
         """Become leader of a partition; until it is read, its ids are answered for with "loading".
@@ -61,7 +61,7 @@ class TransactionStateManager:
         """
         if partition in self._led and self._led[partition].epoch >= epoch:
             raise Impossible(f"partition {partition} is led with epoch {self._led[partition].epoch} already")
-        self._led[partition] = Coordinated(epoch)
+        self._led[partition] = LedIds(epoch)
 
     def load(self, partition: int) -> Loaded:
         """Read the partition; what was read is known from now on."""
@@ -170,7 +170,7 @@ class TransactionStateManager:
             raise append_refusal(refusal) from refusal.with_traceback(None)
         (self._coordinated(entry.transactional_id).entries or {}).pop(entry.transactional_id, None)
 
-    def _coordinated(self, transactional_id: str) -> Coordinated:
+    def _coordinated(self, transactional_id: str) -> LedIds:
         partition = self.log.partition_of(transactional_id)
         led = self._led.get(partition)
         if led is None:

@@ -2,7 +2,7 @@
 
 from reference.errors import CorruptMessage, InvalidRecord, Refusal
 from reference.log.batch import RecordBatch
-from reference.log.reader import Damage, read_batches
+from reference.log.reader import BatchDamage, read_batches
 from spec import rules
 from spec.versions import Profile
 
@@ -48,7 +48,7 @@ def parse_client_records(data: bytes) -> tuple[RecordBatch, ...]:
     """
     batches = []
     for found in read_batches(data):
-        if isinstance(found, Damage):
+        if isinstance(found, BatchDamage):
             raise CorruptMessage(kind=found.kind.value, position=found.position, detail=found.detail)
         batches.append(found.batch)
     return tuple(batches)

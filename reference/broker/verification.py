@@ -39,7 +39,7 @@ TOLD: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class ProduceVerification:
     """The verification of one Produce request.
 
     Attributes:

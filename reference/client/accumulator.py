@@ -14,7 +14,7 @@ from spec.vocabulary import Timestamp
 
 
 @dataclass(slots=True)
-class Held:
+class AccumulatedBatch:
     """A batch that the accumulator knows: its records and the memory for it.
 
     Attributes:
@@ -38,7 +38,7 @@ class Held:
         self.records.append(record)
 
 
-class Appended(NamedTuple):
+class AccumulatorAppend(NamedTuple):
     """What taking in a record did: whether it opened a batch, and whether that batch takes no more."""
 
     opened: bool
@@ -65,14 +65,14 @@ class RecordAccumulator:
         self.producer = producer
         self.settings = settings or ProducerSettings()
         self.free = self.settings.buffer_bytes
-        self.held: dict[ProducerBatch, Held] = {}
+        self.held: dict[ProducerBatch, AccumulatedBatch] = {}
         self.blocked: deque[SentRecord] = deque()
         self.flushing: set[ProducerBatch] = set()
         self.counts = ProducerCounts()
 
     # --- records come in --------------------------------------------------------------------------------------
 
-    def take(self, record: SentRecord, now: Timestamp) -> Appended | None:
+    def take(self, record: SentRecord, now: Timestamp) -> AccumulatorAppend | None:
         """Put a record into the newest batch of its partition, or into a new one.
 
         Returns:
@@ -92,7 +92,7 @@ class RecordAccumulator:
         batch = self._open_batch(record.partition)
         return batch is not None and self._fits(self.held[batch], record)
 
-    def _append(self, record: SentRecord, now: Timestamp, *, may_allocate: bool) -> Appended | None:
+    def _append(self, record: SentRecord, now: Timestamp, *, may_allocate: bool) -> AccumulatorAppend | None:
         batch = self._open_batch(record.partition)
         if batch is not None and self._fits(self.held[batch], record):
             batch.values += (record.value,)
@@ -106,17 +106,17 @@ class RecordAccumulator:
             return None
         return self._open(record, now, size)
 
-    def _open(self, record: SentRecord, now: Timestamp, size: int) -> Appended:
+    def _open(self, record: SentRecord, now: Timestamp, size: int) -> AccumulatorAppend:
         batch = self.producer.send(record.partition, 1, now, (record.value,))
         batch.keys = (record.key,)
         self.free -= size
-        self.held[batch] = Held(size)
+        self.held[batch] = AccumulatedBatch(size)
         return self._taken(self.held[batch], record, opened=True)
 
-    def _taken(self, held: Held, record: SentRecord, *, opened: bool) -> Appended:
+    def _taken(self, held: AccumulatedBatch, record: SentRecord, *, opened: bool) -> AccumulatorAppend:
         held.add(record)
         record.accepted = True
-        return Appended(opened, self._is_full(held))
+        return AccumulatorAppend(opened, self._is_full(held))
 
     def _open_batch(self, partition: int) -> ProducerBatch | None:
         """The newest batch of a partition, unless it was sent or takes no more."""
@@ -127,10 +127,10 @@ class RecordAccumulator:
         held = self.held.get(newest)
         return None if held is None or held.closed else newest
 
-    def _fits(self, held: Held, record: SentRecord) -> bool:
+    def _fits(self, held: AccumulatedBatch, record: SentRecord) -> bool:
         return held.written + record.size_at(len(held.records)) <= self.settings.batch_bytes
 
-    def _is_full(self, held: Held) -> bool:
+    def _is_full(self, held: AccumulatedBatch) -> bool:
         return held.closed or held.written >= self.settings.batch_bytes
 
     # --- batches go out ---------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ class RecordAccumulator:
         self.producer.split(attempt, [batch for batch, _ in parts])
         was_flushing = attempt.batch in self.flushing
         for batch, records in parts:
-            self.held[batch] = Held(0, closed=True, is_part=True)
+            self.held[batch] = AccumulatedBatch(0, closed=True, is_part=True)
             for record in records:
                 self.held[batch].add(record)
             if was_flushing:

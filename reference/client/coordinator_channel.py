@@ -18,7 +18,7 @@ from reference.client.coordinator_requests import (
     priority_of,
     request_of,
 )
-from reference.client.transaction_errors import Meaning, meaning
+from reference.client.transaction_errors import ErrorHandling, meaning
 from spec.vocabulary import ErrorCode
 
 NO_NODE: Final = -1
@@ -26,7 +26,7 @@ NO_NODE: Final = -1
 
 
 @unique
-class Operation(Enum):
+class ClientCall(Enum):
     """A call of the application that has an end."""
 
     INIT_TRANSACTIONS = auto()
@@ -40,7 +40,7 @@ class PendingResult:
 
     __slots__ = ("error", "operation")
 
-    def __init__(self, operation: Operation | None = None) -> None:
+    def __init__(self, operation: ClientCall | None = None) -> None:
         """A call that is under way; None is a request that no call waits for."""
         self.operation = operation
         self.error: ErrorCode | None = None
@@ -84,7 +84,7 @@ class Outgoing(NamedTuple):
     request: CoordinatorRequest
 
 
-class Waiting:
+class PendingRequest:
     """A request that waits to be sent or answered, and the call that waits for it.
 
     Attributes:
@@ -106,7 +106,7 @@ class Waiting:
     def may_ignore(self, partition: TopicPartition, error: ErrorCode) -> bool:
         """Whether an error asks for another try of what was taken before."""
         settled = isinstance(self.request, TxnOffsetCommit) and partition not in self.unsettled
-        return settled and meaning(request_of(self.request), error) in (Meaning.RETRY, Meaning.DONE)
+        return settled and meaning(request_of(self.request), error) in (ErrorHandling.RETRY, ErrorHandling.DONE)
 
 
 class CoordinatorChannel:
@@ -123,15 +123,15 @@ class CoordinatorChannel:
         """Nothing waits, nobody is known."""
         self.in_flight: Outgoing | None = None
         self.nodes: dict[CoordinatorType, int] = {}
-        self._queue: list[Waiting] = []
-        self._awaited: Waiting | None = None
+        self._queue: list[PendingRequest] = []
+        self._awaited: PendingRequest | None = None
         self._sent = 0
 
     def ask(self, request: CoordinatorRequest, result: PendingResult) -> None:
         """Have a request wait."""
-        self.retry(Waiting(request, result))
+        self.retry(PendingRequest(request, result))
 
-    def retry(self, waiting: Waiting) -> None:
+    def retry(self, waiting: PendingRequest) -> None:
         """Have a request wait behind those of its priority."""
         place = sum(priority_of(other.request) <= priority_of(waiting.request) for other in self._queue)
         self._queue.insert(place, waiting)
@@ -142,11 +142,11 @@ class CoordinatorChannel:
             return False
         return not (incomplete and isinstance(self._queue[0].request, EndTxn))
 
-    def take(self) -> Waiting:
+    def take(self) -> PendingRequest:
         """Take the first request out of the queue."""
         return self._queue.pop(0)
 
-    def send(self, waiting: Waiting) -> Outgoing:
+    def send(self, waiting: PendingRequest) -> Outgoing:
         """Send a request, or first the question who coordinates."""
         wanted = coordinator_of(waiting.request)
         if wanted is not None and wanted not in self.nodes:
@@ -157,7 +157,7 @@ class CoordinatorChannel:
         self._sent += 1
         return self.in_flight
 
-    def land(self, number: int) -> Waiting | None:
+    def land(self, number: int) -> PendingRequest | None:
         """The request that an answer belongs to; None if it was given up."""
         if self.in_flight is None or self.in_flight.number != number:
             return None
@@ -165,7 +165,7 @@ class CoordinatorChannel:
         landed, self._awaited = self._awaited, None
         return landed
 
-    def refind(self, waiting: Waiting) -> None:
+    def refind(self, waiting: PendingRequest) -> None:
         """Forget who coordinates, ask, and send the request again then."""
         self.retry(waiting)
         wanted = coordinator_of(waiting.request)
@@ -174,7 +174,7 @@ class CoordinatorChannel:
             self.ask(FindCoordinator(wanted, key_of(waiting.request)), PendingResult())
 
 
-def deciding_error(waiting: Waiting, answer: CoordinatorAnswer) -> ErrorCode:
+def deciding_error(waiting: PendingRequest, answer: CoordinatorAnswer) -> ErrorCode:
     """The error that an answer is taken for: one that more than fails the transaction, else the first that names it."""
     errors = [
         error
@@ -184,6 +184,6 @@ def deciding_error(waiting: Waiting, answer: CoordinatorAnswer) -> ErrorCode:
     if answer.error is not ErrorCode.NONE or not errors:
         return answer.error
     column = request_of(waiting.request)
-    decisive = [error for error in errors if meaning(column, error) is not Meaning.ABORTABLE]
+    decisive = [error for error in errors if meaning(column, error) is not ErrorHandling.ABORTABLE]
     named = [error for error in errors if error is not ErrorCode.OPERATION_NOT_ATTEMPTED]
     return (decisive or named or errors)[0]

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum, unique
 
-from reference.broker.group_requests import NOBODY, Claim, Offsets
+from reference.broker.group_requests import NOBODY, MemberClaim, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.transaction_errors import Request
+from reference.client.transaction_errors import ProducerRequest
 
 
 @unique
@@ -65,7 +65,7 @@ class AddOffsets:
     producer: ProducerIdentity
     group: str
     offsets: Offsets
-    claim: Claim = NOBODY
+    claim: MemberClaim = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class TxnOffsetCommit:
     producer: ProducerIdentity
     group: str
     offsets: Offsets
-    claim: Claim = NOBODY
+    claim: MemberClaim = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +93,21 @@ class EndTxn:
 CoordinatorRequest = FindCoordinator | InitProducerId | AddPartitions | AddOffsets | TxnOffsetCommit | EndTxn
 
 
-def request_of(request: CoordinatorRequest) -> Request:
+def request_of(request: CoordinatorRequest) -> ProducerRequest:
     """The column of the error table that answers to the request are looked up in."""
     match request:
         case FindCoordinator():
-            return Request.FIND_COORDINATOR
+            return ProducerRequest.FIND_COORDINATOR
         case InitProducerId():
-            return Request.INIT_PRODUCER_ID
+            return ProducerRequest.INIT_PRODUCER_ID
         case AddPartitions():
-            return Request.ADD_PARTITIONS
+            return ProducerRequest.ADD_PARTITIONS
         case AddOffsets():
-            return Request.ADD_OFFSETS
+            return ProducerRequest.ADD_OFFSETS
         case TxnOffsetCommit():
-            return Request.TXN_OFFSET_COMMIT
+            return ProducerRequest.TXN_OFFSET_COMMIT
         case EndTxn(commit=commit):
-            return Request.END_TXN_COMMIT if commit else Request.END_TXN_ABORT
+            return ProducerRequest.END_TXN_COMMIT if commit else ProducerRequest.END_TXN_ABORT
 
 
 def priority_of(request: CoordinatorRequest) -> Priority:

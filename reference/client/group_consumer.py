@@ -16,10 +16,10 @@ from reference.broker.transaction_metadata import TopicPartition
 from reference.client.assignors import Counts
 from reference.client.consumer import Consumer, OffsetReset
 from reference.client.group_exchange import (
-    Asked,
     GroupAnswer,
     GroupMeaning,
     GroupOutgoing,
+    MemberRequest,
     OffsetCommit,
     OffsetFetch,
     asked_of,
@@ -49,7 +49,7 @@ class ConsumerSettings:
     require_stable: bool = True
 
 
-class Commit:
+class CommitCall:
     """A call to commit offsets; `error` is None while it is open, NONE after success."""
 
     __slots__ = ("error", "offsets")
@@ -106,9 +106,9 @@ class GroupConsumer:
         self.unknown: set[TopicPartition] = set()
         self.metadata = self.member.claim
         self._sent_as = self.member.claim
-        self._commits: deque[Commit] = deque()
-        self._committing: Commit | None = None
-        self._last_auto: Commit | None = None
+        self._commits: deque[CommitCall] = deque()
+        self._committing: CommitCall | None = None
+        self._last_auto: CommitCall | None = None
         self._auto_due_ms = settings.auto_commit_ms or 0
         self._retry_ms = 0
 
@@ -129,9 +129,9 @@ class GroupConsumer:
         """The partitions to read on now: those that it owns, and knows its place in."""
         return tuple(sorted(self.consumer.assigned - self.unknown))
 
-    def commit(self, offsets: Offsets | None = None) -> Commit:
+    def commit(self, offsets: Offsets | None = None) -> CommitCall:
         """Commit offsets; without any, the positions: everything before them has been delivered."""
-        call = Commit(self.positions() if offsets is None else offsets)
+        call = CommitCall(self.positions() if offsets is None else offsets)
         if call.offsets:
             self._commits.append(call)
         else:
@@ -187,7 +187,7 @@ class GroupConsumer:
 
     def _disregard_fetch(self) -> None:
         """An answer that is under way tells what has counted before."""
-        if self.in_flight is not None and asked_of(self.in_flight.request) is Asked.OFFSET_FETCH:
+        if self.in_flight is not None and asked_of(self.in_flight.request) is MemberRequest.OFFSET_FETCH:
             self.in_flight = None
 
     def _take_over(self) -> None:
@@ -238,7 +238,7 @@ class GroupConsumer:
         """The connection broke or the request timed out: it is sent again if it still matters."""
         self.answer(number, ErrorCode.NETWORK_EXCEPTION, now)
 
-    def _heard(self, asked: Asked, answer: GroupAnswer, now: Timestamp) -> None:
+    def _heard(self, asked: MemberRequest, answer: GroupAnswer, now: Timestamp) -> None:
         error = error_of(answer)
         outcome = group_meaning(asked, error)
         again = outcome in (GroupMeaning.RETRY, GroupMeaning.REFIND)
@@ -251,7 +251,7 @@ class GroupConsumer:
         if outcome is not GroupMeaning.RETRY:
             self.member.react(outcome, error, self._sent_as, now)
 
-    def _settle_commit(self, call: Commit, error: ErrorCode, *, again: bool) -> None:
+    def _settle_commit(self, call: CommitCall, error: ErrorCode, *, again: bool) -> None:
         self._committing = None
         if again and self.consumer.assigned:
             self._commits.appendleft(call)

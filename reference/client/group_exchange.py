@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from reference.broker.group_api import Answers, OffsetsAnswer
-from reference.broker.group_requests import Claim, JoinAnswer, JoinRequest, Offsets, SyncAnswer, SyncRequest
+from reference.broker.group_requests import JoinAnswer, JoinRequest, MemberClaim, Offsets, SyncAnswer, SyncRequest
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import FindCoordinator
@@ -22,7 +22,7 @@ class Heartbeat:
     """A member lives."""
 
     group: str
-    claim: Claim
+    claim: MemberClaim
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class LeaveGroup:
     """A member goes."""
 
     group: str
-    claim: Claim
+    claim: MemberClaim
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class OffsetCommit:
     """Offsets of a group, outside of any transaction."""
 
     group: str
-    claim: Claim
+    claim: MemberClaim
     offsets: Offsets
 
 
@@ -67,7 +67,7 @@ class GroupOutgoing(NamedTuple):
 
 
 @unique
-class Asked(IntEnum):
+class MemberRequest(IntEnum):
     """A request of a member, by its column in the table."""
 
     FIND_COORDINATOR = 0
@@ -125,28 +125,28 @@ GROUP_MEANINGS: Final[Mapping[ErrorCode, tuple[GroupMeaning, ...]]] = MappingPro
 """The errors that a member plans for, and their meaning as the answer to each request."""
 
 
-def group_meaning(asked: Asked, error: ErrorCode) -> GroupMeaning:
+def group_meaning(asked: MemberRequest, error: ErrorCode) -> GroupMeaning:
     """What a member does about an error in answer to a request."""
     return GROUP_MEANINGS.get(error, UNEXPECTED)[asked]
 
 
-def asked_of(request: GroupRequest) -> Asked:
+def asked_of(request: GroupRequest) -> MemberRequest:
     """The column of the table that answers to the request are looked up in."""
     match request:
         case FindCoordinator():
-            return Asked.FIND_COORDINATOR
+            return MemberRequest.FIND_COORDINATOR
         case JoinRequest():
-            return Asked.JOIN_GROUP
+            return MemberRequest.JOIN_GROUP
         case SyncRequest():
-            return Asked.SYNC_GROUP
+            return MemberRequest.SYNC_GROUP
         case Heartbeat():
-            return Asked.HEARTBEAT
+            return MemberRequest.HEARTBEAT
         case LeaveGroup():
-            return Asked.LEAVE_GROUP
+            return MemberRequest.LEAVE_GROUP
         case OffsetCommit():
-            return Asked.OFFSET_COMMIT
+            return MemberRequest.OFFSET_COMMIT
         case OffsetFetch():
-            return Asked.OFFSET_FETCH
+            return MemberRequest.OFFSET_FETCH
 
 
 def error_of(answer: GroupAnswer) -> ErrorCode:

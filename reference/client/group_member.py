@@ -11,9 +11,9 @@ from enum import Enum, auto, unique
 from reference.broker.group_requests import (
     NO_GENERATION,
     NO_MEMBER,
-    Claim,
     JoinAnswer,
     JoinRequest,
+    MemberClaim,
     SyncAnswer,
     SyncRequest,
 )
@@ -119,7 +119,7 @@ class GroupMember:
         self.settings = settings
         self.topics = tuple(topics)
         self.state = MemberState.UNJOINED
-        self.claim = Claim(group_instance_id=settings.group_instance_id)
+        self.claim = MemberClaim(group_instance_id=settings.group_instance_id)
         self.assigned: tuple[TopicPartition, ...] = ()
         self.node: int | None = None
         self.needs_rejoin = True
@@ -235,7 +235,7 @@ class GroupMember:
         """The connection broke or the request timed out."""
         return self.answer(number, ErrorCode.NETWORK_EXCEPTION, now)
 
-    def react(self, outcome: GroupMeaning, error: ErrorCode, sent_as: Claim, now: Timestamp) -> None:
+    def react(self, outcome: GroupMeaning, error: ErrorCode, sent_as: MemberClaim, now: Timestamp) -> None:
         """Do what an error means, whichever request it answers.
 
         Args:
@@ -260,7 +260,7 @@ class GroupMember:
     def forget(self, *, keep_id: bool) -> None:
         """The generation is over for this member; its partitions are lost, and it joins again."""
         member_id = self.claim.member_id if keep_id else NO_MEMBER
-        self.claim = Claim(member_id=member_id, group_instance_id=self.settings.group_instance_id)
+        self.claim = MemberClaim(member_id=member_id, group_instance_id=self.settings.group_instance_id)
         self.state = MemberState.UNJOINED
         self.needs_rejoin = True
         self._joined = None

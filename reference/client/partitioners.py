@@ -19,7 +19,7 @@ class UnknownPartition(ValueError):
     """A record names a partition that its topic does not have."""
 
 
-class Layout(NamedTuple):
+class TopicLayout(NamedTuple):
     """A topic as a producer knows it.
 
     Attributes:
@@ -41,19 +41,19 @@ class Layout(NamedTuple):
 class Partitioner(Protocol):
     """Chooses the partitions of one topic."""
 
-    def choose(self, key: bytes | None, layout: Layout) -> int:
+    def choose(self, key: bytes | None, layout: TopicLayout) -> int:
         """The partition of a record."""
         ...
 
-    def batch_begins(self, key: bytes | None, layout: Layout) -> bool:
+    def batch_begins(self, key: bytes | None, layout: TopicLayout) -> bool:
         """At the chosen partition the record begins a batch; whether to choose again (Partitioner.onNewBatch)."""
         ...
 
-    def appended(self, size: int, layout: Layout, *, batch_ends: bool) -> None:
+    def appended(self, size: int, layout: TopicLayout, *, batch_ends: bool) -> None:
         """So many bytes went to the chosen partition; `batch_ends` where its batch will take no more."""
 
 
-def checked(partition: int, layout: Layout) -> int:
+def checked(partition: int, layout: TopicLayout) -> int:
     """The partition that a record names itself.
 
     Raises:
@@ -82,17 +82,17 @@ class RoundRobin:
     counter: int = 0
     skips: bool = False
 
-    def choose(self, key: bytes | None, layout: Layout) -> int:
+    def choose(self, key: bytes | None, layout: TopicLayout) -> int:
         """The next one in turn."""
         choice = layout.choices[to_positive(self.counter) % len(layout.choices)]
         self.counter += 1
         return choice
 
-    def batch_begins(self, key: bytes | None, layout: Layout) -> bool:
+    def batch_begins(self, key: bytes | None, layout: TopicLayout) -> bool:
         """The turn is by records."""
         return self.skips
 
-    def appended(self, size: int, layout: Layout, *, batch_ends: bool) -> None:
+    def appended(self, size: int, layout: TopicLayout, *, batch_ends: bool) -> None:
         """Nothing."""
 
 
@@ -102,15 +102,15 @@ class AtRandom:
 
     tape: Tape
 
-    def choose(self, key: bytes | None, layout: Layout) -> int:
+    def choose(self, key: bytes | None, layout: TopicLayout) -> int:
         """Any partition with a leader."""
         return self.tape.pick(layout.choices)
 
-    def batch_begins(self, key: bytes | None, layout: Layout) -> bool:
+    def batch_begins(self, key: bytes | None, layout: TopicLayout) -> bool:
         """It stays where it is."""
         return False
 
-    def appended(self, size: int, layout: Layout, *, batch_ends: bool) -> None:
+    def appended(self, size: int, layout: TopicLayout, *, batch_ends: bool) -> None:
         """Nothing."""
 
 
@@ -120,17 +120,17 @@ class ByKey:
 
     keyless: Partitioner
 
-    def choose(self, key: bytes | None, layout: Layout) -> int:
+    def choose(self, key: bytes | None, layout: TopicLayout) -> int:
         """The key's partition."""
         if key is None:
             return self.keyless.choose(None, layout)
         return place_of_key(key, layout.partitions)
 
-    def batch_begins(self, key: bytes | None, layout: Layout) -> bool:
+    def batch_begins(self, key: bytes | None, layout: TopicLayout) -> bool:
         """As the other one says; a key stays where it belongs."""
         return key is None and self.keyless.batch_begins(None, layout)
 
-    def appended(self, size: int, layout: Layout, *, batch_ends: bool) -> None:
+    def appended(self, size: int, layout: TopicLayout, *, batch_ends: bool) -> None:
         """Likewise."""
         self.keyless.appended(size, layout, batch_ends=batch_ends)
 
@@ -142,19 +142,19 @@ class StickyByBatch:
     tape: Tape
     current: int | None = None
 
-    def choose(self, key: bytes | None, layout: Layout) -> int:
+    def choose(self, key: bytes | None, layout: TopicLayout) -> int:
         """The same as before."""
         if self.current is None:
             self.current = self.tape.pick(layout.choices)
         return self.current
 
-    def batch_begins(self, key: bytes | None, layout: Layout) -> bool:
+    def batch_begins(self, key: bytes | None, layout: TopicLayout) -> bool:
         """Another partition, if there is another."""
         others = tuple(choice for choice in layout.choices if choice != self.current)
         self.current = self.tape.pick(others or layout.choices)
         return True
 
-    def appended(self, size: int, layout: Layout, *, batch_ends: bool) -> None:
+    def appended(self, size: int, layout: TopicLayout, *, batch_ends: bool) -> None:
         """Nothing."""
 
 
@@ -176,24 +176,24 @@ class StickyByBytes:
     current: int | None = None
     produced: int = field(default=0, init=False)
 
-    def choose(self, key: bytes | None, layout: Layout) -> int:
+    def choose(self, key: bytes | None, layout: TopicLayout) -> int:
         """The same as before."""
         if self.current is None:
             self.current = self._next(layout)
         return self.current
 
-    def batch_begins(self, key: bytes | None, layout: Layout) -> bool:
+    def batch_begins(self, key: bytes | None, layout: TopicLayout) -> bool:
         """Bytes count, not batches."""
         return False
 
-    def appended(self, size: int, layout: Layout, *, batch_ends: bool) -> None:
+    def appended(self, size: int, layout: TopicLayout, *, batch_ends: bool) -> None:
         """Bytes went there; after enough of them the next partition has its turn."""
         self.produced += size
         if self.produced >= (self.batch_bytes if batch_ends else 2 * self.batch_bytes):
             self.produced = 0
             self.current = self._next(layout)
 
-    def _next(self, layout: Layout) -> int:
+    def _next(self, layout: TopicLayout) -> int:
         if not (self.adaptive and layout.queued and layout.available):
             return self.tape.pick(layout.choices)
         longest = max(layout.queued[choice] for choice in layout.available)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from reference.broker.transaction_api import NOBODY
 from reference.client.drain_rules import Hold
 from reference.client.partition_queue import PartitionQueue, ProducerBatch
-from reference.client.producer import RETRIABLE, Attempt, IdempotentProducer, Reply, on_the_wire
+from reference.client.producer import RETRIABLE, Attempt, AttemptReply, IdempotentProducer, on_the_wire
 from reference.errors import Impossible
 from spec.vocabulary import NO_SEQUENCE, ErrorCode
 
@@ -53,14 +53,14 @@ class PlainProducer(IdempotentProducer):
         batch.fail(ErrorCode.REQUEST_TIMED_OUT)
         queue.remove(batch)
 
-    def succeed(self, attempt: Attempt, reply: Reply) -> None:
+    def succeed(self, attempt: Attempt, reply: AttemptReply) -> None:
         """The broker has said yes, or, with acks=0, nobody was asked."""
         batch = attempt.batch
         self.queues[attempt.partition].remove(batch)
         if batch.outcome is None:
             batch.outcome, batch.offset = True, reply.offset
 
-    def fail_or_retry(self, attempt: Attempt, reply: Reply) -> None:
+    def fail_or_retry(self, attempt: Attempt, reply: AttemptReply) -> None:
         """Send the batch again, before those that wait and after those in flight, or tell the application."""
         queue = self.queues[attempt.partition]
         queue.remove(attempt.batch)

@@ -39,7 +39,7 @@ class Attempt(NamedTuple):
     records: RecordBatch
 
 
-class Reply(NamedTuple):
+class AttemptReply(NamedTuple):
     """The answer to an attempt, as the client sees it."""
 
     error: ErrorCode
@@ -211,7 +211,7 @@ class IdempotentProducer:
 
     # --- answers ----------------------------------------------------------------------------------------------
 
-    def receive(self, attempt: Attempt, reply: Reply) -> None:
+    def receive(self, attempt: Attempt, reply: AttemptReply) -> None:
         """Handle the answer to an attempt; a second answer to the same attempt is ignored."""
         if self.on_wire.pop(attempt.number, None) is None:
             return
@@ -222,9 +222,9 @@ class IdempotentProducer:
 
     def lose(self, attempt: Attempt) -> None:
         """The connection broke or the request timed out: nobody knows whether the attempt was handled."""
-        self.receive(attempt, Reply(ErrorCode.NETWORK_EXCEPTION))
+        self.receive(attempt, AttemptReply(ErrorCode.NETWORK_EXCEPTION))
 
-    def succeed(self, attempt: Attempt, reply: Reply) -> None:
+    def succeed(self, attempt: Attempt, reply: AttemptReply) -> None:
         """The batch is in the log; the application hears of it unless it was told otherwise before."""
         batch = attempt.batch
         self.queues[attempt.partition].acknowledge(batch, reply.offset)
@@ -237,14 +237,14 @@ class IdempotentProducer:
             return ErrorCode.PRODUCER_FENCED
         return error
 
-    def fail_or_retry(self, attempt: Attempt, reply: Reply) -> None:
+    def fail_or_retry(self, attempt: Attempt, reply: AttemptReply) -> None:
         """Send the batch again unchanged if that can help, else tell the application."""
         if self.can_retry(attempt, reply):
             self.queues[attempt.partition].requeue(attempt.batch)
         else:
             self.fail(attempt, reply)
 
-    def can_retry(self, attempt: Attempt, reply: Reply) -> bool:
+    def can_retry(self, attempt: Attempt, reply: AttemptReply) -> bool:
         """Whether to send again; asks for a new epoch where the broker has lost or never had the sequence."""
         if reply.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             self.consider_out_of_order(attempt)
@@ -264,7 +264,7 @@ class IdempotentProducer:
         if real_gap:
             self.request_bump(attempt.partition)
 
-    def consider_unknown_producer(self, attempt: Attempt, reply: Reply) -> None:
+    def consider_unknown_producer(self, attempt: Attempt, reply: AttemptReply) -> None:
         """The broker forgot the producer (before 2.5): start over under a new epoch, once per batch."""
         if reply.log_start != NO_OFFSET and not attempt.batch.sequence_reset:
             self.request_bump(attempt.partition)
@@ -280,7 +280,7 @@ class IdempotentProducer:
         """Put parts of a batch in flight in its place, to be sent."""
         self.queues[partition].split(batch, parts)
 
-    def fail(self, attempt: Attempt, reply: Reply) -> None:
+    def fail(self, attempt: Attempt, reply: AttemptReply) -> None:
         """Tell the application; the batch is certainly not in the log, so that what follows must be renumbered."""
         attempt.batch.fail(reply.error)
         self.queues[attempt.partition].remove(attempt.batch)

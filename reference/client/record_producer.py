@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from reference.client.accumulator import RecordAccumulator
-from reference.client.partitioners import Layout, Partitioner, checked
+from reference.client.partitioners import Partitioner, TopicLayout, checked
 from reference.client.producer import IdempotentProducer
 from reference.client.producer_settings import ProducerSettings
 from reference.client.sender import Sender
@@ -53,12 +53,12 @@ class RecordProducer:
         return self.accumulator.counts
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> TopicLayout:
         """The topic as the producer knows it."""
         leaders = self.sender.leaders
         available = tuple(number for number, queue in enumerate(self.queues) if leaders[queue] is not None)
         queued = [len(self.batches.queues[queue].waiting) for queue in self.queues]
-        return Layout(len(self.queues), available, queued)
+        return TopicLayout(len(self.queues), available, queued)
 
     def send(self, key: bytes | None, value: bytes, now: Timestamp, partition: int | None = None) -> SentRecord:
         """Hand over a record; where it is not accepted yet, the calling thread waits for memory, and no other.

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from reference.client.accumulator import RecordAccumulator
 from reference.client.drain_rules import Hold
-from reference.client.producer import Attempt, Reply
+from reference.client.producer import Attempt, AttemptReply
 from spec.vocabulary import ErrorCode, Timestamp
 
 STALE_METADATA: Final = frozenset(
@@ -133,7 +133,7 @@ class Sender:
 
     # --- answers ----------------------------------------------------------------------------------------------
 
-    def receive(self, call: ProduceCall, replies: Mapping[int, Reply], now: Timestamp) -> None:
+    def receive(self, call: ProduceCall, replies: Mapping[int, AttemptReply], now: Timestamp) -> None:
         """A node has answered for each partition; a second answer to the same request is ignored."""
         if self.calls.pop(call.number, None) is None:
             return
@@ -143,14 +143,16 @@ class Sender:
 
     def lose(self, call: ProduceCall, now: Timestamp) -> None:
         """The connection broke or the request timed out: nobody knows what became of its batches."""
-        self.receive(call, dict.fromkeys((a.partition for a in call.attempts), Reply(ErrorCode.NETWORK_EXCEPTION)), now)
+        self.receive(
+            call, dict.fromkeys((a.partition for a in call.attempts), AttemptReply(ErrorCode.NETWORK_EXCEPTION)), now
+        )
 
     def learn(self, leaders: Sequence[int | None]) -> None:
         """Somebody has said who leads."""
         self.leaders = list(leaders)
         self.wants_metadata = False
 
-    def _take(self, attempt: Attempt, reply: Reply, now: Timestamp) -> None:
+    def _take(self, attempt: Attempt, reply: AttemptReply, now: Timestamp) -> None:
         counts, batch = self.accumulator.counts, attempt.batch
         self.muted.discard(attempt.partition)
         self.wants_metadata |= reply.error in STALE_METADATA

@@ -12,7 +12,7 @@ from spec.vocabulary import ErrorCode
 
 
 @unique
-class Request(IntEnum):
+class ProducerRequest(IntEnum):
     """A request of a transactional producer, by its column in the table."""
 
     PRODUCE = 0
@@ -26,7 +26,7 @@ class Request(IntEnum):
 
 
 @unique
-class Meaning(Enum):
+class ErrorHandling(Enum):
     """What the producer does about an answer."""
 
     DONE = auto()
@@ -40,8 +40,19 @@ class Meaning(Enum):
     BY_SEQUENCE = auto()  # it depends on the batch: another try, or BUMP
 
 
-_OK, _RE, _FI, _AB, _BU = Meaning.DONE, Meaning.RETRY, Meaning.REFIND, Meaning.ABORTABLE, Meaning.BUMP
-_BF, _UN, _FA, _SQ = Meaning.BUMP_OR_FATAL, Meaning.UNINITIALIZED, Meaning.FATAL, Meaning.BY_SEQUENCE
+_OK, _RE, _FI, _AB, _BU = (
+    ErrorHandling.DONE,
+    ErrorHandling.RETRY,
+    ErrorHandling.REFIND,
+    ErrorHandling.ABORTABLE,
+    ErrorHandling.BUMP,
+)
+_BF, _UN, _FA, _SQ = (
+    ErrorHandling.BUMP_OR_FATAL,
+    ErrorHandling.UNINITIALIZED,
+    ErrorHandling.FATAL,
+    ErrorHandling.BY_SEQUENCE,
+)
 
 _RETRIABLE: Final = (_RE, _RE, _RE, _RE, _RE, _RE, _RE, _RE)
 _ELSEWHERE: Final = (_RE, _RE, _FI, _FI, _FI, _FI, _FI, _FI)
@@ -50,7 +61,7 @@ _UNKNOWN: Final = (_BU, _FA, _FA, _AB, _FA, _FA, _FA, _FA)
 _OF_GROUP: Final = (_BU, _FA, _FA, _AB, _FA, _AB, _FA, _FA)
 _UNAUTHORIZED: Final = (_FA, _FA, _UN, _FA, _FA, _FA, _FA, _FA)
 
-MEANINGS: Final[Mapping[ErrorCode, tuple[Meaning, ...]]] = MappingProxyType(
+MEANINGS: Final[Mapping[ErrorCode, tuple[ErrorHandling, ...]]] = MappingProxyType(
     {  # columns:                                 Produce Find Init AddP AddO Offs Commit Abort
         ErrorCode.NONE: (_OK, _OK, _OK, _OK, _OK, _OK, _OK, _OK),
         ErrorCode.DUPLICATE_SEQUENCE_NUMBER: (_OK, _FA, _FA, _AB, _FA, _FA, _FA, _FA),
@@ -127,6 +138,6 @@ MEANINGS: Final[Mapping[ErrorCode, tuple[Meaning, ...]]] = MappingProxyType(
 """Every error a producer can meet, and its meaning as the answer to each request."""
 
 
-def meaning(request: Request, error: ErrorCode) -> Meaning:
+def meaning(request: ProducerRequest, error: ErrorCode) -> ErrorHandling:
     """What the producer does about an error in answer to a request."""
     return MEANINGS[error][request]

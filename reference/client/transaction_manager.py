@@ -7,17 +7,17 @@ sent again as it was, with the producer id and epoch that it was made with.
 from collections.abc import Callable
 
 from reference.broker.group_requests import NOBODY as NOT_A_MEMBER
-from reference.broker.group_requests import Claim, Offsets
+from reference.broker.group_requests import MemberClaim, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_api import NOBODY
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import (
+    ClientCall,
     CoordinatorAnswer,
     CoordinatorChannel,
-    Operation,
     Outgoing,
+    PendingRequest,
     PendingResult,
-    Waiting,
     deciding_error,
 )
 from reference.client.coordinator_requests import (
@@ -30,7 +30,7 @@ from reference.client.coordinator_requests import (
     request_of,
 )
 from reference.client.request_versions import CLAIMS_SINCE, RequestVersions
-from reference.client.transaction_errors import Meaning, meaning
+from reference.client.transaction_errors import ErrorHandling, meaning
 from reference.client.transaction_states import COMPLETING, FAILED, ClientState, ClientStateMachine, IllegalState
 from spec.vocabulary import ErrorCode
 
@@ -76,7 +76,7 @@ class TransactionManager:
 
     def init_transactions(self) -> PendingResult:
         """Ask for a producer id; whatever another producer with the id has left open is aborted first."""
-        return self._cached(Operation.INIT_TRANSACTIONS) or self._initialize()
+        return self._cached(ClientCall.INIT_TRANSACTIONS) or self._initialize()
 
     def begin(self) -> None:
         """Begin a transaction; the coordinator hears of it with the first partition."""
@@ -92,10 +92,10 @@ class TransactionManager:
         elif not self._is_added(partition):
             self._new.append(partition)
 
-    def send_offsets(self, group: str, offsets: Offsets, claim: Claim) -> PendingResult:
+    def send_offsets(self, group: str, offsets: Offsets, claim: MemberClaim) -> PendingResult:
         """Commit offsets of a group with the transaction."""
         identity = self._check_open("send offsets")
-        result = PendingResult(Operation.SEND_OFFSETS)
+        result = PendingResult(ClientCall.SEND_OFFSETS)
         if self.versions.bumps_by_ending:
             self.started = True
             self.channel.ask(self._offset_commit(identity, group, offsets, claim), result)
@@ -106,18 +106,18 @@ class TransactionManager:
 
     def commit(self) -> PendingResult:
         """End the transaction: all of it becomes visible."""
-        return self._cached(Operation.COMMIT) or self._commit()
+        return self._cached(ClientCall.COMMIT) or self._commit()
 
     def abort(self) -> PendingResult:
         """End the transaction: none of it becomes visible."""
-        return self._cached(Operation.ABORT) or self._abort()
+        return self._cached(ClientCall.ABORT) or self._abort()
 
     def _initialize(self) -> PendingResult:
         self.machine.check_not_failed()
         self.machine.go(ClientState.INITIALIZING)
         self.versions = self.offered
         self.identity = None
-        result = PendingResult(Operation.INIT_TRANSACTIONS)
+        result = PendingResult(ClientCall.INIT_TRANSACTIONS)
         self.channel.ask(
             InitProducerId(self.versions.init_producer_id, self.transactional_id, self._timeout_ms), result
         )
@@ -126,14 +126,14 @@ class TransactionManager:
     def _commit(self) -> PendingResult:
         self.machine.check_not_failed()
         self.machine.go(ClientState.COMMITTING_TRANSACTION)
-        return self._complete_transaction(PendingResult(Operation.COMMIT), commit=True)
+        return self._complete_transaction(PendingResult(ClientCall.COMMIT), commit=True)
 
     def _abort(self) -> PendingResult:
         if self.machine.state is not ClientState.ABORTABLE_ERROR:
             self.machine.check_not_failed()
         self.machine.go(ClientState.ABORTING_TRANSACTION)
         self._new.clear()
-        return self._complete_transaction(PendingResult(Operation.ABORT), commit=False)
+        return self._complete_transaction(PendingResult(ClientCall.ABORT), commit=False)
 
     def _complete_transaction(self, result: PendingResult, commit: bool) -> PendingResult:
         """The transaction ends with the versions that it began with; the next one has those that are offered."""
@@ -145,7 +145,7 @@ class TransactionManager:
         self.versions = self.offered
         return self._remembered(result)
 
-    def _cached(self, operation: Operation) -> PendingResult | None:
+    def _cached(self, operation: ClientCall) -> PendingResult | None:
         """The same call again waits for what is under way; another call must wait until it is done."""
         if self._call is None or self._call.is_done:
             return None
@@ -179,7 +179,7 @@ class TransactionManager:
             return None
         return self.channel.send(waiting)
 
-    def _fails(self, waiting: Waiting) -> bool:
+    def _fails(self, waiting: PendingRequest) -> bool:
         """In an error state nothing is sent; only the coordinator is still looked for, to abort with."""
         if self.machine.state is ClientState.ABORTABLE_ERROR:
             return not isinstance(waiting.request, FindCoordinator)
@@ -198,11 +198,11 @@ class TransactionManager:
         waiting.settle(partition for partition, error in answer.partitions.items() if error is ErrorCode.NONE)
         error = deciding_error(waiting, answer)
         outcome = meaning(request_of(waiting.request), error)
-        if outcome is Meaning.DONE:
+        if outcome is ErrorHandling.DONE:
             self._succeed(waiting, answer)
-        elif outcome is Meaning.RETRY:
+        elif outcome is ErrorHandling.RETRY:
             self.channel.retry(waiting)
-        elif outcome is Meaning.REFIND:
+        elif outcome is ErrorHandling.REFIND:
             self.channel.refind(waiting)
         else:
             self._fail(outcome, error)
@@ -214,19 +214,19 @@ class TransactionManager:
         if waiting is not None:
             self.channel.refind(waiting)
 
-    def _fail(self, outcome: Meaning, error: ErrorCode) -> None:
+    def _fail(self, outcome: ErrorHandling, error: ErrorCode) -> None:
         match outcome:
-            case Meaning.UNINITIALIZED:
+            case ErrorHandling.UNINITIALIZED:
                 self.fail_abortably(error)
                 self.machine.go_by_itself(ClientState.UNINITIALIZED)
-            case Meaning.ABORTABLE:
+            case ErrorHandling.ABORTABLE:
                 self.fail_abortably(error)
-            case Meaning.BUMP_OR_FATAL if self._can_go_on:
+            case ErrorHandling.BUMP_OR_FATAL if self._can_go_on:
                 self.fail_abortably(error, bump=True)
             case _:
                 self.machine.fail_fatally(error)
 
-    def _succeed(self, waiting: Waiting, answer: CoordinatorAnswer) -> None:
+    def _succeed(self, waiting: PendingRequest, answer: CoordinatorAnswer) -> None:
         match waiting.request:
             case FindCoordinator(coordinator=coordinator):
                 self.channel.nodes[coordinator] = answer.node
@@ -330,7 +330,9 @@ class TransactionManager:
             self._new.clear()
             self.channel.ask(added, PendingResult())
 
-    def _offset_commit(self, producer: ProducerIdentity, group: str, offsets: Offsets, claim: Claim) -> TxnOffsetCommit:
+    def _offset_commit(
+        self, producer: ProducerIdentity, group: str, offsets: Offsets, claim: MemberClaim
+    ) -> TxnOffsetCommit:
         version = self.versions.txn_offset_commit
         told = claim if version >= CLAIMS_SINCE else NOT_A_MEMBER
         return TxnOffsetCommit(version, self.transactional_id, producer, group, offsets, told)

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import Final
 
-from reference.broker.group_requests import NOBODY, Claim, Offsets
+from reference.broker.group_requests import NOBODY, MemberClaim, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer, Outgoing, PendingResult
 from reference.client.drain_rules import Hold
 from reference.client.partition_queue import MAX_IN_FLIGHT, PartitionQueue, ProducerBatch
-from reference.client.producer import DELIVERY_TIMEOUT_MS, Attempt, IdempotentProducer, Reply
+from reference.client.producer import DELIVERY_TIMEOUT_MS, Attempt, AttemptReply, IdempotentProducer
 from reference.client.request_versions import RequestVersions
-from reference.client.transaction_errors import Meaning, Request, meaning
+from reference.client.transaction_errors import ErrorHandling, ProducerRequest, meaning
 from reference.client.transaction_manager import TransactionManager
 from reference.client.transaction_states import COMPLETING, ClientState
 from reference.errors import Impossible
@@ -79,7 +79,7 @@ class TransactionalProducer(IdempotentProducer):
         self.admit(partition)
         return super().send(partition, record_count, now, values)
 
-    def send_offsets_to_transaction(self, group: str, offsets: Offsets, claim: Claim = NOBODY) -> PendingResult:
+    def send_offsets_to_transaction(self, group: str, offsets: Offsets, claim: MemberClaim = NOBODY) -> PendingResult:
         """Commit offsets of a consumer group as part of the transaction; `claim` is that of the group's member."""
         return self.manager.send_offsets(group, offsets, claim)
 
@@ -178,14 +178,14 @@ class TransactionalProducer(IdempotentProducer):
             self.manager.fail_unresolved()
         queue.unresolved_next = NO_SEQUENCE
 
-    def can_retry(self, attempt: Attempt, reply: Reply) -> bool:
+    def can_retry(self, attempt: Attempt, reply: AttemptReply) -> bool:
         """Whether sending the batch again can help."""
-        outcome = meaning(Request.PRODUCE, self.known_as(reply.error))
-        if outcome is Meaning.BY_SEQUENCE:
+        outcome = meaning(ProducerRequest.PRODUCE, self.known_as(reply.error))
+        if outcome is ErrorHandling.BY_SEQUENCE:
             return self._can_retry_by_sequence(attempt, reply)
-        return outcome is Meaning.RETRY
+        return outcome is ErrorHandling.RETRY
 
-    def _can_retry_by_sequence(self, attempt: Attempt, reply: Reply) -> bool:
+    def _can_retry_by_sequence(self, attempt: Attempt, reply: AttemptReply) -> bool:
         queue, batch = self.queues[attempt.partition], attempt.batch
         if reply.error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             gap_ahead = batch.sequence_reset or not queue.is_next(batch.base_sequence)
@@ -197,7 +197,7 @@ class TransactionalProducer(IdempotentProducer):
             queue.start_at_beginning(batch.identity)
         return forgotten
 
-    def fail(self, attempt: Attempt, reply: Reply) -> None:
+    def fail(self, attempt: Attempt, reply: AttemptReply) -> None:
         """A batch has failed for good: with it the transaction, or the producer."""
         queue, batch = self.queues[attempt.partition], attempt.batch
         if reply.error is ErrorCode.UNKNOWN_PRODUCER_ID:
@@ -206,7 +206,7 @@ class TransactionalProducer(IdempotentProducer):
             queue.close_gap(batch)
         batch.fail(reply.error)
         queue.remove(batch)
-        if meaning(Request.PRODUCE, self.known_as(reply.error)) is Meaning.FATAL:
+        if meaning(ProducerRequest.PRODUCE, self.known_as(reply.error)) is ErrorHandling.FATAL:
             self.manager.machine.fail_fatally(reply.error)
         else:
             self.manager.fail_batch(reply.error)

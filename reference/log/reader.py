@@ -25,7 +25,7 @@ class DamageKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
+class BatchDamage:
     """Bytes that are not a readable batch.
 
     Attributes:
@@ -51,12 +51,12 @@ class Placed:
     batch: RecordBatch
 
 
-def read_batches(data: bytes, position: int = 0) -> Iterator[Placed | Damage]:
+def read_batches(data: bytes, position: int = 0) -> Iterator[Placed | BatchDamage]:
     """Every batch from `position` on; a damaged batch is skipped if its length can be trusted, else reading ends."""
     while position < len(data):
         found = _read_one(data, position)
         yield found
-        position += found.size if isinstance(found, Damage) else found.batch.size
+        position += found.size if isinstance(found, BatchDamage) else found.batch.size
 
 
 def intact_batches(data: bytes) -> Iterator[RecordBatch]:
@@ -64,7 +64,7 @@ def intact_batches(data: bytes) -> Iterator[RecordBatch]:
     return (found.batch for found in read_batches(data) if isinstance(found, Placed))
 
 
-def _read_one(data: bytes, position: int) -> Placed | Damage:
+def _read_one(data: bytes, position: int) -> Placed | BatchDamage:
     head = data[position : position + HEADER_SIZE]
     damage = damaged_head(head, position, len(data) - position)
     return damage if damage is not None else _read_whole(data, position, declared_size(head))
@@ -80,17 +80,19 @@ def claimed_offset(head: bytes) -> int:
     return int.from_bytes(head[:8], "big", signed=True)
 
 
-def damaged_head(head: bytes, position: int, left: int) -> Damage | None:
+def damaged_head(head: bytes, position: int, left: int) -> BatchDamage | None:
     """What makes the length in a batch's first 61 bytes one that cannot be believed, with `left` bytes to the end."""
     if left < PREFIX_SIZE:
-        return Damage(DamageKind.TRUNCATED, position, left, -1, f"{left} bytes are no batch")
+        return BatchDamage(DamageKind.TRUNCATED, position, left, -1, f"{left} bytes are no batch")
     if not any(head):
-        return Damage(DamageKind.ZEROES, position, left, -1, "zeroes instead of a batch")
+        return BatchDamage(DamageKind.ZEROES, position, left, -1, "zeroes instead of a batch")
     base_offset, size = claimed_offset(head), declared_size(head)
     if size < HEADER_SIZE and not _old_format(head, size - PREFIX_SIZE):
-        return Damage(DamageKind.LENGTH, position, left, base_offset, f"batch length {size - PREFIX_SIZE}")
+        return BatchDamage(DamageKind.LENGTH, position, left, base_offset, f"batch length {size - PREFIX_SIZE}")
     if size > left:
-        return Damage(DamageKind.TRUNCATED, position, left, base_offset, f"the batch has {size} bytes, the data {left}")
+        return BatchDamage(
+            DamageKind.TRUNCATED, position, left, base_offset, f"the batch has {size} bytes, the data {left}"
+        )
     return None
 
 
@@ -99,7 +101,7 @@ def _old_format(head: bytes, length: int) -> bool:
     return length >= 14 and len(head) > MAGIC_AT and head[MAGIC_AT] in (0, 1)
 
 
-def damaged_batch(head: bytes, position: int, size: int, computed: int) -> Damage | None:
+def damaged_batch(head: bytes, position: int, size: int, computed: int) -> BatchDamage | None:
     """What makes `size` bytes that begin with `head` and have that checksum another thing than a batch.
 
     Args:
@@ -110,15 +112,15 @@ def damaged_batch(head: bytes, position: int, size: int, computed: int) -> Damag
     """
     base_offset = claimed_offset(head)
     if head[MAGIC_AT] != MAGIC:
-        return Damage(DamageKind.MAGIC, position, size, base_offset, f"magic {head[MAGIC_AT]}")
+        return BatchDamage(DamageKind.MAGIC, position, size, base_offset, f"magic {head[MAGIC_AT]}")
     checksum = int.from_bytes(head[CHECKED_FROM - 4 : CHECKED_FROM], "big")
     if computed != checksum:
         detail = f"checksum {checksum:#010x} in the header, {computed:#010x} of the bytes"
-        return Damage(DamageKind.CHECKSUM, position, size, base_offset, detail)
+        return BatchDamage(DamageKind.CHECKSUM, position, size, base_offset, detail)
     return None
 
 
-def _read_whole(data: bytes, position: int, size: int) -> Placed | Damage:
+def _read_whole(data: bytes, position: int, size: int) -> Placed | BatchDamage:
     computed = crc32c.crc32c(memoryview(data)[position + CHECKED_FROM : position + size])
     damage = damaged_batch(data[position : position + HEADER_SIZE], position, size, computed)
     if damage is not None:

@@ -7,13 +7,13 @@ from typing import Final
 import crc32c
 
 from reference.log.batch import CHECKED_FROM, HEADER, HEADER_SIZE, MAGIC, PREFIX_SIZE, RecordBatch, decode_header
-from reference.log.reader import SMALLEST_LENGTH, Damage, Placed, damaged_batch, damaged_head, declared_size
+from reference.log.reader import SMALLEST_LENGTH, BatchDamage, Placed, damaged_batch, damaged_head, declared_size
 
 CHUNK: Final = 4 * 1024 * 1024
 """Bytes read at once, unless one batch is larger."""
 
 
-def scan(descriptor: int, position: int, end: int, chunk_size: int = CHUNK) -> Iterator[Placed | Damage]:
+def scan(descriptor: int, position: int, end: int, chunk_size: int = CHUNK) -> Iterator[Placed | BatchDamage]:
     """Every batch of the open file in the bytes position .. end-1, whole and checked, or what is damaged there.
 
     A reader of a few batches begins with a small chunk; chunks double up to 4 MiB.
@@ -35,7 +35,7 @@ def scan(descriptor: int, position: int, end: int, chunk_size: int = CHUNK) -> I
         if not used:
             found = _read_alone(descriptor, position, end)
             yield found
-            used = found.size if isinstance(found, Damage) else found.batch.size
+            used = found.size if isinstance(found, BatchDamage) else found.batch.size
         position += used
         chunk_size = max(chunk_size, min(2 * chunk_size, CHUNK))
 
@@ -55,7 +55,7 @@ def _leading_intact(chunk: bytes, base: int) -> Iterator[Placed]:
         position = end
 
 
-def _read_alone(descriptor: int, position: int, end: int) -> Placed | Damage:
+def _read_alone(descriptor: int, position: int, end: int) -> Placed | BatchDamage:
     """One batch that is damaged or larger than a chunk: no more is held at once until its checksum agrees."""
     head = os.pread(descriptor, min(HEADER_SIZE, end - position), position)
     damage = damaged_head(head, position, end - position)

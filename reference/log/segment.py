@@ -10,7 +10,7 @@ from reference.log import file_names, offset_index, time_index, txnindex_file
 from reference.log.batch import RecordBatch
 from reference.log.config import LogConfig
 from reference.log.offset_index import OffsetPosition
-from reference.log.reader import Damage, Placed
+from reference.log.reader import BatchDamage, Placed
 from reference.log.scan import CHUNK, scan
 from reference.log.segment_index import FIELD_LIMIT, SegmentIndex
 from spec.vocabulary import Offset, Timestamp
@@ -112,7 +112,7 @@ class Segment:
 
     # --- reading ----------------------------------------------------------------------------------------------
 
-    def found_from(self, position: int = 0, chunk_size: int = CHUNK) -> Iterator[Placed | Damage]:
+    def found_from(self, position: int = 0, chunk_size: int = CHUNK) -> Iterator[Placed | BatchDamage]:
         """Batches and damage from a position on."""
         return scan(self._descriptor, position, self.size, chunk_size)
 

@@ -7,8 +7,8 @@ from reference.replication.messages import (
     AlterPartition,
     AskEpochEnd,
     BrokerEpochs,
-    Fetch,
-    Fetched,
+    FetchRequest,
+    FollowerFetchResult,
     LeaderAndIsr,
 )
 from reference.replication.refusals import StaleControllerEpoch
@@ -17,7 +17,7 @@ from spec.versions import Profile
 from spec.vocabulary import ABSENT, Timestamp
 
 
-class Broker:
+class BrokerProcess:
     """One broker, as long as it runs.
 
     Attributes:
@@ -109,14 +109,16 @@ class Broker:
 
     # --- followers --------------------------------------------------------------------------------------------
 
-    def answer_fetch(self, partition: int, asked: Fetch, now: Timestamp) -> tuple[Fetched, AlterPartition | None]:
+    def answer_fetch(
+        self, partition: int, asked: FetchRequest, now: Timestamp
+    ) -> tuple[FollowerFetchResult, AlterPartition | None]:
         """Answer a follower; perhaps with a proposal to take it into the in-sync set."""
         answer, proposal = self.replicas[partition].fetch(asked, now)
         if proposal is not None:
             self.proposals[partition] = proposal
         return answer, proposal
 
-    def asks(self, partition: int) -> tuple[int, Fetch | AskEpochEnd] | None:
+    def asks(self, partition: int) -> tuple[int, FetchRequest | AskEpochEnd] | None:
         """What it asks the leader of a partition, and whom; None if there is nothing to ask."""
         following = self.replicas[partition].following
         if following is None:

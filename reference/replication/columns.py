@@ -2,7 +2,7 @@
 
 from reference.recorder import Row
 from reference.replication.follower_progress import FollowerProgress
-from reference.replication.messages import UNDEFINED, EpochEnd, Fetch, Fetched
+from reference.replication.messages import UNDEFINED, EpochEnd, FetchRequest, FollowerFetchResult
 
 
 def progress_columns(broker: int, progress: FollowerProgress) -> Row:
@@ -16,7 +16,7 @@ def progress_columns(broker: int, progress: FollowerProgress) -> Row:
     }
 
 
-def fetch_columns(asked: Fetch, answer: Fetched, known: EpochEnd = UNDEFINED) -> Row:
+def fetch_columns(asked: FetchRequest, answer: FollowerFetchResult, known: EpochEnd = UNDEFINED) -> Row:
     """A Fetch, what its broker knows of the epoch that it names, and the answer."""
     return {
         "offset": asked.offset,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from reference.errors import Refusal
 from reference.recorder import Row, Value
-from reference.replication.elections import Candidate, Elected, Election, candidate_columns, valid_leaders
+from reference.replication.elections import Candidate, Elected, ElectionReason, candidate_columns, valid_leaders
 from reference.replication.messages import Altered, AlterPartition, LeaderAndIsr, PartitionState
 from reference.replication.metadata import Metadata
 from reference.replication.refusals import (
@@ -181,7 +181,7 @@ class Controller(ABC):
     def tell_election(
         self,
         partition: int,
-        election: Election,
+        election: ElectionReason,
         candidates: list[Candidate],
         elected: Elected,
         former: PartitionState,

@@ -13,7 +13,7 @@ from reference.trace import REPLICAS_SHOWN
 
 
 @unique
-class Election(StrEnum):
+class ElectionReason(StrEnum):
     """Why a leader is elected."""
 
     ONLINE = "Online"

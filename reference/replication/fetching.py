@@ -5,7 +5,7 @@ from typing import Final
 
 from reference.broker.partition import Partition
 from reference.errors import OffsetOutOfRange
-from reference.replication.messages import NO_EPOCH, UNDEFINED, EpochEnd, Fetch, Fetched
+from reference.replication.messages import NO_EPOCH, UNDEFINED, EpochEnd, FetchRequest, FollowerFetchResult
 from spec.vocabulary import ErrorCode, Offset
 
 WITHOUT_LIMIT: Final = 2**31 - 1
@@ -16,7 +16,7 @@ def bounds(log: Partition) -> tuple[Offset, Offset, Offset]:
     return log.high_watermark, log.log_start, log.log_end
 
 
-def read_for(log: Partition, asked: Fetch, known: EpochEnd, max_batches: int) -> Fetched:
+def read_for(log: Partition, asked: FetchRequest, known: EpochEnd, max_batches: int) -> FollowerFetchResult:
     """Answer a follower from the leader's log.
 
     Args:
@@ -33,11 +33,11 @@ def read_for(log: Partition, asked: Fetch, known: EpochEnd, max_batches: int) ->
         if UNDEFINED.epoch in known or asked.offset < log.log_start:
             raise OffsetOutOfRange(offset=asked.offset, epoch=asked.last_epoch)
         if known.epoch < asked.last_epoch or known.end < asked.offset:
-            return Fetched(ErrorCode.NONE, (), *bounds(log), diverging=known)
+            return FollowerFetchResult(ErrorCode.NONE, (), *bounds(log), diverging=known)
 
     if not log.log_start <= asked.offset <= log.log_end:
         raise OffsetOutOfRange(offset=asked.offset, log_start=log.log_start, log_end=log.log_end)
     if asked.offset == log.log_end:
-        return Fetched(ErrorCode.NONE, (), *bounds(log))
+        return FollowerFetchResult(ErrorCode.NONE, (), *bounds(log))
     batches = islice(log.log.walk(asked.offset, log.log_end), max_batches)
-    return Fetched(ErrorCode.NONE, tuple(batches), *bounds(log))
+    return FollowerFetchResult(ErrorCode.NONE, tuple(batches), *bounds(log))

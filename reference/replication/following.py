@@ -12,17 +12,17 @@ from reference.replication.messages import (
     AskEpochEnd,
     EpochEnd,
     EpochEndAnswer,
-    Fetch,
-    Fetched,
+    FetchRequest,
+    FollowerFetchResult,
 )
 from reference.replication.replica_log import ReplicaLog
-from reference.replication.watch import Watch
+from reference.replication.watch import ReplicationWatch
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, NO_OFFSET, ErrorCode, LeaderEpoch, Offset, Origin, Timestamp
 
 
 @unique
-class Phase(Enum):
+class FollowerPhase(Enum):
     """What a follower does."""
 
     TRUNCATING = "asks where its log and the leader's part"
@@ -59,7 +59,7 @@ class Following:
         profile: Profile,
         node: int,
         replica: ReplicaLog,
-        watch: Watch,
+        watch: ReplicationWatch,
         askings: Iterator[int],
         leader: int,
         leader_epoch: LeaderEpoch,
@@ -68,7 +68,7 @@ class Following:
         self.node = node
         self.leader = leader
         self.leader_epoch = leader_epoch
-        self.phase = Phase.TRUNCATING
+        self.phase = FollowerPhase.TRUNCATING
         self.failure: Refusal | None = None
         self._profile = profile
         self._replica = replica
@@ -81,19 +81,19 @@ class Following:
         if self._replica.epochs.latest == NO_EPOCH or not self._profile.truncates_by_leader_epoch:
             self._truncate(UNDEFINED, self._replica.log.high_watermark, now)
         elif self._profile.fetch_finds_divergence:
-            self.phase = Phase.FETCHING
+            self.phase = FollowerPhase.FETCHING
 
     # --- what it asks -----------------------------------------------------------------------------------------
 
-    def ask(self, broker_epoch: int) -> Fetch | AskEpochEnd | None:
+    def ask(self, broker_epoch: int) -> FetchRequest | AskEpochEnd | None:
         """The next request to the leader; None while there is nothing to ask. What was asked before is given up."""
         self._asked = next(self._askings)
         profile, replica = self._profile, self._replica
         named = self.leader_epoch if profile.fetch_names_leader_epoch else NO_EPOCH
-        if self.phase is Phase.FETCHING:
+        if self.phase is FollowerPhase.FETCHING:
             last = replica.epochs.latest if profile.fetch_finds_divergence else NO_EPOCH
-            return Fetch(self._asked, self.node, broker_epoch, named, replica.log.log_end, last)
-        if self.phase is Phase.TRUNCATING:
+            return FetchRequest(self._asked, self.node, broker_epoch, named, replica.log.log_end, last)
+        if self.phase is FollowerPhase.TRUNCATING:
             return AskEpochEnd(self._asked, self.node, named, replica.epochs.latest)
         return None
 
@@ -101,27 +101,31 @@ class Following:
 
     def receive_end(self, asked: AskEpochEnd, answer: EpochEndAnswer, now: Timestamp) -> None:
         """The leader says where an epoch ends in its log."""
-        if asked.number != self._asked or self.phase is not Phase.TRUNCATING:
+        if asked.number != self._asked or self.phase is not FollowerPhase.TRUNCATING:
             return
         if answer.error is ErrorCode.NONE:
             self._truncate_to(answer.end, now)
         elif answer.error is ErrorCode.FENCED_LEADER_EPOCH:
-            self.phase = Phase.STOPPED
+            self.phase = FollowerPhase.STOPPED
 
-    def receive(self, asked: Fetch, answer: Fetched, now: Timestamp) -> None:
+    def receive(self, asked: FetchRequest, answer: FollowerFetchResult, now: Timestamp) -> None:
         """The leader answers a fetch; an answer to anything but the last request is dropped."""
-        if asked.number != self._asked or self.phase is not Phase.FETCHING or asked.offset != self._replica.log.log_end:
+        if (
+            asked.number != self._asked
+            or self.phase is not FollowerPhase.FETCHING
+            or asked.offset != self._replica.log.log_end
+        ):
             return
         if answer.error is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._find_range(answer, now)
         elif answer.error is ErrorCode.FENCED_LEADER_EPOCH:
-            self.phase = Phase.STOPPED
+            self.phase = FollowerPhase.STOPPED
         elif answer.error is ErrorCode.NONE and answer.diverging != UNDEFINED:
             self._truncate_to(answer.diverging, now)
         elif answer.error is ErrorCode.NONE:
             self._copy_all(answer)
 
-    def _copy_all(self, answer: Fetched) -> None:
+    def _copy_all(self, answer: FollowerFetchResult) -> None:
         for batch in answer.batches:
             self.copy(batch)
             if self.failure is not None:
@@ -162,7 +166,7 @@ class Following:
             )
 
     def _fail(self, refusal: Refusal) -> None:
-        self.phase = Phase.FAILED
+        self.phase = FollowerPhase.FAILED
         self.failure = refusal
 
     # --- truncation -------------------------------------------------------------------------------------------
@@ -186,7 +190,7 @@ class Following:
         own = self._replica.epoch_end(answer.epoch)
         before = self._watch.producers()
         if completed or self._profile.fetch_finds_divergence:
-            self.phase = Phase.FETCHING
+            self.phase = FollowerPhase.FETCHING
         try:
             self._replica.truncate(offset, now)
         except Refusal as refusal:  # before 2.4, the log of a former leader may be one that no follower can replay
@@ -205,7 +209,7 @@ class Following:
         )
         self._watch.changed("ReplicaTruncate", before)
 
-    def _find_range(self, answer: Fetched, now: Timestamp) -> None:
+    def _find_range(self, answer: FollowerFetchResult, now: Timestamp) -> None:
         """The leader does not have our offset: cut what it lost in an unclean election, or begin where it begins."""
         log, before = self._replica.log, self._watch.producers()
         if answer.log_end < log.log_end:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from reference.replication.controller import Controller
-from reference.replication.elections import Candidate, Elected, Election, preferred, present_or_first
+from reference.replication.elections import Candidate, Elected, ElectionReason, preferred, present_or_first
 from reference.replication.messages import NO_LEADER, AlterPartition, PartitionState
 from reference.replication.metadata import next_leader
 from reference.replication.refusals import InvalidProposal, InvalidUpdateVersion
@@ -34,9 +34,9 @@ class KRaftController(Controller):
         self.metadata.register(broker, fenced=True, now=now)
         self.tell_broker("BrokerRegistration", broker, clean_shutdown=clean)
         if known and not clean and self.profile.eligible_leader_replicas:
-            self.change_all(Election.ONLINE, gone=frozenset({broker}), damaged=frozenset({broker}))
+            self.change_all(ElectionReason.ONLINE, gone=frozenset({broker}), damaged=frozenset({broker}))
         elif known:
-            self.change_all(Election.ONLINE, gone=frozenset({broker}))
+            self.change_all(ElectionReason.ONLINE, gone=frozenset({broker}))
         return self.metadata.brokers[broker].epoch
 
     def heartbeat(self, broker: int, epoch: int, shuts_down: bool, now: Timestamp) -> None:
@@ -53,7 +53,7 @@ class KRaftController(Controller):
             if not known.shutting_down:
                 self.metadata.version += 1
                 self.tell_broker("ControlledShutdown", broker)
-                self.change_all(Election.CONTROLLED_SHUTDOWN, gone=frozenset({broker}))
+                self.change_all(ElectionReason.CONTROLLED_SHUTDOWN, gone=frozenset({broker}))
         elif known.fenced:
             self.touch(broker, now, fenced=False)
             self.metadata.version += 1
@@ -69,11 +69,13 @@ class KRaftController(Controller):
             self.metadata.brokers[broker] = replace(self.metadata.brokers[broker], fenced=True)
             self.metadata.version += 1
             self.tell_broker("BrokerFenced", broker)
-            self.change_all(Election.ONLINE, gone=frozenset({broker}))
+            self.change_all(ElectionReason.ONLINE, gone=frozenset({broker}))
 
     # --- partitions -------------------------------------------------------------------------------------------
 
-    def change_all(self, election: Election, gone: frozenset[int], damaged: frozenset[int] = NONE_OF_THEM) -> None:
+    def change_all(
+        self, election: ElectionReason, gone: frozenset[int], damaged: frozenset[int] = NONE_OF_THEM
+    ) -> None:
         """Take brokers out of every in-sync set, and elect leaders where one of them led."""
         for number, state in tuple(self.metadata.partitions.items()):
             if gone & (state.insync | {state.leader}) or damaged & state.eligible:
@@ -83,7 +85,7 @@ class KRaftController(Controller):
         """A broker has come: perhaps it is one that somebody waits for."""
         for number, state in tuple(self.metadata.partitions.items()):
             if state.leader == NO_LEADER:
-                self.change(number, state.insync, Election.ONLINE)
+                self.change(number, state.insync, ElectionReason.ONLINE)
 
     def elect_preferred(self, partition: int) -> None:
         """Give a partition back to the first of its assignment.
@@ -94,13 +96,13 @@ class KRaftController(Controller):
         """
         state = self.metadata.partitions[partition]
         self.check_preferred(state, self.candidates_among(state, state.insync, state.eligible))
-        self.change(partition, state.insync, Election.PREFERRED)
+        self.change(partition, state.insync, ElectionReason.PREFERRED)
 
     def change(
         self,
         partition: int,
         insync: frozenset[int],
-        election: Election,
+        election: ElectionReason,
         damaged: frozenset[int] = NONE_OF_THEM,
     ) -> PartitionState:
         """Give a partition another in-sync set, and a leader if it lacks one; the state as it is then.
@@ -114,16 +116,16 @@ class KRaftController(Controller):
         former = self.metadata.partitions[partition]
         eligible, last_known = self.eligible_beside(former, insync, damaged)
         candidates = self.candidates_among(former, insync, eligible, last_known)
-        unclean = self.config.unclean_allowed and election is not Election.PREFERRED
-        if election is Election.PREFERRED:
+        unclean = self.config.unclean_allowed and election is not ElectionReason.PREFERRED
+        if election is ElectionReason.PREFERRED:
             elected = preferred(candidates, former.leader)
         else:
             elected = present_or_first(candidates, former.leader, unclean)
         state = self.outcome(former, insync, eligible, last_known, elected)
         if state != former:
             state = self.keep(partition, state)
-        if elected.broker != former.leader or election is Election.PREFERRED:
-            shown = Election.UNCLEAN if elected.uncleanly else election
+        if elected.broker != former.leader or election is ElectionReason.PREFERRED:
+            shown = ElectionReason.UNCLEAN if elected.uncleanly else election
             self.tell_election(partition, shown, candidates, elected, former, unclean)
         return state
 
@@ -188,4 +190,4 @@ class KRaftController(Controller):
 
     def altered(self, partition: int, state: PartitionState, asked: AlterPartition) -> PartitionState:
         """Write another in-sync set; the leader stays."""
-        return self.change(partition, frozenset(asked.insync), Election.ONLINE)
+        return self.change(partition, frozenset(asked.insync), ElectionReason.ONLINE)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from reference.errors import NotLeaderOrFollower, Refusal
-from reference.recorder import Observed
+from reference.recorder import ObservedState
 from reference.replication.columns import fetch_columns, progress_columns
 from reference.replication.fetching import WITHOUT_LIMIT, bounds, read_for
 from reference.replication.follower_progress import NEVER, FollowerProgress
@@ -15,12 +15,12 @@ from reference.replication.messages import (
     AlterPartition,
     BrokerEpochs,
     EpochEnd,
-    Fetch,
-    Fetched,
+    FetchRequest,
+    FollowerFetchResult,
     PartitionState,
 )
 from reference.replication.replica_log import ReplicaLog
-from reference.replication.watch import Watch
+from reference.replication.watch import ReplicationWatch
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, LeaderEpoch, Offset, Timestamp
 
@@ -59,7 +59,7 @@ class Leadership:
     node: int
     config: ReplicaConfig
     replica: ReplicaLog
-    watch: Watch
+    watch: ReplicationWatch
     brokers: BrokerEpochs
     leader_epoch: LeaderEpoch
     partition_epoch: int
@@ -231,7 +231,7 @@ class Leadership:
         end = self.replica.log.log_end
         return progress.is_caught_up(end, now, self.config.lag_max_ms) and self.is_eligible(broker)
 
-    def tell_high_watermark(self, before: Observed, least: Offset, now: Timestamp) -> None:
+    def tell_high_watermark(self, before: ObservedState, least: Offset, now: Timestamp) -> None:
         """Tell of the high watermark, whether it has risen or not, and how far the followers are."""
         insync, joining, maximal = [self.replica.log.log_end], [self.replica.log.log_end], self.maximal
         for broker, progress in self.followers.items():
@@ -254,7 +254,7 @@ class Leadership:
 
     # --- fetches ----------------------------------------------------------------------------------------------
 
-    def fetch(self, asked: Fetch, now: Timestamp) -> tuple[Fetched, AlterPartition | None]:
+    def fetch(self, asked: FetchRequest, now: Timestamp) -> tuple[FollowerFetchResult, AlterPartition | None]:
         """Answer a follower, and count what its fetch says of it; the in-sync set may be proposed to grow."""
         before, progress = self.watch.before(), self.followers[asked.follower]
         answer = self.answer(asked)
@@ -265,13 +265,13 @@ class Leadership:
             self.tell_fetch(before, asked, answer, progress)
         return answer, self.consider(asked.follower, progress, now) if counts else None
 
-    def answer(self, asked: Fetch) -> Fetched:
+    def answer(self, asked: FetchRequest) -> FollowerFetchResult:
         """What a follower is answered; its fetch is not counted yet."""
         try:
             answer = self.read(asked, self.replica.epoch_end(asked.last_epoch))
             self.check_incarnation(asked, answer)
         except Refusal as refusal:
-            return Fetched(refusal.code, (), *self.bounds())
+            return FollowerFetchResult(refusal.code, (), *self.bounds())
         return answer
 
     def count(self, follower: int, offset: Offset, broker_epoch: int, now: Timestamp) -> None:
@@ -293,7 +293,9 @@ class Leadership:
             self.raise_high_watermark(now)
         return proposal
 
-    def tell_fetch(self, before: Observed, asked: Fetch, answer: Fetched, progress: FollowerProgress) -> None:
+    def tell_fetch(
+        self, before: ObservedState, asked: FetchRequest, answer: FollowerFetchResult, progress: FollowerProgress
+    ) -> None:
         """Tell of a fetch: what was asked, what was known of the follower before, and what is now.
 
         Args:
@@ -308,7 +310,7 @@ class Leadership:
         columns |= {"caught_up_ms": self.followers[broker].caught_up_ms}
         self.watch.decided("FetchFollower", before, **columns, broker_epoch=self.brokers.get(broker, ABSENT))
 
-    def check_incarnation(self, asked: Fetch, answer: Fetched) -> None:
+    def check_incarnation(self, asked: FetchRequest, answer: FollowerFetchResult) -> None:
         """A fetch of a follower's past registration is refused; 3.6 takes it as it is.
 
         Raises:
@@ -319,7 +321,7 @@ class Leadership:
         if stale and answer.diverging == UNDEFINED:
             raise NotLeaderOrFollower(broker_epoch=asked.broker_epoch, current=current)
 
-    def read(self, asked: Fetch, known: EpochEnd) -> Fetched:
+    def read(self, asked: FetchRequest, known: EpochEnd) -> FollowerFetchResult:
         """What comes next, or where the two logs part; raises as `read_for`."""
         return read_for(self.replica.log, asked, known, self.config.max_batches)
 

@@ -26,7 +26,7 @@ UNDEFINED: Final = EpochEnd(NO_EPOCH, NO_OFFSET)
 """The answer of a log that does not know the epoch."""
 
 
-class Fetch(NamedTuple):
+class FetchRequest(NamedTuple):
     """A follower asks its leader for what comes next.
 
     Attributes:
@@ -46,7 +46,7 @@ class Fetch(NamedTuple):
     last_epoch: LeaderEpoch
 
 
-class Fetched(NamedTuple):
+class FollowerFetchResult(NamedTuple):
     """The answer to a Fetch.
 
     Attributes:

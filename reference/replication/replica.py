@@ -19,13 +19,13 @@ from reference.replication.messages import (
     BrokerEpochs,
     EpochEnd,
     EpochEndAnswer,
-    Fetch,
-    Fetched,
+    FetchRequest,
+    FollowerFetchResult,
     LeaderAndIsr,
 )
 from reference.replication.refusals import FencedLeaderEpoch, UnknownLeaderEpoch
 from reference.replication.replica_log import ReplicaLog
-from reference.replication.watch import Tell, Watch
+from reference.replication.watch import ReplicationWatch, Tell
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, LeaderEpoch, Offset, Timestamp
 
@@ -80,7 +80,7 @@ class Replica:
         self.profile = profile
         self.node = node
         self.replica_log = ReplicaLog(log)
-        self.watch = Watch(log, tell)
+        self.watch = ReplicationWatch(log, tell)
         self._config = config
         self._askings = count(1)
         self.delayed: list[Delayed] = []
@@ -200,12 +200,12 @@ class Replica:
             raise NotLeaderOrFollower(leader=self.leader)
         return self.leadership
 
-    def fetch(self, asked: Fetch, now: Timestamp) -> tuple[Fetched, AlterPartition | None]:
+    def fetch(self, asked: FetchRequest, now: Timestamp) -> tuple[FollowerFetchResult, AlterPartition | None]:
         """Answer a follower; as leader, perhaps with a proposal to take it into the in-sync set."""
         try:
             leadership = self.leading(asked.leader_epoch)
         except Refusal as refusal:
-            answer = Fetched(refusal.code)
+            answer = FollowerFetchResult(refusal.code)
             columns = fetch_columns(asked, answer) | {"leads": self.leadership is not None}
             columns |= {"leader_epoch": self.leader_epoch, "broker": asked.follower}
             self.watch.decided("FetchFollower", self.watch.before(), **columns)

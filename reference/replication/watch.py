@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 
 from reference.broker.partition import Partition
 from reference.broker.producer_entry import UNKNOWN_PRODUCER
-from reference.recorder import NOWHERE, Observed, Row, Value, observe
+from reference.recorder import NOWHERE, ObservedState, Row, Value, observe
 from spec.vocabulary import ABSENT
 
-Tell = Callable[[str, Observed, Observed, Row], None]
+Tell = Callable[[str, ObservedState, ObservedState, Row], None]
 """Takes a decision by name, the replica before and after it, and the columns that say what was known and decided."""
 
 
-class Watch:
+class ReplicationWatch:
     """Tells of the decisions about one replica, if anybody listens."""
 
     __slots__ = ("_log", "_tell")
@@ -26,22 +26,22 @@ class Watch:
         """Whether anybody listens; if not, there is nothing to tell."""
         return self._tell is not None
 
-    def before(self, producer_id: int = ABSENT) -> Observed:
+    def before(self, producer_id: int = ABSENT) -> ObservedState:
         """The replica and one producer on it, before a decision."""
         return NOWHERE if self._tell is None else observe(self._log, producer_id)
 
-    def decided(self, api: str, before: Observed, /, **columns: Value) -> None:
+    def decided(self, api: str, before: ObservedState, /, **columns: Value) -> None:
         """Tell of a decision; where it is one about a producer, the columns say which."""
         if self._tell is not None:
             self._tell(api, before, observe(self._log, int(columns.get("producer_id", ABSENT))), columns)
 
-    def producers(self) -> dict[int, Observed]:
+    def producers(self) -> dict[int, ObservedState]:
         """The log under -1, and every producer that the replica knows, before a decision that may change all."""
         if self._tell is None:
             return {ABSENT: NOWHERE}
         return {producer: observe(self._log, producer) for producer in (ABSENT, *self._log.state.producers)}
 
-    def changed(self, api: str, before: Mapping[int, Observed], /, **columns: Value) -> None:
+    def changed(self, api: str, before: Mapping[int, ObservedState], /, **columns: Value) -> None:
         """Tell of each producer whose state a decision has changed, beside the decision itself."""
         for producer in sorted({*before, *self._log.state.producers} - {ABSENT} if self._tell else ()):
             was, log = before.get(producer), observe(self._log, producer)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from reference.replication.controller import Controller
-from reference.replication.elections import Candidate, Elected, Election, first_in_sync
+from reference.replication.elections import Candidate, Elected, ElectionReason, first_in_sync
 from reference.replication.messages import NO_LEADER, AlterPartition, PartitionState
 from reference.replication.metadata import next_leader
 from reference.replication.refusals import InvalidUpdateVersion
@@ -108,7 +108,7 @@ class ZooKeeperController(Controller):
             alive = frozenset(each.broker for each in candidates if each.alive)
             insync = frozenset({elected.broker}) if elected.uncleanly else former.insync & alive
             self.keep(partition, next_leader(replace(former, insync=insync), elected.broker))
-        shown = Election.UNCLEAN if elected.uncleanly else Election.ONLINE
+        shown = ElectionReason.UNCLEAN if elected.uncleanly else ElectionReason.ONLINE
         self.tell_election(partition, shown, candidates, elected, former, unclean)
 
     def take_out(self, partition: int, broker: int) -> None:
@@ -130,7 +130,7 @@ class ZooKeeperController(Controller):
         if elected.broker != NO_LEADER:
             insync = former.insync - {broker}
             self.keep(partition, next_leader(replace(former, insync=insync), elected.broker))
-        self.tell_election(partition, Election.CONTROLLED_SHUTDOWN, candidates, elected, former, False)
+        self.tell_election(partition, ElectionReason.CONTROLLED_SHUTDOWN, candidates, elected, former, False)
 
     def elect_preferred(self, partition: int) -> None:
         """Give a partition back to the first of its assignment.
@@ -144,7 +144,7 @@ class ZooKeeperController(Controller):
         self.check_preferred(former, candidates)
         elected = Elected(candidates[0].broker)
         self.keep(partition, next_leader(former, elected.broker))
-        self.tell_election(partition, Election.PREFERRED, candidates, elected, former, False)
+        self.tell_election(partition, ElectionReason.PREFERRED, candidates, elected, former, False)
 
     # --- proposals of leaders ---------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from reference.broker.group_requests import Claim, OffsetAndMetadata, Offsets
+from reference.broker.group_requests import MemberClaim, OffsetAndMetadata, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_api import handle_init_producer_id, refused_as_missing
 from reference.broker.transaction_metadata import TopicPartition
@@ -19,7 +19,7 @@ from reference.client.coordinator_requests import (
 )
 from reference.server.service import Call, Fields, Service, by_topic
 from reference.world.history import INSTANCE
-from reference.world.messages import Answer, Asked
+from reference.world.messages import Answer, CoordinatorCall
 from spec.vocabulary import Epoch, ErrorCode, Offset, ProducerId
 
 KINDS: Final[Mapping[int, CoordinatorType]] = {0: CoordinatorType.GROUP, 1: CoordinatorType.TRANSACTION}
@@ -126,7 +126,7 @@ def txn_offset_commit(service: Service, call: Call) -> None:
         _identity(message),
         message.group_id,
         committed_offsets(message.topics),
-        Claim(message.generation_id, message.member_id, message.group_instance_id),
+        MemberClaim(message.generation_id, message.member_id, message.group_instance_id),
     )
     _ask(service, call, asked, lambda answer: {"topics": errors_by_topic(message.topics, answer.partitions)})
 
@@ -142,7 +142,7 @@ def _ask(
         if isinstance(answer, CoordinatorAnswer):
             call.reply(fields(answer))
 
-    service.world.ask(call.connection, call.node, Asked(call.header.correlation, request), take)
+    service.world.ask(call.connection, call.node, CoordinatorCall(call.header.correlation, request), take)
 
 
 # --- offsets, as requests and answers name them ----------------------------------------------------------------

@@ -7,10 +7,10 @@ from reference.broker.coordinator_errors import NotCoordinator
 from reference.broker.group_api import handle_offset_commit, handle_offset_fetch
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_requests import (
-    Claim,
     FetchedOffset,
     JoinAnswer,
     JoinRequest,
+    MemberClaim,
     SyncAnswer,
     SyncRequest,
 )
@@ -141,8 +141,8 @@ def _left(groups: GroupCoordinator, group: str, member_id: str, group_instance_i
     return ErrorCode.NONE
 
 
-def _claim(message: Any) -> Claim:
-    return Claim(message.generation_id, message.member_id, message.group_instance_id)
+def _claim(message: Any) -> MemberClaim:
+    return MemberClaim(message.generation_id, message.member_id, message.group_instance_id)
 
 
 # --- offsets --------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def _claim(message: Any) -> Claim:
 def offset_commit(service: Service, call: Call) -> None:
     """Commit offsets of a group, outside of any transaction."""
     message, world = call.message, service.world
-    claim = Claim(message.generation_id_or_member_epoch, message.member_id, message.group_instance_id)
+    claim = MemberClaim(message.generation_id_or_member_epoch, message.member_id, message.group_instance_id)
     offsets = committed_offsets(message.topics)
     groups = _groups(service, call)
     answers = handle_offset_commit(groups, message.group_id, offsets, claim, world.brokers.partitions)

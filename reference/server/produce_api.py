@@ -8,10 +8,10 @@ from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.validation import ill_formed
 from reference.client.partition_queue import ProducerBatch
 from reference.client.producer import Attempt
-from reference.client.producer import Reply as ProduceReply
+from reference.client.producer import AttemptReply as ProduceReply
 from reference.errors import Refusal, UnsupportedCodec
 from reference.log.batch import RecordBatch
-from reference.log.reader import Damage, DamageKind, read_batches
+from reference.log.reader import BatchDamage, DamageKind, read_batches
 from reference.log.record import MalformedRecords
 from reference.server.errors import ServerError
 from reference.server.service import Call, Service, by_topic
@@ -125,7 +125,7 @@ def _read(profile: Profile, part: _Part, sent: Any, version: int) -> int:
     found: list[RecordBatch] = []
     refused = ill_formed(profile).code
     for each in read_batches(bytes(sent.records or b"")):
-        if isinstance(each, Damage):
+        if isinstance(each, BatchDamage):
             return _DAMAGES.get(each.kind, refused)
         found.append(each.batch)
     if len(found) != 1:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Final
 
 from reference.broker.transaction_metadata import TopicPartition
-from reference.network import Message
+from reference.network import NetworkMessage
 from reference.world.history import NOBODY_ANSWERS
-from reference.world.messages import Answer, Body, Client, Produce, Request, Response, Verify, WriteMarker
-from reference.world.steps import Steps
+from reference.world.messages import Answer, Body, ClientSender, Produce, Request, Response, Verify, WriteMarker
+from reference.world.steps import TraceSteps
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld
 from spec.versions import Profile
@@ -42,7 +42,7 @@ class ServedWorld(TransactionWorld):
             self.group_coordinator_fails_over(partition, partition % shape.nodes)
 
     @property
-    def steps(self) -> Steps:
+    def steps(self) -> TraceSteps:
         """The rows of its nodes."""
         return self._steps
 
@@ -75,7 +75,7 @@ class ServedWorld(TransactionWorld):
             body: the request.
             take: takes the answer, during a later `settle`.
         """
-        request = self.wires.send(Client(connection), node, body)
+        request = self.wires.send(ClientSender(connection), node, body)
         self._waiting[request.number] = take
 
     def settle(self) -> None:
@@ -119,7 +119,7 @@ class ServedWorld(TransactionWorld):
                 return
         self._touched.update(dict.fromkeys(each for each in named if each in self.brokers.partitions))
 
-    def broker_receives(self, message: Message[Request], leave_copy: bool = False) -> None:
+    def broker_receives(self, message: NetworkMessage[Request], leave_copy: bool = False) -> None:
         """A request reaches its node."""
         request = message.payload
         self._touch(request.body)
@@ -128,10 +128,10 @@ class ServedWorld(TransactionWorld):
             self.wires.give_up(request)
             self._waiting.pop(request.number, None)
 
-    def sender_receives(self, message: Message[Response], leave_copy: bool = False) -> None:
+    def sender_receives(self, message: NetworkMessage[Response], leave_copy: bool = False) -> None:
         """An answer reaches the sender of its request: a node, or a connection."""
         request = message.payload.request
-        if not isinstance(request.sender, Client):
+        if not isinstance(request.sender, ClientSender):
             self._touch(request.body)
             super().sender_receives(message, leave_copy)
             return

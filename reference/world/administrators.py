@@ -9,10 +9,10 @@ from reference.client.coordinator_requests import CoordinatorType, InitProducerI
 from reference.client.request_versions import request_versions
 from reference.errors import OffsetOutOfRange
 from reference.recorder import Row
-from reference.replica_rows import Before, record_fault
+from reference.replica_rows import ReplicasBefore, record_fault
 from reference.world.brokers import Brokers
-from reference.world.messages import Administrator, Asked, Body, Request, Sender, WriteMarker
-from reference.world.steps import ADMIN, Steps
+from reference.world.messages import Administrator, Body, CoordinatorCall, Request, Sender, WriteMarker
+from reference.world.steps import ADMIN, TraceSteps
 from spec.vocabulary import CoordinatorEpoch, Epoch, ErrorCode, Offset, ProducerId
 
 Send = Callable[[Sender, int, Body], Request]
@@ -35,7 +35,7 @@ class Administrators:
 
     __slots__ = ("_brokers", "_send", "_steps")
 
-    def __init__(self, brokers: Brokers, steps: Steps, send: Send) -> None:
+    def __init__(self, brokers: Brokers, steps: TraceSteps, send: Send) -> None:
         """Nobody has asked for anything."""
         self._brokers = brokers
         self._steps = steps
@@ -56,7 +56,7 @@ class Administrators:
             return None
         version = request_versions(self._brokers.profile).init_producer_id
         return self._send(
-            Administrator(), node, Asked(0, InitProducerId(version, transactional_id, FENCING_TIMEOUT_MS))
+            Administrator(), node, CoordinatorCall(0, InitProducerId(version, transactional_id, FENCING_TIMEOUT_MS))
         )
 
     def hanging(self) -> Iterator[Hanging]:
@@ -89,7 +89,7 @@ class Administrators:
     def delete_records(self, partition: TopicPartition, offset: int) -> None:
         """DeleteRecords: the log begins at the offset from now on, on every replica."""
         replicated = self._brokers.partitions[partition]
-        before, error = Before.of(replicated.replicas), ErrorCode.NONE
+        before, error = ReplicasBefore.of(replicated.replicas), ErrorCode.NONE
         try:
             replicated.leader.delete_records(offset)
         except OffsetOutOfRange as refusal:

@@ -8,19 +8,19 @@ from reference.broker.markers import write_marker
 from reference.broker.partition import Partition
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce, refused
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.producer import Reply
+from reference.client.producer import AttemptReply
 from reference.errors import NotLeaderOrFollower, Refusal
 from reference.recorder import observe
 from reference.world.brokers import Brokers
 from reference.world.history import ALL, NOBODY_ANSWERS
-from reference.world.messages import Answer, Marked, Produce, Request, WriteMarker
-from reference.world.steps import Steps
+from reference.world.messages import Answer, MarkerAnswer, Produce, Request, WriteMarker
+from reference.world.steps import TraceSteps
 from spec.vocabulary import NO_OFFSET, ErrorCode, Offset
 
 SendAnswer = Callable[[Request, Answer], None]
 
 
-class Waiting(NamedTuple):
+class DelayedAppend(NamedTuple):
     """An answer that waits until the high watermark has passed its batch (the purgatory)."""
 
     offset: Offset
@@ -35,11 +35,11 @@ class Appends:
         waiting: answers that wait for replication, by partition.
     """
 
-    def __init__(self, brokers: Brokers, steps: Steps, send_answer: SendAnswer) -> None:
+    def __init__(self, brokers: Brokers, steps: TraceSteps, send_answer: SendAnswer) -> None:
         """Nothing waits."""
         self.brokers = brokers
         self.steps = steps
-        self.waiting = defaultdict[TopicPartition, list[Waiting]](list, {name: [] for name in brokers.partitions})
+        self.waiting = defaultdict[TopicPartition, list[DelayedAppend]](list, {name: [] for name in brokers.partitions})
         self._answer = send_answer
 
     def replica(self, node: int, partition: TopicPartition) -> Partition:
@@ -66,7 +66,7 @@ class Appends:
         before = observe(replica, asked.attempt.records.producer_id)
         answer = refused(refusal) if refusal is not None else self._produce(request, asked, guard)
         self.steps.produced(request, asked, guard, replica, before, answer, refusal is not None)
-        reply = Reply(answer.error, answer.base_offset, answer.log_start, answer.log_append_time)
+        reply = AttemptReply(answer.error, answer.base_offset, answer.log_start, answer.log_append_time)
         if asked.acks == ALL:
             self._answer_replicated(asked.partition, request, reply, answer.last_offset)
         elif asked.acks != NOBODY_ANSWERS:
@@ -90,7 +90,7 @@ class Appends:
         try:
             replica = self.replica(request.node, asked.partition)
         except Refusal as refusal:
-            self._answer(request, Marked(refusal.code))
+            self._answer(request, MarkerAnswer(refusal.code))
             return
         before = observe(replica, asked.marker.producer_id)
         error, last = ErrorCode.NONE, NO_OFFSET
@@ -99,7 +99,7 @@ class Appends:
         except Refusal as refusal:
             error = refusal.code
         self.steps.marked(request, asked, replica, before, error, last)
-        self._answer_replicated(asked.partition, request, Marked(error), last)
+        self._answer_replicated(asked.partition, request, MarkerAnswer(error), last)
 
     # --- replication ------------------------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ class Appends:
         """Answer once every replica in sync has the batch."""
         leader = self.brokers.partitions[partition].leader
         if last != NO_OFFSET and leader.high_watermark <= last:
-            self.waiting[partition].append(Waiting(Offset(last), request, answer))
+            self.waiting[partition].append(DelayedAppend(Offset(last), request, answer))
         else:
             self._answer(request, answer)
 
@@ -125,4 +125,6 @@ class Appends:
         turned_away, self.waiting[partition] = self.waiting[partition], []
         for each in turned_away:
             error = NotLeaderOrFollower.code
-            self._answer(each.request, Marked(error) if isinstance(each.answer, Marked) else Reply(error))
+            self._answer(
+                each.request, MarkerAnswer(error) if isinstance(each.answer, MarkerAnswer) else AttemptReply(error)
+            )

@@ -2,20 +2,20 @@
 
 from typing import Final
 
-from reference.broker.group_requests import NOBODY, Claim, OffsetAndMetadata, Offsets
+from reference.broker.group_requests import NOBODY, MemberClaim, OffsetAndMetadata, Offsets
 from reference.broker.transaction_api import NOBODY as NOBODY_YET
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import NO_NODE, CoordinatorAnswer, PendingResult
 from reference.client.partition_queue import MAX_IN_FLIGHT
-from reference.client.producer import Reply
+from reference.client.producer import AttemptReply
 from reference.client.request_versions import request_versions
 from reference.client.transactional_producer import TransactionalProducer
 from reference.clock import Clock
 from reference.recorder import Row
 from reference.world.brokers import Brokers
-from reference.world.history import ALL, NOBODYS, History, SentBatch, note_of, origin_of
-from reference.world.instances import ClientTransaction, Instance, SentOffsets
-from reference.world.messages import Asked, Body, Client, Produce, Request, Response
+from reference.world.history import ALL, NOBODYS, HistoryRows, SentBatch, note_of, origin_of
+from reference.world.instances import ApplicationRun, ClientTransaction, SentOffsets
+from reference.world.messages import Body, ClientSender, CoordinatorCall, Produce, Request, Response
 from reference.world.transaction_shape import TransactionShape
 from reference.world.wires import Wires
 from spec.versions import Profile
@@ -46,7 +46,7 @@ class Applications:
         clock: Clock,
         wires: Wires,
         brokers: Brokers,
-        history: History,
+        history: HistoryRows,
     ) -> None:
         """No application has started."""
         self.profile = profile
@@ -55,8 +55,8 @@ class Applications:
         self.wires = wires
         self.brokers = brokers
         self.history = history
-        self.instances: list[Instance] = []
-        self.living: list[Instance] = []
+        self.instances: list[ApplicationRun] = []
+        self.living: list[ApplicationRun] = []
 
     @property
     def partitions(self) -> tuple[TopicPartition, ...]:
@@ -65,7 +65,7 @@ class Applications:
 
     # --- applications -----------------------------------------------------------------------------------------
 
-    def application_starts(self, transactional_id: str) -> Instance:
+    def application_starts(self, transactional_id: str) -> ApplicationRun:
         """An application starts with a transactional id; others with the same id may still run."""
         producer = TransactionalProducer(
             transactional_id,
@@ -76,30 +76,30 @@ class Applications:
             min(MAX_IN_FLIGHT, self.profile.cached_batches),
         )
         leaders = {partition: self.brokers.leader_of(partition) for partition in self.partitions}
-        instance = Instance(len(self.instances), transactional_id, producer, leaders)
+        instance = ApplicationRun(len(self.instances), transactional_id, producer, leaders)
         self.instances.append(instance)
         self.living.append(instance)
         self.history.note("ClientStart", instance.client, {"transactional_id": transactional_id, "acks": ALL})
         return instance
 
-    def application_crashes(self, instance: Instance) -> None:
+    def application_crashes(self, instance: ApplicationRun) -> None:
         """An application is gone; what it has sent is still under way, and nobody hears the answers."""
         if instance.alive:
             instance.alive = False
             self.living.remove(instance)
             instance.untold.forget()
             self.history.note("ClientCrash", instance.client, {"transactional_id": instance.transactional_id})
-        for request in self.wires.waiting(Client(instance.number)):
+        for request in self.wires.waiting(ClientSender(instance.number)):
             self.wires.give_up(request)
 
-    def application_initializes(self, instance: Instance) -> PendingResult:
+    def application_initializes(self, instance: ApplicationRun) -> PendingResult:
         """An application asks for its producer id."""
         result = instance.initialized = instance.producer.init_transactions()
         named: Row = {"transactional_id": instance.transactional_id}
         self.history.calls(instance.client, instance.untold, "ClientInitTransactions", result, named)
         return result
 
-    def application_begins(self, instance: Instance) -> ClientTransaction:
+    def application_begins(self, instance: ApplicationRun) -> ClientTransaction:
         """An application begins a transaction."""
         instance.producer.begin()
         identity = instance.producer.manager.identity
@@ -107,7 +107,7 @@ class Applications:
         self.history.note("ClientBeginTransaction", instance.client, session_columns(instance))
         return instance.transaction
 
-    def application_sends(self, instance: Instance, partition: TopicPartition, count: int = 1) -> SentBatch:
+    def application_sends(self, instance: ApplicationRun, partition: TopicPartition, count: int = 1) -> SentBatch:
         """An application hands over a batch of records with values that no other record has."""
         number = self.partitions.index(partition)
         batch = instance.producer.send(number, count, self.clock.now, instance.next_values(count))
@@ -118,7 +118,7 @@ class Applications:
         return sent
 
     def application_sends_offsets(
-        self, instance: Instance, group: str, offsets: Offsets, claim: Claim = NOBODY
+        self, instance: ApplicationRun, group: str, offsets: Offsets, claim: MemberClaim = NOBODY
     ) -> PendingResult:
         """An application commits what it has read as part of the transaction.
 
@@ -137,15 +137,15 @@ class Applications:
         self.history.calls(instance.client, instance.untold, "ClientSendOffsets", result, named, parts)
         return result
 
-    def application_commits(self, instance: Instance) -> PendingResult:
+    def application_commits(self, instance: ApplicationRun) -> PendingResult:
         """An application commits; again, while the first call is under way, changes nothing."""
         return self._ended(instance, instance.producer.commit(), commits=True)
 
-    def application_aborts(self, instance: Instance) -> PendingResult:
+    def application_aborts(self, instance: ApplicationRun) -> PendingResult:
         """An application aborts, likewise; also what it could not commit."""
         return self._ended(instance, instance.producer.abort(), commits=False)
 
-    def _ended(self, instance: Instance, result: PendingResult, commits: bool) -> PendingResult:
+    def _ended(self, instance: ApplicationRun, result: PendingResult, commits: bool) -> PendingResult:
         instance.transaction.commits = commits
         instance.transaction.result = result
         named = session_columns(instance) | ended_columns(instance.transaction) | {"committed": commits}
@@ -153,14 +153,14 @@ class Applications:
         self._tell(instance)
         return result
 
-    def _tell(self, instance: Instance) -> None:
+    def _tell(self, instance: ApplicationRun) -> None:
         """An application is told what has become of its batches and calls."""
         if instance.alive and instance.untold.is_over:
             self.history.tells(instance.client, instance.untold, session_columns(instance))
 
     # --- producers --------------------------------------------------------------------------------------------
 
-    def producer_asks(self, instance: Instance, node: int = 0) -> Request | None:
+    def producer_asks(self, instance: ApplicationRun, node: int = 0) -> Request | None:
         """A producer sends its next coordinator request; one that any node can answer goes to `node`.
 
         Returns:
@@ -171,9 +171,9 @@ class Applications:
         if outgoing is None:
             return None
         to = node if outgoing.node == NO_NODE else outgoing.node
-        return self._send(instance, to, Asked(outgoing.number, outgoing.request, instance.ordinal))
+        return self._send(instance, to, CoordinatorCall(outgoing.number, outgoing.request, instance.ordinal))
 
-    def sendable(self, instance: Instance) -> list[TopicPartition]:
+    def sendable(self, instance: ApplicationRun) -> list[TopicPartition]:
         """The partitions for which a batch can be sent now."""
         if not instance.alive:
             return []
@@ -181,7 +181,7 @@ class Applications:
         waiting = (number for number, queue in enumerate(producer.queues) if queue.waiting)
         return [producer.partitions[number] for number in waiting if producer.may_drain(number)]
 
-    def producer_sends(self, instance: Instance, partition: TopicPartition) -> Request:
+    def producer_sends(self, instance: ApplicationRun, partition: TopicPartition) -> Request:
         """A producer sends its next batch to the node that it takes for the leader."""
         producer = instance.producer
         attempt = producer.drain(self.partitions.index(partition))
@@ -191,49 +191,49 @@ class Applications:
         body = Produce(version, instance.transactional_id, partition, attempt, made_by=made_by)
         return self._send(instance, instance.known_leaders[partition], body)
 
-    def producer_ticks(self, instance: Instance) -> None:
+    def producer_ticks(self, instance: ApplicationRun) -> None:
         """A producer gives up batches that took too long, and drops what cannot be committed any more."""
         instance.producer.tick(self.clock.now)
         self._tell(instance)
 
-    def _send(self, instance: Instance, node: int, body: Body) -> Request:
-        return self.wires.send(Client(instance.number), node, body)
+    def _send(self, instance: ApplicationRun, node: int, body: Body) -> Request:
+        return self.wires.send(ClientSender(instance.number), node, body)
 
     def _principal(self, instance: int) -> str:
         return f"User:{self.instances[instance].transactional_id}"
 
     # --- what producers hear ----------------------------------------------------------------------------------
 
-    def client_receives(self, instance: Instance, response: Response) -> None:
+    def client_receives(self, instance: ApplicationRun, response: Response) -> None:
         """A producer handles an answer."""
         producer = instance.producer
         match response.request.body, response.answer:
-            case Asked(number=number), CoordinatorAnswer() as answer:
+            case CoordinatorCall(number=number), CoordinatorAnswer() as answer:
                 producer.answer(number, answer)
-            case Produce(partition=partition, attempt=attempt), Reply() as reply:
+            case Produce(partition=partition, attempt=attempt), AttemptReply() as reply:
                 producer.receive(attempt, reply)
                 if reply.error in STALE_LEADER:
                     self._refresh_leader(instance, partition)
         self._tell(instance)
 
-    def client_loses(self, instance: Instance, request: Request) -> None:
+    def client_loses(self, instance: ApplicationRun, request: Request) -> None:
         """A producer gives up a request, and will send it again."""
         match request.body:
-            case Asked(number=number):
+            case CoordinatorCall(number=number):
                 instance.producer.manager.lose(number)
             case Produce(partition=partition, attempt=attempt):
                 instance.producer.lose(attempt)
                 self._refresh_leader(instance, partition)
         self._tell(instance)
 
-    def _refresh_leader(self, instance: Instance, partition: TopicPartition) -> None:
+    def _refresh_leader(self, instance: ApplicationRun, partition: TopicPartition) -> None:
         """A producer learns who leads, unless batches are still under way to the leader it knows."""
         number = self.partitions.index(partition)
         if not any(attempt.partition == number for attempt in instance.producer.on_wire.values()):
             instance.known_leaders[partition] = self.brokers.leader_of(partition)
 
 
-def session_columns(instance: Instance) -> Row:
+def session_columns(instance: ApplicationRun) -> Row:
     """The transactional id, the producer's identity and the transaction, as a row of the client names them."""
     producer_id, epoch = instance.producer.manager.identity or NOBODY_YET
     return {

@@ -19,7 +19,7 @@ from spec.vocabulary import ErrorCode
 
 
 @unique
-class Operation(StrEnum):
+class AclOperation(StrEnum):
     """What one may be allowed to do."""
 
     READ = "Read"
@@ -44,7 +44,7 @@ THE_CLUSTER: Final = "kafka-cluster"
 class Permission(NamedTuple):
     """An operation on a resource."""
 
-    operation: Operation
+    operation: AclOperation
     resource: Resource
     name: str
 
@@ -64,7 +64,7 @@ class Authorizer:
         self.denied: dict[str, set[Permission]] = {}
         self.topics = tuple(topics)
 
-    def deny(self, principal: str, operation: Operation, resource: Resource, name: str) -> None:
+    def deny(self, principal: str, operation: AclOperation, resource: Resource, name: str) -> None:
         """Take a right away.
 
         Args:
@@ -75,7 +75,7 @@ class Authorizer:
         """
         self.denied.setdefault(principal, set()).add(Permission(operation, resource, name))
 
-    def allow(self, principal: str, operation: Operation, resource: Resource, name: str) -> None:
+    def allow(self, principal: str, operation: AclOperation, resource: Resource, name: str) -> None:
         """Give a right back.
 
         Args:
@@ -86,7 +86,7 @@ class Authorizer:
         """
         self.denied.get(principal, set()).discard(Permission(operation, resource, name))
 
-    def may(self, principal: str, operation: Operation, resource: Resource, name: str) -> bool:
+    def may(self, principal: str, operation: AclOperation, resource: Resource, name: str) -> bool:
         """Whether a principal has a right.
 
         Args:
@@ -101,12 +101,14 @@ class Authorizer:
 
     def may_write_as(self, principal: str, transactional_id: str) -> bool:
         """Whether a principal may speak for a transactional id."""
-        return self.may(principal, Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id)
+        return self.may(principal, AclOperation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id)
 
     def may_write_idempotently(self, principal: str) -> bool:
         """Whether a principal may have a producer id: by the cluster's right, or that of some topic (KIP-679)."""
-        by_cluster = self.may(principal, Operation.IDEMPOTENT_WRITE, Resource.CLUSTER, THE_CLUSTER)
-        return by_cluster or any(self.may(principal, Operation.WRITE, Resource.TOPIC, topic) for topic in self.topics)
+        by_cluster = self.may(principal, AclOperation.IDEMPOTENT_WRITE, Resource.CLUSTER, THE_CLUSTER)
+        return by_cluster or any(
+            self.may(principal, AclOperation.WRITE, Resource.TOPIC, topic) for topic in self.topics
+        )
 
     # --- by request -------------------------------------------------------------------------------------------
 
@@ -122,29 +124,29 @@ class Authorizer:
         """Produce of one batch: since 3.0 an idempotent one needs no right but that of its topic (KIP-679)."""
         if transactional_id is not None and not self.may_write_as(principal, transactional_id):
             return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        allowed = self.may(principal, Operation.WRITE, Resource.TOPIC, topic)
+        allowed = self.may(principal, AclOperation.WRITE, Resource.TOPIC, topic)
         return ErrorCode.NONE if allowed else ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
     def check(self, principal: str, request: CoordinatorRequest) -> ErrorCode:
         """A request to a coordinator, its partitions aside."""
         match request:
             case FindCoordinator(coordinator=CoordinatorType.GROUP, key=group):
-                return self._of_group(principal, Operation.DESCRIBE, group)
+                return self._of_group(principal, AclOperation.DESCRIBE, group)
             case FindCoordinator(key=transactional_id):
-                allowed = self.may(principal, Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, transactional_id)
+                allowed = self.may(principal, AclOperation.DESCRIBE, Resource.TRANSACTIONAL_ID, transactional_id)
                 return ErrorCode.NONE if allowed else ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
             case AddOffsets(group=group) | TxnOffsetCommit(group=group):
                 writing = self.check_producer_id(principal, request.transactional_id)
-                return writing if writing is not ErrorCode.NONE else self._of_group(principal, Operation.READ, group)
+                return writing if writing is not ErrorCode.NONE else self._of_group(principal, AclOperation.READ, group)
             case InitProducerId() | AddPartitions() | EndTxn():
                 return self.check_producer_id(principal, request.transactional_id)
 
-    def _of_group(self, principal: str, operation: Operation, group: str) -> ErrorCode:
+    def _of_group(self, principal: str, operation: AclOperation, group: str) -> ErrorCode:
         allowed = self.may(principal, operation, Resource.GROUP, group)
         return ErrorCode.NONE if allowed else ErrorCode.GROUP_AUTHORIZATION_FAILED
 
     def check_partitions(
-        self, principal: str, operation: Operation, partitions: Collection[TopicPartition]
+        self, principal: str, operation: AclOperation, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode]:
         """The partitions whose topic a principal has no right to."""
         return {

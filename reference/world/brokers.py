@@ -23,13 +23,13 @@ from reference.clock import Clock, NodeClock
 from reference.world.authorization import Authorizer
 from reference.world.coordinator_log import NodeTransactionLog
 from reference.world.marker_sender import MarkerSender
-from reference.world.messages import Body, Broker, Request, WriteMarker
+from reference.world.messages import Body, BrokerSender, Request, WriteMarker
 from reference.world.node import Node
 from reference.world.transaction_shape import TransactionShape
 from spec.versions import Profile
 from spec.vocabulary import CoordinatorEpoch, Timestamp
 
-Send = Callable[[Broker, int, Body], Request]
+Send = Callable[[BrokerSender, int, Body], Request]
 """Sends a request from a node to a node."""
 
 
@@ -103,7 +103,7 @@ class Brokers:
 
     def _send_marker(self, node: int, partition: TopicPartition, marker: TxnMarker) -> int:
         version = VERSION_WITH_TRANSACTION_VERSION if self.profile.marker_epoch_strict else 1
-        return self.send(Broker(node), self.leader_of(partition), WriteMarker(version, partition, marker)).number
+        return self.send(BrokerSender(node), self.leader_of(partition), WriteMarker(version, partition, marker)).number
 
     # --- who leads --------------------------------------------------------------------------------------------
 

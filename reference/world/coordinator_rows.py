@@ -26,7 +26,7 @@ BY_BROKER: Final = 4
 """Version of AddPartitionsToTxn with which brokers ask."""
 
 
-class Known(NamedTuple):
+class CoordinatorState(NamedTuple):
     """A transactional id as its coordinator has it."""
 
     metadata: TransactionMetadata
@@ -34,7 +34,7 @@ class Known(NamedTuple):
     failed_fence: bool
 
 
-Memory = dict[str, Known]
+Memory = dict[str, CoordinatorState]
 """What a coordinator knows, by transactional id."""
 
 
@@ -43,14 +43,14 @@ def memory_of(coordinator: TransactionCoordinator) -> Memory:
     return {entry.transactional_id: _known(entry) for entry in coordinator.states.entries()}
 
 
-def known_of(coordinator: TransactionCoordinator, transactional_id: str) -> Known | None:
+def known_of(coordinator: TransactionCoordinator, transactional_id: str) -> CoordinatorState | None:
     """What a coordinator knows now of one id."""
     entry = coordinator.states.remembered(transactional_id)
     return None if entry is None else _known(entry)
 
 
-def _known(entry: TransactionEntry) -> Known:
-    return Known(entry.metadata, entry.pending, entry.failed_fence)
+def _known(entry: TransactionEntry) -> CoordinatorState:
+    return CoordinatorState(entry.metadata, entry.pending, entry.failed_fence)
 
 
 def changed(before: Memory, after: Memory) -> list[str]:
@@ -58,7 +58,7 @@ def changed(before: Memory, after: Memory) -> list[str]:
     return sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
 
 
-def known_columns(prefix: str, known: Known | None, touched: Collection[TopicPartition] = ()) -> Row:
+def known_columns(prefix: str, known: CoordinatorState | None, touched: Collection[TopicPartition] = ()) -> Row:
     """The state columns of a transactional id, named with `prefix`; absent where it is unknown."""
     if known is None:
         return {}

@@ -18,7 +18,7 @@ from reference.client.group_exchange import (
     OffsetFetch,
 )
 from reference.errors import Refusal
-from reference.network import Message, Network
+from reference.network import Network, NetworkMessage
 from reference.world.brokers import Brokers
 from spec.vocabulary import ErrorCode
 
@@ -65,7 +65,7 @@ class GroupRequests:
         self.requests.send((member, node), asked)
         return asked
 
-    def take(self, message: Message[ToMember]) -> ToMember | None:
+    def take(self, message: NetworkMessage[ToMember]) -> ToMember | None:
         """An answer arrives; None if nobody waits for it any more."""
         answered = self.replies.deliver(message)
         return answered if self.give_up(answered.asked) else None
@@ -80,7 +80,7 @@ class GroupRequests:
 
     # --- nodes ------------------------------------------------------------------------------------------------
 
-    def receive(self, message: Message[FromMember], leave_copy: bool = False) -> None:
+    def receive(self, message: NetworkMessage[FromMember], leave_copy: bool = False) -> None:
         """A request reaches its node, and is answered now or when the group is ready."""
         asked = self.requests.deliver(message, leave_copy)
         groups = self.brokers.nodes[asked.node].groups

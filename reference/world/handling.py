@@ -9,7 +9,7 @@ from reference.broker.ids import ProducerIdentity
 from reference.broker.producer_entry import NO_GUARD
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition
-from reference.broker.verification import Verification
+from reference.broker.verification import ProduceVerification
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import (
     AddPartitions,
@@ -18,18 +18,18 @@ from reference.client.coordinator_requests import (
     FindCoordinator,
     TxnOffsetCommit,
 )
-from reference.client.producer import Reply
+from reference.client.producer import AttemptReply
 from reference.errors import Refusal, UnsupportedVersion
 from reference.world.appends import Appends, SendAnswer
-from reference.world.authorization import Operation
+from reference.world.authorization import AclOperation
 from reference.world.brokers import Brokers
 from reference.world.coordinator_rows import known_of, memory_of
 from reference.world.group_rows import commit_columns, observed, state_columns
 from reference.world.messages import (
-    Asked,
-    Broker,
-    Client,
-    Marked,
+    BrokerSender,
+    ClientSender,
+    CoordinatorCall,
+    MarkerAnswer,
     Produce,
     Request,
     Response,
@@ -40,13 +40,13 @@ from reference.world.messages import (
 from reference.world.node import (
     AnsweredVerification,
     Node,
-    Parked,
+    ParkedRequest,
     TransactionRequest,
     agree,
     ask_transactions,
     offset_commit,
 )
-from reference.world.steps import Steps, sender_name, transaction_of
+from reference.world.steps import TraceSteps, sender_name, transaction_of
 from spec.vocabulary import ABSENT, NO_SEQUENCE, ErrorCode
 
 Principal = Callable[[int], str]
@@ -60,7 +60,7 @@ class Handling:
         appends: what reaches the log.
     """
 
-    def __init__(self, brokers: Brokers, steps: Steps, principal: Principal, send_answer: SendAnswer) -> None:
+    def __init__(self, brokers: Brokers, steps: TraceSteps, principal: Principal, send_answer: SendAnswer) -> None:
         """Nothing has arrived."""
         self.brokers = brokers
         self.steps = steps
@@ -72,19 +72,19 @@ class Handling:
         return self.brokers.nodes[request.node]
 
     def _principal_of(self, request: Request) -> str:
-        return self._principal(request.sender.instance) if isinstance(request.sender, Client) else ""
+        return self._principal(request.sender.instance) if isinstance(request.sender, ClientSender) else ""
 
     # --- what arrives -----------------------------------------------------------------------------------------
 
     def receive(self, request: Request) -> None:
         """A request reaches its node."""
         match request.body:
-            case Asked(request=asked):
+            case CoordinatorCall(request=asked):
                 self._receive_asked(request, asked)
             case Produce():
                 self._receive_produce(request, request.body)
             case WriteMarker() as asked if asked.partition.topic == OFFSETS_TOPIC:
-                self._answer(request, Marked(self._mark_offsets(request, asked)))
+                self._answer(request, MarkerAnswer(self._mark_offsets(request, asked)))
             case WriteMarker():
                 self.appends.mark(request, request.body)
             case Verify():
@@ -96,7 +96,7 @@ class Handling:
         match request.body, answer:
             case Verify(), Verified() as verified:
                 self._resume(request, verified)
-            case WriteMarker() as asked, Marked(error):
+            case WriteMarker() as asked, MarkerAnswer(error):
                 self._marked(request, asked, error)
 
     def lose(self, request: Request) -> None:
@@ -134,7 +134,7 @@ class Handling:
         if not isinstance(asked, AddPartitions):
             return None
         principal = self._principal_of(request)
-        denied = self.brokers.authorizer.check_partitions(principal, Operation.WRITE, asked.partitions)
+        denied = self.brokers.authorizer.check_partitions(principal, AclOperation.WRITE, asked.partitions)
         if not denied:
             return None
         others = dict.fromkeys(asked.partitions, ErrorCode.OPERATION_NOT_ATTEMPTED)
@@ -162,7 +162,7 @@ class Handling:
 
     # --- requests that wait for a verification ----------------------------------------------------------------
 
-    def _verify(self, parked: Parked) -> None:
+    def _verify(self, parked: ParkedRequest) -> None:
         """Have the transaction's coordinator asked; until it answers the request waits."""
         asked, number = parked.asked, parked.request.node
         node = self.brokers.coordinator_of(CoordinatorType.TRANSACTION, asked.transactional_id)
@@ -180,12 +180,12 @@ class Handling:
         asking = self.brokers.nodes[number]
         for node, batch in asking.manager.requests():
             first, *others = (asker.who.asked for asker in batch.askers.values())
-            sent = self.brokers.send(Broker(number), node, first._replace(others=tuple(others)))
+            sent = self.brokers.send(BrokerSender(number), node, first._replace(others=tuple(others)))
             asking.questions[node] = sent.number
 
     def _resume(self, question: Request, answer: Verified | None) -> None:
         """The coordinator has answered, or nobody will know; the node that asked may have been down since."""
-        number = question.sender.node if isinstance(question.sender, Broker) else question.node
+        number = question.sender.node if isinstance(question.sender, BrokerSender) else question.node
         asking = self.brokers.nodes[number]
         if asking.questions.get(question.node) != question.number:
             return
@@ -200,13 +200,13 @@ class Handling:
             self._go_on(*each)
         self._ask_coordinators(number)
 
-    def _go_on(self, parked: Parked, refusal: Refusal | None) -> None:
+    def _go_on(self, parked: ParkedRequest, refusal: Refusal | None) -> None:
         request = parked.request
         match request.body:
             case Produce() as asked:
                 told = None if refusal is None else parked.verification.told(refusal)
                 self.appends.append(request, asked, parked.guard, told)
-            case Asked(request=TxnOffsetCommit() as committed):
+            case CoordinatorCall(request=TxnOffsetCommit() as committed):
                 self._commit_offsets(request, committed, parked, refusal)
 
     # --- Produce ----------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ class Handling:
         principal, batch = self._principal_of(request), asked.attempt.records
         denied = self.brokers.authorizer.check_produce(principal, asked.transactional_id or None, asked.partition.topic)
         if denied is not ErrorCode.NONE:
-            self._answer(request, Reply(denied))
+            self._answer(request, AttemptReply(denied))
             return
         if not batch.is_transactional:
             self.appends.append(request, asked, NO_GUARD, None)
@@ -226,7 +226,7 @@ class Handling:
             verification = self._verification(request, asked)
             guard = verification.start(number, producer, batch.base_sequence)
         except Refusal as refusal:
-            self._answer(request, Reply(refusal.code))
+            self._answer(request, AttemptReply(refusal.code))
             return
         if guard == NO_GUARD:
             self.appends.append(request, asked, NO_GUARD, None)
@@ -234,11 +234,11 @@ class Handling:
             question = Verify(
                 asked.transactional_id, producer, asked.partition, verification.adds, asked.made_by.transaction
             )
-            self._verify(Parked(request, verification, guard, question))
+            self._verify(ParkedRequest(request, verification, guard, question))
 
-    def _verification(self, request: Request, asked: Produce) -> Verification:
+    def _verification(self, request: Request, asked: Produce) -> ProduceVerification:
         number = asked.partition.partition
-        return Verification(
+        return ProduceVerification(
             self.brokers.profile,
             self._node(request).transactions,
             {number: self.appends.replica(request.node, asked.partition)},
@@ -258,7 +258,7 @@ class Handling:
 
     def _marked(self, request: Request, asked: WriteMarker, error: ErrorCode) -> None:
         """The coordinator has an answer about a marker; the last one completes its transaction."""
-        if not isinstance(request.sender, Broker):
+        if not isinstance(request.sender, BrokerSender):
             return
         node = self.brokers.nodes[request.sender.node]
         node.markers.take(asked.partition, asked.marker, request.number, error)
@@ -286,16 +286,16 @@ class Handling:
             self._answer(request, refused_answer(asked, refusal.code))
             return
         name = TopicPartition(OFFSETS_TOPIC, number)
-        transaction = request.body.transaction if isinstance(request.body, Asked) else ABSENT
+        transaction = request.body.transaction if isinstance(request.body, CoordinatorCall) else ABSENT
         question = Verify(asked.transactional_id, asked.producer, name, verification.adds, transaction)
-        parked = Parked(request, verification, guard, question)
+        parked = ParkedRequest(request, verification, guard, question)
         if guard == NO_GUARD:
             self._commit_offsets(request, asked, parked, None)
         else:
             self._verify(parked)
 
     def _commit_offsets(
-        self, request: Request, asked: TxnOffsetCommit, parked: Parked, refusal: Refusal | None
+        self, request: Request, asked: TxnOffsetCommit, parked: ParkedRequest, refusal: Refusal | None
     ) -> None:
         begun = parked.verification
         answered = AnsweredVerification(
@@ -309,7 +309,7 @@ class Handling:
             refusal,
         )
         principal = self._principal_of(request)
-        denied = self.brokers.authorizer.check_partitions(principal, Operation.READ, tuple(asked.offsets))
+        denied = self.brokers.authorizer.check_partitions(principal, AclOperation.READ, tuple(asked.offsets))
         allowed = [partition for partition in self.brokers.partitions if partition not in denied]
         groups = self._node(request).groups
         before = observed(groups, asked.group, asked.offsets)

@@ -95,7 +95,7 @@ class Untold:
         self.calls.clear()
 
 
-class History:
+class HistoryRows:
     """The rows of clients: their apis begin with `Client`."""
 
     __slots__ = ("_clock", "_recorder")
@@ -186,7 +186,7 @@ def values_of(client: str, transaction: int, first: int, count: int) -> tuple[by
     return tuple(f"{origin}/{transaction}/{number}".encode() for number in range(first, first + count))
 
 
-class Origin(NamedTuple):
+class RecordOrigin(NamedTuple):
     """Where the records of a batch come from: their client, its transaction, and number of the first of them."""
 
     writer: str
@@ -194,16 +194,16 @@ class Origin(NamedTuple):
     first_record: int
 
 
-NOBODYS: Final = Origin("", ABSENT, ABSENT)
+NOBODYS: Final = RecordOrigin("", ABSENT, ABSENT)
 
 
-def origin_of(value: bytes | None) -> Origin:
+def origin_of(value: bytes | None) -> RecordOrigin:
     """What a batch's first value says; nothing if no client of a world has made it."""
     found = VALUE.fullmatch(value or b"")
     if found is None:
         return NOBODYS
     mark, number, transaction, first = found.groups()
-    return Origin(f"{PRODUCER if mark else INSTANCE}{int(number)}", int(transaction), int(first))
+    return RecordOrigin(f"{PRODUCER if mark else INSTANCE}{int(number)}", int(transaction), int(first))
 
 
 def note_of(client: str, transaction: int) -> str:

@@ -58,7 +58,7 @@ class ClientTransaction:
 
 
 @dataclass(slots=True)
-class Instance:
+class ApplicationRun:
     """One run of an application with a transactional id.
 
     Attributes:

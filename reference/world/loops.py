@@ -6,12 +6,12 @@ All of them are one static member, so that a newer one takes the place of an old
 from dataclasses import dataclass
 from typing import Final
 
-from reference.broker.group_requests import NOBODY, Claim, JoinAnswer, JoinRequest, Offsets, SyncRequest
+from reference.broker.group_requests import NOBODY, JoinAnswer, JoinRequest, MemberClaim, Offsets, SyncRequest
 from reference.broker.partition import READ_COMMITTED
 from reference.client.consumer import Consumer
 from reference.client.coordinator_requests import CoordinatorType
 from reference.world.brokers import Brokers
-from reference.world.readers import Readers
+from reference.world.readers import Consumers
 from spec.vocabulary import ErrorCode
 
 MOST_BYTES: Final = 160
@@ -32,7 +32,7 @@ class Loop:
     """
 
     consumer: Consumer
-    claim: Claim = NOBODY
+    claim: MemberClaim = NOBODY
     rewound: bool = False
 
 
@@ -41,7 +41,7 @@ class Loops:
 
     __slots__ = ("_brokers", "_readers", "group")
 
-    def __init__(self, brokers: Brokers, readers: Readers, group: str = "loop") -> None:
+    def __init__(self, brokers: Brokers, readers: Consumers, group: str = "loop") -> None:
         """A group without members."""
         self._brokers = brokers
         self._readers = readers
@@ -62,7 +62,7 @@ class Loops:
 
         def joined(answer: JoinAnswer) -> None:
             if answer.error is ErrorCode.NONE:
-                loop.claim = Claim(answer.generation, answer.member_id, self.group)
+                loop.claim = MemberClaim(answer.generation, answer.member_id, self.group)
                 assigned = {member.member_id: b"" for member in answer.members}
                 coordinator.sync(SyncRequest(self.group, loop.claim, assigned), lambda _: None)
 

@@ -9,21 +9,21 @@ from reference.broker.markers import TxnMarker, told_transaction_version
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import CoordinatorRequest
-from reference.client.producer import Attempt, Reply
+from reference.client.producer import Attempt, AttemptReply
 from reference.errors import Refusal
-from reference.world.history import ALL, NOBODYS, Origin
+from reference.world.history import ALL, NOBODYS, RecordOrigin
 from spec.vocabulary import ABSENT, ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class ClientSender:
     """One instance of a transactional id, as sender of a request."""
 
     instance: int
 
 
 @dataclass(frozen=True, slots=True)
-class Broker:
+class BrokerSender:
     """A node, as sender of a request."""
 
     node: int
@@ -41,10 +41,10 @@ class Administrator:
     """Somebody with Kafka's tools; nobody waits for the answer."""
 
 
-Sender = Client | Broker | Plain | Administrator
+Sender = ClientSender | BrokerSender | Plain | Administrator
 
 
-class Asked(NamedTuple):
+class CoordinatorCall(NamedTuple):
     """A client's request to a coordinator; `number` is the client's own, `transaction` the ordinal of its newest."""
 
     number: int
@@ -60,7 +60,7 @@ class Produce(NamedTuple):
     partition: TopicPartition
     attempt: Attempt
     acks: int = ALL
-    made_by: Origin = NOBODYS
+    made_by: RecordOrigin = NOBODYS
 
 
 class WriteMarker(NamedTuple):
@@ -103,14 +103,14 @@ class Verified(NamedTuple):
     refusal: Refusal | None = None
 
 
-class Marked(NamedTuple):
+class MarkerAnswer(NamedTuple):
     """The leader's answer about a marker."""
 
     error: ErrorCode
 
 
-Body = Asked | Produce | WriteMarker | Verify
-Answer = CoordinatorAnswer | Reply | Marked | Verified
+Body = CoordinatorCall | Produce | WriteMarker | Verify
+Answer = CoordinatorAnswer | AttemptReply | MarkerAnswer | Verified
 
 
 class Request(NamedTuple):

@@ -20,7 +20,7 @@ from reference.broker.transaction_api import (
 )
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
-from reference.broker.verification import Verification, check_registered
+from reference.broker.verification import ProduceVerification, check_registered
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import AddOffsets, AddPartitions, EndTxn, InitProducerId, TxnOffsetCommit
 from reference.errors import Refusal
@@ -34,11 +34,11 @@ TransactionRequest = InitProducerId | AddPartitions | AddOffsets | EndTxn
 
 
 @dataclass(frozen=True, slots=True)
-class Parked:
+class ParkedRequest:
     """A Produce or TxnOffsetCommit that waits for the answer of the transaction's coordinator."""
 
     request: Request
-    verification: Verification
+    verification: ProduceVerification
     guard: int
     asked: Verify
 
@@ -62,10 +62,10 @@ class Node:
     transactions: TransactionCoordinator
     groups: GroupCoordinator
     markers: MarkerSender
-    manager: AddPartitionsToTxnManager[Parked]
+    manager: AddPartitionsToTxnManager[ParkedRequest]
     questions: dict[int, int]
 
-    def waiting_for(self, number: int) -> tuple[Parked, ...]:
+    def waiting_for(self, number: int) -> tuple[ParkedRequest, ...]:
         """The requests that wait for the answer to the request with a number; the one that it is named by first."""
         asked = [node for node, question in self.questions.items() if question == number]
         return tuple(asker.who for node in asked for asker in self.manager.in_flight[node].askers.values())

@@ -9,7 +9,7 @@ from reference.client.consumer import Consumer
 from reference.errors import OffsetOutOfRange
 from reference.recorder import NOWHERE, Recorder, Row, observe
 from reference.replica_rows import TOPIC
-from reference.world.history import History
+from reference.world.history import HistoryRows
 from reference.world.reader_rows import asked_columns, readable_end, record_fetch, taken
 from spec.vocabulary import ErrorCode, Offset, Timestamp
 
@@ -26,7 +26,7 @@ class PartitionReaders:
 
     __slots__ = ("_history", "_keys", "_recorder", "consumers")
 
-    def __init__(self, recorder: Recorder, history: History, partitions: int) -> None:
+    def __init__(self, recorder: Recorder, history: HistoryRows, partitions: int) -> None:
         """Readers that have read nothing of the partitions 0 .. partitions-1."""
         self._recorder = recorder
         self._history = history

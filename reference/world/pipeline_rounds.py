@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from reference.world.messages import Client, Response
+from reference.world.messages import ClientSender, Response
 from reference.world.pipelines import PipelineWorld
 from reference.world.settling import send_all
-from reference.world.worker import Phase
+from reference.world.worker import WorkerPhase
 
 PAUSE_MS: Final = 500
 """Time that passes in a round."""
@@ -22,7 +22,7 @@ def catch_up(world: PipelineWorld, rounds: int) -> bool:
 
 def is_caught_up(world: PipelineWorld) -> bool:
     """Whether every partition of the input has a worker that has finished all that can be read of it."""
-    idle = [worker for worker in world.workers if worker.works and worker.phase is Phase.READING]
+    idle = [worker for worker in world.workers if worker.works and worker.phase is WorkerPhase.READING]
     places = {
         name: worker.consumer.consumer.positions.get(name) for worker in idle for name in worker.consumer.fetchable
     }
@@ -71,4 +71,4 @@ def deliver_to_clients(world: PipelineWorld, paused: set[int]) -> None:
 def is_for(response: Response, instances: set[int]) -> bool:
     """Whether an answer goes to one of these instances."""
     sender = response.request.sender
-    return isinstance(sender, Client) and sender.instance in instances
+    return isinstance(sender, ClientSender) and sender.instance in instances

@@ -17,12 +17,12 @@ from reference.client.group_member import MemberSettings
 from reference.client.partitioners import ByKey, RoundRobin
 from reference.client.record_producer import RecordProducer
 from reference.client.transaction_states import ClientState
-from reference.network import Message
+from reference.network import NetworkMessage
 from reference.world.group_requests import FromMember, GroupRequests, ToMember
-from reference.world.instances import Instance
+from reference.world.instances import ApplicationRun
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld
-from reference.world.worker import Order, Phase, Source, Worker
+from reference.world.worker import Order, SourceRun, WorkerPhase, WorkerRun
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ErrorCode
 
@@ -53,18 +53,18 @@ class PipelineWorld(TransactionWorld):
         self.inputs = tuple(TopicPartition(WORDS, number) for number in range(self.shape.partitions))
         self.outputs = tuple(TopicPartition(COUNTS, number) for number in range(self.shape.partitions))
         self.group_requests = GroupRequests(self.brokers, self.shape.ordered)
-        self.workers: list[Worker] = []
+        self.workers: list[WorkerRun] = []
         self.made_of: dict[bytes, Delivered] = {}
 
     # --- the source of words ----------------------------------------------------------------------------------
 
-    def source_starts(self, transactional_id: str = SOURCE) -> Source:
+    def source_starts(self, transactional_id: str = SOURCE) -> SourceRun:
         """A source starts, and asks for its producer id."""
         instance = self.application_starts(transactional_id)
         self.application_initializes(instance)
-        return Source(instance, self.records_of(instance, WORDS))
+        return SourceRun(instance, self.records_of(instance, WORDS))
 
-    def source_writes(self, source: Source, words: Iterable[str]) -> None:
+    def source_writes(self, source: SourceRun, words: Iterable[str]) -> None:
         """A source hands over words in a new transaction, which it has not ended."""
         self.application_begins(source.instance)
         for word in words:
@@ -74,49 +74,49 @@ class PipelineWorld(TransactionWorld):
 
     # --- workers come and go ----------------------------------------------------------------------------------
 
-    def worker_starts(self, transactional_id: str, order: Order, settings: MemberSettings) -> Worker:
+    def worker_starts(self, transactional_id: str, order: Order, settings: MemberSettings) -> WorkerRun:
         """A worker starts; others with the same transactional id may still run."""
         instance = self.application_starts(transactional_id)
         self.application_initializes(instance)
         chosen = ConsumerSettings(settings, auto_commit_ms=AUTO_COMMIT_MS if order.is_automatic else None)
         consumer = GroupConsumer(chosen, {WORDS: len(self.inputs)}, WORDS)
-        worker = Worker(len(self.workers), instance, consumer, self.records_of(instance, COUNTS), order)
+        worker = WorkerRun(len(self.workers), instance, consumer, self.records_of(instance, COUNTS), order)
         self.workers.append(worker)
         return worker
 
-    def records_of(self, instance: Instance, topic: str) -> RecordProducer:
+    def records_of(self, instance: ApplicationRun, topic: str) -> RecordProducer:
         """A producer of records for one of the topics, on top of an application's own."""
         queues = [number for number, name in enumerate(self.partitions) if name.topic == topic]
         leaders = list(instance.known_leaders.values())
         return RecordProducer(instance.producer, ByKey(RoundRobin()), leaders, queues=queues)
 
-    def worker_crashes(self, worker: Worker) -> None:
+    def worker_crashes(self, worker: WorkerRun) -> None:
         """A worker is gone, and nobody is told; its session expires some time."""
         self.application_crashes(worker.instance)
         for asked in self.group_requests.waiting(worker.number):
             self.group_requests.give_up(asked)
 
-    def worker_leaves(self, worker: Worker) -> None:
+    def worker_leaves(self, worker: WorkerRun) -> None:
         """A worker stops between two transactions, and says so to its group."""
         goodbye = worker.consumer.close()
         self.worker_crashes(worker)
         self._ask(worker, goodbye, 0)
 
-    def worker_is_suspended(self, worker: Worker) -> None:
+    def worker_is_suspended(self, worker: WorkerRun) -> None:
         """A worker stands still, as for a long collection of garbage: what is sent to it waits."""
         worker.paused = True
 
-    def worker_resumes(self, worker: Worker) -> None:
+    def worker_resumes(self, worker: WorkerRun) -> None:
         """It goes on as if nothing had been."""
         worker.paused = False
 
-    def worker_will_fail(self, worker: Worker) -> None:
+    def worker_will_fail(self, worker: WorkerRun) -> None:
         """A worker's own program fails in the middle of its next transaction, which it aborts; it goes on itself."""
         worker.will_fail = True
 
     # --- the program of a worker ------------------------------------------------------------------------------
 
-    def worker_goes_on(self, worker: Worker, node: int = 0) -> None:
+    def worker_goes_on(self, worker: WorkerRun, node: int = 0) -> None:
         """The application's thread: whatever can be done next; it may be nothing but waiting.
 
         Args:
@@ -134,32 +134,32 @@ class PipelineWorld(TransactionWorld):
         else:
             self._does_next(worker, node)
 
-    def _does_next(self, worker: Worker, node: int) -> None:
-        if worker.order is Order.AUTOMATIC_AHEAD and worker.phase in (Phase.PROCESSING, Phase.ENDING):
+    def _does_next(self, worker: WorkerRun, node: int) -> None:
+        if worker.order is Order.AUTOMATIC_AHEAD and worker.phase in (WorkerPhase.PROCESSING, WorkerPhase.ENDING):
             self._polls(worker, node)
         match worker.phase:
-            case Phase.INITIALIZING if worker.instance.producer.state is ClientState.READY:
-                worker.phase = Phase.READING
-            case Phase.READING:
+            case WorkerPhase.INITIALIZING if worker.instance.producer.state is ClientState.READY:
+                worker.phase = WorkerPhase.READING
+            case WorkerPhase.READING:
                 self._reads(worker, node)
-            case Phase.PROCESSING:
+            case WorkerPhase.PROCESSING:
                 self._writes(worker)
-            case Phase.COMMITTING_FIRST:
+            case WorkerPhase.COMMITTING_FIRST:
                 self._commits_first(worker, node)
-            case Phase.SENDING_OFFSETS:
+            case WorkerPhase.SENDING_OFFSETS:
                 self.application_commits(worker.instance)
-                worker.phase = Phase.ENDING
-            case Phase.ENDING:
+                worker.phase = WorkerPhase.ENDING
+            case WorkerPhase.ENDING:
                 self._ends(worker)
-            case Phase.COMMITTING_LAST:
+            case WorkerPhase.COMMITTING_LAST:
                 self._polls(worker, node)
                 if worker.commit is None or worker.commit.error is not None:
-                    worker.phase = Phase.READING
+                    worker.phase = WorkerPhase.READING
 
-    def _polls(self, worker: Worker, node: int) -> None:
+    def _polls(self, worker: WorkerRun, node: int) -> None:
         self._ask(worker, worker.consumer.poll(self.clock.now), node)
 
-    def _reads(self, worker: Worker, node: int) -> None:
+    def _reads(self, worker: WorkerRun, node: int) -> None:
         """Read on what the group has assigned, and begin with what was read."""
         self._polls(worker, node)
         records: list[Delivered] = []
@@ -170,11 +170,11 @@ class PipelineWorld(TransactionWorld):
         worker.records, worker.offsets = tuple(records), worker.consumer.positions()
         if worker.order is Order.OFFSETS_FIRST:
             worker.commit = worker.consumer.commit(worker.offsets)
-            worker.phase = Phase.COMMITTING_FIRST
+            worker.phase = WorkerPhase.COMMITTING_FIRST
         else:
-            worker.phase = Phase.PROCESSING
+            worker.phase = WorkerPhase.PROCESSING
 
-    def _delivered(self, worker: Worker, partition: TopicPartition, most: int) -> tuple[Delivered, ...]:
+    def _delivered(self, worker: WorkerRun, partition: TopicPartition, most: int) -> tuple[Delivered, ...]:
         """The next records of a partition; the position stands behind the last of those that are taken."""
         if most <= 0:
             return ()
@@ -183,7 +183,7 @@ class PipelineWorld(TransactionWorld):
             worker.consumer.seek(partition, found[most].offset)
         return found[:most]
 
-    def _writes(self, worker: Worker) -> None:
+    def _writes(self, worker: WorkerRun) -> None:
         """Write one record for each word, in a transaction."""
         self.application_begins(worker.instance)
         for record in worker.records:
@@ -193,58 +193,58 @@ class PipelineWorld(TransactionWorld):
             self._aborts(worker)
         elif worker.order is Order.IN_TRANSACTION:
             worker.sent = self._sends_offsets(worker, worker.offsets)
-            worker.phase = Phase.SENDING_OFFSETS
+            worker.phase = WorkerPhase.SENDING_OFFSETS
         else:
             self.application_commits(worker.instance)
-            worker.phase = Phase.ENDING
+            worker.phase = WorkerPhase.ENDING
 
-    def _aborts(self, worker: Worker) -> None:
+    def _aborts(self, worker: WorkerRun) -> None:
         self.application_aborts(worker.instance)
-        worker.phase = Phase.ENDING
+        worker.phase = WorkerPhase.ENDING
 
-    def _writes_record(self, worker: Worker, read: Delivered) -> None:
+    def _writes_record(self, worker: WorkerRun, read: Delivered) -> None:
         (value,) = worker.instance.next_values(1)
         worker.instance.records += 1
         self.made_of[value] = read
         worker.output.send(read.record.key, value, self.clock.now)
 
-    def _sends_offsets(self, worker: Worker, offsets: Offsets) -> PendingResult:
+    def _sends_offsets(self, worker: WorkerRun, offsets: Offsets) -> PendingResult:
         return self.application_sends_offsets(worker.instance, GROUP, offsets, worker.consumer.metadata)
 
-    def _commits_first(self, worker: Worker, node: int) -> None:
+    def _commits_first(self, worker: WorkerRun, node: int) -> None:
         """Write once the offsets are committed; where they are not, whoever has the partitions now reads them again."""
         self._polls(worker, node)
         if worker.commit is None or worker.commit.error is None:
             return
-        worker.phase = Phase.PROCESSING if worker.commit.error is ErrorCode.NONE else Phase.READING
+        worker.phase = WorkerPhase.PROCESSING if worker.commit.error is ErrorCode.NONE else WorkerPhase.READING
 
-    def _ends(self, worker: Worker) -> None:
+    def _ends(self, worker: WorkerRun) -> None:
         """The transaction is over: go on behind it, or where nothing has come of it, before it."""
         if not worker.has_committed and worker.order is not Order.OFFSETS_FIRST:
             worker.consumer.rewind()
         elif worker.order is Order.OUTPUT_FIRST:
             worker.commit = worker.consumer.commit(worker.offsets)
-            worker.phase = Phase.COMMITTING_LAST
+            worker.phase = WorkerPhase.COMMITTING_LAST
             return
-        worker.phase = Phase.READING
+        worker.phase = WorkerPhase.READING
 
     # --- the rest of a worker ---------------------------------------------------------------------------------
 
-    def worker_beats(self, worker: Worker) -> None:
+    def worker_beats(self, worker: WorkerRun) -> None:
         """The heartbeat thread's turn."""
         self._ask(worker, worker.consumer.beat(self.clock.now), 0)
 
-    def _ask(self, worker: Worker, outgoing: list[GroupOutgoing], node: int) -> None:
+    def _ask(self, worker: WorkerRun, outgoing: list[GroupOutgoing], node: int) -> None:
         for each in outgoing:
             self.group_requests.send(worker.number, each, node)
 
     # --- the network and the nodes of groups ------------------------------------------------------------------
 
-    def group_receives(self, message: Message[FromMember], leave_copy: bool = False) -> None:
+    def group_receives(self, message: NetworkMessage[FromMember], leave_copy: bool = False) -> None:
         """A consumer's request reaches its node."""
         self.group_requests.receive(message, leave_copy)
 
-    def member_receives(self, message: Message[ToMember]) -> None:
+    def member_receives(self, message: NetworkMessage[ToMember]) -> None:
         """An answer reaches its consumer; one that nobody waits for is dropped."""
         answered = self.group_requests.take(message)
         if answered is not None:

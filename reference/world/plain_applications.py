@@ -6,15 +6,24 @@ from dataclasses import dataclass, field
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.partition_queue import MAX_IN_FLIGHT
 from reference.client.plain_producer import PlainProducer
-from reference.client.producer import IdempotentProducer, Reply
+from reference.client.producer import AttemptReply, IdempotentProducer
 from reference.client.request_versions import request_versions
 from reference.clock import Clock
 from reference.world.applications import STALE_LEADER
 from reference.world.brokers import Brokers
-from reference.world.history import ALL, NOBODY_ANSWERS, PRODUCER, History, Origin, SentBatch, Untold, values_of
+from reference.world.history import (
+    ALL,
+    NOBODY_ANSWERS,
+    PRODUCER,
+    HistoryRows,
+    RecordOrigin,
+    SentBatch,
+    Untold,
+    values_of,
+)
 from reference.world.messages import Plain, Produce, Request, Response
 from reference.world.producer_history import identity_columns
-from reference.world.steps import Steps
+from reference.world.steps import TraceSteps
 from reference.world.transaction_shape import TransactionShape
 from reference.world.wires import Wires
 from spec.versions import Profile
@@ -63,8 +72,8 @@ class PlainApplications:
         clock: Clock,
         wires: Wires,
         brokers: Brokers,
-        history: History,
-        steps: Steps,
+        history: HistoryRows,
+        steps: TraceSteps,
     ) -> None:
         """None has started."""
         self._profile = profile
@@ -132,13 +141,13 @@ class PlainApplications:
         """A producer sends its next batch to the node that it takes for the leader."""
         attempt = application.producer.drain(self._number(partition))
         first = int(attempt.batch.values[0].rsplit(b"/", 1)[1])
-        made_by = Origin(application.client, -1, first)
+        made_by = RecordOrigin(application.client, -1, first)
         version = request_versions(self._profile).produce
         body = Produce(version, "", partition, attempt, application.acks, made_by)
         request = self._wires.send(Plain(application.number), application.known_leaders[partition], body)
         if application.acks == NOBODY_ANSWERS:
             self._wires.give_up(request)
-            application.producer.receive(attempt, Reply(ErrorCode.NONE))
+            application.producer.receive(attempt, AttemptReply(ErrorCode.NONE))
             self._tell(application)
         return request
 
@@ -153,7 +162,7 @@ class PlainApplications:
     def receive(self, application: PlainApplication, response: Response) -> None:
         """A producer handles an answer."""
         match response.request.body, response.answer:
-            case Produce(partition=partition, attempt=attempt), Reply() as reply:
+            case Produce(partition=partition, attempt=attempt), AttemptReply() as reply:
                 application.producer.receive(attempt, reply)
                 if reply.error in STALE_LEADER:
                     self._refresh_leader(application, partition)

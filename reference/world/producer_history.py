@@ -8,7 +8,7 @@ from reference.client.partition_queue import ProducerBatch
 from reference.client.producer import IdempotentProducer
 from reference.recorder import Row
 from reference.replica_rows import TOPIC
-from reference.world.history import NO_TRANSACTION, PRODUCER, History, SentBatch, Untold, origin_of, values_of
+from reference.world.history import NO_TRANSACTION, PRODUCER, HistoryRows, SentBatch, Untold, origin_of, values_of
 
 
 class ProducerHistory:
@@ -16,7 +16,7 @@ class ProducerHistory:
 
     __slots__ = ("_acks", "_history", "_made", "_producers", "_untold")
 
-    def __init__(self, history: History, producers: Sequence[IdempotentProducer], acks: Sequence[int]) -> None:
+    def __init__(self, history: HistoryRows, producers: Sequence[IdempotentProducer], acks: Sequence[int]) -> None:
         """All applications start.
 
         Args:

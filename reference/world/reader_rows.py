@@ -6,7 +6,7 @@ from reference.broker.partition import READ_COMMITTED, FetchResult, Partition
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Delivered
 from reference.log.batch import RecordBatch
-from reference.recorder import NOWHERE, Observed, Recorder, Row, batch_columns
+from reference.recorder import NOWHERE, ObservedState, Recorder, Row, batch_columns
 from reference.replica_rows import node_name
 from reference.world.history import NOBODYS, origin_of
 from spec.vocabulary import ABSENT, ErrorCode, Offset, Timestamp
@@ -17,7 +17,7 @@ def record_fetch(
     now: Timestamp,
     node: int,
     asked: Row,
-    seen: Observed,
+    seen: ObservedState,
     error: ErrorCode,
     result: FetchResult | None,
 ) -> None:

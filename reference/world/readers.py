@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from reference.broker.group_api import OffsetsAnswer, handle_offset_commit, handle_offset_fetch
 from reference.broker.group_coordinator import GroupCoordinator
-from reference.broker.group_requests import NOBODY, Claim, FetchedOffset, Offsets
+from reference.broker.group_requests import NOBODY, FetchedOffset, MemberClaim, Offsets
 from reference.broker.partition import FetchResult, Partition
 from reference.broker.reading import WITHOUT_LIMIT
 from reference.broker.transaction_metadata import TopicPartition
@@ -14,18 +14,18 @@ from reference.errors import OffsetOutOfRange
 from reference.recorder import Row
 from reference.world.brokers import Brokers
 from reference.world.group_rows import fetch_columns, observed, of_group, state_columns
-from reference.world.history import History, noted_by
+from reference.world.history import HistoryRows, noted_by
 from reference.world.reader_rows import asked_columns, readable_end, taken
-from reference.world.steps import Steps
+from reference.world.steps import TraceSteps
 from spec.vocabulary import ErrorCode, Offset
 
 
-class Readers:
+class Consumers:
     """Consumers and their brokers; a read asks once and is answered at once."""
 
     __slots__ = ("_consumers", "_history", "_steps", "brokers")
 
-    def __init__(self, brokers: Brokers, steps: Steps, history: History) -> None:
+    def __init__(self, brokers: Brokers, steps: TraceSteps, history: HistoryRows) -> None:
         """Consumers of these brokers, of which none has asked for anything."""
         self.brokers = brokers
         self._steps = steps
@@ -67,13 +67,15 @@ class Readers:
         self._note_received(consumer, partition, offset, result, received)
         return received
 
-    def consumer_commits(self, group: str, offsets: Offsets, claim: Claim = NOBODY) -> dict[TopicPartition, ErrorCode]:
+    def consumer_commits(
+        self, group: str, offsets: Offsets, claim: MemberClaim = NOBODY
+    ) -> dict[TopicPartition, ErrorCode]:
         """A consumer commits offsets of its group, outside of any transaction."""
         answers = self._answers_to_commit(group, offsets, claim)
         note_commit(self._history, group, offsets, claim, answers)
         return answers
 
-    def _answers_to_commit(self, group: str, offsets: Offsets, claim: Claim) -> dict[TopicPartition, ErrorCode]:
+    def _answers_to_commit(self, group: str, offsets: Offsets, claim: MemberClaim) -> dict[TopicPartition, ErrorCode]:
         node = self.brokers.coordinator_of(CoordinatorType.GROUP, group)
         if node is None:
             return dict.fromkeys(offsets, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -129,7 +131,7 @@ class Readers:
 
 
 def note_commit(
-    history: History, group: str, offsets: Offsets, claim: Claim, answers: Mapping[TopicPartition, ErrorCode]
+    history: HistoryRows, group: str, offsets: Offsets, claim: MemberClaim, answers: Mapping[TopicPartition, ErrorCode]
 ) -> None:
     """A consumer has been answered about offsets that it commits outside of any transaction: a row for each.
 
@@ -147,7 +149,7 @@ def note_commit(
 
 
 def record_offset_fetch(
-    steps: Steps,
+    steps: TraceSteps,
     node: int,
     client: str,
     coordinator: GroupCoordinator,

@@ -10,23 +10,23 @@ from contextlib import suppress
 
 from reference.client.producer import Attempt
 from reference.errors import Refusal
-from reference.network import Message
+from reference.network import NetworkMessage
 from reference.replica_rows import node_name
 from reference.replication.controller import Controller
-from reference.replication.messages import AlterPartition, AskEpochEnd, Fetch, LeaderAndIsr
+from reference.replication.messages import AlterPartition, AskEpochEnd, FetchRequest, LeaderAndIsr
 from reference.world.producer_history import producer_name
 from reference.world.replicas_base import ReplicasBase, controller_name
 from reference.world.replicas_messages import (
     AlterAnswer,
+    BatchAnswer,
+    BrokerHeartbeat,
     EpochAnswer,
-    FetchAnswer,
-    Heartbeat,
+    FollowerFetchAnswer,
     HeartbeatAnswer,
-    Produce,
-    Produced,
-    Sent,
+    ReplicaMessage,
+    ReplicaProduce,
 )
-from reference.world.replicas_nodes import BrokerNode, Status
+from reference.world.replicas_nodes import BrokerNode, ProcessStatus
 from spec.vocabulary import ABSENT, ErrorCode, Offset
 
 
@@ -58,7 +58,7 @@ class ReplicasWorld(ReplicasBase):
             reply_epoch=identity.epoch,
         )
 
-    def producer_sends(self, producer: int, partition: int) -> Message[Sent]:
+    def producer_sends(self, producer: int, partition: int) -> NetworkMessage[ReplicaMessage]:
         """A producer sends its next batch to the broker that it takes for the leader."""
         broker, asked = self.clients.send(producer, partition)
         self._histories.tell(producer)
@@ -91,25 +91,25 @@ class ReplicasWorld(ReplicasBase):
 
     # --- the network ------------------------------------------------------------------------------------------
 
-    def deliverable(self) -> list[Message[Sent]]:
+    def deliverable(self) -> list[NetworkMessage[ReplicaMessage]]:
         """What may arrive next: at a process that stands still, nothing does."""
-        paused = {node_name(node.number) for node in self.nodes if node.status is Status.PAUSED}
+        paused = {node_name(node.number) for node in self.nodes if node.status is ProcessStatus.PAUSED}
         messages = self.network.deliverable()
         return [message for message in messages if message.payload.receiver not in paused] if paused else messages
 
-    def message_is_lost(self, message: Message[Sent]) -> None:
+    def message_is_lost(self, message: NetworkMessage[ReplicaMessage]) -> None:
         """A message is lost; a producer notices, brokers ask again."""
         self.network.lose(message)
         body = message.payload.body
-        if isinstance(body, Produce | Produced) and not message.copy:
-            asked = body if isinstance(body, Produce) else body.asked
+        if isinstance(body, ReplicaProduce | BatchAnswer) and not message.copy:
+            asked = body if isinstance(body, ReplicaProduce) else body.asked
             self.clients.give_up(asked.producer, asked.attempt)
 
-    def message_arrives(self, message: Message[Sent], leave_copy: bool = False) -> None:
+    def message_arrives(self, message: NetworkMessage[ReplicaMessage], leave_copy: bool = False) -> None:
         """A message reaches whom it is for; at a broker that is down, it is lost."""
         sent = message.payload
         kind, _, number = sent.receiver.partition("-")
-        if kind == "broker" and self.nodes[int(number)].status is Status.DOWN:
+        if kind == "broker" and self.nodes[int(number)].status is ProcessStatus.DOWN:
             self.message_is_lost(message)
             return
         self.network.deliver(message, leave_copy)
@@ -117,29 +117,29 @@ class ReplicasWorld(ReplicasBase):
             self._broker_receives(self.nodes[int(number)], message)
         elif kind == "controller":
             self._controller_receives(self.controllers[int(number)], sent)
-        elif isinstance(sent.body, Produced):
+        elif isinstance(sent.body, BatchAnswer):
             self._producer_receives(sent.body, sent.partition)
 
-    def _producer_receives(self, answered: Produced, partition: int) -> None:
+    def _producer_receives(self, answered: BatchAnswer, partition: int) -> None:
         self.clients.receive(answered)
         self._histories.tell(answered.asked.producer)
         if answered.reply.error is ErrorCode.NOT_LEADER_OR_FOLLOWER:
             self.clients.hear(answered.asked.producer, partition, self.leader_of(partition))
 
-    def _broker_receives(self, node: BrokerNode, message: Message[Sent]) -> None:
+    def _broker_receives(self, node: BrokerNode, message: NetworkMessage[ReplicaMessage]) -> None:
         sender, receiver, partition, body = message.payload
         broker = node.broker
         match body:
-            case Produce():
+            case ReplicaProduce():
                 self._producing.receive(node, message, body)
-            case Fetch():
+            case FetchRequest():
                 answer, proposal = broker.answer_fetch(partition, body, node.now)
-                self._send(receiver, sender, partition, FetchAnswer(body, answer))
+                self._send(receiver, sender, partition, FollowerFetchAnswer(body, answer))
                 self._propose(node, partition, proposal)
             case AskEpochEnd():
                 end = broker.replicas[partition].epoch_end(body)
                 self._send(receiver, sender, partition, EpochAnswer(body, end))
-            case FetchAnswer() | EpochAnswer():
+            case FollowerFetchAnswer() | EpochAnswer():
                 self._follower_receives(node, partition, body)
             case AlterAnswer():
                 broker.altered(partition, body.asked, body.answer, node.now)
@@ -150,22 +150,22 @@ class ReplicasWorld(ReplicasBase):
                 self._register(node, clean=True)
         self._producing.release(node)
 
-    def _follower_receives(self, node: BrokerNode, partition: int, body: FetchAnswer | EpochAnswer) -> None:
+    def _follower_receives(self, node: BrokerNode, partition: int, body: FollowerFetchAnswer | EpochAnswer) -> None:
         following = node.broker.replicas[partition].following
         if following is None:
             return
         node.asked_ms.pop(partition, None)
-        if isinstance(body, FetchAnswer):
+        if isinstance(body, FollowerFetchAnswer):
             following.receive(body.asked, body.answer, node.now)
         else:
             following.receive_end(body.asked, body.answer, node.now)
 
-    def _controller_receives(self, controller: Controller, sent: Sent) -> None:
+    def _controller_receives(self, controller: Controller, sent: ReplicaMessage) -> None:
         match sent.body:
             case AlterPartition():
                 answer = controller.alter_partition(sent.partition, sent.body)
                 self._send(sent.receiver, sent.sender, sent.partition, AlterAnswer(sent.body, answer))
-            case Heartbeat(broker, epoch, shuts_down):
+            case BrokerHeartbeat(broker, epoch, shuts_down):
                 try:
                     controller.heartbeat(broker, epoch, shuts_down, self.clock.now)
                 except Refusal as refusal:
@@ -202,7 +202,7 @@ class ReplicasWorld(ReplicasBase):
     def broker_heartbeats(self, node: int) -> None:
         """A broker tells the controller that it is there, or that it wants to shut down; or it keeps its session."""
         machine = self.nodes[node]
-        body = Heartbeat(node, machine.broker.epoch, machine.shuts_down)
+        body = BrokerHeartbeat(node, machine.broker.epoch, machine.shuts_down)
         self._send(node_name(node), controller_name(self.active), ABSENT, body)
 
     def broker_writes_checkpoint(self, node: int) -> None:
@@ -239,11 +239,11 @@ class ReplicasWorld(ReplicasBase):
 
     def broker_pauses(self, node: int) -> None:
         """A process stands still; what it thinks that it is, it still is when it goes on."""
-        self.nodes[node].status = Status.PAUSED
+        self.nodes[node].status = ProcessStatus.PAUSED
 
     def broker_resumes(self, node: int) -> None:
         """A process goes on."""
-        self.nodes[node].status = Status.UP
+        self.nodes[node].status = ProcessStatus.UP
 
     def broker_begins_shutdown(self, node: int) -> None:
         """A broker is told to stop: from now on its heartbeats say so."""

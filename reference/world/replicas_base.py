@@ -7,10 +7,10 @@ from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.partition import Partition
 from reference.clock import Clock
 from reference.errors import Refusal
-from reference.network import Message, Network
-from reference.recorder import Observed, Recorder, Row
+from reference.network import Network, NetworkMessage
+from reference.recorder import ObservedState, Recorder, Row
 from reference.replica_rows import TOPIC, node_name
-from reference.replication.broker import Broker
+from reference.replication.broker import BrokerProcess
 from reference.replication.controller import Controller, ControllerConfig
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.leadership import ReplicaConfig
@@ -18,15 +18,15 @@ from reference.replication.messages import AlterPartition
 from reference.replication.metadata import Metadata
 from reference.replication.replica import Replica
 from reference.replication.zookeeper_controller import ZooKeeperController
-from reference.world.history import History
+from reference.world.history import HistoryRows
 from reference.world.producer_history import ProducerHistory
-from reference.world.replicas_clients import Clients
+from reference.world.replicas_clients import ReplicaProducers
 from reference.world.replicas_messages import (
     Body,
-    Sent,
+    ReplicaMessage,
 )
 from reference.world.replicas_nodes import BrokerNode
-from reference.world.replicas_produce import Producing
+from reference.world.replicas_produce import ProduceHandling
 from reference.world.replicas_readers import ReplicaReaders
 from reference.world.replicas_shape import ReplicasShape
 from spec.versions import NEWEST, Profile
@@ -59,14 +59,14 @@ class ReplicasBase:
         self.metadata = Metadata()
         self.controllers = [self._controller(number) for number in range(self.shape.controllers)]
         self.active = 0
-        self.clients = Clients(profile, self.shape, self.clock)
-        history = History(self.recorder, self.clock)
+        self.clients = ReplicaProducers(profile, self.shape, self.clock)
+        history = HistoryRows(self.recorder, self.clock)
         self.readers = ReplicaReaders(self.recorder, history, self.clients.leaders[0])
         self._histories = ProducerHistory(history, self.clients.producers, [each.acks for each in self.shape.writers])
-        self.network: Network[Sent] = Network(self.shape.ordered)
+        self.network: Network[ReplicaMessage] = Network(self.shape.ordered)
         allocator = BlockAllocator()
         self.nodes = [self._node(number, allocator) for number in range(self.shape.brokers)]
-        self._producing = Producing(self.shape.request_timeout_ms, self._send)
+        self._producing = ProduceHandling(self.shape.request_timeout_ms, self._send)
         self._told_version = ABSENT
         self._begin()
 
@@ -80,7 +80,7 @@ class ReplicasBase:
         hosted = [each for each in range(self.shape.partitions) if number in self.shape.assignment(each)]
         replicas = {partition: self._replica(number, partition) for partition in hosted}
         producer_ids = ProducerIdManager(allocator, self.profile)
-        return BrokerNode(Broker(self.profile, number, replicas), producer_ids, self.clock)
+        return BrokerNode(BrokerProcess(self.profile, number, replicas), producer_ids, self.clock)
 
     def _replica(self, node: int, partition: int) -> Replica:
         shape = self.shape
@@ -116,7 +116,7 @@ class ReplicasBase:
     # --- rows -------------------------------------------------------------------------------------------------
 
     def _broker_decides(
-        self, node: int, partition: int, api: str, before: Observed, after: Observed, columns: Row
+        self, node: int, partition: int, api: str, before: ObservedState, after: ObservedState, columns: Row
     ) -> None:
         where: Row = {"node": node_name(node), "topic": TOPIC, "partition": partition}
         self.recorder.add(api, self.nodes[node].now, where | columns, before, after)
@@ -131,8 +131,8 @@ class ReplicasBase:
 
     # --- what nodes do by themselves --------------------------------------------------------------------------
 
-    def _send(self, sender: str, receiver: str, partition: int, body: Body) -> Message[Sent]:
-        return self.network.send((sender, receiver), Sent(sender, receiver, partition, body))
+    def _send(self, sender: str, receiver: str, partition: int, body: Body) -> NetworkMessage[ReplicaMessage]:
+        return self.network.send((sender, receiver), ReplicaMessage(sender, receiver, partition, body))
 
     def _propose(self, node: BrokerNode, partition: int, proposal: AlterPartition | None) -> None:
         if proposal is None:

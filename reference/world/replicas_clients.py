@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from reference.client.plain_producer import PlainProducer
-from reference.client.producer import Attempt, IdempotentProducer, Reply
+from reference.client.producer import Attempt, AttemptReply, IdempotentProducer
 from reference.clock import Clock
-from reference.world.replicas_messages import Produce, Produced
+from reference.world.replicas_messages import BatchAnswer, ReplicaProduce
 from reference.world.replicas_shape import ReplicasShape
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, Timestamp
@@ -14,7 +14,7 @@ NOBODY_ANSWERS = 0
 """The acks with which a broker answers nothing."""
 
 
-class Clients:
+class ReplicaProducers:
     """All producers.
 
     Attributes:
@@ -51,17 +51,17 @@ class Clients:
             if producer.may_drain(partition)
         ]
 
-    def send(self, producer: int, partition: int) -> tuple[int, Produce]:
+    def send(self, producer: int, partition: int) -> tuple[int, ReplicaProduce]:
         """A producer sends its next batch: to which broker, and what."""
         attempt = self.producers[producer].drain(partition)
         broker, acks = self.leaders[producer][partition], self._shape.writers[producer].acks
         if acks == NOBODY_ANSWERS:
-            self.producers[producer].receive(attempt, Reply(ErrorCode.NONE))
+            self.producers[producer].receive(attempt, AttemptReply(ErrorCode.NONE))
         else:
             self.sent[producer, attempt.number] = broker, self._clock.now
-        return broker, Produce(producer, attempt, acks)
+        return broker, ReplicaProduce(producer, attempt, acks)
 
-    def receive(self, answered: Produced) -> None:
+    def receive(self, answered: BatchAnswer) -> None:
         """An answer reaches its producer."""
         producer, attempt = answered.asked.producer, answered.asked.attempt
         self.sent.pop((producer, attempt.number), None)

@@ -3,20 +3,20 @@
 from typing import NamedTuple
 
 from reference.broker.produce import PartitionAnswer
-from reference.client.producer import Attempt, Reply
+from reference.client.producer import Attempt, AttemptReply
 from reference.replication.messages import (
     Altered,
     AlterPartition,
     AskEpochEnd,
     EpochEndAnswer,
-    Fetch,
-    Fetched,
+    FetchRequest,
+    FollowerFetchResult,
     LeaderAndIsr,
 )
 from spec.vocabulary import ErrorCode
 
 
-class Produce(NamedTuple):
+class ReplicaProduce(NamedTuple):
     """A producer's batch."""
 
     producer: int
@@ -24,18 +24,18 @@ class Produce(NamedTuple):
     acks: int
 
 
-class Produced(NamedTuple):
+class BatchAnswer(NamedTuple):
     """The answer to it."""
 
-    asked: Produce
-    reply: Reply
+    asked: ReplicaProduce
+    reply: AttemptReply
 
 
-class FetchAnswer(NamedTuple):
+class FollowerFetchAnswer(NamedTuple):
     """The answer to a follower's fetch."""
 
-    asked: Fetch
-    answer: Fetched
+    asked: FetchRequest
+    answer: FollowerFetchResult
 
 
 class EpochAnswer(NamedTuple):
@@ -52,7 +52,7 @@ class AlterAnswer(NamedTuple):
     answer: Altered
 
 
-class Heartbeat(NamedTuple):
+class BrokerHeartbeat(NamedTuple):
     """A broker is there; under ZooKeeper, it keeps its session."""
 
     broker: int
@@ -67,21 +67,21 @@ class HeartbeatAnswer(NamedTuple):
 
 
 Body = (
-    Produce
-    | Produced
-    | Fetch
-    | FetchAnswer
+    ReplicaProduce
+    | BatchAnswer
+    | FetchRequest
+    | FollowerFetchAnswer
     | AskEpochEnd
     | EpochAnswer
     | AlterPartition
     | AlterAnswer
-    | Heartbeat
+    | BrokerHeartbeat
     | HeartbeatAnswer
     | LeaderAndIsr
 )
 
 
-class Sent(NamedTuple):
+class ReplicaMessage(NamedTuple):
     """One message; `partition` is -1 where it is of none."""
 
     sender: str
@@ -90,8 +90,8 @@ class Sent(NamedTuple):
     body: Body
 
 
-class Waiting(NamedTuple):
+class DelayedAnswer(NamedTuple):
     """A batch that is written, whose answer waits until it is replicated."""
 
-    sent: Sent
+    sent: ReplicaMessage
     answer: PartitionAnswer

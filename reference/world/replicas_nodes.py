@@ -4,12 +4,12 @@ from enum import Enum, unique
 
 from reference.broker.ids import ProducerIdManager
 from reference.clock import Clock
-from reference.replication.broker import Broker
+from reference.replication.broker import BrokerProcess
 from spec.vocabulary import ABSENT, Timestamp
 
 
 @unique
-class Status(Enum):
+class ProcessStatus(Enum):
     """Whether a process runs."""
 
     UP = "runs"
@@ -31,11 +31,11 @@ class BrokerNode:
 
     __slots__ = ("_clock", "asked_ms", "broker", "producer_ids", "shuts_down", "skew_ms", "status")
 
-    def __init__(self, broker: Broker, producer_ids: ProducerIdManager, clock: Clock) -> None:
+    def __init__(self, broker: BrokerProcess, producer_ids: ProducerIdManager, clock: Clock) -> None:
         """A machine that runs."""
         self.broker = broker
         self.producer_ids = producer_ids
-        self.status = Status.UP
+        self.status = ProcessStatus.UP
         self.skew_ms = 0
         self.shuts_down = False
         self.asked_ms: dict[int, Timestamp] = {}
@@ -54,7 +54,7 @@ class BrokerNode:
     @property
     def is_up(self) -> bool:
         """Whether it does anything."""
-        return self.status is Status.UP
+        return self.status is ProcessStatus.UP
 
     def may_ask(self, partition: int, timeout_ms: int) -> bool:
         """Whether it may ask the leader of a partition: it follows, and waits for no answer, or for too long."""
@@ -65,7 +65,7 @@ class BrokerNode:
 
     def stop(self) -> None:
         """The process is gone, with all that it had in memory."""
-        self.status = Status.DOWN
+        self.status = ProcessStatus.DOWN
         self.shuts_down = False
         self.asked_ms.clear()
         self.broker.forget()
@@ -79,5 +79,5 @@ class BrokerNode:
             lost = batches[len(batches) - lost_batches :] if lost_batches else ()
             replica.restart(lost[0].base_offset if lost else replica.log.log_end, self.now)
         self.producer_ids.restart()
-        self.status = Status.UP
+        self.status = ProcessStatus.UP
         self.broker.epoch = ABSENT

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Final
 
 from reference.broker.produce import PartitionAnswer
-from reference.client.producer import Reply
-from reference.network import Message
+from reference.client.producer import AttemptReply
+from reference.network import NetworkMessage
 from reference.recorder import batch_columns, reply_columns
 from reference.replication.replica import Delayed, Replica
 from reference.world.producer_history import made_by
-from reference.world.replicas_messages import Body, Produce, Produced, Sent, Waiting
+from reference.world.replicas_messages import BatchAnswer, Body, DelayedAnswer, ReplicaMessage, ReplicaProduce
 from reference.world.replicas_nodes import BrokerNode
 from reference.world.replicas_shape import ACKS_ALL
 from spec.vocabulary import ErrorCode, Offset, Origin, Timestamp
@@ -20,7 +20,7 @@ Send = Callable[[str, str, int, Body], object]
 """Sends a message: from whom, to whom, of which partition, what."""
 
 
-class Producing:
+class ProduceHandling:
     """What brokers do with Produce.
 
     Attributes:
@@ -34,7 +34,7 @@ class Producing:
         self.timeout_ms = timeout_ms
         self._send = send
 
-    def receive(self, node: BrokerNode, message: Message[Sent], asked: Produce) -> None:
+    def receive(self, node: BrokerNode, message: NetworkMessage[ReplicaMessage], asked: ReplicaProduce) -> None:
         """Write a batch; answer at once, later, or (acks=0) not at all."""
         sent = message.payload
         replica = node.broker.replicas[sent.partition]
@@ -43,11 +43,13 @@ class Producing:
             replica.leadership.raise_high_watermark(node.now)
         if answer.error is ErrorCode.NONE and asked.acks == ACKS_ALL:
             deadline = Timestamp(node.now + self.timeout_ms)
-            replica.wait(Delayed(Offset(answer.last_offset + 1), deadline, Waiting(sent, answer)))
+            replica.wait(Delayed(Offset(answer.last_offset + 1), deadline, DelayedAnswer(sent, answer)))
         elif asked.acks != 0:
             self._answer(sent, asked, answer, answer.error)
 
-    def _append(self, replica: Replica, message: Message[Sent], asked: Produce) -> PartitionAnswer:
+    def _append(
+        self, replica: Replica, message: NetworkMessage[ReplicaMessage], asked: ReplicaProduce
+    ) -> PartitionAnswer:
         sent, batch, leadership = message.payload, asked.attempt.records, replica.leadership
         before = replica.watch.before(batch.producer_id)
         insync = 0 if leadership is None else len(leadership.insync)
@@ -77,9 +79,11 @@ class Producing:
         now = node.now
         for partition in node.broker.replicas.values():
             for waiting, error in partition.release(now):
-                if isinstance(waiting, Waiting) and isinstance(waiting.sent.body, Produce):
+                if isinstance(waiting, DelayedAnswer) and isinstance(waiting.sent.body, ReplicaProduce):
                     self._answer(waiting.sent, waiting.sent.body, waiting.answer, error)
 
-    def _answer(self, sent: Sent, asked: Produce, answer: PartitionAnswer, error: ErrorCode) -> None:
-        reply = Reply(error, answer.base_offset, answer.log_start) if error is answer.error else Reply(error)
-        self._send(sent.receiver, sent.sender, sent.partition, Produced(asked, reply))
+    def _answer(self, sent: ReplicaMessage, asked: ReplicaProduce, answer: PartitionAnswer, error: ErrorCode) -> None:
+        reply = (
+            AttemptReply(error, answer.base_offset, answer.log_start) if error is answer.error else AttemptReply(error)
+        )
+        self._send(sent.receiver, sent.sender, sent.partition, BatchAnswer(asked, reply))

@@ -7,7 +7,7 @@ from reference.errors import Refusal
 from reference.recorder import Recorder, Row
 from reference.replication.messages import NO_LEADER
 from reference.replication.replica import Replica
-from reference.world.history import History
+from reference.world.history import HistoryRows
 from reference.world.partition_readers import READERS, PartitionReaders
 from reference.world.replicas_nodes import BrokerNode
 from spec.vocabulary import LeaderEpoch
@@ -25,7 +25,7 @@ class ReplicaReaders:
 
     __slots__ = ("_readers", "leaders")
 
-    def __init__(self, recorder: Recorder, history: History, first: Sequence[int]) -> None:
+    def __init__(self, recorder: Recorder, history: HistoryRows, first: Sequence[int]) -> None:
         """Readers that know the first leader of each partition."""
         self._readers = PartitionReaders(recorder, history, len(first))
         self.leaders = [[(leader, FIRST_EPOCH) for leader in first] for _ in READERS]

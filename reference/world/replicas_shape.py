@@ -10,7 +10,7 @@ ACKS_ALL: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class ReplicaProducer:
     """A producer.
 
     Attributes:
@@ -48,7 +48,7 @@ class ReplicasShape:
     controllers: int = 2
     replicas: int = 3
     partitions: int = 1
-    writers: tuple[Writer, ...] = (Writer(), Writer(idempotent=False))
+    writers: tuple[ReplicaProducer, ...] = (ReplicaProducer(), ReplicaProducer(idempotent=False))
     min_insync: int = 1
     unclean_allowed: bool = False
     lag_max_ms: int | None = None

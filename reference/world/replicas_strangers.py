@@ -9,7 +9,7 @@ from typing import Final
 from reference.errors import Refusal
 from reference.log.batch import blank_batch
 from reference.recorder import batch_columns, reply_columns
-from reference.replication.messages import NO_EPOCH, AlterPartition, AskEpochEnd, Fetch
+from reference.replication.messages import NO_EPOCH, AlterPartition, AskEpochEnd, FetchRequest
 from reference.replication.replica import Replica
 from reference.tape import Tape
 from reference.world.replicas import ReplicasWorld
@@ -39,11 +39,11 @@ def stranger_fetches(world: ReplicasWorld, tape: Tape, node: BrokerNode) -> bool
     return True
 
 
-def _fetch(replica: Replica, follower: int, reason: int) -> Fetch | None:
+def _fetch(replica: Replica, follower: int, reason: int) -> FetchRequest | None:
     profile, log = replica.profile, replica.log
     named = replica.leader_epoch if profile.fetch_names_leader_epoch else NO_EPOCH
     counted = ABSENT if replica.leadership is None else replica.leadership.brokers.get(follower, ABSENT)
-    asked = Fetch(NUMBER, follower, counted, named, Offset(log.log_end), NO_EPOCH)
+    asked = FetchRequest(NUMBER, follower, counted, named, Offset(log.log_end), NO_EPOCH)
     if replica.leadership is None:
         return asked
     if reason == STALE and named > 0:

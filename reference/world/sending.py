@@ -13,14 +13,14 @@ from reference.broker.replicated import ReplicatedPartition
 from reference.client.partition_queue import MAX_IN_FLIGHT
 from reference.client.partitioners import ByKey, Partitioner, RoundRobin
 from reference.client.plain_producer import PlainProducer
-from reference.client.producer import IdempotentProducer, Reply
+from reference.client.producer import AttemptReply, IdempotentProducer
 from reference.client.producer_settings import ProducerSettings
 from reference.client.record_producer import RecordProducer
 from reference.client.sender import ProduceCall
 from reference.client.sent_record import SentRecord
 from reference.clock import Clock
 from reference.log.batch import RecordBatch
-from reference.network import Message, Network
+from reference.network import Network, NetworkMessage
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import NO_OFFSET, ErrorCode
 
@@ -50,10 +50,10 @@ class Answered(NamedTuple):
     """The answer to a Produce, partition by partition."""
 
     call: ProduceCall
-    replies: dict[int, Reply]
+    replies: dict[int, AttemptReply]
 
 
-class Parked(NamedTuple):
+class DelayedReply(NamedTuple):
     """An answer that waits until its batches are replicated; the last offset of each that is not."""
 
     answered: Answered
@@ -81,7 +81,7 @@ class SendingWorld:
         self.partitions = [ReplicatedPartition(profile, self.shape.nodes) for _ in range(self.shape.partitions)]
         self.requests: Network[ProduceCall] = Network()
         self.replies: Network[Answered] = Network()
-        self.parked: list[Parked] = []
+        self.parked: list[DelayedReply] = []
         self._ids = ProducerIdManager(BlockAllocator(), profile)
         kind = IdempotentProducer if self.shape.idempotent else PlainProducer
         batches = kind(
@@ -118,7 +118,7 @@ class SendingWorld:
             self.requests.send(call.node, call)
         return calls
 
-    def producer_receives(self, message: Message[Answered]) -> None:
+    def producer_receives(self, message: NetworkMessage[Answered]) -> None:
         """An answer reaches the producer."""
         call, replies = self.replies.deliver(message)
         self.producer.sender.receive(call, replies, self.clock.now)
@@ -145,27 +145,27 @@ class SendingWorld:
 
     # --- brokers ----------------------------------------------------------------------------------------------
 
-    def broker_receives(self, message: Message[ProduceCall]) -> None:
+    def broker_receives(self, message: NetworkMessage[ProduceCall]) -> None:
         """A Produce reaches its node, which answers when all its batches are replicated or refused."""
         call = self.requests.deliver(message)
-        replies: dict[int, Reply] = {}
+        replies: dict[int, AttemptReply] = {}
         wanted: dict[int, int] = {}
         for attempt in call.attempts:
             replies[attempt.partition], last = self._appended(call.node, attempt.partition, attempt.records)
             if last != NO_OFFSET:
                 wanted[attempt.partition] = last
-        self.parked.append(Parked(Answered(call, replies), wanted))
+        self.parked.append(DelayedReply(Answered(call, replies), wanted))
         self._release()
 
-    def _appended(self, node: int, number: int, records: RecordBatch) -> tuple[Reply, int]:
+    def _appended(self, node: int, number: int, records: RecordBatch) -> tuple[AttemptReply, int]:
         replica = self.partitions[number].replicas[node]
         if replica.leads and records.size > self.shape.most_bytes:
-            return Reply(ErrorCode.MESSAGE_TOO_LARGE), NO_OFFSET
+            return AttemptReply(ErrorCode.MESSAGE_TOO_LARGE), NO_OFFSET
         insync = len(self.partitions[number].insync)
         answer = handle_produce(
             replica.profile, {number: replica}, ProduceRequest({number: (records,)}), None, 1, insync
         )[number]
-        return Reply(answer.error, answer.base_offset, answer.log_start), answer.last_offset
+        return AttemptReply(answer.error, answer.base_offset, answer.log_start), answer.last_offset
 
     def follower_fetches(self, partition: int, node: int) -> None:
         """A follower copies the next batch, and answers that waited for it go out."""
@@ -178,7 +178,7 @@ class SendingWorld:
         self.partitions[partition].fail_over(node, self.clock.now)
         for parked in self.parked:
             if parked.answered.call.node == former and partition in parked.wanted:
-                parked.answered.replies[partition] = Reply(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+                parked.answered.replies[partition] = AttemptReply(ErrorCode.NOT_LEADER_OR_FOLLOWER)
                 del parked.wanted[partition]
         self._release()
 
@@ -197,5 +197,5 @@ class SendingWorld:
                 self.parked.remove(parked)
                 self.replies.send(node, parked.answered)
 
-    def _waits(self, parked: Parked) -> bool:
+    def _waits(self, parked: DelayedReply) -> bool:
         return any(last >= self.partitions[p].leader.high_watermark for p, last in parked.wanted.items())

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from reference.world.instances import Instance
+from reference.world.instances import ApplicationRun
 from reference.world.transaction_world import TransactionWorld
 
 ROUNDS: Final = 200
@@ -37,7 +37,7 @@ def play(world: TransactionWorld, node: int = 0) -> None:
         world.sender_receives(response)
 
 
-def send_all(world: TransactionWorld, instance: Instance, node: int) -> None:
+def send_all(world: TransactionWorld, instance: ApplicationRun, node: int) -> None:
     """A producer sends whatever it may."""
     world.producer_ticks(instance)
     if instance.producer.may_poll():
@@ -73,6 +73,6 @@ def owes_as_leader(world: TransactionWorld, node: int) -> bool:
     return world.owes_markers(node) and node in world.brokers.log_leaders.values()
 
 
-def living(world: TransactionWorld) -> Iterator[Instance]:
+def living(world: TransactionWorld) -> Iterator[ApplicationRun]:
     """The instances that have not crashed."""
     return (instance for instance in world.instances if instance.alive)

@@ -13,7 +13,7 @@ from reference.client.coordinator_requests import InitProducerId
 from reference.clock import Clock
 from reference.recorder import (
     NOWHERE,
-    Observed,
+    ObservedState,
     Recorder,
     Row,
     batch_columns,
@@ -24,7 +24,7 @@ from reference.recorder import (
 from reference.replica_rows import node_name
 from reference.world.coordinator_rows import (
     API,
-    Known,
+    CoordinatorState,
     Memory,
     answer_columns,
     changed,
@@ -38,10 +38,10 @@ from reference.world.coordinator_rows import (
 from reference.world.history import INSTANCE, PRODUCER
 from reference.world.messages import (
     Administrator,
-    Asked,
     Body,
-    Broker,
-    Client,
+    BrokerSender,
+    ClientSender,
+    CoordinatorCall,
     Plain,
     Produce,
     Request,
@@ -57,7 +57,7 @@ ADMIN: Final = "admin"
 """The name of administrators in rows."""
 
 
-class Steps:
+class TraceSteps:
     """The rows of one trace.
 
     Attributes:
@@ -72,7 +72,9 @@ class Steps:
         self._clocks = clocks
         self._offsets_partitions = offsets_partitions
 
-    def _record(self, api: str, node: int, columns: Row, before: Observed = NOWHERE, after: Observed = NOWHERE) -> None:
+    def _record(
+        self, api: str, node: int, columns: Row, before: ObservedState = NOWHERE, after: ObservedState = NOWHERE
+    ) -> None:
         self.recorder.add(api, self._clocks[node].now, {"node": node_name(node), **columns}, before, after)
 
     # --- partitions -------------------------------------------------------------------------------------------
@@ -83,7 +85,7 @@ class Steps:
         asked: Produce,
         guard: int,
         replica: Partition,
-        before: Observed,
+        before: ObservedState,
         answer: PartitionAnswer,
         refused: bool,
     ) -> None:
@@ -117,7 +119,13 @@ class Steps:
         self._record("Produce", request.node, who(request) | columns, before, observe(replica, batch.producer_id))
 
     def marked(
-        self, request: Request, asked: WriteMarker, replica: Partition, before: Observed, error: ErrorCode, last: int
+        self,
+        request: Request,
+        asked: WriteMarker,
+        replica: Partition,
+        before: ObservedState,
+        error: ErrorCode,
+        last: int,
     ) -> None:
         """A marker was answered by a replica.
 
@@ -204,7 +212,7 @@ class Steps:
         self,
         request: Request,
         asked: TransactionRequest,
-        before: Known | None,
+        before: CoordinatorState | None,
         coordinator: TransactionCoordinator,
         answer: CoordinatorAnswer,
     ) -> None:
@@ -227,7 +235,7 @@ class Steps:
         self,
         request: Request,
         asked: Verify,
-        before: Known | None,
+        before: CoordinatorState | None,
         coordinator: TransactionCoordinator,
         error: ErrorCode,
     ) -> None:
@@ -271,9 +279,9 @@ def who(request: Request) -> Row:
 def sender_name(sender: Sender) -> str:
     """Name of a sender in rows."""
     match sender:
-        case Broker(node):
+        case BrokerSender(node):
             return node_name(node)
-        case Client(instance):
+        case ClientSender(instance):
             return f"{INSTANCE}{instance}"
         case Plain(producer):
             return f"{PRODUCER}{producer}"
@@ -283,6 +291,6 @@ def sender_name(sender: Sender) -> str:
 
 def transaction_of(body: Body) -> Row:
     """Which of its client's transactions a request belongs to: InitProducerId to none."""
-    if isinstance(body, Asked) and not isinstance(body.request, InitProducerId):
+    if isinstance(body, CoordinatorCall) and not isinstance(body.request, InitProducerId):
         return {"transaction": body.transaction}
     return {}

@@ -14,20 +14,20 @@ from reference.broker.transaction_metadata import AT_REST, TopicPartition, incre
 from reference.broker.transaction_timeouts import abort_timed_out, expire_ids
 from reference.clock import Clock
 from reference.errors import Refusal
-from reference.network import Message
+from reference.network import NetworkMessage
 from reference.recorder import Recorder
-from reference.replica_rows import Before, follow, record_fault
+from reference.replica_rows import ReplicasBefore, follow, record_fault
 from reference.world.administrators import Administrators
 from reference.world.applications import Applications
 from reference.world.brokers import Brokers
 from reference.world.coordinator_rows import memory_of
 from reference.world.handling import Handling
-from reference.world.history import History
+from reference.world.history import HistoryRows
 from reference.world.loops import Loops
-from reference.world.messages import Broker, Client, Plain, Request, Response, Sender
+from reference.world.messages import BrokerSender, ClientSender, Plain, Request, Response, Sender
 from reference.world.plain_applications import PlainApplications
-from reference.world.readers import Readers
-from reference.world.steps import Steps
+from reference.world.readers import Consumers
+from reference.world.steps import TraceSteps
 from reference.world.transaction_shape import TransactionShape
 from reference.world.wires import Wires
 from spec.versions import NEWEST, Profile
@@ -55,11 +55,11 @@ class TransactionWorld(Applications):
         clock, wires = Clock(), Wires(shape.ordered)
         self.recorder = Recorder(trace, profile)
         self.recorder.clock = clock
-        history = History(self.recorder, clock)
+        history = HistoryRows(self.recorder, clock)
         super().__init__(profile, shape, clock, wires, Brokers(profile, shape, clock, wires.send), history)
-        self._steps = Steps(self.recorder, self.brokers.clocks, shape.offsets_partitions)
+        self._steps = TraceSteps(self.recorder, self.brokers.clocks, shape.offsets_partitions)
         self.handling = Handling(self.brokers, self._steps, self._principal, self.wires.reply)
-        self.readers = Readers(self.brokers, self._steps, history)
+        self.readers = Consumers(self.brokers, self._steps, history)
         self.plain = PlainApplications(profile, shape, clock, wires, self.brokers, history, self._steps)
         self.loops = Loops(self.brokers, self.readers)
         self.administrators = Administrators(self.brokers, self._steps, wires.send)
@@ -70,30 +70,30 @@ class TransactionWorld(Applications):
 
     # --- the network ------------------------------------------------------------------------------------------
 
-    def broker_receives(self, message: Message[Request], leave_copy: bool = False) -> None:
+    def broker_receives(self, message: NetworkMessage[Request], leave_copy: bool = False) -> None:
         """A request reaches its node, and is answered now, later, or after others have been asked."""
         self.handling.receive(self.wires.deliver(message, leave_copy))
 
-    def sender_receives(self, message: Message[Response], leave_copy: bool = False) -> None:
+    def sender_receives(self, message: NetworkMessage[Response], leave_copy: bool = False) -> None:
         """An answer reaches whoever sent the request; one that nobody waits for is dropped."""
         response = self.wires.deliver_reply(message, leave_copy)
         if response is None:
             return
         match response.request.sender:
-            case Broker():
+            case BrokerSender():
                 self.handling.receive_answer(response)
-            case Client(instance):
+            case ClientSender(instance):
                 self.client_receives(self.instances[instance], response)
             case Plain(producer):
                 self.plain.receive(self.plain.all[producer], response)
 
-    def request_is_lost(self, message: Message[Request]) -> None:
+    def request_is_lost(self, message: NetworkMessage[Request]) -> None:
         """A request is lost, and its sender gives it up; the loss of a copy goes unnoticed."""
         self.wires.requests.lose(message)
         if not message.copy:
             self.sender_gives_up(message.payload)
 
-    def reply_is_lost(self, message: Message[Response]) -> None:
+    def reply_is_lost(self, message: NetworkMessage[Response]) -> None:
         """An answer is lost, and whoever waits for it gives up; likewise."""
         self.wires.replies.lose(message)
         if not message.copy:
@@ -112,9 +112,9 @@ class TransactionWorld(Applications):
 
     def _lose(self, request: Request) -> None:
         match request.sender:
-            case Broker():
+            case BrokerSender():
                 self.handling.lose(request)
-            case Client(instance):
+            case ClientSender(instance):
                 self.client_loses(self.instances[instance], request)
             case Plain(producer):
                 self.plain.lose(self.plain.all[producer], request)
@@ -233,7 +233,7 @@ class TransactionWorld(Applications):
         elect: Callable[[ReplicatedPartition, int, Timestamp], None],
     ) -> None:
         replicated, now = self.brokers.partitions[partition], self.brokers.now_at(node)
-        before = Before.of(replicated.replicas)
+        before = ReplicasBefore.of(replicated.replicas)
         elect(replicated, node, now)
         record_fault(self.recorder, api, now, partition.partition, before, node, topic=partition.topic)
         self.handling.appends.turn_away(partition)
@@ -255,9 +255,9 @@ class TransactionWorld(Applications):
         """A node loses its memory and its connections; what it coordinated waits for an election."""
         for sender in dict.fromkeys(request.sender for request in self.wires.open.values() if request.node == node):
             self.connection_breaks(sender, node)
-        for request in self.wires.waiting(Broker(node)):
+        for request in self.wires.waiting(BrokerSender(node)):
             self.wires.give_up(request)
-        befores = {name: Before.of(each.replicas) for name, each in self.brokers.partitions.items()}
+        befores = {name: ReplicasBefore.of(each.replicas) for name, each in self.brokers.partitions.items()}
         remembered = memory_of(self.brokers.nodes[node].transactions)
         self.brokers.restart(node)
         self._steps.changed("BrokerRestart", node, remembered, self.brokers.nodes[node].transactions)
@@ -273,7 +273,7 @@ class TransactionWorld(Applications):
         """A node forgets the producers that were silent for too long."""
         now = self.brokers.now_at(node)
         for partition, replicated in self.brokers.partitions.items():
-            before = Before.of(replicated.replicas)
+            before = ReplicasBefore.of(replicated.replicas)
             replicated.replicas[node].state.expire(now)
             number, topic = partition.partition, partition.topic
             record_fault(self.recorder, "ProducerStateExpiry", now, number, before, node, topic=topic)

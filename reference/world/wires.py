@@ -1,6 +1,6 @@
 """The network of a world, both ways, and who still waits for an answer."""
 
-from reference.network import Message, Network
+from reference.network import Network, NetworkMessage
 from reference.world.messages import Answer, Body, Request, Response, Sender
 
 
@@ -36,11 +36,11 @@ class Wires:
         """Put an answer on its way."""
         self.replies.send(self._connection(request.sender, request.node), Response(request, answer))
 
-    def deliver(self, message: Message[Request], leave_copy: bool) -> Request:
+    def deliver(self, message: NetworkMessage[Request], leave_copy: bool) -> Request:
         """A request arrives; a copy of it may come again later."""
         return self.requests.deliver(message, leave_copy)
 
-    def deliver_reply(self, message: Message[Response], leave_copy: bool) -> Response | None:
+    def deliver_reply(self, message: NetworkMessage[Response], leave_copy: bool) -> Response | None:
         """An answer arrives; None if nobody waits for it any more."""
         response = self.replies.deliver(message, leave_copy)
         return response if self.give_up(response.request) else None

@@ -6,9 +6,9 @@ from enum import Enum, auto, unique
 from reference.broker.group_requests import Offsets
 from reference.client.consumer import Delivered
 from reference.client.coordinator_channel import PendingResult
-from reference.client.group_consumer import Commit, GroupConsumer
+from reference.client.group_consumer import CommitCall, GroupConsumer
 from reference.client.record_producer import RecordProducer
-from reference.world.instances import Instance
+from reference.world.instances import ApplicationRun
 from spec.vocabulary import ErrorCode
 
 
@@ -29,7 +29,7 @@ class Order(Enum):
 
 
 @unique
-class Phase(Enum):
+class WorkerPhase(Enum):
     """What a worker does next."""
 
     INITIALIZING = auto()  # it waits for its producer id
@@ -42,10 +42,10 @@ class Phase(Enum):
 
 
 @dataclass(slots=True, eq=False)
-class Source:
+class SourceRun:
     """One run of an application that writes words in transactions."""
 
-    instance: Instance
+    instance: ApplicationRun
     output: RecordProducer
 
     @property
@@ -55,7 +55,7 @@ class Source:
 
 
 @dataclass(slots=True, eq=False)
-class Worker:
+class WorkerRun:
     """One run of a worker.
 
     Attributes:
@@ -74,15 +74,15 @@ class Worker:
     """
 
     number: int
-    instance: Instance
+    instance: ApplicationRun
     consumer: GroupConsumer
     output: RecordProducer
     order: Order
-    phase: Phase = Phase.INITIALIZING
+    phase: WorkerPhase = WorkerPhase.INITIALIZING
     records: tuple[Delivered, ...] = ()
     offsets: Offsets = field(default_factory=dict)
     sent: PendingResult | None = None
-    commit: Commit | None = None
+    commit: CommitCall | None = None
     will_fail: bool = False
     paused: bool = False
 
@@ -95,9 +95,9 @@ class Worker:
     def is_blocked(self) -> bool:
         """Whether the application's thread waits for a call of the producer."""
         match self.phase:
-            case Phase.SENDING_OFFSETS:
+            case WorkerPhase.SENDING_OFFSETS:
                 return self.sent is not None and not self.sent.is_done
-            case Phase.ENDING:
+            case WorkerPhase.ENDING:
                 return is_ending(self.instance)
             case _:
                 return False
@@ -109,7 +109,7 @@ class Worker:
         return transaction.commits is True and result is not None and result.error is ErrorCode.NONE
 
 
-def is_ending(instance: Instance) -> bool:
+def is_ending(instance: ApplicationRun) -> bool:
     """Whether the end of an application's newest transaction is not answered."""
     result = instance.transaction.result if instance.transactions else None
     return result is not None and not result.is_done

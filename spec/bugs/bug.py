@@ -9,7 +9,7 @@ from spec.systems.language import Claim, System
 
 
 @unique
-class Expected(StrEnum):
+class ExpectedAnswer(StrEnum):
     """What a search is expected to say of a claim."""
 
     VIOLATED = "violated"
@@ -17,7 +17,7 @@ class Expected(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class FiniteSystem:
     """A system with a finite instance.
 
     Attributes:
@@ -36,7 +36,7 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class SearchCase:
     """One question to a search.
 
     Attributes:
@@ -48,9 +48,9 @@ class Case:
     """
 
     profile: str
-    instance: Instance
+    instance: FiniteSystem
     claim: str
-    expected: Expected
+    expected: ExpectedAnswer
     why: str = ""
 
     def asked(self, system: System) -> Claim:
@@ -77,30 +77,30 @@ class Bug:
     mechanism: str
     source: tuple[str, ...]
     rule: Rule
-    cases: tuple[Case, ...]
+    cases: tuple[SearchCase, ...]
 
     @property
-    def broken(self) -> Case:
+    def broken(self) -> SearchCase:
         """The case that shows the bug."""
         return self.cases[0]
 
     @property
-    def violated(self) -> tuple[Case, ...]:
+    def violated(self) -> tuple[SearchCase, ...]:
         """The cases in which it must happen."""
-        return tuple(case for case in self.cases if case.expected is Expected.VIOLATED)
+        return tuple(case for case in self.cases if case.expected is ExpectedAnswer.VIOLATED)
 
     @property
-    def mended(self) -> tuple[Case, ...]:
+    def mended(self) -> tuple[SearchCase, ...]:
         """The cases in which it must not happen."""
-        return tuple(case for case in self.cases if case.expected is Expected.HOLDS)
+        return tuple(case for case in self.cases if case.expected is ExpectedAnswer.HOLDS)
 
 
-def violated(profile: str, instance: Instance, claim: str) -> Case:
+def violated(profile: str, instance: FiniteSystem, claim: str) -> SearchCase:
     """The case that shows a bug."""
-    return Case(profile, instance, claim, Expected.VIOLATED)
+    return SearchCase(profile, instance, claim, ExpectedAnswer.VIOLATED)
 
 
-def violated_in(broken: Case, profile: str, instance: Instance) -> Case:
+def violated_in(broken: SearchCase, profile: str, instance: FiniteSystem) -> SearchCase:
     """The same question to another release that has the bug.
 
     Args:
@@ -111,7 +111,7 @@ def violated_in(broken: Case, profile: str, instance: Instance) -> Case:
     return replace(broken, profile=profile, instance=instance)
 
 
-def holds_in(broken: Case, profile: str, instance: Instance, why: str = "") -> Case:
+def holds_in(broken: SearchCase, profile: str, instance: FiniteSystem, why: str = "") -> SearchCase:
     """The same question to a release that mended the bug, or does not have it yet.
 
     Args:
@@ -120,4 +120,4 @@ def holds_in(broken: Case, profile: str, instance: Instance, why: str = "") -> C
         instance: the system with what that release changed.
         why: what the release does about it, where its profile does not say it.
     """
-    return replace(broken, profile=profile, instance=instance, expected=Expected.HOLDS, why=why)
+    return replace(broken, profile=profile, instance=instance, expected=ExpectedAnswer.HOLDS, why=why)

@@ -4,17 +4,17 @@ from dataclasses import replace
 from typing import Final
 
 from spec import rules
-from spec.bugs.bug import Bug, Instance, holds_in, violated
-from spec.systems.client.producer import Knobs
+from spec.bugs.bug import Bug, FiniteSystem, holds_in, violated
+from spec.systems.client.producer import ClientKnobs
 from spec.systems.client.system import client, sizes
-from spec.systems.deciding import remembered
+from spec.systems.unwrapped_append import remembered
 from spec.versions import PROFILES
 
 
-def instance(release: str, knobs: Knobs, partitions: int) -> Instance:
+def instance(release: str, knobs: ClientKnobs, partitions: int) -> FiniteSystem:
     """A producer whose leaders are of a release."""
     made = replace(knobs, profile=replace(PROFILES[release], max_sequence=None))
-    return Instance(
+    return FiniteSystem(
         "client",
         made,
         lambda: client(made, remembered(made.decide)),
@@ -23,11 +23,13 @@ def instance(release: str, knobs: Knobs, partitions: int) -> Instance:
     )
 
 
-_IN_ORDER: Final = Knobs(batches=3)
+_IN_ORDER: Final = ClientKnobs(batches=3)
 _ANY_ORDER: Final = replace(_IN_ORDER, renumbers_in_order=False)
 _REORDERED: Final = violated("2.0", instance("2.0", _ANY_ORDER, 1), "log_order_is_send_order")
-_IDLE_KEPT: Final = violated("2.5", instance("2.5", Knobs(idle_restart=False), 2), "lowest_is_taken")
-_ALL_RENUMBERED: Final = violated("librdkafka", instance("4.4", Knobs(renumbers_others=True), 2), "logged_at_most_once")
+_IDLE_KEPT: Final = violated("2.5", instance("2.5", ClientKnobs(idle_restart=False), 2), "lowest_is_taken")
+_ALL_RENUMBERED: Final = violated(
+    "librdkafka", instance("4.4", ClientKnobs(renumbers_others=True), 2), "logged_at_most_once"
+)
 
 OF_CLIENT: Final = (
     Bug(
@@ -53,8 +55,8 @@ OF_CLIENT: Final = (
         rule=rules.SEQ_EPOCH_RESET,
         cases=(
             _IDLE_KEPT,
-            holds_in(_IDLE_KEPT, "2.7", instance("2.7", Knobs(), 2), why="the client of 2.7 counts by partition"),
-            holds_in(_IDLE_KEPT, "4.4", instance("4.4", Knobs(), 2), why="the client of 2.7 counts by partition"),
+            holds_in(_IDLE_KEPT, "2.7", instance("2.7", ClientKnobs(), 2), why="the client of 2.7 counts by partition"),
+            holds_in(_IDLE_KEPT, "4.4", instance("4.4", ClientKnobs(), 2), why="the client of 2.7 counts by partition"),
         ),
     ),
     Bug(
@@ -69,7 +71,7 @@ OF_CLIENT: Final = (
             holds_in(
                 _ALL_RENUMBERED,
                 "4.4",
-                instance("4.4", Knobs(), 2),
+                instance("4.4", ClientKnobs(), 2),
                 why="Kafka's own client renumbers the partition of the refusal, and no other",
             ),
         ),

@@ -4,17 +4,17 @@ from dataclasses import replace
 from typing import Final
 
 from spec import rules
-from spec.bugs.bug import Bug, Instance, holds_in, violated, violated_in
+from spec.bugs.bug import Bug, FiniteSystem, holds_in, violated, violated_in
 from spec.systems.coordinator.system import coordinating, sizes
-from spec.systems.coordinator.transactional_id import Knobs, early
+from spec.systems.coordinator.transactional_id import CoordinatorKnobs, early
 from spec.versions import KAFKA_4_0, NEWEST, PROFILES, Profile
 
 
-def instance(release: str | Profile, knobs: Knobs, last_epoch: int = 2) -> Instance:
+def instance(release: str | Profile, knobs: CoordinatorKnobs, last_epoch: int = 2) -> FiniteSystem:
     """One id at the coordinator of a release, whose epochs end early."""
     profile = PROFILES[release] if isinstance(release, str) else release
     made = replace(knobs, profile=early(profile, last_epoch))
-    return Instance("coordinator", made, lambda: coordinating(made), lambda: coordinating(made), sizes(made))
+    return FiniteSystem("coordinator", made, lambda: coordinating(made), lambda: coordinating(made), sizes(made))
 
 
 PENDING_CLEARED: Final = replace(NEWEST, name=f"{NEWEST.name}-pending-cleared")
@@ -26,12 +26,12 @@ LOWERED_TO_1: Final = replace(NEWEST, name=f"{NEWEST.name}-lowered-to-1")
 BEFORE_18660: Final = replace(KAFKA_4_0, name="4.0-before-18660", pending_checked_first=False)
 """4.0 while it was made: the reply has the next identity, and the next request is judged by the identity first."""
 
-_PLAIN: Final = Knobs()
-_LOSSY: Final = Knobs(loses_replies=True)
-_FAILING: Final = Knobs(append_fails=True)
-_FAILING_OVER: Final = Knobs(loses_replies=True, fails_over=True, times_out=False)
-_LOWERED: Final = Knobs(lowered_to=0, times_out=False)
-_TWO: Final = Knobs(expires=True, starts=2, instances=2)
+_PLAIN: Final = CoordinatorKnobs()
+_LOSSY: Final = CoordinatorKnobs(loses_replies=True)
+_FAILING: Final = CoordinatorKnobs(append_fails=True)
+_FAILING_OVER: Final = CoordinatorKnobs(loses_replies=True, fails_over=True, times_out=False)
+_LOWERED: Final = CoordinatorKnobs(lowered_to=0, times_out=False)
+_TWO: Final = CoordinatorKnobs(expires=True, starts=2, instances=2)
 
 _SELF_FENCED: Final = violated(
     BEFORE_18660.name, instance(BEFORE_18660, replace(_PLAIN, times_out=False)), "newest_identity_is_taken"

@@ -3,28 +3,28 @@
 from typing import Final
 
 from spec import rules
-from spec.bugs.bug import Bug, Instance, holds_in, violated
+from spec.bugs.bug import Bug, FiniteSystem, holds_in, violated
 from spec.systems import membership, offsets
 from spec.versions import BEFORE_3_7, PROFILES, Profile
 
 
-def ending(release: str, zombies: int = 0) -> Instance:
+def ending(release: str, zombies: int = 0) -> FiniteSystem:
     """The offsets of two transactions of one producer.
 
     Args:
         release: by its name.
         zombies: how often a fenced instance of the producer commits too.
     """
-    made = offsets.Knobs(PROFILES[release], zombies=zombies)
-    return Instance(
+    made = offsets.OffsetsKnobs(PROFILES[release], zombies=zombies)
+    return FiniteSystem(
         "offsets", made, lambda: offsets.committing(made), lambda: offsets.committing(made), offsets.sizes(made)
     )
 
 
-def rebalancing(release: str | Profile) -> Instance:
+def rebalancing(release: str | Profile) -> FiniteSystem:
     """Two generations of a group."""
-    made = membership.Knobs(PROFILES[release] if isinstance(release, str) else release)
-    return Instance(
+    made = membership.MembershipKnobs(PROFILES[release] if isinstance(release, str) else release)
+    return FiniteSystem(
         "membership",
         made,
         lambda: membership.membership(made),

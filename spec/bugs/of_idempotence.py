@@ -4,17 +4,17 @@ from dataclasses import replace
 from typing import Final
 
 from spec import rules
-from spec.bugs.bug import Bug, Instance, holds_in, violated
-from spec.systems.deciding import remembered
-from spec.systems.idempotence.stream import Knobs
+from spec.bugs.bug import Bug, FiniteSystem, holds_in, violated
+from spec.systems.idempotence.stream import StreamKnobs
 from spec.systems.idempotence.system import idempotence, sizes
+from spec.systems.unwrapped_append import remembered
 from spec.versions import PROFILES
 
 
-def instance(release: str, knobs: Knobs, epochs: int = 1) -> Instance:
+def instance(release: str, knobs: StreamKnobs, epochs: int = 1) -> FiniteSystem:
     """The idempotent producer with the leader of a release."""
     made = replace(knobs, profile=replace(PROFILES[release], max_sequence=None))
-    return Instance(
+    return FiniteSystem(
         "idempotence",
         made,
         lambda: idempotence(made, remembered(made.decide)),
@@ -23,7 +23,7 @@ def instance(release: str, knobs: Knobs, epochs: int = 1) -> Instance:
     )
 
 
-_QUIET: Final = Knobs(fails_over=False, gives_up=False)
+_QUIET: Final = StreamKnobs(fails_over=False, gives_up=False)
 _TWO_IN_FLIGHT: Final = replace(_QUIET, in_flight=2, requests=3, appends=3)
 _FIVE_IN_FLIGHT: Final = replace(_QUIET, in_flight=5, requests=6, appends=6)
 _RETAINED: Final = replace(_QUIET, in_flight=1, requests=3, appends=4)

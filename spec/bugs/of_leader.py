@@ -4,16 +4,16 @@ from dataclasses import replace
 from typing import Final
 
 from spec import rules
-from spec.bugs.bug import Bug, Instance, holds_in, violated
+from spec.bugs.bug import Bug, FiniteSystem, holds_in, violated
 from spec.systems import cleaning, expiry, verifying
-from spec.systems.deciding import remembered
+from spec.systems.unwrapped_append import remembered
 from spec.versions import PROFILES
 
 
-def expiring(release: str, knobs: expiry.Knobs) -> Instance:
+def expiring(release: str, knobs: expiry.ExpiryKnobs) -> FiniteSystem:
     """A partition of a release, with markers of two coordinators."""
     made = replace(knobs, profile=replace(PROFILES[release], max_sequence=None))
-    return Instance(
+    return FiniteSystem(
         "expiry",
         made,
         lambda: expiry.expiry(made, remembered(made.decide)),
@@ -22,10 +22,10 @@ def expiring(release: str, knobs: expiry.Knobs) -> Instance:
     )
 
 
-def asking(release: str, knobs: verifying.Knobs) -> Instance:
+def asking(release: str, knobs: verifying.VerificationKnobs) -> FiniteSystem:
     """A partition of a release that asks the coordinator about the first batches of a producer."""
     made = replace(knobs, profile=replace(PROFILES[release], max_sequence=None))
-    return Instance(
+    return FiniteSystem(
         "verifying",
         made,
         lambda: verifying.verifying(made),
@@ -34,20 +34,20 @@ def asking(release: str, knobs: verifying.Knobs) -> Instance:
     )
 
 
-def compacting(release: str) -> Instance:
+def compacting(release: str) -> FiniteSystem:
     """A compacted partition of a release."""
-    made = cleaning.Knobs(PROFILES[release])
-    return Instance(
+    made = cleaning.CleaningKnobs(PROFILES[release])
+    return FiniteSystem(
         "cleaning", made, lambda: cleaning.cleaning(made), lambda: cleaning.cleaning(made), cleaning.sizes(made)
     )
 
 
-_TWICE: Final = verifying.Knobs()
+_TWICE: Final = verifying.VerificationKnobs()
 _OVERTAKEN: Final = replace(_TWICE, without=frozenset({"verification_overtaken"}))
 _ADDING: Final = replace(_TWICE, version=12)
 
 _FORGOTTEN: Final = violated(
-    "2.0", expiring("2.0", expiry.Knobs(marker_refreshes=False)), "marker_coordinators_never_fall"
+    "2.0", expiring("2.0", expiry.ExpiryKnobs(marker_refreshes=False)), "marker_coordinators_never_fall"
 )
 _LATER_FIRST: Final = violated("3.5", asking("3.6", _OVERTAKEN), "nothing_is_overtaken")
 """The first release that asks: what it does not do yet is to let nothing overtake a sequence that waits."""
@@ -64,8 +64,12 @@ OF_LEADER: Final = (
         rule=rules.FENCE_COORDINATOR_EPOCH,
         cases=(
             _FORGOTTEN,
-            holds_in(_FORGOTTEN, "2.4", expiring("2.4", expiry.Knobs()), why="a marker counts for the producer's age"),
-            holds_in(_FORGOTTEN, "4.4", expiring("4.4", expiry.Knobs()), why="a marker counts for the producer's age"),
+            holds_in(
+                _FORGOTTEN, "2.4", expiring("2.4", expiry.ExpiryKnobs()), why="a marker counts for the producer's age"
+            ),
+            holds_in(
+                _FORGOTTEN, "4.4", expiring("4.4", expiry.ExpiryKnobs()), why="a marker counts for the producer's age"
+            ),
         ),
     ),
     Bug(

@@ -3,19 +3,21 @@
 from typing import Final
 
 from spec import rules
-from spec.bugs.bug import Bug, Instance, holds_in, violated, violated_in
+from spec.bugs.bug import Bug, FiniteSystem, holds_in, violated, violated_in
 from spec.systems import marking
 from spec.versions import PROFILES, Profile
 
 
-def marked(release: str | Profile) -> Instance:
+def marked(release: str | Profile) -> FiniteSystem:
     """One transaction on two partitions, whose brokers leave and return.
 
     Args:
         release: a release by its name, or what stands for one.
     """
-    made = marking.Knobs(PROFILES[release] if isinstance(release, str) else release)
-    return Instance("marking", made, lambda: marking.marking(made), lambda: marking.marking(made), marking.sizes(made))
+    made = marking.MarkingKnobs(PROFILES[release] if isinstance(release, str) else release)
+    return FiniteSystem(
+        "marking", made, lambda: marking.marking(made), lambda: marking.marking(made), marking.sizes(made)
+    )
 
 
 _WITHOUT_MARKER: Final = violated("4.3", marked("4.3"), "complete_is_alike_everywhere")

@@ -5,16 +5,16 @@ from dataclasses import replace
 from typing import Final
 
 from spec import rules
-from spec.bugs.bug import Bug, Instance, holds_in, violated, violated_in
+from spec.bugs.bug import Bug, FiniteSystem, holds_in, violated, violated_in
+from spec.systems.transactions.decisions import decisions, remembered
 from spec.systems.transactions.system import transactions
-from spec.systems.transactions.taking import decisions, remembered
-from spec.systems.transactions.world import BATCHES, BUMPS, ENDS, MARKERS, ONGOING, Bounds, Knobs, finite
+from spec.systems.transactions.world import BATCHES, BUMPS, ENDS, MARKERS, ONGOING, Bounds, TransactionKnobs, finite
 from spec.versions import KAFKA_4_0, NEWEST, PROFILES, Profile
 
 BEFORE_18654: Final = replace(KAFKA_4_0, name="4.0-before-18654", marker_keeps_next_guard=False)
 """4.0 while it was made: a transaction is ongoing for its own epoch alone, and a marker drops every guard."""
 
-_QUIET: Final = Knobs(
+_QUIET: Final = TransactionKnobs(
     readers=False, groups=False, clients_bump=False, times_out=False, leaders_fail=False, appends_fail=False
 )
 _TWO: Final = Bounds(transactions=2, decisions=3)
@@ -23,7 +23,9 @@ _ONE: Final = Bounds(transactions=1, decisions=2)
 _ONE_FAILING_OVER: Final = Bounds(transactions=1, decisions=2, coordinators=2)
 
 
-def instance(release: str | Profile, bounds: Bounds, late: Iterable[str] = (), knobs: Knobs = _QUIET) -> Instance:
+def instance(
+    release: str | Profile, bounds: Bounds, late: Iterable[str] = (), knobs: TransactionKnobs = _QUIET
+) -> FiniteSystem:
     """The transactions of a release, some of whose messages may be late.
 
     Args:
@@ -34,7 +36,7 @@ def instance(release: str | Profile, bounds: Bounds, late: Iterable[str] = (), k
     """
     profile = PROFILES[release] if isinstance(release, str) else release
     made = replace(knobs, profile=finite(profile), outlive=frozenset(late), bounds=bounds)
-    return Instance(
+    return FiniteSystem(
         "transactions",
         made,
         lambda: transactions(made, remembered(decisions(made))),

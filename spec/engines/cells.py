@@ -67,7 +67,7 @@ class Values:
         return self._numbers[key]
 
 
-class Reading:
+class StateReading:
     """The numbers of one state, and what was read of them; of another state next, where nobody keeps the first.
 
     Attributes:
@@ -82,12 +82,12 @@ class Reading:
         self.read: dict[int, int] = {}
 
 
-class Table:
+class CellTable:
     """A function of a state, as some of its cells; outside the instance it has its initial value."""
 
     __slots__ = ("_outside", "_reading", "_values", "places")
 
-    def __init__(self, places: dict[Point, int], values: Values, outside: Any, reading: Reading) -> None:
+    def __init__(self, places: dict[Point, int], values: Values, outside: Any, reading: StateReading) -> None:
         self.places = places
         self._values = values.by_number
         self._outside = outside
@@ -103,7 +103,7 @@ class Table:
         return self._values[number]
 
 
-class Layout:
+class StateLayout:
     """How the states of one instance are laid out.
 
     Args:
@@ -133,7 +133,7 @@ class Layout:
         self._values = {variable.name: Values(narrow=narrow) for variable in system.variables}
         self._unpack = Struct(f"<{size}I").unpack
         self._derived = derived(system, finite)
-        self._reading = Reading()
+        self._reading = StateReading()
         self._tables = self._made(self._reading)
 
     def initial(self, system: System) -> Cells:
@@ -150,11 +150,11 @@ class Layout:
 
     def state(self, cells: Cells) -> State:
         """The state that these cells are."""
-        reading = Reading()
+        reading = StateReading()
         reading.numbers = self._numbers(cells)
         return State(self._made(reading), self._derived)
 
-    def read(self, bits: Bits) -> tuple[State, Reading]:
+    def read(self, bits: Bits) -> tuple[State, StateReading]:
         """A state until the next one is asked for, and what is read of it."""
         self._reading.numbers = self.numbers(bits)
         self._reading.read = {}
@@ -175,7 +175,7 @@ class Layout:
         functions = state.functions
         for variable in self._variables:
             function = functions[variable.name]
-            if type(function) is not Table or function.places is not self.places[variable.name]:
+            if type(function) is not CellTable or function.places is not self.places[variable.name]:
                 self._note(variable, function, cells)
         return self.writing({place: number for place, number in cells.items() if read.get(place) != number})
 
@@ -201,9 +201,9 @@ class Layout:
     def _numbers(self, cells: Cells) -> Sequence[int]:
         return cells if self._width == NARROW else self._unpack(cells)
 
-    def _made(self, reading: Reading) -> dict[str, Function]:
+    def _made(self, reading: StateReading) -> dict[str, Function]:
         return {
-            variable.name: Table(self.places[variable.name], self._values[variable.name], variable.initial, reading)
+            variable.name: CellTable(self.places[variable.name], self._values[variable.name], variable.initial, reading)
             for variable in self._variables
         }
 
@@ -211,7 +211,7 @@ class Layout:
         """Note the number of each value of a function that may have changed."""
         places, number = self.places[variable.name], self._values[variable.name].number
         match function:
-            case Table() if function.places is places:
+            case CellTable() if function.places is places:
                 return
             case Updated(before, at, value):
                 if at not in places:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from spec.engines.cells import Bits, Cells, Layout, Point, Reading, Written, narrowest
+from spec.engines.cells import Bits, Cells, Point, StateLayout, StateReading, Written, narrowest
 from spec.engines.finite import Finite
-from spec.engines.remembered import Alarms, Remembered, Watch, Work
+from spec.engines.memoization import Alarms, MemoizedValue, MemoizedValues, Work
 from spec.engines.symmetry import Symmetry
 from spec.engines.verdict import Happening, Holds, Refuted, Trace, Unknown, Verdict
 from spec.systems.language import Action, Claim, Goal, State, System
@@ -69,14 +69,14 @@ class _Seen:
     moves: list[Any]
 
 
-class Steps:
+class InstanceSteps:
     """What may happen in the states of an instance: every action with every tuple of arguments, in order."""
 
-    def __init__(self, system: System, finite: Finite, layout: Layout) -> None:
+    def __init__(self, system: System, finite: Finite, layout: StateLayout) -> None:
         self._layout = layout
         moves = [(action, at) for action in system.actions for at in finite.points(action.over)]
         self.happenings = [Happening(action.name, at) for action, at in moves]
-        self.remembered = [Remembered(layout, partial(self._step, action, at)) for action, at in moves]
+        self.remembered = [MemoizedValue(layout, partial(self._step, action, at)) for action, at in moves]
 
     def possible(self, cells: Cells) -> Iterator[tuple[Happening, Cells]]:
         """What may happen in a state, each with the state after it."""
@@ -86,7 +86,7 @@ class Steps:
             if written is not None:
                 yield happening, self._layout.cells(bits, written)
 
-    def _step(self, action: Action, at: Point, state: State, reading: Reading) -> Written | None:
+    def _step(self, action: Action, at: Point, state: State, reading: StateReading) -> Written | None:
         if not _may(action, state, at):
             return None
         return self._layout.written(action.effect(state, *at), reading.read)
@@ -97,15 +97,15 @@ class _Search:
         self, system: System, finite: Finite, claims: Iterable[Claim], symmetry: bool, *, narrow: bool
     ) -> None:
         self._system = system
-        self._layout = Layout(system, finite, narrow=narrow)
-        self._steps = Steps(system, finite, self._layout)
+        self._layout = StateLayout(system, finite, narrow=narrow)
+        self._steps = InstanceSteps(system, finite, self._layout)
         self._asleep = list(enumerate(happening.action for happening in self._steps.happenings))
-        self._moves = Watch(self._layout, self._steps.remembered)
+        self._moves = MemoizedValues(self._layout, self._steps.remembered)
         alike = Symmetry(system, finite, self._layout) if symmetry else ()
         self._symmetry = alike if isinstance(alike, Symmetry) and len(alike) > 1 else None
         asked: list[Claim | Goal] = [*system.goals, *claims]
         self._asked = [(each, at) for each in asked for at in finite.points(each.over)]
-        self._alarms = Alarms(self._layout, [Remembered(self._layout, _expected(*each)) for each in self._asked])
+        self._alarms = Alarms(self._layout, [MemoizedValue(self._layout, _expected(*each)) for each in self._asked])
         self._from: dict[Cells, tuple[Cells, Happening, int] | None] = {}
         self._found = Exploration()
 
@@ -144,7 +144,7 @@ class _Search:
                     continue
                 places, others, put = written
                 bits, renaming = before.bits & others | put, 0
-                after = bits.to_bytes(length, "little")  # as `Layout.applied` does it, without a call
+                after = bits.to_bytes(length, "little")  # as `StateLayout.applied` does it, without a call
                 if symmetry is not None:
                     after, renaming = symmetry.representative(after)
                 if after in known:
@@ -212,7 +212,7 @@ def walked(system: System, finite: Finite, trace: Trace) -> Iterator[State]:
     Raises:
         ValueError: an action of the trace is not possible in the state where it happens.
     """
-    layout = Layout(system, finite)
+    layout = StateLayout(system, finite)
     cells = layout.initial(system)
     state = layout.state(cells)
     yield state

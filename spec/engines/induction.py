@@ -13,15 +13,15 @@ from typing import Any, Final
 import z3
 
 from spec.algebra import Term, all_of, negate
-from spec.engines.kept import Digests, Kept, key_of
 from spec.engines.patterns import functions, patterns
+from spec.engines.proof_cache import Digests, ProofCache, key_of
 from spec.engines.reading_z3 import INTEGERS, Numbers, python_value, symbolic
 from spec.engines.solving import USUAL, Answer, Settings, asked
 from spec.engines.uninterpreted import arguments, defined, literal, named, sorts_of, uninterpreted
 from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
 from spec.protocol.records import flatten
 from spec.rules import Rule
-from spec.systems.decision_facts import Fact
+from spec.systems.decision_lemmas import Fact
 from spec.systems.language import Action, Claim, Function, Least, State, System
 
 START: Final = "at the start"
@@ -63,7 +63,7 @@ class Prover:
         kept: answers of earlier runs, to which those of this one are added; without it everything is solved.
     """
 
-    def __init__(self, system: System, settings: Settings = USUAL, kept: Kept | None = None) -> None:
+    def __init__(self, system: System, settings: Settings = USUAL, kept: ProofCache | None = None) -> None:
         self._system = system
         self._settings = settings
         self._answers = kept
@@ -193,7 +193,7 @@ def prove(system: System) -> tuple[Obligation, ...]:
 
 
 def prove_fact(
-    fact: Fact, numbers: Numbers = INTEGERS, settings: Settings = USUAL, kept: Kept | None = None
+    fact: Fact, numbers: Numbers = INTEGERS, settings: Settings = USUAL, kept: ProofCache | None = None
 ) -> Obligation:
     """A fact of a decision, for all inputs: without quantifiers, so that a refutation is an input that shows it.
 

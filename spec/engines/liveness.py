@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from spec.engines.cells import Cells, Layout, narrowest
-from spec.engines.explore import Steps
+from spec.engines.cells import Cells, StateLayout, narrowest
+from spec.engines.explore import InstanceSteps
 from spec.engines.finite import Finite
 from spec.engines.verdict import Happening, Holds, Trace
-from spec.systems.language import Progress, State, System
+from spec.systems.language import LivenessClaim, State, System
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ Progressed: TypeAlias = Holds | Livelock
 """What is said of a progress: `Holds` is always of the whole instance."""
 
 
-class Edge(NamedTuple):
+class StateGraphEdge(NamedTuple):
     """Something that may happen in a state, and the number of the state after it."""
 
     happening: Happening
@@ -65,9 +65,9 @@ class Graph:
         parents: the state and the happening that led to each state first, by number; none for the initial one.
     """
 
-    layout: Layout
+    layout: StateLayout
     states: list[Cells] = field(default_factory=list)
-    edges: list[list[Edge]] = field(default_factory=list)
+    edges: list[list[StateGraphEdge]] = field(default_factory=list)
     parents: dict[int, tuple[int, Happening]] = field(default_factory=dict)
 
     def state(self, number: int) -> State:
@@ -85,8 +85,8 @@ def graph_of(system: System, finite: Finite, most_states: int = 200_000) -> Grap
 
 
 def _graph(system: System, finite: Finite, most_states: int, *, narrow: bool) -> Graph:
-    graph = Graph(Layout(system, finite, narrow=narrow))
-    steps = Steps(system, finite, graph.layout)
+    graph = Graph(StateLayout(system, finite, narrow=narrow))
+    steps = InstanceSteps(system, finite, graph.layout)
     graph.states.append(graph.layout.initial(system))
     numbers = {graph.states[0]: 0}
     for number, cells in enumerate(graph.states):
@@ -98,12 +98,12 @@ def _graph(system: System, finite: Finite, most_states: int, *, narrow: bool) ->
                 numbers[after] = len(numbers)
                 graph.states.append(after)
                 graph.parents[numbers[after]] = (number, happening)
-            edges.append(Edge(happening, numbers[after]))
+            edges.append(StateGraphEdge(happening, numbers[after]))
         graph.edges.append(edges)
     return graph
 
 
-def progresses(graph: Graph, finite: Finite, claim: Progress) -> Progressed:
+def progresses(graph: Graph, finite: Finite, claim: LivenessClaim) -> Progressed:
     """Whether a progress is made in every fair run of an instance, whatever its arguments."""
     for at in finite.points(claim.over):
         livelock = _Question(graph, claim, at).livelock()
@@ -112,7 +112,7 @@ def progresses(graph: Graph, finite: Finite, claim: Progress) -> Progressed:
     return Holds(_depth(graph), complete=True)
 
 
-def never_due(graph: Graph, finite: Finite, claim: Progress) -> bool:
+def never_due(graph: Graph, finite: Finite, claim: LivenessClaim) -> bool:
     """Whether the progress is not due in any state: then nothing is claimed."""
     states = [graph.state(number) for number, _ in enumerate(graph.states)]
     points = list(finite.points(claim.over))
@@ -130,7 +130,7 @@ def _depth(graph: Graph) -> int:
 class _Question:
     """One progress with its arguments: the states in which it is due, and the runs that stay among them."""
 
-    def __init__(self, graph: Graph, claim: Progress, at: tuple[int, ...]) -> None:
+    def __init__(self, graph: Graph, claim: LivenessClaim, at: tuple[int, ...]) -> None:
         self._graph = graph
         self._claim = claim
         states = [graph.state(number) for number, _ in enumerate(graph.states)]
@@ -160,7 +160,7 @@ class _Question:
                     frontier.append(after)
         return came
 
-    def _lasting(self, number: int) -> Iterator[Edge]:
+    def _lasting(self, number: int) -> Iterator[StateGraphEdge]:
         return (
             edge
             for edge in self._graph.edges[number]
@@ -195,7 +195,7 @@ class Within:
     """
 
     def __init__(
-        self, component: Iterable[int], edges: Mapping[int, list[Edge]], must: Mapping[int, set[Happening]]
+        self, component: Iterable[int], edges: Mapping[int, list[StateGraphEdge]], must: Mapping[int, set[Happening]]
     ) -> None:
         self._must = must
         members = set(component)
@@ -213,7 +213,7 @@ class Within:
 
     def cycle(self, first: int) -> Trace:
         """A walk from a state back to it that is fair when it is repeated; empty where a run may end in the state."""
-        walk: list[Edge] = []
+        walk: list[StateGraphEdge] = []
         while ignored := self._ignored({first, *(edge.after for edge in walk)}, {edge.happening for edge in walk}):
             there = self._walk(first, partial(self._satisfies, min(ignored, key=str)))
             last = there[-1].after
@@ -224,12 +224,12 @@ class Within:
     def _ignored(self, states: Iterable[int], happens: set[Happening]) -> set[Happening]:
         return set.intersection(*(self._must[number] for number in states)) - happens
 
-    def _satisfies(self, due: Happening, edge: Edge) -> bool:
+    def _satisfies(self, due: Happening, edge: StateGraphEdge) -> bool:
         return edge.happening == due or due not in self._must[edge.after]
 
-    def _walk(self, start: int, ends: Callable[[Edge], bool]) -> list[Edge]:
+    def _walk(self, start: int, ends: Callable[[StateGraphEdge], bool]) -> list[StateGraphEdge]:
         """The shortest walk whose last edge is such a one; there is one."""
-        walks: deque[list[Edge]] = deque([[]])
+        walks: deque[list[StateGraphEdge]] = deque([[]])
         seen: set[int] = set()
         while True:
             walk = walks.popleft()

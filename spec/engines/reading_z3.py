@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 import z3
 
-from spec.algebra import Reading, Term, register
+from spec.algebra import Algebra, Term, register
 from spec.protocol.records import build, flatten, scalars
 
 Record = TypeVar("Record")
@@ -129,7 +129,7 @@ def _in(side: Term, sort: Term) -> Term:
     return fitted(side, sort) if z3.is_expr(side) else side
 
 
-register(z3.BoolRef, Reading(conjunction=z3.And, disjunction=z3.Or, negation=z3.Not, choice=_choice))
+register(z3.BoolRef, Algebra(conjunction=z3.And, disjunction=z3.Or, negation=z3.Not, choice=_choice))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import permutations, product
 from typing import Any, TypeAlias
 
-from spec.engines.cells import Cells, Layout, Point
+from spec.engines.cells import Cells, Point, StateLayout
 from spec.engines.finite import Finite
 from spec.engines.verdict import Happening, Trace
 from spec.systems.language import Sort, System
@@ -20,7 +20,7 @@ Renaming: TypeAlias = dict[str, tuple[int, ...]]
 class Symmetry:
     """The renamings of an instance: every permutation of each opaque sort, the first one of which changes nothing."""
 
-    def __init__(self, system: System, finite: Finite, layout: Layout) -> None:
+    def __init__(self, system: System, finite: Finite, layout: StateLayout) -> None:
         sorts = {sort for variable in system.variables for sort in variable.over if sort.opaque}
         sizes = {sort.name: len(finite.of(sort)) for sort in sorted(sorts, key=str)}
         self._over = {action.name: action.over for action in system.actions}
@@ -58,7 +58,7 @@ def _undone(names: tuple[int, ...], renaming: tuple[int, ...]) -> tuple[int, ...
     return tuple(names[renaming.index(thing)] for thing in range(len(names)))
 
 
-def _rearranging(system: System, layout: Layout, renaming: Renaming) -> Any:
+def _rearranging(system: System, layout: StateLayout, renaming: Renaming) -> Any:
     """What makes the cells of a state those of the same state under other names."""
     source: dict[int, int] = {}
     for variable in system.variables:

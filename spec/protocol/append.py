@@ -10,7 +10,7 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import fence, seq, txn
 from spec.protocol.guards import PASSED, Guard, branch, dropped, error_of, number
-from spec.protocol.records import AppendReply, AppendRequest, ProducerEntry, Verification
+from spec.protocol.records import AppendReply, AppendRequest, MetVerification, ProducerEntry
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, Origin
 
@@ -30,7 +30,7 @@ class Append:
     entry: ProducerEntry
 
 
-NOTHING_PENDING = Verification()
+NOTHING_PENDING = MetVerification()
 NONE_DROPPED: frozenset[str] = frozenset()
 
 
@@ -38,7 +38,7 @@ def append(
     entry: ProducerEntry,
     request: AppendRequest,
     profile: Profile,
-    verification: Verification = NOTHING_PENDING,
+    verification: MetVerification = NOTHING_PENDING,
     without: frozenset[str] = NONE_DROPPED,
 ) -> Append:
     """Accept, recognise as a resend, or refuse one batch; the entry changes only where it is appended.
@@ -58,7 +58,7 @@ def append(
 
 
 def guards(
-    entry: ProducerEntry, request: AppendRequest, profile: Profile, verification: Verification = NOTHING_PENDING
+    entry: ProducerEntry, request: AppendRequest, profile: Profile, verification: MetVerification = NOTHING_PENDING
 ) -> tuple[Guard, ...]:
     """Every check in Kafka's order; their names and rules do not depend on the arguments.
 

@@ -13,7 +13,7 @@ from spec.vocabulary import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingVerification:
     """What waits to be sent to the coordinator's node.
 
     Attributes:
@@ -46,7 +46,7 @@ class Queued:
     version: Term
 
 
-def queue(waiting: Waiting, producer_epoch: Term, version: Term) -> Queued:
+def queue(waiting: PendingVerification, producer_epoch: Term, version: Term) -> Queued:
     """Have a question wait for the coordinator, in place of an older one about the same id.
 
     Epochs are compared whatever their producer ids: after a rotation the new producer, at epoch 0, is told that it is
@@ -69,7 +69,7 @@ def queue(waiting: Waiting, producer_epoch: Term, version: Term) -> Queued:
     )
 
 
-def guards(waiting: Waiting, producer_epoch: Term) -> tuple[Guard, ...]:
+def guards(waiting: PendingVerification, producer_epoch: Term) -> tuple[Guard, ...]:
     """Which of two questions about an id is not asked, and what it is told instead."""
     fenced = ErrorCode.INVALID_PRODUCER_EPOCH.value
     rule, both = rules.FENCE_STALE_EPOCH, waiting.same_id

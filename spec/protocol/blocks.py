@@ -49,7 +49,7 @@ NOTHING_LEFT: Final = Block()
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class BlockClaim:
     """The decision on a claim.
 
     Attributes:
@@ -70,7 +70,7 @@ class Claim:
         return self.branch == PASSED
 
 
-def claim(record: BlockRecord, read: BlockRecord, size: int, profile: Profile, largest: int = LARGEST) -> Claim:
+def claim(record: BlockRecord, read: BlockRecord, size: int, profile: Profile, largest: int = LARGEST) -> BlockClaim:
     """Grant the next block to a broker that read the record as it still is, while ids are left.
 
     Args:
@@ -83,7 +83,7 @@ def claim(record: BlockRecord, read: BlockRecord, size: int, profile: Profile, l
     checks = guards(record, read, size, profile, largest)
     decided = branch(checks)
     granted = decided == PASSED
-    return Claim(
+    return BlockClaim(
         decided,
         error_of(checks, decided),
         BlockRecord(

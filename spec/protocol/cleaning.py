@@ -11,7 +11,7 @@ from spec.versions import NEWEST, Profile
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class CleanedRecord:
     """A record that the cleaner comes to.
 
     Attributes:
@@ -31,7 +31,7 @@ class Met:
     past_horizon: Term = True
 
 
-def stays(met: Met, profile: Profile = NEWEST) -> Term:
+def stays(met: CleanedRecord, profile: Profile = NEWEST) -> Term:
     """Whether the record is in the log after the pass."""
     return choose(met.control, _marker_stays(met, profile), _data_stays(met))
 
@@ -63,10 +63,10 @@ def stays_empty(met: MetBatch, profile: Profile = NEWEST) -> Term:
     )
 
 
-def _marker_stays(met: Met, profile: Profile) -> Term:
+def _marker_stays(met: CleanedRecord, profile: Profile) -> Term:
     taken_for_data = all_of(profile.cleaner_compares_marker_keys, met.superseded)
     return negate(any_of(taken_for_data, all_of(met.spent, met.past_horizon)))
 
 
-def _data_stays(met: Met) -> Term:
+def _data_stays(met: CleanedRecord) -> Term:
     return all_of(negate(met.aborted), negate(met.superseded), any_of(met.has_value, negate(met.past_horizon)))

@@ -13,7 +13,7 @@ from spec import rules
 from spec.algebra import Term, all_of, choose, negate
 from spec.protocol import verification
 from spec.protocol.append import NONE_DROPPED
-from spec.protocol.groups import NOBODY, Claim, GroupEntry, commit_guards
+from spec.protocol.groups import NOBODY, GroupEntry, KnownClaim, commit_guards
 from spec.protocol.guards import Guard, branch, dropped, error_of
 from spec.protocol.records import AppendRequest
 from spec.versions import Profile
@@ -93,12 +93,12 @@ class CommitRequest:
 
     version: Term
     verification_error: Term = ErrorCode.NONE.value
-    claim: Claim = NOBODY
+    claim: KnownClaim = NOBODY
     group_unnamed: Term = False
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class CommitDecision:
     """The decision before the log is asked: number of the guard that refused and its error, both 0 where none did."""
 
     branch: Term
@@ -107,7 +107,7 @@ class Commit:
 
 def commit_in_transaction(
     group: GroupEntry, request: CommitRequest, profile: Profile, without: frozenset[str] = NONE_DROPPED
-) -> Commit:
+) -> CommitDecision:
     """Let the offsets of a transaction through to the log, or refuse them.
 
     Args:
@@ -142,7 +142,7 @@ def transactional_guards(group: GroupEntry, request: CommitRequest, profile: Pro
 
 def commit(
     group: GroupEntry, request: CommitRequest, profile: Profile, without: frozenset[str] = NONE_DROPPED
-) -> Commit:
+) -> CommitDecision:
     """Let offsets that belong to no transaction through to the log, or refuse them.
 
     Args:
@@ -222,7 +222,7 @@ def _unnamed(request: CommitRequest, profile: Profile) -> Guard:
     return Guard("group_unnamed", rules.OFFSETS_GENERATION_FENCE, refused, ErrorCode.INVALID_GROUP_ID.value)
 
 
-def _decided(checks: tuple[Guard, ...], without: frozenset[str]) -> Commit:
+def _decided(checks: tuple[Guard, ...], without: frozenset[str]) -> CommitDecision:
     kept = dropped(checks, without)
     decided = branch(kept)
-    return Commit(decided, error_of(kept, decided))
+    return CommitDecision(decided, error_of(kept, decided))

@@ -25,14 +25,14 @@ from spec.protocol.coordinator import (
     names_of,
     worded,
 )
-from spec.protocol.ending import EndRequest, Identity
+from spec.protocol.ending import EndRequest, IdAndEpoch
 from spec.protocol.guards import Guard, number
 from spec.protocol.ids import InitRequest
 from spec.protocol.registering import AddRequest
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode
 
-NOBODY: Final = Identity(ABSENT, ABSENT)
+NOBODY: Final = IdAndEpoch(ABSENT, ABSENT)
 
 LOGGED_AS: Final = MappingProxyType(
     {
@@ -69,7 +69,7 @@ ELSEWHERE: Final = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PRO
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StepInput:
     """What a step asks, or when a coordinator acts by itself.
 
     Attributes:
@@ -80,8 +80,8 @@ class Asked:
 
     version: Term
     now: Term
-    producer: Identity
-    expected: Identity
+    producer: IdAndEpoch
+    expected: IdAndEpoch
     timeout: Term
     commits: Term
     registered: Term
@@ -92,9 +92,9 @@ class CoordinatorStep:
     """One recorded step: the id before and after, how many partitions its transaction has, and what was answered."""
 
     before: TransactionEntry
-    asked: Asked
+    asked: StepInput
     error: Term
-    answered: Identity
+    answered: IdAndEpoch
     after: TransactionEntry
     partitions: Term
     partitions_after: Term
@@ -102,7 +102,7 @@ class CoordinatorStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StepResult:
     """What the decision makes of a step.
 
     Attributes:
@@ -114,7 +114,7 @@ class Outcome:
     branch: Term
     checks: tuple[Guard, ...]
     error: Term
-    answered: Identity
+    answered: IdAndEpoch
     entry: TransactionEntry
     partitions: Term = True
 
@@ -124,13 +124,13 @@ class Outcome:
         return names_of(self.checks)
 
 
-Decide: TypeAlias = Callable[[CoordinatorStep, Profile], Outcome]
+Decide: TypeAlias = Callable[[CoordinatorStep, Profile], StepResult]
 
 
 # --- requests of clients and brokers --------------------------------------------------------------------------
 
 
-def initialize(step: CoordinatorStep, profile: Profile) -> Outcome:
+def initialize(step: CoordinatorStep, profile: Profile) -> StepResult:
     """InitProducerId, with the abort of what it finds open."""
     asked, before = step.asked, step.before
     request = InitRequest(
@@ -145,7 +145,7 @@ def initialize(step: CoordinatorStep, profile: Profile) -> Outcome:
     fences = transition.branch == number(checks, "fences")
     aborted = abort(step, transition.entry, profile)
     handed = choose(aborted.error == ErrorCode.NONE.value, transition.error, aborted.error)
-    plain = Outcome(
+    plain = StepResult(
         transition.branch,
         checks,
         choose(fences, handed, worded(transition.error, asked.version, ids.FENCED_SINCE)),
@@ -161,7 +161,7 @@ def initialize(step: CoordinatorStep, profile: Profile) -> Outcome:
     return unless_failed(step, plain, any_of(transition.appends, all_of(fences, aborted.appends)), rolled_back)
 
 
-def register(step: CoordinatorStep, profile: Profile, *, verifies: bool = False) -> Outcome:
+def register(step: CoordinatorStep, profile: Profile, *, verifies: bool = False) -> StepResult:
     """AddPartitionsToTxn and AddOffsetsToTxn: partitions join, or are asked about."""
     asked = step.asked
     request = AddRequest(
@@ -176,7 +176,7 @@ def register(step: CoordinatorStep, profile: Profile, *, verifies: bool = False)
     error = registering.verified(transition, asked.registered, profile) if verifies else transition.error
     grown = choose(asked.registered, step.partitions_after == step.partitions, step.partitions_after > step.partitions)
     joined = all_of(step.registered_after, grown)
-    plain = Outcome(
+    plain = StepResult(
         transition.branch,
         registering.guards(step.before, request, profile),
         worded(error, asked.version, registering.FENCED_SINCE),
@@ -187,18 +187,18 @@ def register(step: CoordinatorStep, profile: Profile, *, verifies: bool = False)
     return unless_failed(step, plain, transition.appends, append_failed(step.before, transition, profile))
 
 
-def verify(step: CoordinatorStep, profile: Profile) -> Outcome:
+def verify(step: CoordinatorStep, profile: Profile) -> StepResult:
     """A broker asks whether a partition is in the transaction."""
     return register(step, profile, verifies=True)
 
 
-def add_offsets(step: CoordinatorStep, profile: Profile) -> Outcome:
+def add_offsets(step: CoordinatorStep, profile: Profile) -> StepResult:
     """AddOffsetsToTxn, which only clients without version 2 send, whatever the number of its version."""
     of_client = replace(step, asked=replace(step.asked, version=choose(step.asked.version >= 2, 2, step.asked.version)))
     return register(of_client, profile)
 
 
-def end(step: CoordinatorStep, profile: Profile) -> Outcome:
+def end(step: CoordinatorStep, profile: Profile) -> StepResult:
     """EndTxn of a client."""
     asked = step.asked
     request = EndRequest(
@@ -210,7 +210,7 @@ def end(step: CoordinatorStep, profile: Profile) -> Outcome:
         now=asked.now,
     )
     transition = ending.end(step.before, request, profile)
-    plain = Outcome(
+    plain = StepResult(
         transition.branch,
         ending.guards(step.before, request, profile),
         worded(transition.error, asked.version, ending.FENCED_SINCE),
@@ -224,7 +224,7 @@ def end(step: CoordinatorStep, profile: Profile) -> Outcome:
 # --- what coordinators do by themselves -----------------------------------------------------------------------
 
 
-def time_out(step: CoordinatorStep, profile: Profile) -> Outcome:
+def time_out(step: CoordinatorStep, profile: Profile) -> StepResult:
     """The abort of a transaction past its timeout; one that is within it stays as it is."""
     now, fencing = step.asked.now, completing.fence(step.before)
     due = all_of(completing.is_timed_out(step.before, now), negate(ids.cannot_fence(step.before, profile)))
@@ -234,10 +234,10 @@ def time_out(step: CoordinatorStep, profile: Profile) -> Outcome:
     after = choose_entry(logged, decided(aborted, now, profile), unlogged)
     due_guard = Guard("timed_out", rules.TXN_TIMEOUT, True, ErrorCode.NONE.value)
     entry = choose_entry(due, after, step.before)
-    return Outcome(1, (due_guard,), ErrorCode.NONE.value, NOBODY, entry, are_partitions_kept(step))
+    return StepResult(1, (due_guard,), ErrorCode.NONE.value, NOBODY, entry, are_partitions_kept(step))
 
 
-def marked(step: CoordinatorStep, profile: Profile) -> Outcome:
+def marked(step: CoordinatorStep, profile: Profile) -> StepResult:
     """Partitions have their markers; with the last one the transaction is complete, at a time between the two.
 
     A record that cannot hold the client's version is not written: the transaction stays prepared, without partitions.
@@ -250,24 +250,24 @@ def marked(step: CoordinatorStep, profile: Profile) -> Outcome:
     done = all_of(is_owed, timely, written, is_at_rest(after), step.partitions <= 1)
     ended = choose_entry(done, completed(entry, target, profile), entry)
     partitions = choose(done, step.partitions_after == 0, step.partitions_after < step.partitions)
-    return Outcome(0, (), ErrorCode.NONE.value, NOBODY, ended, partitions)
+    return StepResult(0, (), ErrorCode.NONE.value, NOBODY, ended, partitions)
 
 
-def expire(step: CoordinatorStep, profile: Profile) -> Outcome:
+def expire(step: CoordinatorStep, profile: Profile) -> StepResult:
     """An id at rest is forgotten; any other stays."""
     idle = completing.is_expired(step.before, step.asked.now, expiration=0)
     guard = Guard("expired", rules.TXN_EXPIRY, True, ErrorCode.NONE.value)
     entry = choose_entry(idle, TransactionEntry(), step.before)
-    return Outcome(1, (guard,), ErrorCode.NONE.value, NOBODY, entry, are_partitions_kept(step))
+    return StepResult(1, (guard,), ErrorCode.NONE.value, NOBODY, entry, are_partitions_kept(step))
 
 
-def load(step: CoordinatorStep, profile: Profile) -> Outcome:
+def load(step: CoordinatorStep, profile: Profile) -> StepResult:
     """A new coordinator knows what a record tells, and goes on with what is decided."""
     record = loaded(replace(step.after, pending=ABSENT), profile)
     owing = completing.prepare_complete(record, step.asked.now, profile).entry
     guard = Guard("loaded", rules.TXN_FAILOVER, True, ErrorCode.NONE.value)
     entry = choose_entry(is_preparing(record), owing, record)
-    return Outcome(1, (guard,), ErrorCode.NONE.value, NOBODY, entry)
+    return StepResult(1, (guard,), ErrorCode.NONE.value, NOBODY, entry)
 
 
 # --- parts of them --------------------------------------------------------------------------------------------
@@ -293,10 +293,10 @@ def decided(transition: Transition, now: Term, profile: Profile) -> TransactionE
     return choose_entry(sends, owing, written)
 
 
-def handed_out(transition: Transition) -> Identity:
+def handed_out(transition: Transition) -> IdAndEpoch:
     """The identity that InitProducerId answers with."""
     target = transition.target
-    return Identity(
+    return IdAndEpoch(
         choose(transition.appends, target.producer_id, ABSENT),
         choose(transition.appends, target.producer_epoch, ABSENT),
     )
@@ -309,7 +309,9 @@ def are_partitions_kept(step: CoordinatorStep) -> Term:
     return step.partitions_after == choose(alike, step.partitions, begun)
 
 
-def unless_failed(step: CoordinatorStep, outcome: Outcome, appends: Term, rolled_back: TransactionEntry) -> Outcome:
+def unless_failed(
+    step: CoordinatorStep, outcome: StepResult, appends: Term, rolled_back: TransactionEntry
+) -> StepResult:
     """The outcome, unless the log did not take its record, or the node does not coordinate the id.
 
     Args:
@@ -321,11 +323,11 @@ def unless_failed(step: CoordinatorStep, outcome: Outcome, appends: Term, rolled
     failed = all_of(appends, is_one_of(step.error, NOT_LOGGED))
     elsewhere = all_of(negate(any_of(step.before.known, step.after.known)), is_one_of(step.error, ELSEWHERE))
     untold = any_of(failed, elsewhere)
-    return Outcome(
+    return StepResult(
         outcome.branch,
         outcome.checks,
         choose(untold, step.error, outcome.error),
-        Identity(
+        IdAndEpoch(
             choose(untold, ABSENT, outcome.answered.producer_id),
             choose(untold, ABSENT, outcome.answered.producer_epoch),
         ),

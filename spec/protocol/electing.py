@@ -16,7 +16,7 @@ from spec.vocabulary import ABSENT, ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ReplicationProgress:
     """A follower's progress, as its leader knows it.
 
     Attributes:
@@ -32,7 +32,7 @@ class Progress:
     caught_up: Term
 
 
-def progressed(before: Progress, offset: Term, leader_end: Term, now: Term) -> Progress:
+def progressed(before: ReplicationProgress, offset: Term, leader_end: Term, now: Term) -> ReplicationProgress:
     """A Fetch from an offset says what the follower has; it has caught up as of now, or of its last Fetch.
 
     A busy leader is always a little ahead: who now has what the leader had at the last Fetch was caught up then.
@@ -46,10 +46,10 @@ def progressed(before: Progress, offset: Term, leader_end: Term, now: Term) -> P
     then = _larger(before.last_fetch, before.caught_up)
     earlier = choose(offset >= before.leader_end_then, then, before.caught_up)
     caught_up = choose(offset >= leader_end, _larger(now, before.caught_up), earlier)
-    return Progress(offset, now, _larger(leader_end, before.leader_end_then), caught_up)
+    return ReplicationProgress(offset, now, _larger(leader_end, before.leader_end_then), caught_up)
 
 
-def lags(progress: Progress, leader_end: Term, now: Term, lag_max: Term) -> Term:
+def lags(progress: ReplicationProgress, leader_end: Term, now: Term, lag_max: Term) -> Term:
     """A follower leaves the in-sync set: it has not had everything for replica.lag.time.max.ms.
 
     Args:
@@ -98,7 +98,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class ProposalDecision:
     """The controller's decision on a proposal."""
 
     branch: Term
@@ -154,7 +154,7 @@ def altered(
     partition_epoch: Term,
     without: frozenset[str] = frozenset(),
     profile: Profile = NEWEST,
-) -> Decided:
+) -> ProposalDecision:
     """The in-sync set changes only on behalf of the present leader that knows the present set.
 
     Args:
@@ -166,7 +166,7 @@ def altered(
     """
     checks = dropped(proposal_guards(asked, leader_epoch, partition_epoch, profile), without)
     decided = branch(checks)
-    return Decided(decided, error_of(checks, decided))
+    return ProposalDecision(decided, error_of(checks, decided))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Election:
+class ElectionOutcome:
     """The outcome of an election.
 
     Attributes:
@@ -220,7 +220,7 @@ def is_fit(candidate: Candidate, nobody_in_sync: Term, profile: Profile = NEWEST
     return all_of(candidate.alive, any_of(candidate.in_sync, eligible))
 
 
-def elected(candidates: Sequence[Candidate], unclean_allowed: Term, profile: Profile = NEWEST) -> Election:
+def elected(candidates: Sequence[Candidate], unclean_allowed: Term, profile: Profile = NEWEST) -> ElectionOutcome:
     """The first replica of the assignment that is fit to lead does; else the last leader, where nobody may yet be fit.
 
     The last leader may lack what is committed, and is elected all the same, but not while its broker is away
@@ -240,12 +240,12 @@ def elected(candidates: Sequence[Candidate], unclean_allowed: Term, profile: Pro
     unclean = all_of(clean == ABSENT, negate(other == ABSENT))
     leader = choose(unclean, other, clean)
     stays = any_of(leader == ABSENT, all_of(negate(unclean), negate(empty)))
-    return Election(leader, stays, unclean)
+    return ElectionOutcome(leader, stays, unclean)
 
 
 def chosen(
     candidates: Sequence[Candidate], leader: Term, prefers: Term, unclean_allowed: Term, profile: Profile = NEWEST
-) -> Election:
+) -> ElectionOutcome:
     """The first of the assignment leads where it is preferred and fit; else the present leader stays while it is fit.
 
     Else one is elected. Where the leader stays, so does the in-sync set.
@@ -262,7 +262,7 @@ def chosen(
     stays = any_of(*(all_of(each.broker == leader, is_fit(each, empty, profile)) for each in candidates))
     anew = elected(candidates, all_of(unclean_allowed, negate(prefers)), profile)
     leads = choose(to_first, first.broker, choose(stays, leader, anew.leader))
-    return Election(leads, any_of(leads == leader, anew.stays_in_sync), anew.unclean)
+    return ElectionOutcome(leads, any_of(leads == leader, anew.stays_in_sync), anew.unclean)
 
 
 def is_electable(

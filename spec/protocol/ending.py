@@ -127,7 +127,7 @@ class EndRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class IdAndEpoch:
     """A producer id with its epoch."""
 
     producer_id: Term
@@ -257,12 +257,12 @@ def overflows(entry: TransactionEntry, request: EndRequest, profile: Profile) ->
     return all_of(request.bumps, entry.producer_epoch == profile.max_epoch, negate(recovers))
 
 
-def answered(transition: Transition, request: EndRequest, profile: Profile) -> Identity:
+def answered(transition: Transition, request: EndRequest, profile: Profile) -> IdAndEpoch:
     """Producer id and epoch that a client of version 2 is told for its next transaction; else -1."""
     told = all_of(request.bumps, transition.error == ErrorCode.NONE.value)
     target = transition.target
     next_one = all_of(profile.exhausted_reply_is_next, transition.appends, target.next_producer_id >= 0)
-    return Identity(
+    return IdAndEpoch(
         choose(told, choose(next_one, target.next_producer_id, target.producer_id), ABSENT),
         choose(told, choose(next_one, 0, target.producer_epoch), ABSENT),
     )

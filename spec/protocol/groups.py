@@ -27,7 +27,7 @@ class GroupEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class KnownClaim:
     """As whom a request comes: the member that it names, and what of it the group knows.
 
     Attributes:
@@ -47,12 +47,12 @@ class Claim:
     instance_matches: Term = False
 
 
-NOBODY = Claim()
+NOBODY = KnownClaim()
 """An admin client, or a consumer that assigns its partitions by itself."""
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
+class MembershipDecision:
     """The decision on a member's request: number of the guard that decided, the error, and the group afterwards."""
 
     branch: Term
@@ -65,7 +65,7 @@ def is_empty(entry: GroupEntry) -> Term:
     return entry.state == GroupState.EMPTY.value
 
 
-def is_checked(entry: GroupEntry, claim: Claim) -> Term:
+def is_checked(entry: GroupEntry, claim: KnownClaim) -> Term:
     """The request names a member, which has to be a current one; without a generation an empty group takes anybody."""
     names_one = any_of(claim.generation >= 0, claim.member_given, claim.instance_given)
     return all_of(names_one, negate(_is_simple(entry, claim)))
@@ -83,7 +83,7 @@ class _Compared:
 EVERY_PART = _Compared(instance=True, member=True, generation=True)
 
 
-def _compared(entry: GroupEntry, claim: Claim, profile: Profile, transactional: Term) -> _Compared:
+def _compared(entry: GroupEntry, claim: KnownClaim, profile: Profile, transactional: Term) -> _Compared:
     """What a commit has to say rightly: all of it where it names a member, or each part that it names.
 
     An empty group has no instances that one could name.
@@ -99,7 +99,7 @@ def _compared(entry: GroupEntry, claim: Claim, profile: Profile, transactional: 
 
 
 def commit_guards(
-    entry: GroupEntry, claim: Claim, profile: Profile, *, transactional: Term, not_found: Term = False
+    entry: GroupEntry, claim: KnownClaim, profile: Profile, *, transactional: Term, not_found: Term = False
 ) -> tuple[Guard, ...]:
     """Who may commit offsets, in Kafka's order.
 
@@ -193,7 +193,7 @@ def epoch_guards(claim: EpochClaim, version: Term, profile: Profile, *, transact
     )
 
 
-def join(entry: GroupEntry, claim: Claim, version: Term, profile: Profile) -> Membership:
+def join(entry: GroupEntry, claim: KnownClaim, version: Term, profile: Profile) -> MembershipDecision:
     """Let the only member in: a new generation begins, which awaits its assignment.
 
     A static member that comes back without its member id gets a new one and keeps the generation (KIP-345).
@@ -208,12 +208,12 @@ def join(entry: GroupEntry, claim: Claim, version: Term, profile: Profile) -> Me
     decided = branch(checks)
     keeps = all_of(claim.instance_known, negate(claim.member_given), _is_in(entry, GroupState.STABLE))
     begun = _moved(entry, GroupState.COMPLETING_REBALANCE, entry.generation + 1)
-    return Membership(
+    return MembershipDecision(
         decided, error_of(checks, decided), _choose(decided == PASSED, _choose(keeps, entry, begun), entry)
     )
 
 
-def join_guards(entry: GroupEntry, claim: Claim, version: Term, profile: Profile) -> tuple[Guard, ...]:
+def join_guards(entry: GroupEntry, claim: KnownClaim, version: Term, profile: Profile) -> tuple[Guard, ...]:
     """Who may join, in Kafka's order: who comes with a member id is a member, or about to be one.
 
     Args:
@@ -242,15 +242,15 @@ def join_guards(entry: GroupEntry, claim: Claim, version: Term, profile: Profile
     )
 
 
-def sync(entry: GroupEntry, claim: Claim, profile: Profile) -> Membership:
+def sync(entry: GroupEntry, claim: KnownClaim, profile: Profile) -> MembershipDecision:
     """The member brings and gets the assignment, and the group is stable."""
     checks = sync_guards(entry, claim, profile)
     decided = branch(checks)
     stable = _moved(entry, GroupState.STABLE, entry.generation)
-    return Membership(decided, error_of(checks, decided), _choose(decided == PASSED, stable, entry))
+    return MembershipDecision(decided, error_of(checks, decided), _choose(decided == PASSED, stable, entry))
 
 
-def sync_guards(entry: GroupEntry, claim: Claim, profile: Profile) -> tuple[Guard, ...]:
+def sync_guards(entry: GroupEntry, claim: KnownClaim, profile: Profile) -> tuple[Guard, ...]:
     """Who gets an assignment, in Kafka's order."""
     fence = rules.OFFSETS_GENERATION_FENCE
     members = (*_member_guards(claim, EVERY_PART, profile), _generation_guard(entry, claim, EVERY_PART))
@@ -288,7 +288,7 @@ def reloaded(entry: GroupEntry, has_records: Term) -> GroupEntry:
     return _choose(has_records, entry, GroupEntry())
 
 
-def _is_simple(entry: GroupEntry, claim: Claim) -> Term:
+def _is_simple(entry: GroupEntry, claim: KnownClaim) -> Term:
     return all_of(claim.generation < 0, is_empty(entry))
 
 
@@ -309,7 +309,7 @@ def _with_dead(entry: GroupEntry, profile: Profile, members: tuple[Guard, ...]) 
     return (dead, *members) if profile.dead_group_is_unavailable else (*members, dead)
 
 
-def _member_guards(claim: Claim, compared: _Compared, profile: Profile) -> tuple[Guard, ...]:
+def _member_guards(claim: KnownClaim, compared: _Compared, profile: Profile) -> tuple[Guard, ...]:
     """An instance that the group does not know is refused as such where all of a claim is validated (3.0)."""
     unknown = all_of(
         profile.current_member_validated, compared.instance, claim.instance_given, negate(claim.instance_known)
@@ -321,17 +321,17 @@ def _member_guards(claim: Claim, compared: _Compared, profile: Profile) -> tuple
     )
 
 
-def _instance_fenced(claim: Claim, compared: Term) -> Guard:
+def _instance_fenced(claim: KnownClaim, compared: Term) -> Guard:
     other = all_of(compared, claim.instance_given, claim.instance_known, negate(claim.instance_matches))
     return Guard("instance_fenced", rules.OFFSETS_GENERATION_FENCE, other, ErrorCode.FENCED_INSTANCE_ID.value)
 
 
-def _member_unknown(claim: Claim, compared: Term) -> Guard:
+def _member_unknown(claim: KnownClaim, compared: Term) -> Guard:
     unknown = all_of(compared, negate(claim.member_known))
     return Guard("member_unknown", rules.OFFSETS_GENERATION_FENCE, unknown, _unknown_member())
 
 
-def _generation_guard(entry: GroupEntry, claim: Claim, compared: _Compared) -> Guard:
+def _generation_guard(entry: GroupEntry, claim: KnownClaim, compared: _Compared) -> Guard:
     other = all_of(compared.generation, negate(claim.generation == entry.generation))
     return Guard("generation_other", rules.OFFSETS_GENERATION_FENCE, other, ErrorCode.ILLEGAL_GENERATION.value)
 

@@ -12,14 +12,14 @@ from spec.algebra import Term, all_of, any_of, choose, negate, same
 from spec.protocol import fence, seq
 from spec.protocol.append import NOTHING_PENDING, Append, append, guards
 from spec.protocol.guards import PASSED, Guard, number
-from spec.protocol.records import AppendReply, AppendRequest, ProducerEntry, Verification, flatten
+from spec.protocol.records import AppendReply, AppendRequest, MetVerification, ProducerEntry, flatten
 from spec.rules import Rule
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, Origin
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class RuleCheck:
     """One rule in one step: whether the step is about it, and whether it holds there."""
 
     rule: Rule
@@ -28,27 +28,27 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class AppendStep:
     """One recorded append: what was asked, what was answered, and the producer's entry before and after."""
 
     before: ProducerEntry
     request: AppendRequest
     reply: AppendReply
     after: ProducerEntry
-    verification: Verification = NOTHING_PENDING
+    verification: MetVerification = NOTHING_PENDING
 
 
-def judge(step: Step, profile: Profile) -> tuple[Append, tuple[Check, ...]]:
+def judge(step: AppendStep, profile: Profile) -> tuple[Append, tuple[RuleCheck, ...]]:
     """The decision that the step should show, and every rule that it is held against."""
     expected = append(step.before, step.request, profile, step.verification)
     agrees = all_of(answers_agree(expected.reply, step.reply), entries_agree(expected.entry, step.after))
     at_stake = _responsible(step, expected, profile)
-    deciding = tuple(Check(rule, fact, agrees) for rule, fact in at_stake.items())
+    deciding = tuple(RuleCheck(rule, fact, agrees) for rule, fact in at_stake.items())
     refused = negate(step.reply.appended)
     raised = all_of(step.reply.appended, step.request.producer_id >= 0, fence.is_held_to_epoch(step.request, profile))
     always = (
-        Check(rules.SEQ_REFUSAL_IS_PURE, refused, entries_agree(step.before, step.after)),
-        Check(rules.FENCE_EPOCH_MONOTONE, raised, step.after.epoch >= step.before.epoch),
+        RuleCheck(rules.SEQ_REFUSAL_IS_PURE, refused, entries_agree(step.before, step.after)),
+        RuleCheck(rules.FENCE_EPOCH_MONOTONE, raised, step.after.epoch >= step.before.epoch),
     )
     return expected, deciding + always
 
@@ -69,7 +69,7 @@ def entries_agree(expected: ProducerEntry, got: ProducerEntry) -> Term:
     return all_of(*(left == right for (_, left), (_, right) in zip(flatten(expected), flatten(got), strict=True)))
 
 
-def _responsible(step: Step, expected: Append, profile: Profile) -> dict[Rule, Term]:
+def _responsible(step: AppendStep, expected: Append, profile: Profile) -> dict[Rule, Term]:
     """For each rule of the append path, whether it is the one that answers for this step."""
     checks = guards(step.before, step.request, profile, step.verification)
     accepted = len(checks) + 1
@@ -94,7 +94,7 @@ def _branch_seen(reply: AppendReply, checks: Sequence[Guard], accepted: int) -> 
     return seen
 
 
-def _accepting(step: Step) -> dict[Rule, Term]:
+def _accepting(step: AppendStep) -> dict[Rule, Term]:
     """Which rule says that a batch that passes every check may be appended."""
     request, entry = step.request, step.before
     identified = request.producer_id >= 0

@@ -10,9 +10,9 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, negate, same
 from spec.protocol import ending
 from spec.protocol.coordinator import TransactionEntry, is_preparing
-from spec.protocol.coordinator_steps import DECISIONS, ELSEWHERE, CoordinatorStep, Outcome, is_one_of
+from spec.protocol.coordinator_steps import DECISIONS, ELSEWHERE, CoordinatorStep, StepResult, is_one_of
 from spec.protocol.guards import PASSED
-from spec.protocol.judge import Check
+from spec.protocol.judge import RuleCheck
 from spec.protocol.records import flatten
 from spec.rules import Rule
 from spec.versions import Profile
@@ -22,7 +22,7 @@ FACTS: Final = ("known", "fence_failed")
 """Scalars of an id that are true or false."""
 
 
-def judge(api: str, step: CoordinatorStep, profile: Profile) -> tuple[Outcome, tuple[Check, ...]]:
+def judge(api: str, step: CoordinatorStep, profile: Profile) -> tuple[StepResult, tuple[RuleCheck, ...]]:
     """The outcome that a step of this kind should have, and every rule that it is held against."""
     expected = DECISIONS[api](step, profile)
     agrees = all_of(
@@ -32,9 +32,12 @@ def judge(api: str, step: CoordinatorStep, profile: Profile) -> tuple[Outcome, t
         expected.partitions,
         known_alike(expected.entry, step.after),
     )
-    deciding = tuple(Check(rule, fact, agrees) for rule, fact in _responsible(step, expected).items())
+    deciding = tuple(RuleCheck(rule, fact, agrees) for rule, fact in _responsible(step, expected).items())
     decided = all_of(is_preparing(step.before), step.after.known)
-    return expected, (*deciding, Check(rules.TXN_ONE_OUTCOME, decided, ending.keeps_outcome(step.before, step.after)))
+    return expected, (
+        *deciding,
+        RuleCheck(rules.TXN_ONE_OUTCOME, decided, ending.keeps_outcome(step.before, step.after)),
+    )
 
 
 def known_alike(expected: TransactionEntry, got: TransactionEntry) -> Term:
@@ -43,7 +46,7 @@ def known_alike(expected: TransactionEntry, got: TransactionEntry) -> Term:
     return all_of(*(same(left, right) if name in FACTS else left == right for (name, left), (_, right) in both))
 
 
-def _responsible(step: CoordinatorStep, expected: Outcome) -> dict[Rule, Term]:
+def _responsible(step: CoordinatorStep, expected: StepResult) -> dict[Rule, Term]:
     """For each rule, whether it is the one that answers for this step; none does where no coordinator was asked."""
     accepted = len(expected.checks) + 1
     should = choose(expected.branch == PASSED, accepted, expected.branch)
@@ -56,7 +59,7 @@ def _responsible(step: CoordinatorStep, expected: Outcome) -> dict[Rule, Term]:
     return {rule: all_of(reached, any_of(*facts)) for rule, facts in by_rule.items()}
 
 
-def _branch_seen(step: CoordinatorStep, expected: Outcome, accepted: int) -> Term:
+def _branch_seen(step: CoordinatorStep, expected: StepResult, accepted: int) -> Term:
     """Number of the earliest check that gives the recorded answer, where the answer tells; else `accepted`."""
     seen: Term = accepted
     for position in range(len(expected.checks), 0, -1):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from spec import rules
 from spec.algebra import Term, all_of, choose
 from spec.protocol.guards import PASSED
-from spec.protocol.judge import Check
+from spec.protocol.judge import RuleCheck
 from spec.protocol.judge_replication import Judged
 from spec.protocol.offsets import NO_OFFSET, OffsetEntry, fetch
 from spec.versions import Profile
@@ -55,7 +55,7 @@ def judge_offset_fetch(step: OffsetFetchStep, _profile: Profile) -> Judged:
     recorded_at = choose(step.committed >= 0, 0, NO_OFFSET.recorded_at)
     expected = fetch(OffsetEntry(step.committed, recorded_at), step.pending, stable=step.stable == 1)
     agrees = all_of(step.error == expected.error, step.offset == expected.offset)
-    return expected.branch, (Check(rules.OFFSETS_STABLE_FETCH, True, agrees),)
+    return expected.branch, (RuleCheck(rules.OFFSETS_STABLE_FETCH, True, agrees),)
 
 
 def judge_offset_commit(step: OffsetCommitStep, profile: Profile) -> Judged:
@@ -63,8 +63,8 @@ def judge_offset_commit(step: OffsetCommitStep, profile: Profile) -> Judged:
     accepted = step.error == ErrorCode.NONE.value
     named = all_of(profile.commits_fenced_by_generation, step.claimed > ABSENT, step.generation >= 0)
     past = all_of(accepted, named)
-    waits = Check(rules.OFFSETS_ATOMIC, True, step.committed_after == step.committed)
+    waits = RuleCheck(rules.OFFSETS_ATOMIC, True, step.committed_after == step.committed)
     return PASSED, (
-        Check(rules.OFFSETS_GENERATION_FENCE, named, choose(past, step.claimed == step.generation, True)),
+        RuleCheck(rules.OFFSETS_GENERATION_FENCE, named, choose(past, step.claimed == step.generation, True)),
         waits,
     )

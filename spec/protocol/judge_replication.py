@@ -11,14 +11,14 @@ from typing import TypeAlias
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
 from spec.protocol import electing, repl
-from spec.protocol.electing import Candidate, Progress, Proposal
+from spec.protocol.electing import Candidate, Proposal, ReplicationProgress
 from spec.protocol.guards import PASSED, branch, error_of
-from spec.protocol.judge import Check
-from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce, Returning, Watermark
+from spec.protocol.judge import RuleCheck
+from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce, ReturningReplica, Watermark
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode
 
-Judged: TypeAlias = tuple[Term, tuple[Check, ...]]
+Judged: TypeAlias = tuple[Term, tuple[RuleCheck, ...]]
 """The branch that decides, and every rule that the step is held against."""
 
 AGREEMENT, SURVIVES, BOUNDS = rules.REPL_PREFIX_AGREEMENT, rules.REPL_COMMITTED_SURVIVES, rules.REPL_HW_BOUNDS
@@ -42,7 +42,7 @@ class FetchStep:
     known: EpochEnd
     error: Term
     answered: EpochEnd
-    before: Progress
+    before: ReplicationProgress
     caught_up: Term
     now: Term
 
@@ -55,8 +55,8 @@ def judge_fetch(step: FetchStep, profile: Profile) -> Judged:
     answers = all_of(expected.error == step.error, step.answered.end == end, step.answered.epoch == epoch)
     after = electing.progressed(step.before, step.asked.offset, step.leading.log_end, step.now)
     return expected.branch, (
-        Check(AGREEMENT, True, answers),
-        Check(SURVIVES, expected.gives_records, after.caught_up == step.caught_up),
+        RuleCheck(AGREEMENT, True, answers),
+        RuleCheck(SURVIVES, expected.gives_records, after.caught_up == step.caught_up),
     )
 
 
@@ -79,14 +79,14 @@ def judge_epoch_end(step: EpochEndStep, profile: Profile) -> Judged:
     end = choose(passed, step.known.end, ABSENT)
     epoch = choose(all_of(passed, profile.truncation_names_epoch), step.known.epoch, ABSENT)
     answers = all_of(step.answered.end == end, step.answered.epoch == epoch)
-    return decided, (Check(AGREEMENT, True, all_of(error_of(checks, decided) == step.error, answers)),)
+    return decided, (RuleCheck(AGREEMENT, True, all_of(error_of(checks, decided) == step.error, answers)),)
 
 
 @dataclass(frozen=True, slots=True)
 class TruncateStep:
     """A follower cuts its log after an answer; `own` is its own answer for the epoch that was named."""
 
-    replica: Returning
+    replica: ReturningReplica
     answered: EpochEnd
     own: EpochEnd
     truncated_to: Term
@@ -97,7 +97,7 @@ def judge_truncation(step: TruncateStep, profile: Profile) -> Judged:
     """Where the log was cut; what is done out of range is no answer about epochs."""
     expected = repl.truncated_to(step.replica, step.answered, step.own, profile)
     at_stake = all_of(step.error == _NONE, step.truncated_to >= 0)
-    return ABSENT, (Check(AGREEMENT, at_stake, expected == step.truncated_to),)
+    return ABSENT, (RuleCheck(AGREEMENT, at_stake, expected == step.truncated_to),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def judge_leader_watermark(step: LeaderWatermarkStep, profile: Profile) -> Judge
     """It rises as far as it may: to the least log end of all that hold it back."""
     least = choose(step.insync_end < step.joining_end, step.insync_end, step.joining_end)
     known = Watermark(step.current, least, step.in_sync, step.min_in_sync)
-    return ABSENT, (Check(BOUNDS, True, repl.leader_high_watermark(known, profile) == step.after),)
+    return ABSENT, (RuleCheck(BOUNDS, True, repl.leader_high_watermark(known, profile) == step.after),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class FollowerWatermarkStep:
 def judge_follower_watermark(step: FollowerWatermarkStep, _: Profile) -> Judged:
     """It is taken over, as far as the log goes."""
     expected = repl.follower_high_watermark(step.told, step.log_end, step.log_start)
-    return ABSENT, (Check(BOUNDS, True, expected == step.after),)
+    return ABSENT, (RuleCheck(BOUNDS, True, expected == step.after),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def judge_produce(step: ProduceStep, _: Profile) -> Judged:
     expected = repl.admitted(step.asked)
     refusal = any_of(*(step.error == guard.error for guard in repl.append_guards(step.asked)))
     holds = choose(expected.granted, negate(refusal), step.error == expected.error)
-    return expected.branch, (Check(SURVIVES, step.leads, holds),)
+    return expected.branch, (RuleCheck(SURVIVES, step.leads, holds),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +176,14 @@ def judge_acknowledgement(step: AcknowledgeStep, _: Profile) -> Judged:
     """An acknowledgement needs the high watermark, and enough replicas; whoever leads no more says so."""
     expected = repl.acknowledged(step.asked, step.high_watermark, step.required)
     error = choose(step.leads, expected.error, ErrorCode.NOT_LEADER_OR_FOLLOWER.value)
-    return expected.branch, (Check(SURVIVES, True, error == step.error),)
+    return expected.branch, (RuleCheck(SURVIVES, True, error == step.error),)
 
 
 @dataclass(frozen=True, slots=True)
 class LagStep:
     """A leader looks whether a follower has lagged for too long."""
 
-    progress: Progress
+    progress: ReplicationProgress
     leader_end: Term
     now: Term
     lag_max: Term
@@ -193,7 +193,7 @@ class LagStep:
 def judge_lag(step: LagStep, _: Profile) -> Judged:
     """It lags, or it does not."""
     expected = electing.lags(step.progress, step.leader_end, step.now, step.lag_max)
-    return ABSENT, (Check(SURVIVES, True, same(expected, step.lagging)),)
+    return ABSENT, (RuleCheck(SURVIVES, True, same(expected, step.lagging)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ def judge_return(step: ReturnStep, profile: Profile) -> Judged:
     """It is proposed if it has caught up, may come in, and nothing else is proposed."""
     caught_up = electing.may_return(step.end, step.high_watermark, step.epoch_start, profile)
     expected = all_of(caught_up, negate(step.under_way), negate(step.ineligible))
-    return ABSENT, (Check(SURVIVES, True, same(expected, step.proposed)),)
+    return ABSENT, (RuleCheck(SURVIVES, True, same(expected, step.proposed)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ def judge_proposal(step: ProposalStep, profile: Profile) -> Judged:
     expected = electing.altered(step.asked, step.leader_epoch, step.partition_epoch, profile=profile)
     replaced = all_of(step.error == _NOT_CONTROLLER, negate(expected.error == _NOT_CONTROLLER))
     shown = any_of(profile.quorum_controller, negate(profile.insync_set_is_asked_for))
-    return expected.branch, (Check(SURVIVES, all_of(shown, negate(replaced)), expected.error == step.error),)
+    return expected.branch, (RuleCheck(SURVIVES, all_of(shown, negate(replaced)), expected.error == step.error),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +266,7 @@ def judge_election(step: ElectionStep, profile: Profile) -> Judged:
     written = any_of(profile.quorum_controller, step.elected >= 0)
     changes = all_of(written, negate(step.elected == step.leader))
     begins = all_of(step.epoch_after >= step.epoch, implies(changes, step.epoch_after == step.epoch + 1))
-    return ABSENT, (Check(SURVIVES, True, outcome), Check(AGREEMENT, True, begins))
+    return ABSENT, (RuleCheck(SURVIVES, True, outcome), RuleCheck(AGREEMENT, True, begins))
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,4 +280,4 @@ class HearingStep:
 
 def judge_hearing(step: HearingStep, _: Profile) -> Judged:
     """Leader epochs never go back at a replica."""
-    return ABSENT, (Check(AGREEMENT, True, all_of(step.after == step.told, step.after >= step.before)),)
+    return ABSENT, (RuleCheck(AGREEMENT, True, all_of(step.after == step.told, step.after >= step.before)),)

@@ -26,7 +26,7 @@ ONLY_BEFORE_THE_LOG = (
 
 
 @dataclass(frozen=True, slots=True)
-class ProduceRequest:
+class PartitionProduce:
     """One partition's part of a Produce request, as the broker sees it before the log.
 
     Attributes:
@@ -49,7 +49,7 @@ class ProduceRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class ProduceAdmission:
     """Whether the log is asked: number of the guard that refused and its error, both 0 where none did."""
 
     branch: Term
@@ -66,14 +66,14 @@ class ProduceReply:
     log_start_offset: Term
 
 
-def admit(request: ProduceRequest, profile: Profile = NEWEST) -> Admission:
+def admit(request: PartitionProduce, profile: Profile = NEWEST) -> ProduceAdmission:
     """Let one partition's part of a Produce request through to the log, or refuse it."""
     checks = guards(request, profile)
     decided = branch(checks)
-    return Admission(decided, error_of(checks, decided))
+    return ProduceAdmission(decided, error_of(checks, decided))
 
 
-def guards(request: ProduceRequest, profile: Profile = NEWEST) -> tuple[Guard, ...]:
+def guards(request: PartitionProduce, profile: Profile = NEWEST) -> tuple[Guard, ...]:
     """Every check in Kafka's order; their names and rules do not depend on the arguments.
 
     Before 2.4 batches are counted while the request is read. One that has too many is not answered: its connection is
@@ -121,15 +121,15 @@ def guards(request: ProduceRequest, profile: Profile = NEWEST) -> tuple[Guard, .
 
 def names() -> tuple[str, ...]:
     """Name of every branch by its number; 0 is "admitted"."""
-    return ("admitted", *(guard.name for guard in guards(ProduceRequest(version=0))))
+    return ("admitted", *(guard.name for guard in guards(PartitionProduce(version=0))))
 
 
-def refused(admission: Admission) -> ProduceReply:
+def refused(admission: ProduceAdmission) -> ProduceReply:
     """The answer where the log was not asked."""
     return ProduceReply(admission.error, ABSENT, append_time_told=False, log_start_offset=ABSENT)
 
 
-def answered(request: ProduceRequest, reply: AppendReply, log_start: Term) -> ProduceReply:
+def answered(request: PartitionProduce, reply: AppendReply, log_start: Term) -> ProduceReply:
     """The log's answer, as the client gets it.
 
     The time of appending is told for a resend alone, because with the client's own timestamps only the
@@ -148,10 +148,10 @@ def recovered(entry: ProducerEntry, profile: Profile) -> ProducerEntry:
     return ProducerEntry(entry.epoch, entry.coordinator_epoch, entry.txn_first_offset, tuple(kept))
 
 
-def is_admitted(admission: Admission) -> Term:
+def is_admitted(admission: ProduceAdmission) -> Term:
     """Whether the log is asked."""
     return admission.branch == PASSED
 
 
-def _acks_unknown(request: ProduceRequest) -> Term:
+def _acks_unknown(request: PartitionProduce) -> Term:
     return negate(any_of(request.acks == -1, request.acks == 0, request.acks == 1))

@@ -47,7 +47,7 @@ class ProducerEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class MetVerification:
     """The partition's verification entry of the producer, as this append meets it (KIP-890)."""
 
     verification_pending: Term = False

@@ -167,14 +167,14 @@ def diverges(asked: FollowerFetch, end: EpochEnd) -> Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Returning:
+class ReturningReplica:
     """What a replica has that becomes a follower."""
 
     log_end: Term
     high_watermark: Term
 
 
-def truncated_to(replica: Returning, leader: EpochEnd, own: EpochEnd, profile: Profile = NEWEST) -> Term:
+def truncated_to(replica: ReturningReplica, leader: EpochEnd, own: EpochEnd, profile: Profile = NEWEST) -> Term:
     """The log end of a returning replica after one round of truncation; rounds end when it no longer changes.
 
     Args:
@@ -249,7 +249,7 @@ class Produce:
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class ReplicatedAdmission:
     """Whether records are appended, or acknowledged, and what the producer is told."""
 
     branch: Term
@@ -271,7 +271,7 @@ def append_guards(asked: Produce) -> tuple[Guard, ...]:
     )
 
 
-def admitted(asked: Produce) -> Admission:
+def admitted(asked: Produce) -> ReplicatedAdmission:
     """Records are appended unless every in-sync replica is to have them, and too few are in sync."""
     return _admission(append_guards(asked))
 
@@ -297,14 +297,14 @@ def acknowledge_guards(asked: Produce, high_watermark: Term, required: Term) -> 
     )
 
 
-def acknowledged(asked: Produce, high_watermark: Term, required: Term) -> Admission:
+def acknowledged(asked: Produce, high_watermark: Term, required: Term) -> ReplicatedAdmission:
     """With acks=all records are acknowledged below the high watermark; its error where the request's time runs out."""
     return _admission(acknowledge_guards(asked, high_watermark, required))
 
 
-def _admission(checks: tuple[Guard, ...]) -> Admission:
+def _admission(checks: tuple[Guard, ...]) -> ReplicatedAdmission:
     decided = branch(checks)
-    return Admission(decided, error_of(checks, decided))
+    return ReplicatedAdmission(decided, error_of(checks, decided))
 
 
 def _too_few(asked: Produce) -> Term:

@@ -1,7 +1,7 @@
 """Sequence numbers: arithmetic modulo 2^31, the duplicate window, and what may come next."""
 
 from spec.algebra import Term, all_of, any_of, choose, negate
-from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, ProducerEntry, Verification
+from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, MetVerification, ProducerEntry
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, MAX_SEQUENCE, ErrorCode, Origin
 
@@ -94,7 +94,7 @@ def is_malformed(request: AppendRequest, profile: Profile) -> dict[str, Term]:
 
 
 def starts_unverified(
-    entry: ProducerEntry, request: AppendRequest, verification: Verification, profile: Profile
+    entry: ProducerEntry, request: AppendRequest, verification: MetVerification, profile: Profile
 ) -> Term:
     """Under version 2, the first batch of a producer that waits for verification has not sequence 0.
 
@@ -113,7 +113,7 @@ def starts_unverified(
     )
 
 
-def overtakes_verification(request: AppendRequest, verification: Verification, profile: Profile) -> Term:
+def overtakes_verification(request: AppendRequest, verification: MetVerification, profile: Profile) -> Term:
     """A lower sequence of this producer still waits for its verification."""
     return all_of(
         profile.partition_verification,

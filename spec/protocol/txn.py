@@ -2,7 +2,7 @@
 
 from spec.algebra import Term, all_of, choose, negate
 from spec.protocol import seq
-from spec.protocol.records import AppendRequest, ProducerEntry, Verification
+from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry
 from spec.versions import Profile
 
 
@@ -14,7 +14,7 @@ def is_ongoing(entry: ProducerEntry, request: AppendRequest, profile: Profile) -
 
 
 def joins_unverified(
-    entry: ProducerEntry, request: AppendRequest, verification: Verification, profile: Profile
+    entry: ProducerEntry, request: AppendRequest, verification: MetVerification, profile: Profile
 ) -> Term:
     """Transactional data would open a transaction that the coordinator has not confirmed.
 

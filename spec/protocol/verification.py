@@ -5,7 +5,7 @@ from typing import Final
 
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import fence, txn
-from spec.protocol.records import AppendRequest, ProducerEntry, Verification
+from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode, Origin
 
@@ -83,9 +83,9 @@ def asked(entry: VerificationEntry, request: AppendRequest, version: Term) -> Ve
     )
 
 
-def met(entry: VerificationEntry, guarded: Term) -> Verification:
+def met(entry: VerificationEntry, guarded: Term) -> MetVerification:
     """The entry as an append meets it, with or without the coordinator's consent."""
-    return Verification(entry.pending, guarded, entry.bumps, entry.lowest)
+    return MetVerification(entry.pending, guarded, entry.bumps, entry.lowest)
 
 
 def after_append(

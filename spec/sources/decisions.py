@@ -25,7 +25,7 @@ from spec.protocol import (
 )
 from spec.protocol.coordinator import TransactionEntry, worded
 from spec.protocol.guards import Guard
-from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, ProducerEntry, Verification
+from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, MetVerification, ProducerEntry
 from spec.sources.unknown import ANYTHING, constants_of, is_open
 from spec.versions import PROFILES, SPLIT_OUT_OF_ORDER, Profile
 from spec.vocabulary import ErrorCode
@@ -52,7 +52,7 @@ def _any(kind: type[Record], **given: Any) -> Record:
 
 ENTRY: Final = _any(TransactionEntry)
 GROUP: Final = _any(groups.GroupEntry)
-CLAIM: Final = _any(groups.Claim)
+CLAIM: Final = _any(groups.KnownClaim)
 COMMIT: Final = _any(committing.CommitRequest, claim=CLAIM)
 PRODUCER: Final = _any(ProducerEntry, cached=(_any(CachedBatch),) * WINDOW)
 LEADING, FETCH, END = _any(repl.Leading), _any(repl.FollowerFetch), _any(repl.EpochEnd)
@@ -152,14 +152,16 @@ def _verified(profile: Profile) -> Answers:
     )
 
 
-_NOBODY: Final = _any(ending.Identity)
-_ASKED: Final = _any(coordinator_steps.Asked, producer=_NOBODY, expected=_NOBODY)
+_NOBODY: Final = _any(ending.IdAndEpoch)
+_ASKED: Final = _any(coordinator_steps.StepInput, producer=_NOBODY, expected=_NOBODY)
 
 DECISIONS: Final[Mapping[str, Decided]] = MappingProxyType(
     {
-        "produce": lambda profile: answers_of(produce.guards(_any(produce.ProduceRequest), profile)),
-        "append": lambda profile: answers_of(append.guards(PRODUCER, _any(AppendRequest), profile, _any(Verification))),
-        "question-to-coordinator": lambda _: answers_of(asking.guards(_any(asking.Waiting), ANYTHING)),
+        "produce": lambda profile: answers_of(produce.guards(_any(produce.PartitionProduce), profile)),
+        "append": lambda profile: answers_of(
+            append.guards(PRODUCER, _any(AppendRequest), profile, _any(MetVerification))
+        ),
+        "question-to-coordinator": lambda _: answers_of(asking.guards(_any(asking.PendingVerification), ANYTHING)),
         "verification": lambda profile: _renamed(lambda error: verification.told(error, ANYTHING, profile)),
         "init-producer-id": lambda profile: answers_of(ids.guards(ENTRY, _any(ids.InitRequest), profile)),
         "add-partitions": lambda profile: answers_of(registering.guards(ENTRY, _any(registering.AddRequest), profile)),

@@ -34,7 +34,7 @@ class Support(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class AnswerCell:
     """A guard's answer under a release.
 
     Attributes:
@@ -51,7 +51,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SourceRow:
     """One row of the table.
 
     Attributes:
@@ -100,12 +100,12 @@ class Row:
         return self.at.partition(".")[2]
 
 
-class Malformed(ValueError):
+class InvalidTable(ValueError):
     """The table says something that it cannot mean."""
 
 
 @cache
-def rows() -> tuple[Row, ...]:
+def rows() -> tuple[SourceRow, ...]:
     """Every row, file by file."""
     found = (path for path in sorted(FOLDER.glob("*.toml")) if path != FILES)
     return tuple(row for path in found for row in _read(tomllib.loads(path.read_text(encoding="utf-8"))))
@@ -122,12 +122,12 @@ def files() -> Mapping[str, Mapping[str, str]]:
     for holder, paths in tomllib.loads(FILES.read_text(encoding="utf-8")).items():
         for span, path in paths.items():
             first, last = _span(span, f"files.{holder}")
-            for profile in Row("", "", "", first, last, Support.SOURCE).releases:
+            for profile in SourceRow("", "", "", first, last, Support.SOURCE).releases:
                 found.setdefault(holder, {})[profile.name] = path
     return MappingProxyType(found)
 
 
-def _read(decisions: Mapping[str, Any]) -> Iterator[Row]:
+def _read(decisions: Mapping[str, Any]) -> Iterator[SourceRow]:
     for decision, guards in decisions.items():
         for guard, answers in guards.items():
             for answer, listed in answers.items():
@@ -145,18 +145,20 @@ KINDS: Final = MappingProxyType(
 """Keys of a row that say how it is supported, other than by its method alone; their value is the note."""
 
 
-def _row(decision: str, guard: str, answer: str, given: Mapping[str, Any]) -> Row:
+def _row(decision: str, guard: str, answer: str, given: Mapping[str, Any]) -> SourceRow:
     place = f"{decision}.{guard} = {answer}"
     kinds = [key for key in given if key in KINDS]
     unknown = set(given) - {"in", "at", "says", "lacks", *KINDS}
     if unknown or len(kinds) > 1 or "in" not in given:
-        raise Malformed(f"{place}: a row has `in`, and of {', '.join(KINDS)} at most one: {dict(given)}")
+        raise InvalidTable(f"{place}: a row has `in`, and of {', '.join(KINDS)} at most one: {dict(given)}")
     support = KINDS[kinds[0]] if kinds else Support.SOURCE
     at, note = given.get("at", ""), given[kinds[0]] if kinds else ""
     if support is Support.SOURCE and not at:
-        raise Malformed(f"{place}: a row without `at` has to say how it is known: {dict(given)}")
+        raise InvalidTable(f"{place}: a row without `at` has to say how it is known: {dict(given)}")
     first, last = _span(given["in"], place)
-    return Row(decision, guard, answer, first, last, support, at, _words(given, "says"), _words(given, "lacks"), note)
+    return SourceRow(
+        decision, guard, answer, first, last, support, at, _words(given, "says"), _words(given, "lacks"), note
+    )
 
 
 def _words(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
@@ -169,5 +171,5 @@ def _span(text: str, place: str) -> tuple[str, str]:
     span = first, last or first
     order = list(PROFILES)
     if any(name not in order for name in span) or order.index(span[0]) > order.index(span[1]):
-        raise Malformed(f"{place}: no range of releases: {text}")
+        raise InvalidTable(f"{place}: no range of releases: {text}")
     return span

@@ -7,11 +7,11 @@ the constants that it may be are kept.
 from dataclasses import dataclass
 from typing import Final
 
-from spec.algebra import Reading, Term, register
+from spec.algebra import Algebra, Term, register
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unknown:
+class UnknownSource:
     """A term or a fact of which nothing is known.
 
     Attributes:
@@ -22,53 +22,53 @@ class Unknown:
     constants: frozenset[int] = frozenset()
     open: bool = True
 
-    def __eq__(self, other: object) -> "Unknown":  # type: ignore[override]
+    def __eq__(self, other: object) -> "UnknownSource":  # type: ignore[override]
         return ANYTHING
 
-    def __ne__(self, other: object) -> "Unknown":  # type: ignore[override]
+    def __ne__(self, other: object) -> "UnknownSource":  # type: ignore[override]
         return ANYTHING
 
-    def __lt__(self, other: object) -> "Unknown":
+    def __lt__(self, other: object) -> "UnknownSource":
         return ANYTHING
 
-    def __le__(self, other: object) -> "Unknown":
+    def __le__(self, other: object) -> "UnknownSource":
         return ANYTHING
 
-    def __gt__(self, other: object) -> "Unknown":
+    def __gt__(self, other: object) -> "UnknownSource":
         return ANYTHING
 
-    def __ge__(self, other: object) -> "Unknown":
+    def __ge__(self, other: object) -> "UnknownSource":
         return ANYTHING
 
-    def __add__(self, other: object) -> "Unknown":
+    def __add__(self, other: object) -> "UnknownSource":
         return ANYTHING
 
-    def __radd__(self, other: object) -> "Unknown":
+    def __radd__(self, other: object) -> "UnknownSource":
         return ANYTHING
 
-    def __sub__(self, other: object) -> "Unknown":
+    def __sub__(self, other: object) -> "UnknownSource":
         return ANYTHING
 
-    def __rsub__(self, other: object) -> "Unknown":
+    def __rsub__(self, other: object) -> "UnknownSource":
         return ANYTHING
 
 
-ANYTHING: Final = Unknown()
+ANYTHING: Final = UnknownSource()
 """A term of which not even one possible value is known."""
 
 
 def constants_of(term: Term) -> frozenset[int]:
     """The constants that a term may be."""
-    return term.constants if isinstance(term, Unknown) else frozenset({int(term)})
+    return term.constants if isinstance(term, UnknownSource) else frozenset({int(term)})
 
 
 def is_open(term: Term) -> bool:
     """Whether a term may be something else than its constants."""
-    return isinstance(term, Unknown) and term.open
+    return isinstance(term, UnknownSource) and term.open
 
 
 def _either(_fact: Term, then: Term, otherwise: Term) -> Term:
-    return Unknown(constants_of(then) | constants_of(otherwise), is_open(then) or is_open(otherwise))
+    return UnknownSource(constants_of(then) | constants_of(otherwise), is_open(then) or is_open(otherwise))
 
 
-register(Unknown, Reading(lambda *_: ANYTHING, lambda *_: ANYTHING, lambda _: ANYTHING, _either))
+register(UnknownSource, Algebra(lambda *_: ANYTHING, lambda *_: ANYTHING, lambda _: ANYTHING, _either))

@@ -11,7 +11,7 @@ from typing import Final
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol import cleaning as decision
-from spec.protocol.cleaning import Met
+from spec.protocol.cleaning import CleanedRecord
 from spec.rules import Rule
 from spec.systems import assumptions as assume
 from spec.systems.language import Action, Claim, Function, Goal, Least, Sort, State, System, Variable, rewrite, update
@@ -36,7 +36,7 @@ ASSUMPTIONS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class CleaningKnobs:
     """What the system is made of: the release, and how many offsets a finite instance has."""
 
     profile: Profile = NEWEST
@@ -55,7 +55,7 @@ VARIABLES: Final = (
 )
 
 
-def sizes(knobs: Knobs) -> dict[str, int]:
+def sizes(knobs: CleaningKnobs) -> dict[str, int]:
     """How many values each sort has."""
     return {POSITION.name: knobs.positions, KEY.name: 2, OUTCOME.name: 2}
 
@@ -141,9 +141,9 @@ def older_is_gone(state: State, position: Term) -> Term:
     return all_of(_is_data(state, position, COMMIT), negate(state.present(position)))
 
 
-def cleaning(knobs: Knobs) -> System:
+def cleaning(knobs: CleaningKnobs) -> System:
     """The system with these knobs."""
-    actions = _Actions(knobs)
+    actions = _CleaningActions(knobs)
     return System(
         name="cleaning",
         variables=VARIABLES,
@@ -172,8 +172,8 @@ def _goal(reached: Function) -> Goal:
     return Goal(reached.__name__, str(reached.__doc__), (POSITION,), reached)
 
 
-class _Actions:
-    def __init__(self, knobs: Knobs) -> None:
+class _CleaningActions:
+    def __init__(self, knobs: CleaningKnobs) -> None:
         self.knobs = knobs
 
     def has_room(self, state: State, _: Term) -> Iterator[Term]:
@@ -219,9 +219,9 @@ class _Actions:
         return state.but(present=rewrite(state.present, goes, lambda _: False))
 
     @staticmethod
-    def _met(state: State, position: Term) -> Met:
+    def _met(state: State, position: Term) -> CleanedRecord:
         control = state.kind(position) == MARKER
-        return Met(
+        return CleanedRecord(
             control=control,
             superseded=state.superseding(position) >= 0,
             aborted=_is_data(state, position, ABORT),

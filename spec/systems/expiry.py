@@ -14,10 +14,10 @@ from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol import append as decision
 from spec.protocol import seq
 from spec.protocol.append import Append
-from spec.protocol.records import AppendRequest, ProducerEntry, Verification
+from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry
 from spec.systems import assumptions as assume
-from spec.systems.deciding import UNWRAPPED, Decide
 from spec.systems.language import Action, Claim, Goal, Sort, State, System, Variable, update
+from spec.systems.unwrapped_append import UNWRAPPED, Decide
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, NO_SEQUENCE, Origin
 
@@ -31,7 +31,7 @@ ASSUMPTIONS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class ExpiryKnobs:
     """What the system is made of; the defaults are the true partition.
 
     Attributes:
@@ -50,7 +50,7 @@ class Knobs:
 
     def decide(self, entry: ProducerEntry, request: AppendRequest) -> Append:
         """The one append decision, for a partition that the coordinator has confirmed."""
-        return decision.append(entry, request, self.profile, Verification(verification_guarded=True))
+        return decision.append(entry, request, self.profile, MetVerification(verification_guarded=True))
 
 
 VARIABLES: Final = (
@@ -64,7 +64,7 @@ VARIABLES: Final = (
 )
 
 
-def sizes(knobs: Knobs) -> dict[str, int]:
+def sizes(knobs: ExpiryKnobs) -> dict[str, int]:
     """How many values each sort has."""
     return {COORDINATOR_EPOCH.name: 2, POSITION.name: knobs.appends}
 
@@ -80,9 +80,9 @@ def forgotten_after_marker(state: State) -> Term:
     return all_of(state.newest_coordinator() >= 0, seq.is_unknown(state.entry()))
 
 
-def expiry(knobs: Knobs, decide: Decide | None = None) -> System:
+def expiry(knobs: ExpiryKnobs, decide: Decide | None = None) -> System:
     """The system with these knobs."""
-    actions = _Actions(knobs, decide or knobs.decide)
+    actions = _ExpiryActions(knobs, decide or knobs.decide)
     claim = marker_coordinators_never_fall
     goal = forgotten_after_marker
     return System(
@@ -105,8 +105,8 @@ def expiry(knobs: Knobs, decide: Decide | None = None) -> System:
     )
 
 
-class _Actions:
-    def __init__(self, knobs: Knobs, decide: Decide) -> None:
+class _ExpiryActions:
+    def __init__(self, knobs: ExpiryKnobs, decide: Decide) -> None:
         self.knobs = knobs
         self.decide = decide
 

@@ -234,7 +234,7 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class LivenessClaim:
     """A sentence about every fair run: whenever something is the case, something follows.
 
     Attributes:

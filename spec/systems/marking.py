@@ -34,7 +34,7 @@ WAITS_FOR_LEADER: Final = replace(NEWEST, name=f"{NEWEST.name}-with-20734", lead
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class MarkingKnobs:
     """What the system is made of.
 
     Attributes:
@@ -59,7 +59,7 @@ VARIABLES: Final = (
 )
 
 
-def sizes(knobs: Knobs) -> dict[str, int]:
+def sizes(knobs: MarkingKnobs) -> dict[str, int]:
     """How many values each sort has."""
     return {PARTITION.name: knobs.partitions, OUTCOME.name: 2}
 
@@ -94,9 +94,9 @@ CLAIMS: Final[tuple[_Claimed, ...]] = (
 )
 
 
-def marking(knobs: Knobs) -> System:
+def marking(knobs: MarkingKnobs) -> System:
     """The system with these knobs."""
-    actions = _Actions(knobs)
+    actions = _MarkingActions(knobs)
     each: tuple[Sort, ...] = (PARTITION,)
     goals = (complete_without_the_deleted, leader_was_waited_for)
     return System(
@@ -119,8 +119,8 @@ def marking(knobs: Knobs) -> System:
     )
 
 
-class _Actions:
-    def __init__(self, knobs: Knobs) -> None:
+class _MarkingActions:
+    def __init__(self, knobs: MarkingKnobs) -> None:
         self.knobs = knobs
 
     # --- the producer -----------------------------------------------------------------------------------------

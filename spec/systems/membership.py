@@ -13,8 +13,8 @@ from spec import rules
 from spec.algebra import Term, all_of, negate
 from spec.protocol import committing, groups
 from spec.protocol.committing import CommitRequest
-from spec.protocol.groups import Claim as Member
-from spec.protocol.groups import GroupEntry, Membership
+from spec.protocol.groups import GroupEntry, MembershipDecision
+from spec.protocol.groups import KnownClaim as Member
 from spec.systems import assumptions as assume
 from spec.systems.language import Action, Claim, Goal, Sort, State, System, Variable, update
 from spec.versions import NEWEST, Profile
@@ -34,7 +34,7 @@ ASSUMPTIONS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class MembershipKnobs:
     """What the system is made of.
 
     Attributes:
@@ -61,7 +61,7 @@ GHOSTS_APART: Final = (
 )
 
 
-def sizes(knobs: Knobs) -> dict[str, int]:
+def sizes(knobs: MembershipKnobs) -> dict[str, int]:
     """How many values each sort has; generation 0 is before the first."""
     return {GENERATION.name: knobs.generations}
 
@@ -86,9 +86,9 @@ def writes_after_all_have_left(state: State) -> Term:
     return all_of(state.emptied() >= 0, state.written(state.emptied() + 1))
 
 
-def membership(knobs: Knobs) -> System:
+def membership(knobs: MembershipKnobs) -> System:
     """The system with these knobs."""
-    actions = _Actions(knobs)
+    actions = _MembershipActions(knobs)
     claims = (past_generations_write_nothing, *((past_generations_assign_nothing,) * knobs.apart))
     goals = (both_generations_write, *((writes_after_all_have_left,) * knobs.apart))
     each = (GENERATION,)
@@ -116,8 +116,8 @@ def membership(knobs: Knobs) -> System:
     )
 
 
-class _Actions:
-    def __init__(self, knobs: Knobs) -> None:
+class _MembershipActions:
+    def __init__(self, knobs: MembershipKnobs) -> None:
         self.knobs = knobs
 
     def is_to_commit(self, state: State, generation: Term) -> Iterator[Term]:
@@ -195,7 +195,7 @@ class _Actions:
             state.group(), Member(member_given=known, member_known=known), JOIN_VERSION, self.knobs.profile
         ).entry
 
-    def _synced(self, state: State, generation: Term) -> Membership:
+    def _synced(self, state: State, generation: Term) -> MembershipDecision:
         """A member of the generation brings an assignment."""
         return groups.sync(state.group(), _member_of(generation, state.group()), self.knobs.profile)
 

@@ -35,7 +35,7 @@ PENDING_SURVIVES: Final = replace(NEWEST, name="4.3, pending offsets survive", t
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class OffsetsKnobs:
     """What the system is made of.
 
     Attributes:
@@ -71,7 +71,7 @@ OF_OTHERS: Final = (
 OF_ZOMBIES: Final = (Variable("refused", (), 0),)
 
 
-def sizes(knobs: Knobs) -> dict[str, int]:
+def sizes(knobs: OffsetsKnobs) -> dict[str, int]:
     """How many values each sort has."""
     return {TRANSACTION.name: knobs.transactions, OUTCOME.name: 2}
 
@@ -124,9 +124,9 @@ def second_is_visible(state: State) -> Term:
 _Claimed: TypeAlias = tuple[Function, tuple[Sort, ...]]
 
 
-def committing(knobs: Knobs) -> System:
+def committing(knobs: OffsetsKnobs) -> System:
     """The system with these knobs."""
-    actions = _Actions(knobs)
+    actions = _OffsetsActions(knobs)
     each: tuple[Sort, ...] = (TRANSACTION,)
     one: tuple[Sort, ...] = ()
     interfere, fenced = knobs.others > 0, knobs.zombies > 0
@@ -159,8 +159,8 @@ def committing(knobs: Knobs) -> System:
     )
 
 
-class _Actions:
-    def __init__(self, knobs: Knobs) -> None:
+class _OffsetsActions:
+    def __init__(self, knobs: OffsetsKnobs) -> None:
         self.knobs = knobs
 
     def is_open(self, state: State) -> Iterator[Term]:

@@ -32,7 +32,7 @@ ASSUMPTIONS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class VerificationKnobs:
     """What the system is made of.
 
     Attributes:
@@ -59,7 +59,7 @@ VARIABLES: Final = (
 )
 
 
-def sizes(knobs: Knobs) -> dict[str, int]:
+def sizes(knobs: VerificationKnobs) -> dict[str, int]:
     """How many values each sort has."""
     return {BATCH.name: knobs.batches, POSITION.name: knobs.batches}
 
@@ -74,9 +74,9 @@ def all_in_order(state: State) -> Term:
     return all_of(state.length() == 2, state.written(1) == 1)
 
 
-def verifying(knobs: Knobs) -> System:
+def verifying(knobs: VerificationKnobs) -> System:
     """The system with these knobs."""
-    actions = _Actions(knobs)
+    actions = _VerificationActions(knobs)
     each = (BATCH,)
     return System(
         name="verifying",
@@ -103,8 +103,8 @@ def verifying(knobs: Knobs) -> System:
     )
 
 
-class _Actions:
-    def __init__(self, knobs: Knobs) -> None:
+class _VerificationActions:
+    def __init__(self, knobs: VerificationKnobs) -> None:
         self.knobs = knobs
 
     def is_to_send(self, state: State, batch: Term) -> Iterator[Term]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from model_tests.mutants.decisions.hunting import Fate, hunt_all
+from model_tests.mutants.decisions.hunting import MutantFate, hunt_all
 from model_tests.mutants.decisions.layers import LAYERS
 from model_tests.mutants.decisions.made import mutants
 from model_tests.mutants.decisions.table import TABLE, decision_of, read, write
@@ -23,7 +23,9 @@ def main(arguments: Sequence[str]) -> None:
         arguments: names of decisions, or `--all`.
     """
     kept = () if ALL in arguments or not TABLE.path.exists() else read()
-    known = {each.mutant: each for each in kept if decision_of(each) not in arguments and each.fate is not Fate.UNTRIED}
+    known = {
+        each.mutant: each for each in kept if decision_of(each) not in arguments and each.fate is not MutantFate.UNTRIED
+    }
     listed = [each for each in mutants() if each.name not in known]
     hunted = hunt_all(listed, LAYERS, _say) if listed else ()
     known |= {each.mutant: each for each in hunted}

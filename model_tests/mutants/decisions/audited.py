@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from model_tests.mutants.decisions.occasions import Place
+from model_tests.mutants.decisions.call_sites import JudgedCall
 from model_tests.mutants.decisions.written_logs import of_deleted_offsets, of_nobody
 from model_tests.traces.audit.recorded import CLUSTER, DEFECTS, KAFKA_3_9, KAFKA_4_0, defects, journal, unpacked
 from model_tests.traces.audit.run import run
@@ -26,13 +26,13 @@ Told: TypeAlias = frozenset[tuple[object, ...]]
 """What is told of logs, each fact with the rule that answers for it first."""
 
 
-def audited() -> Iterator[Place]:
+def audited() -> Iterator[JudgedCall]:
     """The logs, the small ones first; recordings with what their clients were told."""
     cases = (f"{DEFECTS}/{case.case}" for case in defects(_logs()))
-    return (Place(f"audit of {name}", Audited(name)) for name in chain((DELETED, OF_NOBODY), cases, AUDITED))
+    return (JudgedCall(f"audit of {name}", AuditedLog(name)) for name in chain((DELETED, OF_NOBODY), cases, AUDITED))
 
 
-class Audited:
+class AuditedLog:
     """A log directory, and what the audit tells of it with nothing broken."""
 
     def __init__(self, name: str) -> None:

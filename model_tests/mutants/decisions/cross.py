@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from model_tests.mutants.decisions.crossing import Cell, Sight, candidates, crossed
+from model_tests.mutants.decisions.call_sites import watched
+from model_tests.mutants.decisions.crossing import CrossingCell, Sight, candidates, crossed
 from model_tests.mutants.decisions.crossing_table import CROSSING, read_cells, write_cells
 from model_tests.mutants.decisions.hunting import OF_FEW_PLACES
 from model_tests.mutants.decisions.layers import NAMING
-from model_tests.mutants.decisions.occasions import watched
 from model_tests.mutants.decisions.table import read
 
 BUILD: Final = Path("build/crossing")
@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> None:
     write_cells(whole(known))
 
 
-def whole(known: Sequence[Cell]) -> tuple[Cell, ...]:
+def whole(known: Sequence[CrossingCell]) -> tuple[CrossingCell, ...]:
     """The cells of every layer; what has not been found yet is said so.
 
     Args:
@@ -41,10 +41,12 @@ def whole(known: Sequence[Cell]) -> tuple[Cell, ...]:
     """
     found = {layer: _found(layer, known) for layer in NAMING}
     every = ((layer, decision) for layer in NAMING for decision in candidates(read()))
-    return tuple(found[layer].get(decision) or Cell(decision, layer, Sight.UNTRIED) for layer, decision in every)
+    return tuple(
+        found[layer].get(decision) or CrossingCell(decision, layer, Sight.UNTRIED) for layer, decision in every
+    )
 
 
-def cross(layer: str, known: Sequence[Cell]) -> None:
+def cross(layer: str, known: Sequence[CrossingCell]) -> None:
     """Find the cells of one layer that are missing.
 
     Args:
@@ -58,7 +60,7 @@ def cross(layer: str, known: Sequence[Cell]) -> None:
     occasions = watched(NAMING[layer](), afresh=layer in OF_FEW_PLACES)
     _say(f"{layer}: {len(occasions.seconds):,} places, {len(before)} cells are there")
 
-    def keep(cell: Cell) -> None:
+    def keep(cell: CrossingCell) -> None:
         found[cell.decision] = cell
         _say(f"{cell.decision}: {cell.sight} {' '.join(cell.rules[:3])} ({cell.seconds} s)")
         if len(found) % EVERY == 0:
@@ -67,7 +69,7 @@ def cross(layer: str, known: Sequence[Cell]) -> None:
     write_cells(list(crossed(layer, occasions, table, before, keep)), _kept(layer))
 
 
-def _found(layer: str, known: Sequence[Cell]) -> dict[str, Cell]:
+def _found(layer: str, known: Sequence[CrossingCell]) -> dict[str, CrossingCell]:
     path = _kept(layer)
     kept = read_cells(path) if path.exists() else ()
     return {cell.decision: cell for cell in (*known, *kept) if cell.layer == layer and cell.sight is not Sight.UNTRIED}

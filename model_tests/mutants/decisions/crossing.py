@@ -14,10 +14,10 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from model_tests.mutants.decisions.hunting import OF_FEW_PLACES, Fate, Found, judged
-from model_tests.mutants.decisions.made import Mutant, by_name
-from model_tests.mutants.decisions.mutations import Kind
-from model_tests.mutants.decisions.occasions import Occasions, Place
+from model_tests.mutants.decisions.call_sites import JudgedCall, Occasions
+from model_tests.mutants.decisions.hunting import OF_FEW_PLACES, HuntResult, MutantFate, judged
+from model_tests.mutants.decisions.made import DecisionMutant, by_name
+from model_tests.mutants.decisions.mutations import MutationKind
 from model_tests.mutants.decisions.table import decision_of
 from spec.rules import RULES
 
@@ -34,7 +34,7 @@ class Sight(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CrossingCell:
     """One decision in one layer.
 
     Attributes:
@@ -59,20 +59,20 @@ class Cell:
 
 
 PLAINEST: Final = (
-    Kind.DROP_GUARD,
-    Kind.NEGATE,
-    Kind.CELL,
-    Kind.SKIP,
-    Kind.FLIP,
-    Kind.DROP_OPERAND,
-    Kind.OFF_BY_ONE,
-    Kind.SWAP_GUARDS,
+    MutationKind.DROP_GUARD,
+    MutationKind.NEGATE,
+    MutationKind.CELL,
+    MutationKind.SKIP,
+    MutationKind.FLIP,
+    MutationKind.DROP_OPERAND,
+    MutationKind.OFF_BY_ONE,
+    MutationKind.SWAP_GUARDS,
 )
 """Edits, the coarsest first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class CrossingEffort:
     """How many mutants of a decision are put to a layer.
 
     Attributes:
@@ -86,32 +86,38 @@ class Effort:
     most: int = 60
 
 
-OF_MANY: Final = (Effort(8, 12, most=8), Effort(60, 60))
+OF_MANY: Final = (CrossingEffort(8, 12, most=8), CrossingEffort(60, 60))
 """Where the first shows no mutant, it is looked for again; but not where places are few and large."""
 
-OF_FEW: Final = Effort(6, 4)
-OF_ONE: Final[Mapping[str, Effort]] = MappingProxyType({"audit": Effort(12, 10), "proofs": Effort(4, 12)})
+OF_FEW: Final = CrossingEffort(6, 4)
+OF_ONE: Final[Mapping[str, CrossingEffort]] = MappingProxyType(
+    {"audit": CrossingEffort(12, 10), "proofs": CrossingEffort(4, 12)}
+)
 """Of a layer whose places are quick, and of one where each may be minutes."""
 
 QUICK_FIRST: Final = ("proofs",)
 """Layers whose quick places come first as they are made."""
 
 
-def candidates(table: Sequence[Found]) -> Mapping[str, tuple[Found, ...]]:
+def candidates(table: Sequence[HuntResult]) -> Mapping[str, tuple[HuntResult, ...]]:
     """The mutants of each decision that are no equivalents, the coarsest first; empty where there are none."""
-    of: dict[str, list[Found]] = {decision_of(each): [] for each in table}
+    of: dict[str, list[HuntResult]] = {decision_of(each): [] for each in table}
     for each in table:
-        if each.fate in (Fate.KILLED, Fate.GAP, Fate.UNTRIED):
+        if each.fate in (MutantFate.KILLED, MutantFate.GAP, MutantFate.UNTRIED):
             of[decision_of(each)].append(each)
     rank = {kind: place for place, kind in enumerate(PLAINEST)}
     return MappingProxyType(
-        {name: tuple(sorted(found, key=lambda f: rank[Kind(f.kind)])) for name, found in of.items()}
+        {name: tuple(sorted(found, key=lambda f: rank[MutationKind(f.kind)])) for name, found in of.items()}
     )
 
 
 def crossed(
-    layer: str, occasions: Occasions, table: Sequence[Found], known: Mapping[str, Cell], keep: Callable[[Cell], None]
-) -> Iterator[Cell]:
+    layer: str,
+    occasions: Occasions,
+    table: Sequence[HuntResult],
+    known: Mapping[str, CrossingCell],
+    keep: Callable[[CrossingCell], None],
+) -> Iterator[CrossingCell]:
     """One layer's cell of every decision, in the order of the table.
 
     Args:
@@ -131,9 +137,9 @@ def crossed(
         yield cell
 
 
-def _cell(decision: str, layer: str, occasions: Occasions, mutants: Sequence[Mutant]) -> Cell:
+def _cell(decision: str, layer: str, occasions: Occasions, mutants: Sequence[DecisionMutant]) -> CrossingCell:
     started = time.monotonic()
-    cell = Cell(decision, layer, Sight.UNREAD)
+    cell = CrossingCell(decision, layer, Sight.UNREAD)
     if any(occasions.reads(mutant.of) for mutant in mutants):
         cell = replace(cell, sight=Sight.ALIKE)
         for effort, telling in _ways(layer, occasions):
@@ -143,11 +149,11 @@ def _cell(decision: str, layer: str, occasions: Occasions, mutants: Sequence[Mut
     return replace(cell, seconds=round(time.monotonic() - started, 3))
 
 
-Telling: TypeAlias = Callable[[Mutant], Iterator[Place]]
+Telling: TypeAlias = Callable[[DecisionMutant], Iterator[JudgedCall]]
 """Where a mutant is put to a layer."""
 
 
-def _ways(layer: str, occasions: Occasions) -> Iterator[tuple[Effort, Telling]]:
+def _ways(layer: str, occasions: Occasions) -> Iterator[tuple[CrossingEffort, Telling]]:
     """How a mutant is looked for: where it decides otherwise, where what uses it does, and then in more places."""
     if layer in OF_FEW_PLACES:
         effort = OF_ONE.get(layer, OF_FEW)
@@ -159,18 +165,20 @@ def _ways(layer: str, occasions: Occasions) -> Iterator[tuple[Effort, Telling]]:
         yield again, partial(_anywhere, occasions)
 
 
-def _anywhere(occasions: Occasions, mutant: Mutant) -> Iterator[Place]:
+def _anywhere(occasions: Occasions, mutant: DecisionMutant) -> Iterator[JudgedCall]:
     """Its places in an order drawn at random: the first ones may all decide otherwise without use of it."""
     places = list(occasions.telling(mutant))
     random.Random(mutant.name).shuffle(places)
     return iter(places)
 
 
-def _quick_first(occasions: Occasions, mutant: Mutant) -> Iterator[Place]:
+def _quick_first(occasions: Occasions, mutant: DecisionMutant) -> Iterator[JudgedCall]:
     return iter(sorted(occasions.telling(mutant), key=occasions.seconds.__getitem__))
 
 
-def _looked_for(cell: Cell, mutants: Sequence[Mutant], telling: Telling, effort: Effort) -> Cell:
+def _looked_for(
+    cell: CrossingCell, mutants: Sequence[DecisionMutant], telling: Telling, effort: CrossingEffort
+) -> CrossingCell:
     """The cell after some mutants were put to the layer, up to the first for which it names a rule."""
     told = 0
     for number, mutant in enumerate(mutants[: effort.most], start=1):

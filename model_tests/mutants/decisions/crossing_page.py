@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from model_tests.mutants.decisions.crossing import Cell, Sight
+from model_tests.mutants.decisions.crossing import CrossingCell, Sight
 from model_tests.mutants.decisions.crossing_reasons import BY_LAYER, FEW, UNNAMED
 from spec.rules import RULES
 
@@ -18,37 +18,37 @@ _MARKS: Final[Mapping[Sight, str]] = {
 }
 
 
-def by_decision(cells: Sequence[Cell]) -> dict[str, dict[str, Cell]]:
+def by_decision(cells: Sequence[CrossingCell]) -> dict[str, dict[str, CrossingCell]]:
     """The cells of each decision, by layer."""
-    rows: dict[str, dict[str, Cell]] = {}
+    rows: dict[str, dict[str, CrossingCell]] = {}
     for cell in cells:
         rows.setdefault(cell.decision, {})[cell.layer] = cell
     return rows
 
 
-def seen_by(row: Mapping[str, Cell]) -> tuple[str, ...]:
+def seen_by(row: Mapping[str, CrossingCell]) -> tuple[str, ...]:
     """The layers that see a decision broken."""
     return tuple(layer for layer, cell in row.items() if cell.sight is Sight.SEEN)
 
 
-def seen_by_few(cells: Sequence[Cell]) -> dict[str, str]:
+def seen_by_few(cells: Sequence[CrossingCell]) -> dict[str, str]:
     """The decisions that fewer layers see broken than must, each with the reason: empty where nobody has said one."""
     rows = by_decision(cells).items()
     return {name: why_few(name, row) for name, row in rows if len(seen_by(row)) < ENOUGH}
 
 
-def unnamed(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+def unnamed(cells: Sequence[CrossingCell]) -> tuple[CrossingCell, ...]:
     """The cells in which mutants decide otherwise, and no rule is named."""
     return tuple(cell for cell in cells if cell.sight is Sight.UNSEEN)
 
 
-def page(cells: Sequence[Cell]) -> str:
+def page(cells: Sequence[CrossingCell]) -> str:
     """The page as Markdown."""
     rows = by_decision(cells)
     return "\n".join((*_opening(rows), *_table(rows), *_few(rows), *_unnamed(cells), *_alike(cells))) + "\n"
 
 
-def _opening(rows: Mapping[str, Mapping[str, Cell]]) -> Iterator[str]:
+def _opening(rows: Mapping[str, Mapping[str, CrossingCell]]) -> Iterator[str]:
     counts = [len(seen_by(row)) for row in rows.values()]
     enough = sum(count >= ENOUGH for count in counts)
     yield from ("---", "hide-toc: true", "---", "")
@@ -72,7 +72,7 @@ def _opening(rows: Mapping[str, Mapping[str, Cell]]) -> Iterator[str]:
     yield ""
 
 
-def _table(rows: Mapping[str, Mapping[str, Cell]]) -> Iterator[str]:
+def _table(rows: Mapping[str, Mapping[str, CrossingCell]]) -> Iterator[str]:
     layers = tuple(next(iter(rows.values())))
     yield "A cell has the first rule that was named. *Goal* is a search that names none, but no longer reaches what it"
     yield "must; *unnamed*, mutants decide otherwise in the layer and no rule is named; *alike*, no mutant decides"
@@ -88,13 +88,13 @@ def _table(rows: Mapping[str, Mapping[str, Cell]]) -> Iterator[str]:
     yield ""
 
 
-def _word(cell: Cell) -> str:
+def _word(cell: CrossingCell) -> str:
     if cell.sight is not Sight.SEEN:
         return _MARKS[cell.sight]
     return next((rule for rule in cell.rules if rule in RULES), "goal")
 
 
-def _few(rows: Mapping[str, Mapping[str, Cell]]) -> Iterator[str]:
+def _few(rows: Mapping[str, Mapping[str, CrossingCell]]) -> Iterator[str]:
     few = seen_by_few([cell for row in rows.values() for cell in row.values()])
     yield f"## Seen by fewer than {ENOUGH} layers: {len(few)}"
     yield ""
@@ -103,7 +103,7 @@ def _few(rows: Mapping[str, Mapping[str, Cell]]) -> Iterator[str]:
     yield ""
 
 
-def why_few(decision: str, row: Mapping[str, Cell]) -> str:
+def why_few(decision: str, row: Mapping[str, CrossingCell]) -> str:
     """Why few layers see a decision: by its own name or its family's, or that not every layer was asked."""
     untried = [layer for layer, cell in row.items() if cell.sight is Sight.UNTRIED]
     if untried:
@@ -111,14 +111,14 @@ def why_few(decision: str, row: Mapping[str, Cell]) -> str:
     return FEW.get(decision) or FEW.get(decision.partition(".")[0], "")
 
 
-def why_unnamed(cell: Cell) -> str:
+def why_unnamed(cell: CrossingCell) -> str:
     """Why a layer names no rule: of this decision, its family, or all that it reads; empty where nobody has said."""
     names = (cell.decision, cell.decision.partition(".")[0])
     own = next((UNNAMED[name, cell.layer] for name in names if (name, cell.layer) in UNNAMED), "")
     return own or BY_LAYER.get(cell.layer, "")
 
 
-def _unnamed(cells: Sequence[Cell]) -> Iterator[str]:
+def _unnamed(cells: Sequence[CrossingCell]) -> Iterator[str]:
     left = unnamed(cells)
     yield f"## Read, and no rule named: {len(left)}"
     yield ""
@@ -128,7 +128,7 @@ def _unnamed(cells: Sequence[Cell]) -> Iterator[str]:
     yield ""
 
 
-def _alike(cells: Sequence[Cell]) -> Iterator[str]:
+def _alike(cells: Sequence[CrossingCell]) -> Iterator[str]:
     left = [cell for cell in cells if cell.sight is Sight.ALIKE]
     yield f"## Read where no mutant decides otherwise: {len(left)}"
     yield ""

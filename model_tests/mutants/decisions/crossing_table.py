@@ -5,15 +5,15 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Final
 
-from model_tests.derived import Row, Table
+from model_tests.derived import DerivedTable, Row
 from model_tests.mutants.decisions import texts
-from model_tests.mutants.decisions.crossing import Cell, Sight
+from model_tests.mutants.decisions.crossing import CrossingCell, Sight
 
-CROSSING: Final = Table(Path(__file__).parent / "crossing.json", "make tables", texts.of_decisions)
+CROSSING: Final = DerivedTable(Path(__file__).parent / "crossing.json", "make tables", texts.of_decisions)
 """A line for each decision and layer."""
 
 
-def read_cells(path: Path | None = None) -> tuple[Cell, ...]:
+def read_cells(path: Path | None = None) -> tuple[CrossingCell, ...]:
     """The cells as they were written, but for what is stale.
 
     Args:
@@ -24,7 +24,7 @@ def read_cells(path: Path | None = None) -> tuple[Cell, ...]:
     return tuple(cell for cell in cells if cell.decision not in stale)
 
 
-def write_cells(cells: Iterable[Cell], path: Path | None = None) -> None:
+def write_cells(cells: Iterable[CrossingCell], path: Path | None = None) -> None:
     """A line for each cell, under the digests of the decisions as they are now.
 
     Args:
@@ -34,6 +34,6 @@ def write_cells(cells: Iterable[Cell], path: Path | None = None) -> None:
     CROSSING.write(map(asdict, cells), path=path)
 
 
-def _cell(said: Row) -> Cell:
-    known = {part.name: said[part.name] for part in fields(Cell) if part.name in said}
-    return Cell(**{**known, "sight": Sight(said["sight"]), "rules": tuple(said.get("rules", ()))})
+def _cell(said: Row) -> CrossingCell:
+    known = {part.name: said[part.name] for part in fields(CrossingCell) if part.name in said}
+    return CrossingCell(**{**known, "sight": Sight(said["sight"]), "rules": tuple(said.get("rules", ()))})

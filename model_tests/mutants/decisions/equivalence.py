@@ -11,9 +11,9 @@ from inspect import Parameter, signature
 from itertools import product
 from typing import Any, Final, get_type_hints
 
-from model_tests.mutants.decisions.functions import Decision
-from model_tests.mutants.decisions.made import Mutant
-from model_tests.mutants.decisions.occasions import Call, Held, Occasions
+from model_tests.mutants.decisions.call_sites import Call, IdentityKey, Occasions
+from model_tests.mutants.decisions.functions import DecisionFunction
+from model_tests.mutants.decisions.made import DecisionMutant
 from model_tests.mutants.decisions.users import used_by, used_outside
 from model_tests.mutants.decisions.well_formed import well_formed
 from spec.algebra import Term, all_of, any_of, choose, negate
@@ -33,8 +33,8 @@ class Examples:
     """Arguments that each decision was met with, one of each shape: they tell which are numbers and which are facts."""
 
     def __init__(self) -> None:
-        self._of: dict[Decision, dict[object, dict[str, Any]]] = {}
-        self._of_any_form: set[Decision] = set()
+        self._of: dict[DecisionFunction, dict[object, dict[str, Any]]] = {}
+        self._of_any_form: set[DecisionFunction] = set()
 
     def learn(self, occasions: Occasions, *, made_up: bool = False) -> None:
         """Look at the calls of one layer.
@@ -61,11 +61,11 @@ class Examples:
                 if shape not in known and len(known) < MANY:
                     known[shape] = values
 
-    def domain(self, decision: Decision, arguments: Mapping[str, Any]) -> Term:
+    def domain(self, decision: DecisionFunction, arguments: Mapping[str, Any]) -> Term:
         """What may be taken for granted of a decision's arguments: nothing, where a call was met that belies it."""
         return True if decision in self._of_any_form else well_formed(arguments)
 
-    def of(self, decision: Decision) -> Sequence[dict[str, Any]]:
+    def of(self, decision: DecisionFunction) -> Sequence[dict[str, Any]]:
         """The arguments of a decision, by their names."""
         return tuple(self._of.get(decision, {}).values())
 
@@ -87,13 +87,13 @@ class Sameness:
         return f"proved the same: {', '.join(self.at)} ({asked})"
 
 
-def equivalent(mutant: Mutant, met: Examples) -> Sameness | None:
+def equivalent(mutant: DecisionMutant, met: Examples) -> Sameness | None:
     """That the mutant is the same for all inputs, if that is proved."""
     at: dict[str, int] = {}
     return Sameness(tuple(at), sum(at.values())) if _same(mutant.of, mutant, met, at) else None
 
 
-def _same(of: Decision, mutant: Mutant, met: Examples, at: dict[str, int]) -> bool:
+def _same(of: DecisionFunction, mutant: DecisionMutant, met: Examples, at: dict[str, int]) -> bool:
     questions = _proved(of, mutant, met)
     if questions:
         at[of.name] = questions
@@ -104,7 +104,7 @@ def _same(of: Decision, mutant: Mutant, met: Examples, at: dict[str, int]) -> bo
     return all(_same(user, mutant, met, at) for user in users)
 
 
-def _proved(of: Decision, mutant: Mutant, met: Examples) -> int:
+def _proved(of: DecisionFunction, mutant: DecisionMutant, met: Examples) -> int:
     """How many questions have the answer that a decision is the same under the mutant; 0 if one has not."""
     shapes = list(_shapes(of, met))
     try:
@@ -113,7 +113,7 @@ def _proved(of: Decision, mutant: Mutant, met: Examples) -> int:
         return 0
 
 
-def _alike(of: Decision, mutant: Mutant, arguments: Mapping[str, Any], met: Examples) -> bool:
+def _alike(of: DecisionFunction, mutant: DecisionMutant, arguments: Mapping[str, Any], met: Examples) -> bool:
     positional, named = _bound(of, arguments)
     true = of.function(*positional, **named)
     with mutant.planted():
@@ -122,7 +122,7 @@ def _alike(of: Decision, mutant: Mutant, arguments: Mapping[str, Any], met: Exam
     return _follows(met.domain(of, arguments), same_answer(true, mutated, apart))
 
 
-def _bound(of: Decision, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def _bound(of: DecisionFunction, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     positional: list[Any] = []
     named: dict[str, Any] = {}
     for name, parameter in signature(of.function).parameters.items():
@@ -144,7 +144,7 @@ def _follows(premise: Term, claim: Term) -> bool:
 # --- arguments of which nothing is known ----------------------------------------------------------------------
 
 
-def _shapes(of: Decision, met: Examples) -> Iterator[Mapping[str, Any]]:
+def _shapes(of: DecisionFunction, met: Examples) -> Iterator[Mapping[str, Any]]:
     """The arguments as terms, once for each profile, and each way in which what is no term was met."""
     hints = get_type_hints(of.function)
     for values in met.of(of):
@@ -161,7 +161,7 @@ def _profiles() -> tuple[Profile, ...]:
     return tuple(dict.fromkeys(each.under(version) for each in PROFILES.values() for version in (0, 1, 2)))
 
 
-def _by_name(of: Decision, call: Call) -> dict[str, Any]:
+def _by_name(of: DecisionFunction, call: Call) -> dict[str, Any]:
     positional, named = call
     known = dict(named)
     values: dict[str, Any] = {}
@@ -173,7 +173,7 @@ def _by_name(of: Decision, call: Call) -> dict[str, Any]:
             values[name] = tuple(rest)
         else:
             values[name] = rest.pop(0)
-    return {name: value.value if isinstance(value, Held) else value for name, value in values.items()}
+    return {name: value.value if isinstance(value, IdentityKey) else value for name, value in values.items()}
 
 
 def _shape(hint: Any, value: Any) -> object:

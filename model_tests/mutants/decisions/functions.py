@@ -55,7 +55,7 @@ COMPOSED: Final = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decision:
+class DecisionFunction:
     """One decision function.
 
     Attributes:
@@ -84,18 +84,20 @@ def modules() -> tuple[ModuleType, ...]:
 
 
 @cache
-def decisions() -> tuple[Decision, ...]:
+def decisions() -> tuple[DecisionFunction, ...]:
     """Every function, and every property of a record, in the order in which they are written."""
     return tuple(decision for module in modules() for decision in _of(module) if decision.name not in NAMES_ONLY)
 
 
-def _of(module: ModuleType) -> Iterator[Decision]:
+def _of(module: ModuleType) -> Iterator[DecisionFunction]:
     family = module.__name__.rpartition(".")[2]
     for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, ast.FunctionDef):
-            yield Decision(f"{family}.{node.name}", module, getattr(module, node.name), node)
+            yield DecisionFunction(f"{family}.{node.name}", module, getattr(module, node.name), node)
         elif isinstance(node, ast.ClassDef):
             record = getattr(module, node.name)
             for part in node.body:
                 if isinstance(part, ast.FunctionDef):
-                    yield Decision(f"{family}.{node.name}.{part.name}", module, vars(record)[part.name].fget, part)
+                    yield DecisionFunction(
+                        f"{family}.{node.name}.{part.name}", module, vars(record)[part.name].fget, part
+                    )

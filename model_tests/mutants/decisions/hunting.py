@@ -11,9 +11,9 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final
 
+from model_tests.mutants.decisions.call_sites import JudgedCall, Occasions, watched
 from model_tests.mutants.decisions.equivalence import Examples, equivalent
-from model_tests.mutants.decisions.made import Mutant
-from model_tests.mutants.decisions.occasions import Occasions, Place, watched
+from model_tests.mutants.decisions.made import DecisionMutant
 from model_tests.mutants.decisions.users import above
 
 MOST: Final = MappingProxyType({"recorded sessions": 40, "traces": 300, "known bugs": 12, "proofs": 12, "audit": 12})
@@ -30,7 +30,7 @@ MADE_UP: Final = "tests"
 
 
 @unique
-class Fate(StrEnum):
+class MutantFate(StrEnum):
     """What became of a mutant."""
 
     KILLED = "killed"
@@ -41,7 +41,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class HuntResult:
     """What became of one mutant.
 
     Attributes:
@@ -53,7 +53,7 @@ class Found:
 
     mutant: str
     kind: str
-    fate: Fate = Fate.GAP
+    fate: MutantFate = MutantFate.GAP
     layer: str = ""
     place: str = ""
     rules: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Found:
     seconds: float = 0.0
 
 
-def hunt(found: Found, mutant: Mutant, layer: str, occasions: Occasions) -> Found:
+def hunt(found: HuntResult, mutant: DecisionMutant, layer: str, occasions: Occasions) -> HuntResult:
     """Put a mutant that is at large to one more layer."""
     started = time.monotonic()
     met, broke = found.met, found.place
@@ -77,11 +77,13 @@ def hunt(found: Found, mutant: Mutant, layer: str, occasions: Occasions) -> Foun
             break
     seconds = round(found.seconds + time.monotonic() - started, 3)
     if named:
-        return replace(found, fate=Fate.KILLED, layer=layer, place=place.name, rules=named, met=met, seconds=seconds)
+        return replace(
+            found, fate=MutantFate.KILLED, layer=layer, place=place.name, rules=named, met=met, seconds=seconds
+        )
     return replace(found, place=broke, met=met, seconds=seconds)
 
 
-def judged(mutant: Mutant, place: Place) -> tuple[tuple[str, ...], str]:
+def judged(mutant: DecisionMutant, place: JudgedCall) -> tuple[tuple[str, ...], str]:
     """The rules that a place names under the mutant; or how it broke, which names none."""
     with mutant.in_place():
         try:
@@ -95,8 +97,8 @@ Progress = Callable[[str], None]
 
 
 def hunt_all(
-    listed: Sequence[Mutant], layers: Mapping[str, Callable[[], Iterator[Place]]], say: Progress
-) -> tuple[Found, ...]:
+    listed: Sequence[DecisionMutant], layers: Mapping[str, Callable[[], Iterator[JudgedCall]]], say: Progress
+) -> tuple[HuntResult, ...]:
     """What became of every mutant, in their order.
 
     Args:
@@ -104,35 +106,35 @@ def hunt_all(
         layers: how the places of each are made, which happens when the layer's turn comes.
         say: is told of every layer.
     """
-    found = {mutant: Found(mutant.name, mutant.kind) for mutant in listed}
+    found = {mutant: HuntResult(mutant.name, mutant.kind) for mutant in listed}
     about = {decision for mutant in listed for decision in (mutant.of, *above(mutant.of))}
     examples = Examples()
     searched: dict[str, int] = {}
     for layer, places in layers.items():
         occasions = watched(places(), about)
         examples.learn(occasions, made_up=layer == MADE_UP)
-        at_large = [mutant for mutant in listed if found[mutant].fate is Fate.GAP]
+        at_large = [mutant for mutant in listed if found[mutant].fate is MutantFate.GAP]
         say(f"{layer}: {len(occasions.seconds):,} places, {len(at_large):,} mutants at large")
         for mutant in at_large:
             found[mutant] = hunt(found[mutant], mutant, layer, occasions)
-            if layer in EXHAUSTIVE and found[mutant].fate is Fate.GAP:
+            if layer in EXHAUSTIVE and found[mutant].fate is MutantFate.GAP:
                 searched[mutant.name] = searched.get(mutant.name, 0) + len(occasions.calls.get(mutant.of, {}))
-    at_large = [mutant for mutant in listed if found[mutant].fate is Fate.GAP]
+    at_large = [mutant for mutant in listed if found[mutant].fate is MutantFate.GAP]
     say(f"solver: {len(at_large):,} mutants at large")
     for mutant in at_large:
         found[mutant] = explained(found[mutant], mutant, examples, searched.get(mutant.name, 0))
     return tuple(found.values())
 
 
-def explained(found: Found, mutant: Mutant, examples: Examples, searched: int) -> Found:
+def explained(found: HuntResult, mutant: DecisionMutant, examples: Examples, searched: int) -> HuntResult:
     """Why no layer kills a mutant: it is equivalent, or what tells it apart is never met; else it is a gap."""
     started = time.monotonic()
     same = equivalent(mutant, examples)
     seconds = round(found.seconds + time.monotonic() - started, 3)
     if same:
-        return replace(found, fate=Fate.EQUIVALENT, place=str(same), seconds=seconds)
+        return replace(found, fate=MutantFate.EQUIVALENT, place=str(same), seconds=seconds)
     if searched and not found.met:
-        return replace(found, fate=Fate.UNREACHABLE, place=never_told(searched), seconds=seconds)
+        return replace(found, fate=MutantFate.UNREACHABLE, place=never_told(searched), seconds=seconds)
     return replace(found, seconds=seconds)
 
 

@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import Final
 
 from model_tests.mutants.decisions.audited import audited
-from model_tests.mutants.decisions.occasions import Place
+from model_tests.mutants.decisions.call_sites import JudgedCall
 from model_tests.mutants.decisions.own_tests import tested
 from model_tests.mutants.decisions.places import known_bugs, recorded, replicated, searched, staked, traced
 from model_tests.mutants.decisions.proved import proved
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 
 SESSIONS: Final = "recorded sessions"
 TRACES: Final = "traces"
@@ -32,12 +32,12 @@ STAKED: Final = range(8)
 """Seeds of traces of which it is asked what is at stake in them."""
 
 
-def traces() -> Iterator[Place]:
+def traces() -> Iterator[JudgedCall]:
     """Steps of the reference's traces, whatever they are about."""
     return chain(traced(SEEDS), replicated(REPLICAS), staked(STAKED))
 
 
-LAYERS: Final[Mapping[str, Callable[[], Iterator[Place]]]] = MappingProxyType(
+LAYERS: Final[Mapping[str, Callable[[], Iterator[JudgedCall]]]] = MappingProxyType(
     {
         SESSIONS: recorded,
         TRACES: traces,
@@ -50,7 +50,7 @@ LAYERS: Final[Mapping[str, Callable[[], Iterator[Place]]]] = MappingProxyType(
 )
 """How the places of each layer are made."""
 
-NAMING: Final[Mapping[str, Callable[[], Iterator[Place]]]] = MappingProxyType(
+NAMING: Final[Mapping[str, Callable[[], Iterator[JudgedCall]]]] = MappingProxyType(
     {name: places for name, places in LAYERS.items() if name != TESTS}
 )
 """The layers that name a rule: what every decision is crossed with."""
@@ -61,18 +61,18 @@ MORE_REPLICAS: Final = range(60, 900)
 """Seeds of traces that are made only for the mutants which no other layer sees."""
 
 
-def more_traces() -> Iterator[Place]:
+def more_traces() -> Iterator[JudgedCall]:
     """Steps of more traces, which the first ones do not have."""
     return chain(traced(MORE_SEEDS), replicated(MORE_REPLICAS))
 
 
-MORE: Final[Mapping[str, Callable[[], Iterator[Place]]]] = MappingProxyType(
+MORE: Final[Mapping[str, Callable[[], Iterator[JudgedCall]]]] = MappingProxyType(
     {
         AUDIT: audited,
         PROOFS: proved,
         TRACES: more_traces,
         SESSIONS: partial(recorded, 1),
-        SEARCHES: partial(searched, Effort.DEFAULT),
+        SEARCHES: partial(searched, RunEffort.DEFAULT),
     }
 )
 """More places of the layers that name a rule, for mutants that only tests see."""

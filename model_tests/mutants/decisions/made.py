@@ -12,15 +12,15 @@ from types import CodeType, MappingProxyType, ModuleType
 from typing import Any, Final
 from unittest.mock import patch
 
-from model_tests.mutants.decisions.functions import Decision, decisions, modules
-from model_tests.mutants.decisions.mutations import Edit, Kind, edits, numbered
+from model_tests.mutants.decisions.functions import DecisionFunction, decisions, modules
+from model_tests.mutants.decisions.mutations import Edit, MutationKind, edits, numbered
 
 WORKED_OUT: Final = ("model_tests.conformance", "model_tests.traces", "spec")
 """Packages that keep what they have worked out by decisions, and have to forget it with every mutant."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mutant:
+class DecisionMutant:
     """One defect of one decision.
 
     Attributes:
@@ -31,8 +31,8 @@ class Mutant:
     """
 
     name: str
-    kind: Kind
-    of: Decision
+    kind: MutationKind
+    of: DecisionFunction
     edit: Edit | None = None
     table: tuple[ModuleType, str, object] | None = None
 
@@ -83,25 +83,25 @@ def _keeping() -> Iterator[Any]:
 
 
 @cache
-def mutants() -> tuple[Mutant, ...]:
+def mutants() -> tuple[DecisionMutant, ...]:
     """Every mutant of every decision, in the order of the texts; those of tables last."""
     made = [mutant for decision in decisions() for mutant in _of(decision)]
     return (*made, *_of_tables())
 
 
-def by_name() -> Mapping[str, Mutant]:
+def by_name() -> Mapping[str, DecisionMutant]:
     """The mutants by their names."""
     return MappingProxyType({mutant.name: mutant for mutant in mutants()})
 
 
-def _of(decision: Decision) -> Iterator[Mutant]:
+def _of(decision: DecisionFunction) -> Iterator[DecisionMutant]:
     found = list(edits(decision.tree))
     for edit, what in zip(found, numbered(edit.what for edit in found), strict=True):
-        yield Mutant(f"{decision.name}: {what}", edit.kind, decision, edit)
+        yield DecisionMutant(f"{decision.name}: {what}", edit.kind, decision, edit)
 
 
 @cache
-def _compiled(decision: Decision, edit: Edit) -> CodeType:
+def _compiled(decision: DecisionFunction, edit: Edit) -> CodeType:
     tree: ast.FunctionDef = copy.deepcopy(decision.tree, {id(edit.node): edit.instead})
     tree.decorator_list = []
     module = ast.fix_missing_locations(ast.Module([tree], []))
@@ -137,13 +137,13 @@ def tables() -> Iterator[tuple[ModuleType, str, Any]]:
                 yield module, name, value
 
 
-def _of_tables() -> Iterator[Mutant]:
+def _of_tables() -> Iterator[DecisionMutant]:
     readers = {decision.name: decision for decision in decisions()}
     for module, name, table in tables():
         of = readers[READS[name]]
         family = module.__name__.rpartition(".")[2]
         for what, instead in _changed(table):
-            yield Mutant(f"{family}.{name}: {what}", Kind.CELL, of, table=(module, name, instead))
+            yield DecisionMutant(f"{family}.{name}: {what}", MutationKind.CELL, of, table=(module, name, instead))
 
 
 def _changed(table: Any) -> Iterator[tuple[str, object]]:

@@ -9,7 +9,7 @@ from typing import Final
 
 
 @unique
-class Kind(StrEnum):
+class MutationKind(StrEnum):
     """What is done to a decision."""
 
     DROP_GUARD = "guard dropped"
@@ -30,7 +30,7 @@ class Edit:
         what: the edit in a few words, without its place.
     """
 
-    kind: Kind
+    kind: MutationKind
     what: str
     node: ast.AST
     instead: ast.AST
@@ -76,19 +76,19 @@ def _nodes(tree: ast.FunctionDef) -> Iterator[ast.AST]:
 def _of_guards(node: ast.AST) -> Iterator[Edit]:
     match node:
         case ast.Call(func=ast.Name(id="Guard"), args=[name, _, applies, *_]) if _word(applies) != "False":
-            yield Edit(Kind.DROP_GUARD, f"guard {_word(name)} dropped", applies, ast.Constant(value=False))
+            yield Edit(MutationKind.DROP_GUARD, f"guard {_word(name)} dropped", applies, ast.Constant(value=False))
         case ast.Tuple(elts=[_, _, *_] as elements, ctx=ast.Load()) if any(map(_is_guard, elements)):
             yield from _swaps(node, elements, [_guards_name(each) for each in elements])
         case ast.Dict(keys=keys, values=values) if len(values) > 1:
             for key, fact in zip(keys, values, strict=True):
                 word = _word(key) if key else "of another table"
-                yield Edit(Kind.DROP_GUARD, f"guard {word} dropped", fact, ast.Constant(value=False))
+                yield Edit(MutationKind.DROP_GUARD, f"guard {word} dropped", fact, ast.Constant(value=False))
 
 
 def _swaps(node: ast.Tuple, elements: Sequence[ast.expr], names: Sequence[str]) -> Iterator[Edit]:
     for position, (left, right) in enumerate(pairwise(names)):
         swapped = [*elements[:position], elements[position + 1], elements[position], *elements[position + 2 :]]
-        yield Edit(Kind.SWAP_GUARDS, f"guards {left} and {right} swapped", node, ast.Tuple(swapped, ast.Load()))
+        yield Edit(MutationKind.SWAP_GUARDS, f"guards {left} and {right} swapped", node, ast.Tuple(swapped, ast.Load()))
 
 
 def _is_guard(node: ast.expr) -> bool:
@@ -116,10 +116,10 @@ def _of_comparison(node: ast.AST) -> Iterator[Edit]:
     match node:
         case ast.Compare(left=left, ops=[operator], comparators=[right]) if type(operator) in _FLIPPED:
             flipped = ast.Compare(left, [_FLIPPED[type(operator)]()], [right])
-            yield Edit(Kind.FLIP, f"{_word(node)} becomes {_word(flipped)}", node, flipped)
+            yield Edit(MutationKind.FLIP, f"{_word(node)} becomes {_word(flipped)}", node, flipped)
             if type(operator) in _SIGNS and not _is_named(right):
                 moved = ast.Compare(left, [operator], [_plus(right, _SIGNS[type(operator)])])
-                yield Edit(Kind.OFF_BY_ONE, f"{_word(node)} becomes {_word(moved)}", node, moved)
+                yield Edit(MutationKind.OFF_BY_ONE, f"{_word(node)} becomes {_word(moved)}", node, moved)
 
 
 def _of_sum(node: ast.AST) -> Iterator[Edit]:
@@ -127,10 +127,10 @@ def _of_sum(node: ast.AST) -> Iterator[Edit]:
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as operator, right=right):
             for number in (left, right):
                 if isinstance(number, ast.Constant):
-                    yield Edit(Kind.OFF_BY_ONE, f"{_word(node)} with one more", number, _plus(number, 1))
+                    yield Edit(MutationKind.OFF_BY_ONE, f"{_word(node)} with one more", number, _plus(number, 1))
             if not any(isinstance(number, ast.Constant) for number in (left, right)):
                 more = ast.BinOp(node, operator, ast.Constant(value=1))
-                yield Edit(Kind.OFF_BY_ONE, f"{_word(node)} becomes {_word(more)}", node, more)
+                yield Edit(MutationKind.OFF_BY_ONE, f"{_word(node)} becomes {_word(more)}", node, more)
 
 
 def _is_named(node: ast.expr) -> bool:
@@ -154,30 +154,30 @@ def _of_call(node: ast.AST) -> Iterator[Edit]:
         case ast.Call(func=ast.Name(id=str(join)), args=[_, _, *_] as facts) if join in _JOINS:
             for position, fact in enumerate(facts):
                 left = ast.Call(node.func, [*facts[:position], *facts[position + 1 :]], node.keywords)
-                yield Edit(Kind.DROP_OPERAND, f"{_word(fact)} dropped of {join}", node, left)
+                yield Edit(MutationKind.DROP_OPERAND, f"{_word(fact)} dropped of {join}", node, left)
         case ast.Call(func=ast.Name(id="negate"), args=[fact]):
-            yield Edit(Kind.NEGATE, f"{_word(node)} becomes {_word(fact)}", node, fact)
+            yield Edit(MutationKind.NEGATE, f"{_word(node)} becomes {_word(fact)}", node, fact)
         case ast.Call(func=ast.Name(id="choose"), args=[fact, then, otherwise]):
             yield from _of_choice(node, fact, then, otherwise)
         case ast.Call(func=ast.Name(id="choose_entry" | "_choose" | "choose_cached"), args=[_, then, otherwise]):
-            yield Edit(Kind.SKIP, f"{_word(then)} is never chosen", node, otherwise)
-            yield Edit(Kind.SKIP, f"{_word(otherwise)} is never chosen", node, then)
+            yield Edit(MutationKind.SKIP, f"{_word(then)} is never chosen", node, otherwise)
+            yield Edit(MutationKind.SKIP, f"{_word(otherwise)} is never chosen", node, then)
         case ast.Call(func=ast.Name(id="implies"), args=[fact, then]):
-            yield Edit(Kind.DROP_OPERAND, f"{_word(fact)} is no premise", node, then)
+            yield Edit(MutationKind.DROP_OPERAND, f"{_word(fact)} is no premise", node, then)
         case ast.Call(func=ast.Name(id="is_in"), args=[entry, _, _, *_] as listed):
             for position, state in enumerate(listed[1:], start=1):
                 left = ast.Call(node.func, [*listed[:position], *listed[position + 1 :]], [])
-                yield Edit(Kind.DROP_OPERAND, f"{_word(state)} is no state of {_word(entry)}", node, left)
+                yield Edit(MutationKind.DROP_OPERAND, f"{_word(state)} is no state of {_word(entry)}", node, left)
         case ast.Call(func=ast.Name() | ast.Attribute(), keywords=[_, *_]):
             yield from _of_keywords(node, getattr(node.func, "id", ""))
 
 
 def _of_choice(node: ast.Call, fact: ast.expr, then: ast.expr, otherwise: ast.expr) -> Iterator[Edit]:
-    yield Edit(Kind.SKIP, f"{_word(then)} is never chosen where {_word(fact)}", node, otherwise)
-    yield Edit(Kind.SKIP, f"{_word(otherwise)} is never chosen unless {_word(fact)}", node, then)
+    yield Edit(MutationKind.SKIP, f"{_word(then)} is never chosen where {_word(fact)}", node, otherwise)
+    yield Edit(MutationKind.SKIP, f"{_word(otherwise)} is never chosen unless {_word(fact)}", node, then)
     for arm in (then, otherwise):
         if _is_number(arm):
-            yield Edit(Kind.OFF_BY_ONE, f"{_word(arm)} with one more where {_word(fact)}", arm, _plus(arm, 1))
+            yield Edit(MutationKind.OFF_BY_ONE, f"{_word(arm)} with one more where {_word(fact)}", arm, _plus(arm, 1))
 
 
 def _of_keywords(node: ast.Call, name: str) -> Iterator[Edit]:
@@ -186,12 +186,12 @@ def _of_keywords(node: ast.Call, name: str) -> Iterator[Edit]:
             continue
         if name == "replace":
             left = ast.Call(node.func, node.args, [*node.keywords[:position], *node.keywords[position + 1 :]])
-            yield Edit(Kind.SKIP, f"{keyword.arg} stays as it was", node, left)
+            yield Edit(MutationKind.SKIP, f"{keyword.arg} stays as it was", node, left)
         if _is_number(keyword.value):
-            yield Edit(Kind.OFF_BY_ONE, f"{keyword.arg} with one more", keyword.value, _plus(keyword.value, 1))
+            yield Edit(MutationKind.OFF_BY_ONE, f"{keyword.arg} with one more", keyword.value, _plus(keyword.value, 1))
         if isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, bool):
             other = ast.Constant(value=not keyword.value.value)
-            yield Edit(Kind.NEGATE, f"{keyword.arg} is {not keyword.value.value}", keyword.value, other)
+            yield Edit(MutationKind.NEGATE, f"{keyword.arg} is {not keyword.value.value}", keyword.value, other)
 
 
 def _is_number(node: ast.expr) -> bool:
@@ -208,9 +208,9 @@ def _of_python(node: ast.AST) -> Iterator[Edit]:
     match node:
         case ast.If(test=test) | ast.IfExp(test=test) if not _is_of_reading(test):
             other = ast.UnaryOp(ast.Not(), test)
-            yield Edit(Kind.NEGATE, f"{_word(test)} becomes {_word(other)}", test, other)
+            yield Edit(MutationKind.NEGATE, f"{_word(test)} becomes {_word(other)}", test, other)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield Edit(Kind.NEGATE, f"{_word(node)} becomes {_word(operand)}", node, operand)
+            yield Edit(MutationKind.NEGATE, f"{_word(node)} becomes {_word(operand)}", node, operand)
 
 
 def _is_of_reading(test: ast.expr) -> bool:

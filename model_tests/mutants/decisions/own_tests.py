@@ -10,8 +10,8 @@ from typing import Final
 import pytest
 
 import model_tests
+from model_tests.mutants.decisions.call_sites import JudgedCall
 from model_tests.mutants.decisions.functions import modules
-from model_tests.mutants.decisions.occasions import Place
 
 FOLDER: Final = Path(model_tests.__path__[0]) / "unit" / "spec"
 
@@ -22,12 +22,12 @@ CORNERS: Final = "test_corners_of_*.py"
 """Tests of what nothing else meets."""
 
 
-def tested() -> Iterator[Place]:
+def tested() -> Iterator[JudgedCall]:
     """The files of tests, by the modules' names."""
     own = (f"test_{module.__name__.rpartition('.')[2]}.py" for module in modules())
     for path in (*(FOLDER / name for name in (*own, *OF_COMPOSITIONS)), *sorted(FOLDER.glob(CORNERS))):
         if path.exists():
-            yield Place(path.name, partial(failing, path))
+            yield JudgedCall(path.name, partial(failing, path))
 
 
 def failing(path: Path) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from model_tests.conformance.bundled import bundled, sample, sessions_in
 from model_tests.conformance.on_specification import OnSpecification
 from model_tests.conformance.sessions import Session
 from model_tests.conformance.side_by_side import SPECIFICATION, disagreements
-from model_tests.mutants.decisions.occasions import Place
+from model_tests.mutants.decisions.call_sites import JudgedCall
 from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
 from model_tests.traces.log_links import LOG_LINKS
 from model_tests.traces.replication_verdicts import is_of_replication
@@ -17,15 +17,15 @@ from model_tests.traces.replication_verdicts import judged as judged_replication
 from model_tests.traces.schema import Row, coordinator_step_of, step_of
 from model_tests.traces.simulate import STEPS, trace_of
 from model_tests.traces.verdicts import REFUSED, judged
-from model_tests.verify.looking import Instanced
+from model_tests.verify.model_checking import Instanced
 from model_tests.verify.proofs import SEARCHES
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 from reference.simulate import simulate
-from spec.bugs.bug import Case
+from spec.bugs.bug import SearchCase
 from spec.bugs.catalogue import BUGS
 from spec.engines.explore import explore
 from spec.engines.verdict import Refuted, Unknown, passed
-from spec.protocol.judge import Check
+from spec.protocol.judge import RuleCheck
 from spec.protocol.judge_coordinator import judge
 from spec.rules import Rule
 from spec.versions import PROFILES
@@ -43,16 +43,16 @@ Named: TypeAlias = tuple[str, ...]
 # --- recorded sessions ----------------------------------------------------------------------------------------
 
 
-def recorded(one_in: int = ONE_IN) -> Iterator[Place]:
+def recorded(one_in: int = ONE_IN) -> Iterator[JudgedCall]:
     """Recorded sessions, the seldom kinds first."""
     chosen = {session.id: session for session in sessions_in(bundled(SELDOM))}
     chosen |= {session.id: session for session in sessions_in(sample(one_in).lines)}
     return of_sessions(chosen.values())
 
 
-def of_sessions(sessions: Iterable[Session]) -> Iterator[Place]:
+def of_sessions(sessions: Iterable[Session]) -> Iterator[JudgedCall]:
     """Sessions, each replayed on the specification alone."""
-    return (Place(each.id, partial(in_session, each)) for each in sessions if not each.unsupported)
+    return (JudgedCall(each.id, partial(in_session, each)) for each in sessions if not each.unsupported)
 
 
 def in_session(session: Session) -> Named:
@@ -66,24 +66,24 @@ def in_session(session: Session) -> Named:
 # --- traces of the reference ----------------------------------------------------------------------------------
 
 
-def traced(seeds: Iterable[int]) -> Iterator[Place]:
+def traced(seeds: Iterable[int]) -> Iterator[JudgedCall]:
     """Every step of the traces of these seeds that is judged by a decision."""
     for seed in seeds:
         for row in trace_of(seed):
             name = f"seed {seed} step {row['step']}"
             if row["origin"] >= 0:
-                yield Place(name, partial(in_append, row))
+                yield JudgedCall(name, partial(in_append, row))
             if is_coordinators(row):
-                yield Place(f"{name} ({row['api']})", partial(in_coordinator, row))
+                yield JudgedCall(f"{name} ({row['api']})", partial(in_coordinator, row))
             if is_of_replication(row):
-                yield Place(f"{name} ({row['api']} of replicas or groups)", partial(of_replicas, row))
+                yield JudgedCall(f"{name} ({row['api']} of replicas or groups)", partial(of_replicas, row))
             if row["topic"] and row["after_log_end"] >= 0:
-                yield Place(f"{name}, its log", partial(in_log, row))
+                yield JudgedCall(f"{name}, its log", partial(in_log, row))
 
 
-def staked(seeds: Iterable[int]) -> Iterator[Place]:
+def staked(seeds: Iterable[int]) -> Iterator[JudgedCall]:
     """Whole traces: what was at stake in one of their coordinators' steps must be at stake in some."""
-    return (Place(f"seed {seed}, what is at stake", Staked(seed)) for seed in seeds)
+    return (JudgedCall(f"seed {seed}, what is at stake", Staked(seed)) for seed in seeds)
 
 
 class Staked:
@@ -103,13 +103,13 @@ class Staked:
         return tuple(sorted(self._true - staked))
 
 
-def replicated(seeds: Iterable[int], steps: int = STEPS) -> Iterator[Place]:
+def replicated(seeds: Iterable[int], steps: int = STEPS) -> Iterator[JudgedCall]:
     """Every judged step of replicas that talk, one profile after another."""
     profiles = tuple(PROFILES.values())
     for seed in seeds:
         for row in simulate(seed, profiles[seed % len(profiles)], steps, workload="replicas"):
             if is_of_replication(row):
-                yield Place(f"replicas, seed {seed} step {row['step']} ({row['api']})", partial(of_replicas, row))
+                yield JudgedCall(f"replicas, seed {seed} step {row['step']} ({row['api']})", partial(of_replicas, row))
 
 
 def of_replicas(row: Row) -> Named:
@@ -138,28 +138,28 @@ def in_coordinator(row: Row) -> Named:
     return _violated(coordinator_checks(row))
 
 
-def coordinator_checks(row: Row) -> tuple[Check, ...]:
+def coordinator_checks(row: Row) -> tuple[RuleCheck, ...]:
     """What a coordinator's step is held against."""
     profile = as_recorded(PROFILES[row["profile"]], row["transaction_version"])
     _, checks = judge(row["api"], coordinator_step_of(row.__getitem__), profile)
     return checks
 
 
-def _violated(checks: Sequence[Check]) -> Named:
+def _violated(checks: Sequence[RuleCheck]) -> Named:
     return tuple(dict.fromkeys(check.rule.id for check in checks if check.at_stake and not check.holds))
 
 
 # --- known bugs -----------------------------------------------------------------------------------------------
 
 
-def known_bugs() -> Iterator[Place]:
+def known_bugs() -> Iterator[JudgedCall]:
     """Every question of the catalogue: what was mended must hold, and the bug must be found."""
     for bug in BUGS.values():
         for number, case in enumerate(bug.cases):
-            yield Place(f"{bug.name} case {number} ({case.profile})", partial(in_case, bug.rule, case))
+            yield JudgedCall(f"{bug.name} case {number} ({case.profile})", partial(in_case, bug.rule, case))
 
 
-def in_case(rule: Rule, case: Case) -> Named:
+def in_case(rule: Rule, case: SearchCase) -> Named:
     """The bug's rule, where the search does not say what is expected of it."""
     found = searching.searched(case, LARGEST_CASE)
     return () if found.as_expected or isinstance(found.verdict, Unknown) else (rule.id,)
@@ -172,12 +172,12 @@ LARGEST_CASE: Final = 60_000
 # --- small systems --------------------------------------------------------------------------------------------
 
 
-def searched(effort: Effort = Effort.QUICK) -> Iterator[Place]:
+def searched(effort: RunEffort = RunEffort.QUICK) -> Iterator[JudgedCall]:
     """Finite instances of the systems, each explored as a whole."""
     for each in SEARCHES:
         for instance in each.explored_by(effort):
             claimed = None if instance.whole else each.rules
-            yield Place(f"{each.system.name}, {instance.name}", Explored(instance.built, claimed))
+            yield JudgedCall(f"{each.system.name}, {instance.name}", Explored(instance.built, claimed))
 
 
 class Explored:

@@ -5,13 +5,13 @@ from functools import partial
 from itertools import groupby
 from typing import Final
 
-from model_tests.mutants.decisions.occasions import Place
+from model_tests.mutants.decisions.call_sites import JudgedCall
 from model_tests.verify.proving import facts
 from spec.engines.induction import ALWAYS, START, Obligation, Prover, prove_fact
-from spec.engines.kept import Kept
+from spec.engines.proof_cache import ProofCache
 from spec.engines.reading_z3 import Numbers
 from spec.engines.verdict import Proved, Refuted
-from spec.systems.decision_facts import Fact
+from spec.systems.decision_lemmas import Fact
 from spec.systems.idempotence.system import idempotence
 from spec.systems.ids.system import ids
 from spec.systems.language import System
@@ -21,19 +21,19 @@ from spec.systems.transactions.proof import proved as transactions_proved
 SYSTEMS: Final = (idempotence, partition, ids, transactions_proved)
 """What is proved by induction."""
 
-ANSWERS: Final = Kept()
+ANSWERS: Final = ProofCache()
 """What has been proved in this process: of a mutant only those obligations are solved whose formula is another."""
 
 
-def proved() -> Iterator[Place]:
+def proved() -> Iterator[JudgedCall]:
     """Every obligation of `eos prove`: those of one action together, and facts that differ in their release."""
     for name, alike in groupby(_by_family(), key=_family):
-        yield Place(f"fact {name}", partial(of_facts, tuple(alike)))
+        yield JudgedCall(f"fact {name}", partial(of_facts, tuple(alike)))
     for build in SYSTEMS:
         system = build()
-        yield Place(f"{system.name} {START}, and {ALWAYS}", partial(of_action, build, ""))
+        yield JudgedCall(f"{system.name} {START}, and {ALWAYS}", partial(of_action, build, ""))
         for action in system.actions:
-            yield Place(f"{system.name} under {action.name}", partial(of_action, build, action.name))
+            yield JudgedCall(f"{system.name} under {action.name}", partial(of_action, build, action.name))
 
 
 def _by_family() -> list[tuple[Fact, Numbers]]:

@@ -15,18 +15,18 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
+from model_tests.mutants.decisions.call_sites import JudgedCall, Occasions, watched
 from model_tests.mutants.decisions.equivalence import Examples, equivalent
-from model_tests.mutants.decisions.functions import Decision
-from model_tests.mutants.decisions.hunting import EXHAUSTIVE, MADE_UP, Fate, Found, Progress, never_told
+from model_tests.mutants.decisions.functions import DecisionFunction
+from model_tests.mutants.decisions.hunting import EXHAUSTIVE, MADE_UP, HuntResult, MutantFate, Progress, never_told
 from model_tests.mutants.decisions.layers import KNOWN_BUGS, LAYERS, PROOFS, SEARCHES, TESTS, TRACES
-from model_tests.mutants.decisions.made import Mutant, by_name
-from model_tests.mutants.decisions.occasions import Occasions, Place, watched
+from model_tests.mutants.decisions.made import DecisionMutant, by_name
 from model_tests.mutants.decisions.own_tests import tested
 from model_tests.mutants.decisions.places import known_bugs, replicated, searched, traced
 from model_tests.mutants.decisions.table import read, write
 from model_tests.mutants.decisions.users import above
 
-Made = Mapping[str, Callable[[], Iterator[Place]]]
+Made = Mapping[str, Callable[[], Iterator[JudgedCall]]]
 """How the places of layers are made."""
 
 WHOLE: Final[Made] = MappingProxyType({name: made for name, made in LAYERS.items() if name != PROOFS})
@@ -56,7 +56,7 @@ class Again:
         why: what explains it now; empty where nothing does.
     """
 
-    found: Found
+    found: HuntResult
     why: str
     seconds: float
 
@@ -64,18 +64,20 @@ class Again:
         return f"{self.found.mutant}: {self.why or f'no longer {self.found.fate}'}"
 
 
-def survivors(table: Sequence[Found]) -> list[Found]:
+def survivors(table: Sequence[HuntResult]) -> list[HuntResult]:
     """The mutants of the table that nothing kills, with a reason."""
-    return [each for each in table if each.fate in (Fate.EQUIVALENT, Fate.UNREACHABLE)]
+    return [each for each in table if each.fate in (MutantFate.EQUIVALENT, MutantFate.UNREACHABLE)]
 
 
-def sampled(table: Sequence[Found], size: int, seed: int = SEED) -> list[Found]:
+def sampled(table: Sequence[HuntResult], size: int, seed: int = SEED) -> list[HuntResult]:
     """So many of them, the same every time."""
     able = survivors(table)
     return random.Random(seed).sample(able, min(size, len(able)))
 
 
-def explained_again(asked: Sequence[Found], layers: Made = SOME, say: Progress = lambda line: None) -> Iterator[Again]:
+def explained_again(
+    asked: Sequence[HuntResult], layers: Made = SOME, say: Progress = lambda line: None
+) -> Iterator[Again]:
     """Each of these survivors, explained by what is met in some layers.
 
     Args:
@@ -99,14 +101,14 @@ def explained_again(asked: Sequence[Found], layers: Made = SOME, say: Progress =
 class _Met:
     """What the layers have shown of some mutants' decisions."""
 
-    def __init__(self, mutants: Iterable[Mutant]) -> None:
+    def __init__(self, mutants: Iterable[DecisionMutant]) -> None:
         self._mutants = tuple(mutants)
         self._examples = Examples()
-        self._told: dict[Mutant, str] = {}
-        self._calls: Counter[Mutant] = Counter()
+        self._told: dict[DecisionMutant, str] = {}
+        self._calls: Counter[DecisionMutant] = Counter()
         self.about = self._decisions()
 
-    def _decisions(self) -> frozenset[Decision]:
+    def _decisions(self) -> frozenset[DecisionFunction]:
         return frozenset(decision for mutant in self._mutants for decision in (mutant.of, *above(mutant.of)))
 
     def look(self, layer: str, occasions: Occasions) -> None:
@@ -118,10 +120,10 @@ class _Met:
             if next(occasions.telling(mutant), None) is not None:
                 self._told.setdefault(mutant, layer)
 
-    def explained(self, found: Found, mutant: Mutant) -> Again:
+    def explained(self, found: HuntResult, mutant: DecisionMutant) -> Again:
         """Why nothing kills the mutant: as the table says, or not at all."""
         started = time.monotonic()
-        if found.fate is Fate.EQUIVALENT:
+        if found.fate is MutantFate.EQUIVALENT:
             why = str(equivalent(mutant, self._examples) or "")
         else:
             calls = self._calls[mutant]

@@ -6,16 +6,16 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Final
 
-from model_tests.derived import Row, Table
+from model_tests.derived import DerivedTable, Row
 from model_tests.mutants.decisions import texts
-from model_tests.mutants.decisions.hunting import Fate, Found
-from model_tests.mutants.decisions.made import Mutant
+from model_tests.mutants.decisions.hunting import HuntResult, MutantFate
+from model_tests.mutants.decisions.made import DecisionMutant
 
-TABLE: Final = Table(Path(__file__).parent / "table.json", "make tables", texts.of_decisions)
+TABLE: Final = DerivedTable(Path(__file__).parent / "table.json", "make tables", texts.of_decisions)
 """What the last hunt of each decision's mutants found, a line for each mutant."""
 
 
-def read(path: Path | None = None) -> tuple[Found, ...]:
+def read(path: Path | None = None) -> tuple[HuntResult, ...]:
     """The table as it was written, but for what is stale.
 
     Args:
@@ -26,7 +26,7 @@ def read(path: Path | None = None) -> tuple[Found, ...]:
     return tuple(each for each in rows if decision_of(each) not in stale)
 
 
-def write(found: Iterable[Found], path: Path | None = None) -> None:
+def write(found: Iterable[HuntResult], path: Path | None = None) -> None:
     """A line for each mutant, under the digests of the decisions as they are now.
 
     Args:
@@ -36,27 +36,27 @@ def write(found: Iterable[Found], path: Path | None = None) -> None:
     TABLE.write(map(asdict, found), path=path)
 
 
-def _found(said: Row) -> Found:
-    known = {part.name: said[part.name] for part in fields(Found) if part.name in said}
-    return Found(**{**known, "fate": Fate(said["fate"]), "rules": tuple(said.get("rules", ()))})
+def _found(said: Row) -> HuntResult:
+    known = {part.name: said[part.name] for part in fields(HuntResult) if part.name in said}
+    return HuntResult(**{**known, "fate": MutantFate(said["fate"]), "rules": tuple(said.get("rules", ()))})
 
 
-def counted(found: Iterable[Found]) -> dict[str, int]:
+def counted(found: Iterable[HuntResult]) -> dict[str, int]:
     """How many mutants each layer killed, and how many have another fate."""
     return dict(Counter(f"killed by {each.layer}" if each.layer else str(each.fate) for each in found))
 
 
-def not_hunted(found: Iterable[Found], made: Iterable[Mutant]) -> int:
+def not_hunted(found: Iterable[HuntResult], made: Iterable[DecisionMutant]) -> int:
     """How many mutants there are of which the table says nothing yet."""
     return len({mutant.name for mutant in made} - {each.mutant for each in found})
 
 
-def page(found: Sequence[Found]) -> str:
+def page(found: Sequence[HuntResult]) -> str:
     """The summary as a page of Markdown: counts by layer, and every mutant that no layer kills, with the reason."""
     return "\n".join((*_counts(found), *_by_kind(found), *_survivors(found))) + "\n"
 
 
-def _counts(found: Sequence[Found]) -> Iterator[str]:
+def _counts(found: Sequence[HuntResult]) -> Iterator[str]:
     yield "# Mutants of the decisions"
     yield ""
     of = len({decision_of(each) for each in found})
@@ -74,17 +74,17 @@ def _counts(found: Sequence[Found]) -> Iterator[str]:
     yield ""
 
 
-def _by_kind(found: Sequence[Found]) -> Iterator[str]:
+def _by_kind(found: Sequence[HuntResult]) -> Iterator[str]:
     yield "| edit | mutants | killed |"
     yield "| --- | ---: | ---: |"
-    killed = Counter(each.kind for each in found if each.fate is Fate.KILLED)
+    killed = Counter(each.kind for each in found if each.fate is MutantFate.KILLED)
     for kind, count in Counter(each.kind for each in found).items():
         yield f"| {kind} | {count:,} | {killed[kind]:,} |"
     yield ""
 
 
-def _survivors(found: Sequence[Found]) -> Iterator[str]:
-    for fate in (Fate.GAP, Fate.UNTRIED, Fate.UNREACHABLE, Fate.EQUIVALENT):
+def _survivors(found: Sequence[HuntResult]) -> Iterator[str]:
+    for fate in (MutantFate.GAP, MutantFate.UNTRIED, MutantFate.UNREACHABLE, MutantFate.EQUIVALENT):
         left = [each for each in found if each.fate is fate]
         if not left:
             continue
@@ -95,14 +95,14 @@ def _survivors(found: Sequence[Found]) -> Iterator[str]:
 
 
 _UNSEEN: Final = {
-    Fate.GAP: "nothing tells it apart",
-    Fate.UNTRIED: "the first layers name no rule",
-    Fate.UNREACHABLE: "",
-    Fate.EQUIVALENT: "",
+    MutantFate.GAP: "nothing tells it apart",
+    MutantFate.UNTRIED: "the first layers name no rule",
+    MutantFate.UNREACHABLE: "",
+    MutantFate.EQUIVALENT: "",
 }
 """What is said of a mutant of which nothing else is known."""
 
 
-def decision_of(each: Found) -> str:
+def decision_of(each: HuntResult) -> str:
     """The decision that a mutant is of."""
     return each.mutant.partition(":")[0]

@@ -9,11 +9,11 @@ from typing import Final
 import model_tests
 import spec.protocol
 import spec.systems
-from model_tests.mutants.decisions.functions import Decision, decisions
+from model_tests.mutants.decisions.functions import DecisionFunction, decisions
 
 
 @cache
-def used_by(of: Decision) -> tuple[Decision, ...]:
+def used_by(of: DecisionFunction) -> tuple[DecisionFunction, ...]:
     """The decisions that name this one; a property is used by whoever reads an attribute of its name."""
     word = of.name.rpartition(".")[2]
     is_property = of.name.count(".") > 1
@@ -21,7 +21,7 @@ def used_by(of: Decision) -> tuple[Decision, ...]:
 
 
 @cache
-def above(of: Decision) -> tuple[Decision, ...]:
+def above(of: DecisionFunction) -> tuple[DecisionFunction, ...]:
     """The decisions that use this one, and those that use them, the nearest first."""
     found = dict.fromkeys(used_by(of))
     waiting = list(found)
@@ -32,7 +32,7 @@ def above(of: Decision) -> tuple[Decision, ...]:
     return tuple(found)
 
 
-def _names(other: Decision, of: Decision, word: str, is_property: bool) -> bool:
+def _names(other: DecisionFunction, of: DecisionFunction, word: str, is_property: bool) -> bool:
     for node in ast.walk(other.tree):
         match node:
             case ast.Name(id=name) if not is_property and name == word:

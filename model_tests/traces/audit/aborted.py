@@ -12,7 +12,7 @@ from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.holes import Holes
 from model_tests.traces.audit.spans import Spans, entries_of, stable_if_begun, stable_in_bulk, stable_without
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts, Integers
-from model_tests.traces.logs.kafka_log_derived import Derived
+from model_tests.traces.logs.kafka_log_derived import DerivedFiles
 from spec import rules
 from spec.vocabulary import ABSENT
 
@@ -53,7 +53,7 @@ class AbortedJudgement:
     cleaned: list[tuple[int, str]] = field(default_factory=list)
 
 
-def judge_aborted(log: IndexedLog, derived: Derived) -> AbortedJudgement:
+def judge_aborted(log: IndexedLog, derived: DerivedFiles) -> AbortedJudgement:
     """Hold every entry against the markers of the log, and every ABORT marker against the entries."""
     result = AbortedJudgement()
     if derived.aborted:
@@ -62,7 +62,7 @@ def judge_aborted(log: IndexedLog, derived: Derived) -> AbortedJudgement:
 
 
 class _Judge:
-    def __init__(self, log: IndexedLog, derived: Derived, result: AbortedJudgement) -> None:
+    def __init__(self, log: IndexedLog, derived: DerivedFiles, result: AbortedJudgement) -> None:
         self.log, self.result, self.entries = log, result, flat(derived)
         self.missing = derived.missing
         own = log.own

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from model_tests.traces.logs.kafka_log_batches import Integers
-from model_tests.traces.logs.kafka_log_derived import ABORTED_ENTRY, Derived, DerivedFile
+from model_tests.traces.logs.kafka_log_derived import ABORTED_ENTRY, DerivedFile, DerivedFiles
 
 _SIZE: Final = ABORTED_ENTRY.itemsize
 
@@ -30,7 +30,7 @@ class Entries:
         return f"{path.name} position {int(self.number[entry]) * _SIZE}"
 
 
-def flat(derived: Derived) -> Entries:
+def flat(derived: DerivedFiles) -> Entries:
     """The entries of all files."""
     files = tuple(derived.aborted[base] for base in sorted(derived.aborted))
     rows = np.concatenate([file.rows for file in files]) if files else np.empty(0, ABORTED_ENTRY)

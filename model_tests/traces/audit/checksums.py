@@ -9,9 +9,9 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from model_tests.traces.audit.kafka_log import KafkaLog, VerdictReader
-from model_tests.traces.audit.verdict_tasks import Row, SomeSegments
+from model_tests.traces.audit.verdict_tasks import SomeSegments, TaskResult
 from model_tests.traces.logs.kafka_log_batches import BEFORE_LENGTH_COUNTS
-from model_tests.traces.logs.kafka_log_segment import Segment
+from model_tests.traces.logs.kafka_log_segment import SegmentRange
 from model_tests.traces.worker import begin_task
 
 _COVERED_FROM: Final = 21
@@ -34,18 +34,18 @@ class Checksums(KafkaLog):
 class ChecksumReader(VerdictReader):
     """The same tasks, and from each how many batches have the checksum that they say."""
 
-    def read(self, partition: InputPartition) -> Iterator[Row]:
+    def read(self, partition: InputPartition) -> Iterator[TaskResult]:
         """The count as a row."""
         begin_task()
         task = partition.value
         if isinstance(task, SomeSegments):
-            yield Row(task.number, part=sum(map(_sound, task.log.segments)))
+            yield TaskResult(task.number, part=sum(map(_sound, task.log.segments)))
             return
         for number, log, _ in task.logs:
-            yield Row(number, part=sum(map(_sound, log.segments)))
+            yield TaskResult(number, part=sum(map(_sound, log.segments)))
 
 
-def _sound(segment: Segment) -> int:
+def _sound(segment: SegmentRange) -> int:
     """How many batches of a segment have the checksum that they say."""
     content = Path(segment.path).read_bytes()
     view, number = memoryview(content), int.from_bytes

@@ -5,21 +5,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from model_tests.traces.audit.controlled import Controlled, Name
-from model_tests.traces.audit.controller_log_history import Leadership, PartitionHistory
+from model_tests.traces.audit.controller_log_history import LeaderEpochEntry, PartitionLeaders
+from model_tests.traces.audit.controller_view import Controlled, Name
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.losses import Led, Loss
 from model_tests.traces.audit.meta_properties import cluster_of, node_of
-from model_tests.traces.audit.replicas import Compared, Copy, compare, merged
-from model_tests.traces.logs.controller_log import TOPIC, Unread
+from model_tests.traces.audit.replicas import ComparedReplicas, Copy, compare, merged
+from model_tests.traces.logs.controller_log import TOPIC, UnreadRecords
 from model_tests.traces.logs.kafka_log_derived import EPOCHS
-from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from model_tests.traces.logs.locations import Location, located
 from spec import rules
 from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:
-    from model_tests.traces.audit.transactions import Log
+    from model_tests.traces.audit.transactions import AuditedTransactionLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class ClusterReport:
     expansions: int = 0
     unclean: int = 0
     again: int = 0
-    partitions: tuple[PartitionHistory, ...] = ()
+    partitions: tuple[PartitionLeaders, ...] = ()
     passed_over: Mapping[str, int] = field(default_factory=dict)
-    unread: tuple[tuple[str, Unread], ...] = ()
+    unread: tuple[tuple[str, UnreadRecords], ...] = ()
     counted: Mapping[str, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -76,7 +76,7 @@ class ClusterReport:
         )
 
 
-def _plain(history: PartitionHistory) -> dict[str, object]:
+def _plain(history: PartitionLeaders) -> dict[str, object]:
     return {
         "topic": history.topic,
         "partition": history.partition,
@@ -98,11 +98,11 @@ def _plain(history: PartitionHistory) -> dict[str, object]:
 
 
 def audit_cluster(
-    logs: Sequence["Log"], findings: Sequence[tuple[Finding, ...]], known: Mapping[str, Controlled]
+    logs: Sequence["AuditedTransactionLog"], findings: Sequence[tuple[Finding, ...]], known: Mapping[str, Controlled]
 ) -> tuple[ClusterReport, list[tuple[Finding, ...]]]:
     """Replicas and leader epochs; with all findings of each log, in the order of the logs."""
     found: dict[int, list[Finding]] = {number: [] for number in range(len(logs))}
-    compared: list[Compared] = []
+    compared: list[ComparedReplicas] = []
     for (cluster, name), copies in sorted(_copies(logs, known).items()):
         controller = known.get(cluster)
         shown = compare(copies, controller.partitions.get(name) if controller is not None else None)
@@ -114,7 +114,7 @@ def audit_cluster(
     return _report(compared, known, logs), [tuple(merged(own, found[number])) for number, own in enumerate(findings)]
 
 
-def _elections(controller: Controlled, logs: Sequence["Log"]) -> Iterator[Finding]:
+def _elections(controller: Controlled, logs: Sequence["AuditedTransactionLog"]) -> Iterator[Finding]:
     """What the controller's log alone shows, with what its elections took from the logs that are here.
 
     The last leader that is elected again is no finding, unless it is shown to lack what it had.
@@ -139,15 +139,15 @@ def _elections(controller: Controlled, logs: Sequence["Log"]) -> Iterator[Findin
             )
 
 
-def _at_records(led: Led) -> Iterator[tuple[Leadership, Loss]]:
+def _at_records(led: Led) -> Iterator[tuple[LeaderEpochEntry, Loss]]:
     """Each loss with the election that it comes from."""
     by_epoch = {loss.epoch: loss for loss in led.losses}
     return ((one, by_epoch[one.epoch]) for one in led.leaderships if one.epoch in by_epoch)
 
 
 def unexplained(
-    damage: Iterable[Damage], logs: Sequence["Log"], findings: Sequence[tuple[Finding, ...]]
-) -> list[Damage]:
+    damage: Iterable[SegmentDamage], logs: Sequence["AuditedTransactionLog"], findings: Sequence[tuple[Finding, ...]]
+) -> list[SegmentDamage]:
     """The damage without the leader-epoch checkpoints of partitions whose batches are found to be another history."""
     wrong = {
         (cluster_of(log.path), log.topic, log.partition)
@@ -158,7 +158,7 @@ def unexplained(
     return [bad for bad in damage if places.get(bad.path) not in wrong]
 
 
-def told_once(logs: Sequence["Log"]) -> list["Log"]:
+def told_once(logs: Sequence["AuditedTransactionLog"]) -> list["AuditedTransactionLog"]:
     """The logs; what several replicas of a partition show alike is a finding of the one that is furthest."""
     held = list(logs)
     replicas: dict[tuple[str, str, int], list[int]] = {}
@@ -174,12 +174,14 @@ def told_once(logs: Sequence["Log"]) -> list["Log"]:
     return held
 
 
-def _reach(log: "Log") -> tuple[int, int]:
+def _reach(log: "AuditedTransactionLog") -> tuple[int, int]:
     here = log.verdict.told.here if log.verdict.told is not None else None
     return (here.last_leader_epoch, here.end) if here is not None else (ABSENT, ABSENT)
 
 
-def _copies(logs: Sequence["Log"], known: Mapping[str, Controlled]) -> dict[tuple[str, Name], list[Copy]]:
+def _copies(
+    logs: Sequence["AuditedTransactionLog"], known: Mapping[str, Controlled]
+) -> dict[tuple[str, Name], list[Copy]]:
     """The replicas of each partition, by cluster."""
     found: dict[tuple[str, Name], list[Copy]] = {}
     informed = {_directory(log) for log in logs if log.topic == TOPIC}
@@ -203,11 +205,13 @@ def _copies(logs: Sequence["Log"], known: Mapping[str, Controlled]) -> dict[tupl
     return found
 
 
-def _directory(log: "Log") -> Location:
+def _directory(log: "AuditedTransactionLog") -> Location:
     return located(log.path).resolve().parent
 
 
-def _report(compared: Sequence[Compared], known: Mapping[str, Controlled], logs: Sequence["Log"]) -> ClusterReport:
+def _report(
+    compared: Sequence[ComparedReplicas], known: Mapping[str, Controlled], logs: Sequence["AuditedTransactionLog"]
+) -> ClusterReport:
     partitions = [one for controller in known.values() for one in controller.history.partitions]
     passed: Counter[str] = Counter()
     for controller in known.values():

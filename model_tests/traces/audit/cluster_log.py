@@ -2,29 +2,29 @@
 
 from dataclasses import replace
 
-from model_tests.traces.audit.condensed import Condensed
 from model_tests.traces.audit.controller_log_fold import controller_history
 from model_tests.traces.audit.controller_log_history import ControllerHistory
-from model_tests.traces.audit.findings import Finding, Verdict
+from model_tests.traces.audit.findings import Finding, PartitionVerdict
 from model_tests.traces.audit.group_log import TOPIC as OFFSETS_TOPIC
-from model_tests.traces.audit.group_log import GroupOffsets, group_offsets, judge_offsets, read_offsets
+from model_tests.traces.audit.group_log import PartitionGroupOffsets, group_offsets, judge_offsets, read_offsets
+from model_tests.traces.audit.partial_log import Condensed
 from model_tests.traces.audit.replica import ClusterSide, summarized, with_replica
 from model_tests.traces.logs.controller_log import TOPIC, read_controller
 from model_tests.traces.logs.kafka_log_batches import Batches
-from model_tests.traces.logs.kafka_log_derived import LeaderEpochs
+from model_tests.traces.logs.kafka_log_derived import LeaderEpochFile
 from model_tests.traces.logs.kafka_log_folders import LogFolder
-from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from spec.versions import NEWEST, Profile
 
 
 def with_cluster(
     log: LogFolder,
     held: Condensed,
-    verdict: Verdict,
-    damage: list[Damage],
-    epochs: LeaderEpochs | None = None,
+    verdict: PartitionVerdict,
+    damage: list[SegmentDamage],
+    epochs: LeaderEpochFile | None = None,
     profile: Profile = NEWEST,
-) -> Verdict:
+) -> PartitionVerdict:
     """The verdict with what the log tells of the cluster.
 
     Args:
@@ -52,14 +52,14 @@ def with_cluster(
 
 
 def _groups(
-    log: LogFolder, batches: Batches, damage: list[Damage], profile: Profile
-) -> tuple[GroupOffsets, list[Finding]]:
+    log: LogFolder, batches: Batches, damage: list[SegmentDamage], profile: Profile
+) -> tuple[PartitionGroupOffsets, list[Finding]]:
     read = read_offsets(log, batches)
     damage += read.damage
     return group_offsets(log.partition, read, batches, profile), judge_offsets(read, batches)
 
 
-def _controller(log: LogFolder, batches: Batches, damage: list[Damage], profile: Profile) -> ControllerHistory:
+def _controller(log: LogFolder, batches: Batches, damage: list[SegmentDamage], profile: Profile) -> ControllerHistory:
     read = read_controller(log, batches)
     damage += read.damage
     end, epoch = int(batches.last_offset[-1]) + 1, int(batches.leader_epoch[-1])

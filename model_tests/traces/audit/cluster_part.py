@@ -21,7 +21,7 @@ from model_tests.traces.audit.changes import (
 )
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.recorded import CLUSTER, CLUSTER_RUNNING, MARKER_BUG, MARKER_BUG_STOPPED, journal
-from model_tests.traces.audit.report import Audited, AuditReport
+from model_tests.traces.audit.report import AuditedPartition, AuditReport
 from model_tests.traces.audit.run import run
 from model_tests.verify.results import Control
 from spec import rules
@@ -38,7 +38,7 @@ _OFFSETS: Final = "__consumer_offsets-0"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RawByteChange:
     """A change of raw bytes, and the rule that must be found broken by it, at an offset."""
 
     name: str
@@ -49,42 +49,42 @@ class Change:
 
 
 CHANGES: Final = (
-    Change(
+    RawByteChange(
         "another history on one replica",
         rules.REPL_PREFIX_AGREEMENT,
         _ZOMBIE,
         405,
         lambda cluster: with_change(cluster, _ZOMBIE, 405, flipped, "n2"),
     ),
-    Change(
+    RawByteChange(
         "a leader epoch that falls",
         rules.REPL_PREFIX_AGREEMENT,
         _ZOMBIE,
         405,
         lambda cluster: with_change(cluster, _ZOMBIE, 405, in_leader_epoch(9)),
     ),
-    Change(
+    RawByteChange(
         "committed records cut off",
         rules.REPL_HW_BOUNDS,
         _ZOMBIE,
         522,
         lambda cluster: cut(cluster, _ZOMBIE, "n3", batches=3),
     ),
-    Change(
+    RawByteChange(
         "an unclean election that is not recorded as one",
         rules.REPL_COMMITTED_SURVIVES,
         CONTROLLER_LOG,
         837,
         lambda cluster: with_change(cluster, CONTROLLER_LOG, 815, recovered),
     ),
-    Change(
+    RawByteChange(
         "a coordinator epoch that no coordinator had",
         rules.FENCE_COORDINATOR_EPOCH,
         _ZOMBIE,
         437,
         lambda cluster: with_change(cluster, _ZOMBIE, 437, in_coordinator_epoch(99)),
     ),
-    Change(
+    RawByteChange(
         "offsets outside their transaction",
         rules.OFFSETS_ATOMIC,
         _OFFSETS,
@@ -143,7 +143,7 @@ def _unexpected(report: AuditReport) -> Iterator[str]:
         yield f"{bad.path} position {bad.position}: {bad.message}"
 
 
-def _control(change: Change, directory: Path) -> Control:
+def _control(change: RawByteChange, directory: Path) -> Control:
     with TemporaryDirectory(prefix="eos-changed-") as other:
         cluster = copied(directory, Path(other) / CLUSTER, change.partition)
         change.make(cluster)
@@ -174,5 +174,5 @@ def _without_marker(brokers: Path) -> Control:
     return Control(f"{brokers.name}: complete without a marker", rules.TXN_MARKER_ONCE, "violated", got, detail)
 
 
-def _line(one: Audited, finding: Finding) -> str:
+def _line(one: AuditedPartition, finding: Finding) -> str:
     return f"{one.topic}-{one.partition} offset {finding.offset}, {finding.rule.id}: {finding.message}"

@@ -3,11 +3,11 @@
 from dataclasses import asdict, fields
 from typing import Any
 
-from model_tests.traces.audit.controller_log_history import ControllerHistory, Leadership, PartitionHistory
+from model_tests.traces.audit.controller_log_history import ControllerHistory, LeaderEpochEntry, PartitionLeaders
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.group_log import GroupOffset, GroupOffsets, Pending
-from model_tests.traces.audit.replica import ClusterSide, Replica
-from model_tests.traces.logs.controller_log import Unread
+from model_tests.traces.audit.group_log import GroupOffset, PartitionGroupOffsets, Pending
+from model_tests.traces.audit.replica import ClusterSide, ReplicaSummary
+from model_tests.traces.logs.controller_log import UnreadRecords
 from spec.rules import RULES
 
 
@@ -53,28 +53,28 @@ def _plain_history(history: ControllerHistory) -> dict[str, object]:
     }
 
 
-def _replica(plain: dict[str, Any]) -> Replica:
+def _replica(plain: dict[str, Any]) -> ReplicaSummary:
     epochs = tuple((epoch, offset, count) for epoch, offset, count in plain["epochs"])
     noted = tuple((epoch, offset) for epoch, offset in plain["noted"])
-    return Replica(**{**plain, "blocks": tuple(plain["blocks"]), "epochs": epochs, "noted": noted})
+    return ReplicaSummary(**{**plain, "blocks": tuple(plain["blocks"]), "epochs": epochs, "noted": noted})
 
 
 def _history(plain: dict[str, Any]) -> ControllerHistory:
     partitions = tuple(_partition(one) for one in plain["partitions"])
-    unread = tuple(Unread(**one) for one in plain["unread"])
+    unread = tuple(UnreadRecords(**one) for one in plain["unread"])
     findings = tuple(finding_of(one) for one in plain["findings"])
     return ControllerHistory(**{**plain, "partitions": partitions, "unread": unread, "findings": findings})
 
 
-def _groups(plain: dict[str, Any]) -> GroupOffsets:
+def _groups(plain: dict[str, Any]) -> PartitionGroupOffsets:
     offsets = (
         GroupOffset(**{**one, "pending": tuple(Pending(**waiting) for waiting in one["pending"])})
         for one in plain["offsets"]
     )
-    return GroupOffsets(**{**plain, "offsets": tuple(offsets)})
+    return PartitionGroupOffsets(**{**plain, "offsets": tuple(offsets)})
 
 
-def _partition(plain: dict[str, Any]) -> PartitionHistory:
-    leaderships = tuple(Leadership(**{**one, "in_sync": tuple(one["in_sync"])}) for one in plain["leaderships"])
+def _partition(plain: dict[str, Any]) -> PartitionLeaders:
+    leaderships = tuple(LeaderEpochEntry(**{**one, "in_sync": tuple(one["in_sync"])}) for one in plain["leaderships"])
     lists = {name: tuple(plain[name]) for name in ("replicas", "in_sync")}
-    return PartitionHistory(**{**plain, **lists, "leaderships": leaderships})
+    return PartitionLeaders(**{**plain, **lists, "leaderships": leaderships})

@@ -7,10 +7,15 @@ from itertools import groupby
 from typing import Final
 from uuid import UUID
 
-from model_tests.traces.audit.controller_log_history import Changed, ControllerHistory, Leadership, PartitionHistory
-from model_tests.traces.audit.controller_log_judge import Before, judge_change
+from model_tests.traces.audit.controller_log_history import (
+    Changed,
+    ControllerHistory,
+    LeaderEpochEntry,
+    PartitionLeaders,
+)
+from model_tests.traces.audit.controller_log_judge import PartitionBefore, judge_change
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.logs.controller_log import ControllerLog, ControllerRecord, Unread
+from model_tests.traces.logs.controller_log import ControllerLog, ControllerRecord, UnreadRecords
 from model_tests.traces.logs.controller_log_values import (
     NO_LEADER_CHANGE,
     Bracket,
@@ -42,13 +47,13 @@ class _Partition:
     eligible: tuple[int, ...] = ()
     last_known: tuple[int, ...] = ()
     recovering: bool = False
-    leaderships: list[Leadership] = field(default_factory=list)
+    leaderships: list[LeaderEpochEntry] = field(default_factory=list)
     shrinks: int = 0
     expansions: int = 0
 
 
 @dataclass(slots=True)
-class Fold:
+class ClusterFold:
     """The state of the cluster, record by record; a batch takes effect as a whole."""
 
     profile: Profile = NEWEST
@@ -119,7 +124,7 @@ class Fold:
             if change.creates:
                 self.partitions[key] = self._created(record, change)
             return
-        before = Before(
+        before = PartitionBefore(
             f"{held.topic}-{held.number}",
             held.replicas if change.replicas is None else change.replicas,
             held.in_sync,
@@ -146,7 +151,9 @@ class Fold:
             change.last_known or (),
             bool(change.recovering),
         )
-        made.leaderships.append(Leadership(made.epoch, made.leader, record.offset, record.timestamp, made.in_sync))
+        made.leaderships.append(
+            LeaderEpochEntry(made.epoch, made.leader, record.offset, record.timestamp, made.in_sync)
+        )
         self._note(made, record, ("create",))
         return made
 
@@ -164,7 +171,9 @@ class Fold:
             unclean = leader != ABSENT and (recovers or outside)
             again = unclean and leader == _led_last(held)
             held.leaderships.append(
-                Leadership(int(epoch), leader, record.offset, record.timestamp, in_sync, unclean and not again, again)
+                LeaderEpochEntry(
+                    int(epoch), leader, record.offset, record.timestamp, in_sync, unclean and not again, again
+                )
             )
         held.leader = change.leader if names_leader else held.leader
         held.epoch, held.in_sync = int(epoch), in_sync
@@ -208,7 +217,7 @@ def controller_history(
     log: ControllerLog, end: int, last_epoch: int, last_ms: int, profile: Profile = NEWEST
 ) -> tuple[ControllerHistory, tuple[Changed, ...]]:
     """The history of every partition, and each change by itself."""
-    fold = Fold(profile)
+    fold = ClusterFold(profile)
     fold.run(log.known, judges=False)
     fold.changed.clear()
     fold.run(log.records)
@@ -227,14 +236,14 @@ def controller_history(
     return history, tuple(fold.changed)
 
 
-def _not_read(unread: Unread) -> Finding:
+def _not_read(unread: UnreadRecords) -> Finding:
     """The records that are not read, told at the first of them."""
     message = f"not read: {unread}: what they change is not known, and what depends on it is undecided"
     offset = max(unread.first, 0)
     return Finding(rules.REPL_COMMITTED_SURVIVES, Severity.UNDECIDED, offset, ABSENT, ABSENT, message)
 
 
-def _unless_unread(finding: Finding, unread: Iterable[Unread]) -> Finding:
+def _unless_unread(finding: Finding, unread: Iterable[UnreadRecords]) -> Finding:
     """A finding; after records that are not read it is a doubt."""
     before = [str(one) for one in unread if one.first < finding.offset]
     if not before:
@@ -243,8 +252,8 @@ def _unless_unread(finding: Finding, unread: Iterable[Unread]) -> Finding:
     return replace(finding, severity=Severity.UNDECIDED, message=message)
 
 
-def _history(topic_id: UUID, held: _Partition) -> PartitionHistory:
-    return PartitionHistory(
+def _history(topic_id: UUID, held: _Partition) -> PartitionLeaders:
+    return PartitionLeaders(
         held.topic,
         held.number,
         tuple(held.leaderships),

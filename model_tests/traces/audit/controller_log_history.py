@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from model_tests.traces.audit.findings import Finding
-from model_tests.traces.logs.controller_log import Unread
+from model_tests.traces.logs.controller_log import UnreadRecords
 from spec.vocabulary import ABSENT
 
 
 @dataclass(frozen=True, slots=True)
-class Leadership:
+class LeaderEpochEntry:
     """A leader epoch.
 
     Attributes:
@@ -31,7 +31,7 @@ class Leadership:
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionHistory:
+class PartitionLeaders:
     """The leader epochs of a partition, in order, and its in-sync set at the end.
 
     Attributes:
@@ -41,7 +41,7 @@ class PartitionHistory:
 
     topic: str
     partition: int
-    leaderships: tuple[Leadership, ...]
+    leaderships: tuple[LeaderEpochEntry, ...]
     replicas: tuple[int, ...]
     in_sync: tuple[int, ...]
     topic_id: str = ""
@@ -69,12 +69,12 @@ class PartitionHistory:
         return len(self.leaderships) - 1
 
     @property
-    def unclean(self) -> tuple[Leadership, ...]:
+    def unclean(self) -> tuple[LeaderEpochEntry, ...]:
         """The elections of replicas that may lack what another one had."""
         return tuple(one for one in self.leaderships if one.unclean)
 
     @property
-    def again(self) -> tuple[Leadership, ...]:
+    def again(self) -> tuple[LeaderEpochEntry, ...]:
         """The elections of the last leader, of which nobody knows whether its broker lost anything."""
         return tuple(one for one in self.leaderships if one.again)
 
@@ -109,10 +109,10 @@ class ControllerHistory:
     last_epoch: int
     last_ms: int
     whole: bool
-    partitions: tuple[PartitionHistory, ...] = ()
+    partitions: tuple[PartitionLeaders, ...] = ()
     judged: int = 0
     passed_over: Mapping[str, int] = field(default_factory=dict)
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[UnreadRecords, ...] = ()
     findings: tuple[Finding, ...] = ()
 
     @property

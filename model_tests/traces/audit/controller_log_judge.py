@@ -30,7 +30,7 @@ Several events may share a batch of the controller's log, so that no finer order
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class PartitionBefore:
     """A partition before the change, its replicas as after it.
 
     Attributes:
@@ -55,7 +55,7 @@ class Before:
 
 
 def judge_change(
-    before: Before, change: PartitionChange, alive: Alive, offset: int, profile: Profile
+    before: PartitionBefore, change: PartitionChange, alive: Alive, offset: int, profile: Profile
 ) -> Iterator[Finding]:
     """What the change breaks; `offset` is that of its record.
 
@@ -77,7 +77,7 @@ def judge_change(
 
 @evidences(rules.REPL_COMMITTED_SURVIVES, Layer.AUDIT)
 def _judge_election(
-    before: Before, change: PartitionChange, alive: Alive, offset: int, profile: Profile
+    before: PartitionBefore, change: PartitionChange, alive: Alive, offset: int, profile: Profile
 ) -> Iterator[Finding]:
     """Who leads is fit to; else the election is unclean, and recorded as such."""
     leader = change.leader
@@ -95,7 +95,12 @@ def _judge_election(
 
 
 def _outside(
-    before: Before, change: PartitionChange, candidates: Sequence[Candidate], offset: int, of: str, profile: Profile
+    before: PartitionBefore,
+    change: PartitionChange,
+    candidates: Sequence[Candidate],
+    offset: int,
+    of: str,
+    profile: Profile,
 ) -> Iterator[Finding]:
     """A leader that may lack what is committed, or is eligible before its time.
 
@@ -126,7 +131,7 @@ def _outside(
     yield _finding(rules.REPL_COMMITTED_SURVIVES, severity, offset, message)
 
 
-def _candidate(before: Before, broker: int, alive: Alive, leader: int) -> Candidate:
+def _candidate(before: PartitionBefore, broker: int, alive: Alive, leader: int) -> Candidate:
     """A replica; the one that was elected gets the benefit of the doubt, the others do not.
 
     The record that elects also takes those that are not alive out of the in-sync set.
@@ -138,7 +143,7 @@ def _candidate(before: Before, broker: int, alive: Alive, leader: int) -> Candid
 
 @evidences(rules.REPL_COMMITTED_SURVIVES, Layer.AUDIT)
 def _judge_in_sync(
-    before: Before,
+    before: PartitionBefore,
     change: PartitionChange,
     after: tuple[int, ...],
     alive: frozenset[int],
@@ -163,7 +168,7 @@ def _judge_in_sync(
         yield _finding(rules.REPL_COMMITTED_SURVIVES, Severity.VIOLATION, offset, f"{said}: its last member must stay")
 
 
-def _next(before: Before, profile: Profile) -> Term:
+def _next(before: PartitionBefore, profile: Profile) -> Term:
     return leader_epoch_after(before.leader_epoch, elects=True, shrinks=False, profile=profile)
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from model_tests.traces.audit.controlled import Controlled
-from model_tests.traces.audit.controller_log_history import PartitionHistory
+from model_tests.traces.audit.controller_log_history import PartitionLeaders
+from model_tests.traces.audit.controller_view import Controlled
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.transactions_join import Place
-from model_tests.traces.audit.transactions_located import Located
-from model_tests.traces.audit.transactions_summary import Marker
+from model_tests.traces.audit.transaction_findings import Located
+from model_tests.traces.audit.transactions_join import LogIndex
+from model_tests.traces.audit.transactions_summary import AuditedMarker
 from model_tests.traces.logs.coordinator_log import TOPIC
 from spec import rules
 from spec.evidence import Layer, evidences
@@ -16,7 +16,7 @@ from spec.evidence import Layer, evidences
 
 @evidences(rules.FENCE_COORDINATOR_EPOCH, Layer.AUDIT)
 def judge_coordinator_epochs(
-    places: Sequence[Place], known: Sequence[CoordinatorHistory], controller: Controlled
+    places: Sequence[LogIndex], known: Sequence[CoordinatorHistory], controller: Controlled
 ) -> Iterator[Located]:
     """A marker's coordinator epoch is a leader epoch of the coordinator's partition, in which somebody led."""
     coordinators = controller.coordinator_epochs(TOPIC)
@@ -29,7 +29,7 @@ def judge_coordinator_epochs(
                 yield place, _finding(marker, candidates)
 
 
-def _never_was(history: PartitionHistory, marker: Marker, controller: Controlled) -> bool:
+def _never_was(history: PartitionLeaders, marker: AuditedMarker, controller: Controlled) -> bool:
     """Nobody led in that epoch; one above all that are known may have come after the log at hand."""
     epoch = marker.coordinator_epoch
     led = history.led(epoch)
@@ -38,7 +38,7 @@ def _never_was(history: PartitionHistory, marker: Marker, controller: Controlled
     return led is False
 
 
-def _finding(marker: Marker, candidates: Mapping[int, PartitionHistory]) -> Finding:
+def _finding(marker: AuditedMarker, candidates: Mapping[int, PartitionLeaders]) -> Finding:
     names = ", ".join(f"{TOPIC}-{number}" for number in sorted(candidates))
     message = (
         f"marker of coordinator epoch {marker.coordinator_epoch}, which no leader of {names} had by the controller's "

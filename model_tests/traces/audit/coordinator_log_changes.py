@@ -35,7 +35,7 @@ _MOST_REFUSED: Final = 8
 
 
 @dataclass(slots=True)
-class Link:
+class CoordinatorLink:
     """A record, whether records may be missing before it, the step that led to it, and that which raised its epoch.
 
     `blamed` where it is broken and nothing excuses it; `unsure` where the one before is, and may have said anything.
@@ -52,7 +52,7 @@ class Link:
 
 @evidences(rules.TXN_LEGAL_TRANSITION, Layer.AUDIT)
 @evidences(rules.TXN_ONE_OUTCOME, Layer.AUDIT)
-def judge_changes(links: Sequence[Link]) -> tuple[list[Finding], int]:
+def judge_changes(links: Sequence[CoordinatorLink]) -> tuple[list[Finding], int]:
     """Every change of state between two records that follow each other, against the coordinator's decisions."""
     findings: list[Finding] = []
     judged = 0
@@ -77,7 +77,7 @@ def judge_changes(links: Sequence[Link]) -> tuple[list[Finding], int]:
     return findings, judged
 
 
-def _across_hole(links: Sequence[Link], number: int) -> Iterator[Finding]:
+def _across_hole(links: Sequence[CoordinatorLink], number: int) -> Iterator[Finding]:
     """Two records with anything between them: under version 2 every end of a transaction has an epoch of its own."""
     link, before = links[number], links[number - 1].record.value if number else None
     after = link.record.value
@@ -90,7 +90,7 @@ def _across_hole(links: Sequence[Link], number: int) -> Iterator[Finding]:
         yield _worded_finding(link.record, rules.TXN_ONE_OUTCOME, f"{_change(link.record, before)}: {why}")
 
 
-def after_refusal(links: Sequence[Link], number: int) -> str:
+def after_refusal(links: Sequence[CoordinatorLink], number: int) -> str:
     """What an append that was refused though its record is in the log would explain; empty where it does not.
 
     A coordinator that is told so goes on from the state that it had before. An id whose first append was refused is in
@@ -111,7 +111,7 @@ def after_refusal(links: Sequence[Link], number: int) -> str:
     return ""
 
 
-def _raised_by(links: Sequence[Link], number: int) -> str:
+def _raised_by(links: Sequence[CoordinatorLink], number: int) -> str:
     """The step that gave the id its epoch; empty where that is not known."""
     before, link = links[number - 1] if number else None, links[number]
     kept = before is not None and _identity(before.record.value) == _identity(link.record.value)
@@ -122,7 +122,7 @@ def _identity(value: StateValue | None) -> tuple[int, int] | None:
     return (value.producer_id, value.producer_epoch) if value is not None else None
 
 
-def _befores(links: Sequence[Link], number: int) -> Iterator[StateValue | None]:
+def _befores(links: Sequence[CoordinatorLink], number: int) -> Iterator[StateValue | None]:
     """What memory may have held: the record before; where that was taken back or is broken, also the one before it.
 
     A coordinator that gave up waiting for an append goes on from the state before it, though the record is durable.
@@ -143,7 +143,7 @@ def _befores(links: Sequence[Link], number: int) -> Iterator[StateValue | None]:
             yield _with_identity(before, right)
 
 
-def _follows_unknown(links: Sequence[Link], number: int) -> bool:
+def _follows_unknown(links: Sequence[CoordinatorLink], number: int) -> bool:
     """The records before may have been taken back, one after the other, and what was before them is missing."""
     for before in reversed(links[max(number - _MOST_REFUSED, 0) : number]):
         if before.step or before.broken or not may_be_taken_back(before.record.value, links[number].record.value):
@@ -163,7 +163,7 @@ def _with_identity(value: StateValue, right: StateValue) -> StateValue:
     )
 
 
-def _broken(links: Sequence[Link], number: int, excuse: str) -> Finding:
+def _broken(links: Sequence[CoordinatorLink], number: int, excuse: str) -> Finding:
     record = links[number].record
     before = links[number - 1].record.value if number else None
     rule, why = _rule_of(before, record.value)

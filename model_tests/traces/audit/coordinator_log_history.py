@@ -4,7 +4,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from model_tests.traces.audit.coordinator_log_changes import COMPLETED, IN_MEMORY_ALONE, ONGOING, PREPARED, Link
+from model_tests.traces.audit.coordinator_log_changes import (
+    COMPLETED,
+    IN_MEMORY_ALONE,
+    ONGOING,
+    PREPARED,
+    CoordinatorLink,
+)
 from model_tests.traces.audit.coordinator_log_keys import ToldOfId, judged_id, put_right
 from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.holes import Holes
@@ -66,7 +72,7 @@ class CoordinatorTransaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class HeldProducerId:
     """A producer id that an id had.
 
     Attributes:
@@ -100,7 +106,7 @@ class CoordinatorHistory:
     partition: int
     whole: bool
     ids: tuple[str, ...]
-    identities: tuple[Identity, ...]
+    identities: tuple[HeldProducerId, ...]
     transactions: tuple[CoordinatorTransaction, ...]
     judged: int = 0
     known_until_ms: int = ALWAYS
@@ -116,7 +122,7 @@ def history(
     told = {name: judged_id(own, missing, whole=whole) for name, own in by_id.items()}
     findings = put_right(told, missing, whole=whole)
     transactions: list[CoordinatorTransaction] = []
-    identities: list[Identity] = []
+    identities: list[HeldProducerId] = []
     unbroken = {producer_id for own in told.values() for broken, producer_id in _named(own) if not broken}
     judged = 0
     for name, own in told.items():
@@ -128,7 +134,7 @@ def history(
     return known, findings
 
 
-def _identities(name: str, own: ToldOfId, unbroken: Collection[int]) -> Iterator[Identity]:
+def _identities(name: str, own: ToldOfId, unbroken: Collection[int]) -> Iterator[HeldProducerId]:
     """The producer ids of one id; one that a broken record alone says it has is another's if that has it unbroken."""
     unread = any(record.unread for record in own.records[-1:]) or _has_later_hole(own.links)
     first = {one.value.producer_id: one for one in reversed(own.records) if one.value is not None}
@@ -137,7 +143,7 @@ def _identities(name: str, own: ToldOfId, unbroken: Collection[int]) -> Iterator
     for producer_id in dict.fromkeys(producer_id for _, producer_id in named):
         if producer_id in its_own or producer_id not in unbroken:
             at = first[producer_id].offset, first[producer_id].timestamp
-            yield Identity(producer_id, name, unread, ALWAYS, False, *at, sound=not own.findings)
+            yield HeldProducerId(producer_id, name, unread, ALWAYS, False, *at, sound=not own.findings)
 
 
 def _named(own: ToldOfId) -> list[tuple[bool, int]]:
@@ -145,7 +151,7 @@ def _named(own: ToldOfId) -> list[tuple[bool, int]]:
     return [(link.broken, link.record.value.producer_id) for link in own.links if link.record.value is not None]
 
 
-def _has_later_hole(links: Sequence[Link]) -> bool:
+def _has_later_hole(links: Sequence[CoordinatorLink]) -> bool:
     """Records may be missing after the last transaction that is here."""
     for link in reversed(links[1:]):
         if link.record.value is not None and link.record.value.state != TransactionState.EMPTY.value:
@@ -155,7 +161,7 @@ def _has_later_hole(links: Sequence[Link]) -> bool:
     return False
 
 
-def _transactions(links: Sequence[Link]) -> Iterator[CoordinatorTransaction]:
+def _transactions(links: Sequence[CoordinatorLink]) -> Iterator[CoordinatorTransaction]:
     """The transactions of one id, in order."""
     current: CoordinatorTransaction | None = None
     after_hole = False
@@ -185,14 +191,14 @@ def _transactions(links: Sequence[Link]) -> Iterator[CoordinatorTransaction]:
         yield current
 
 
-def _completes_again(current: CoordinatorTransaction, link: Link, value: StateValue) -> bool:
+def _completes_again(current: CoordinatorTransaction, link: CoordinatorLink, value: StateValue) -> bool:
     """The Complete record once more, its first append refused; a completed transaction is not completed twice."""
     same = COMPLETED.get(value.state) == current.outcome
     return same and not link.after_hole and not link.broken and link.step == COMPLETION
 
 
 def _continued(
-    current: CoordinatorTransaction | None, link: Link, value: StateValue, *, after_hole: bool
+    current: CoordinatorTransaction | None, link: CoordinatorLink, value: StateValue, *, after_hole: bool
 ) -> CoordinatorTransaction:
     record = link.record
     if current is None or (current.doubtful and not link.broken and current.producer_id != value.producer_id):
@@ -216,7 +222,7 @@ def _continued(
     return _completed(current, record, value)
 
 
-def _begun(link: Link, value: StateValue) -> CoordinatorTransaction:
+def _begun(link: CoordinatorLink, value: StateValue) -> CoordinatorTransaction:
     record = link.record
     return CoordinatorTransaction(
         transactional_id=record.transactional_id,

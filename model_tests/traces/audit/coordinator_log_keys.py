@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from model_tests.traces.audit.coordinator_log_changes import Link, judge_changes
+from model_tests.traces.audit.coordinator_log_changes import CoordinatorLink, judge_changes
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.holes import Holes
 from model_tests.traces.logs.coordinator_log import StateRecord
@@ -21,7 +21,7 @@ class ToldOfId:
     """What the records of one id say, and what of it is broken; `judged` changes of state were looked at."""
 
     records: Sequence[StateRecord]
-    links: Sequence[Link]
+    links: Sequence[CoordinatorLink]
     findings: Sequence[Finding]
     judged: int
 
@@ -38,7 +38,7 @@ def judged_id(records: Sequence[StateRecord], missing: Holes, *, whole: bool) ->
     return ToldOfId(records, links, findings, judged)
 
 
-def _linked(records: Iterable[StateRecord], missing: Holes, *, whole: bool) -> Iterator[Link]:
+def _linked(records: Iterable[StateRecord], missing: Holes, *, whole: bool) -> Iterator[CoordinatorLink]:
     """The readable records of one id."""
     before, unread = ABSENT, False
     for record in records:
@@ -46,7 +46,7 @@ def _linked(records: Iterable[StateRecord], missing: Holes, *, whole: bool) -> I
             unread = True
             continue
         gone = missing.cleaned_between(before, record.row) or missing.unreadable_between(before, record.row)
-        yield Link(record, unread or gone or (before == ABSENT and not whole))
+        yield CoordinatorLink(record, unread or gone or (before == ABSENT and not whole))
         before, unread = record.row, False
 
 

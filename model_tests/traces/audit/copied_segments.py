@@ -9,12 +9,12 @@ import numpy as np
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.folders import apart
 from model_tests.traces.audit.meta_properties import cluster_of
-from model_tests.traces.audit.replica import Replica, coarser
+from model_tests.traces.audit.replica import ReplicaSummary, coarser
 from model_tests.traces.logs.kafka_log_batches import Facts
-from model_tests.traces.logs.kafka_log_segment import Damage, Segment
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage, SegmentRange
 
 if TYPE_CHECKING:
-    from model_tests.traces.audit.transactions import Log
+    from model_tests.traces.audit.transactions import AuditedTransactionLog
 
 _TELLING: Final = 4
 """So many blocks of batches, offsets and checksums, are alike by no chance; as many others must be told apart."""
@@ -24,8 +24,10 @@ _AT_ODDS: Final = 2
 
 
 def copied_over(
-    logs: Sequence["Log"], segments: Sequence[Sequence[Segment]], findings: Sequence[tuple[Finding, ...]]
-) -> tuple[list["Log"], list[Damage]]:
+    logs: Sequence["AuditedTransactionLog"],
+    segments: Sequence[Sequence[SegmentRange]],
+    findings: Sequence[tuple[Finding, ...]],
+) -> tuple[list["AuditedTransactionLog"], list[SegmentDamage]]:
     """The logs, of which one with another partition's segment is judged by what stands before that; and which are.
 
     Partitions whose batches are alike by what their clients sent are alike outside of one segment, too.
@@ -41,7 +43,7 @@ def copied_over(
             if 2 * _broken(findings[other]) <= _broken(findings[number]):
                 held[number] = _before(held[number], segment.base)
                 whose = f"{logs[other].topic}-{logs[other].partition}"
-                damage.append(Damage(segment.path, 0, f"its batches are those of {whose}{_WHAT}"))
+                damage.append(SegmentDamage(segment.path, 0, f"its batches are those of {whose}{_WHAT}"))
                 break
     return held, damage
 
@@ -56,14 +58,16 @@ def _broken(findings: Sequence[Finding]) -> int:
     return sum(one.severity is Severity.VIOLATION for one in findings)
 
 
-def _before(log: "Log", offset: int) -> "Log":
+def _before(log: "AuditedTransactionLog", offset: int) -> "AuditedTransactionLog":
     """The log by itself, with what was found before an offset."""
     alone = apart(log)
     left = tuple(one for one in alone.verdict.findings if one.offset < offset)
     return replace(alone, verdict=replace(alone.verdict, findings=left))
 
 
-def _alike(number: int, logs: Sequence["Log"], segments: Sequence[Segment]) -> Iterator[tuple[int, Segment]]:
+def _alike(
+    number: int, logs: Sequence["AuditedTransactionLog"], segments: Sequence[SegmentRange]
+) -> Iterator[tuple[int, SegmentRange]]:
     """Segments of a log that one other partition has as well, and that have nothing else in common."""
     own, log = _replica(logs[number]), logs[number]
     for other, each in enumerate(logs):
@@ -81,11 +85,11 @@ def _alike(number: int, logs: Sequence["Log"], segments: Sequence[Segment]) -> I
                 yield other, segment
 
 
-def _replica(log: "Log") -> Replica | None:
+def _replica(log: "AuditedTransactionLog") -> ReplicaSummary | None:
     return log.verdict.cluster.replica if log.verdict.cluster is not None else None
 
 
-def _compared(own: Replica, theirs: Replica) -> tuple[Facts, Facts, int]:
+def _compared(own: ReplicaSummary, theirs: ReplicaSummary) -> tuple[Facts, Facts, int]:
     """For each block of a log whether it is the other's, and whether it has batches; how many offsets it has."""
     width = max(own.width, theirs.width)
     mine, other = (coarser(one.blocks, one.width, width) for one in (own, theirs))

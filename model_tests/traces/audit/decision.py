@@ -15,14 +15,14 @@ from spec.protocol import seq
 from spec.protocol.append import append
 from spec.protocol.guards import PASSED
 from spec.protocol.judge import entries_agree
-from spec.protocol.records import AppendRequest, ProducerEntry, Verification, build, flatten
+from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry, build, flatten
 from spec.rules import Rule
 from spec.versions import Profile
 from spec.vocabulary import Origin
 
 Record = TypeVar("Record", ProducerEntry, AppendRequest)
 
-CONFIRMED = Verification(verification_guarded=True)
+CONFIRMED = MetVerification(verification_guarded=True)
 """The log does not say whether the coordinator confirmed a partition; that is another rule's business."""
 
 
@@ -39,7 +39,7 @@ AT_STAKE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Decisions:
+class LinkDecisions:
     """For each link, what the decision on it says.
 
     Attributes:
@@ -61,7 +61,7 @@ class Decisions:
         return doubtful
 
 
-def decide(links: Links, profile: Profile, without: frozenset[str]) -> Decisions:
+def decide(links: Links, profile: Profile, without: frozenset[str]) -> LinkDecisions:
     """Hold every link against the decision at once."""
     links = replace(links, before=_folded(links.before), request=_folded(links.request))
     decided = append(links.before, links.request, profile, CONFIRMED, without)
@@ -70,7 +70,7 @@ def decide(links: Links, profile: Profile, without: frozenset[str]) -> Decisions
     sent, known = _sent(links), negate(seq.is_unknown(links.before))
     strict = replace(profile, any_first_sequence=False)
     unusual = all_of(profile.any_first_sequence, sent, seq.starts_wrongly(links.before, links.request, strict))
-    return Decisions(
+    return LinkDecisions(
         refused=_facts(refused, links),
         guessed=guessed,
         unusual=_facts(unusual, links),

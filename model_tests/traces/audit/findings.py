@@ -9,9 +9,9 @@ from spec.rules import Rule
 from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:
-    from model_tests.traces.audit.history_log import Tally
+    from model_tests.traces.audit.history_log import AttemptTally
     from model_tests.traces.audit.replica import ClusterSide
-    from model_tests.traces.audit.transactions_summary import Told
+    from model_tests.traces.audit.transactions_summary import TransactionEvidence
 
 
 @unique
@@ -70,7 +70,7 @@ class OpenTransaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Offsets:
+class LogBounds:
     """The offsets that bound a partition's log, and the last stable one."""
 
     log_start: int
@@ -80,7 +80,7 @@ class Offsets:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PartitionVerdict:
     """The audit of one partition.
 
     Attributes:
@@ -94,7 +94,7 @@ class Verdict:
         tallies: what became of the records that clients were told are in it.
     """
 
-    offsets: Offsets
+    offsets: LogBounds
     batches: int
     records: int
     visible_records: int
@@ -104,6 +104,6 @@ class Verdict:
     judged: Mapping[str, int] = field(default_factory=dict)
     unjudged: int = 0
     cleaned: bool = False
-    told: "Told | None" = None
+    told: "TransactionEvidence | None" = None
     cluster: "ClusterSide | None" = None
-    tallies: "tuple[Tally, ...]" = ()
+    tallies: "tuple[AttemptTally, ...]" = ()

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from model_tests.traces.audit.decision import CONFIRMED, Decisions, scalar_entry, scalar_request
-from model_tests.traces.audit.goes_on import (
+from model_tests.traces.audit.decision import CONFIRMED, LinkDecisions, scalar_entry, scalar_request
+from model_tests.traces.audit.holes import Holes, Surroundings
+from model_tests.traces.audit.links import Links
+from model_tests.traces.audit.resynchronization import (
     LOOKED_AHEAD,
     Ahead,
     Gap,
@@ -22,8 +24,6 @@ from model_tests.traces.audit.goes_on import (
     left_of,
     own_sequences,
 )
-from model_tests.traces.audit.holes import Holes, Surroundings
-from model_tests.traces.audit.links import Links
 from spec import rules
 from spec.protocol import fence
 from spec.protocol.append import Append, append, names, rules_of
@@ -95,7 +95,7 @@ class _Producer:
     latest: Break | None = None
 
 
-class Fold:
+class LinkFold:
     """Decides the doubtful links of a log."""
 
     def __init__(
@@ -108,7 +108,7 @@ class Fold:
         ends = np.flatnonzero(np.append(links.first[1:], True)) + 1 if len(links) else np.empty(0, np.int64)
         self._ends = ends
 
-    def breaks(self, decisions: Decisions) -> list[Break]:
+    def breaks(self, decisions: LinkDecisions) -> list[Break]:
         """Every break, in the order of the producers; excused ones included."""
         found: list[Break] = []
         done = ABSENT
@@ -117,7 +117,7 @@ class Fold:
                 done = self._run(start, decisions, found)
         return found
 
-    def _run(self, start: int, decisions: Decisions, found: list[Break]) -> int:
+    def _run(self, start: int, decisions: LinkDecisions, found: list[Break]) -> int:
         """Fold until the state is the gathered one again; the last link that was judged."""
         end = int(self._ends[np.searchsorted(self._ends, start, side="right")])
         state = self._state_at_start(start)

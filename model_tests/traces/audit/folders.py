@@ -5,20 +5,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from model_tests.traces.audit.controlled import Controlled
+from model_tests.traces.audit.controller_view import Controlled
 from model_tests.traces.audit.meta_properties import cluster_of
 from model_tests.traces.audit.transactions_clusters import coordinator_count, coordinator_partition
-from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from spec import rules
 
 if TYPE_CHECKING:
-    from model_tests.traces.audit.transactions import Log
+    from model_tests.traces.audit.transactions import AuditedTransactionLog
 
 _BY_NAME: Final = (rules.LSO_BOUNDS, rules.REPL_HW_BOUNDS)
 """Rules that are held against what the broker's checkpoints say of a partition of this name."""
 
 
-def by_their_content(logs: Sequence["Log"], controllers: Mapping[str, Controlled]) -> tuple[list["Log"], list[Damage]]:
+def by_their_content(
+    logs: Sequence["AuditedTransactionLog"], controllers: Mapping[str, Controlled]
+) -> tuple[list["AuditedTransactionLog"], list[SegmentDamage]]:
     """The logs, of which a folder under another's name is held against nothing that goes by its name; and which are.
 
     A coordinator's log is read as that of the partition its ids belong to; of a partition of clients no more than the
@@ -30,11 +32,13 @@ def by_their_content(logs: Sequence["Log"], controllers: Mapping[str, Controlled
         own = [(number, logs[number]) for number in numbers]
         for number, topic in _of_another_topic(own, controllers.get(cluster)):
             held[number] = apart(logs[number])
-            damage.append(Damage(logs[number].path, 0, f"its topic id in partition.metadata is that of {topic}{MOVED}"))
+            damage.append(
+                SegmentDamage(logs[number].path, 0, f"its topic id in partition.metadata is that of {topic}{MOVED}")
+            )
         for number, partition, count in _of_another_coordinator(own):
             held[number] = _as_partition(logs[number], partition)
             whose = f"its transactional ids belong to partition {partition} of {count}"
-            damage.append(Damage(logs[number].path, 0, f"{whose}{MOVED}"))
+            damage.append(SegmentDamage(logs[number].path, 0, f"{whose}{MOVED}"))
     return held, damage
 
 
@@ -43,18 +47,18 @@ MOVED: Final = (
 )
 
 
-def apart(log: "Log") -> "Log":
+def apart(log: "AuditedTransactionLog") -> "AuditedTransactionLog":
     """The log by itself, joined with no other."""
     left = tuple(one for one in log.verdict.findings if one.rule not in _BY_NAME)
     return replace(log, verdict=replace(log.verdict, findings=left, told=None, cluster=None))
 
 
-def at_partition(log: "Log", partition: int) -> "Log":
+def at_partition(log: "AuditedTransactionLog", partition: int) -> "AuditedTransactionLog":
     """The log of clients as that of another partition of its topic; what brokers say of its name is not of it."""
     return replace(apart(log), partition=partition, verdict=replace(apart(log).verdict, told=log.verdict.told))
 
 
-def _as_partition(log: "Log", partition: int) -> "Log":
+def _as_partition(log: "AuditedTransactionLog", partition: int) -> "AuditedTransactionLog":
     """The log of another partition of the coordinator."""
     told = log.verdict.told
     if told is None or told.coordinated is None:
@@ -64,7 +68,9 @@ def _as_partition(log: "Log", partition: int) -> "Log":
     return replace(alone, partition=partition, verdict=replace(alone.verdict, told=own))
 
 
-def _of_another_topic(logs: Sequence[tuple[int, "Log"]], controller: Controlled | None) -> Iterator[tuple[int, str]]:
+def _of_another_topic(
+    logs: Sequence[tuple[int, "AuditedTransactionLog"]], controller: Controlled | None
+) -> Iterator[tuple[int, str]]:
     """Logs with the topic id that another topic has, by the controller's log or else by most of its folders."""
     ids = {number: _topic_id(log) for number, log in logs}
     folders: dict[str, Counter[str]] = {}
@@ -80,7 +86,7 @@ def _of_another_topic(logs: Sequence[tuple[int, "Log"]], controller: Controlled 
             yield number, owner
 
 
-def _topic_id(log: "Log") -> str:
+def _topic_id(log: "AuditedTransactionLog") -> str:
     side = log.verdict.cluster
     return side.replica.topic_id if side is not None and side.replica is not None else ""
 
@@ -91,7 +97,7 @@ def _most(names: Counter[str]) -> str:
     return first if not others or others[0][1] < most else ""
 
 
-def _of_another_coordinator(logs: Sequence[tuple[int, "Log"]]) -> Iterator[tuple[int, int, int]]:
+def _of_another_coordinator(logs: Sequence[tuple[int, "AuditedTransactionLog"]]) -> Iterator[tuple[int, int, int]]:
     """Logs of which all ids belong to one other partition, with that and how many there are."""
     known = {
         number: (told.coordinated.partition, told.coordinated.ids)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.transactions_match import is_near, is_of
-from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 
 if TYPE_CHECKING:
-    from model_tests.traces.audit.transactions import Log, TransactionsReport
+    from model_tests.traces.audit.transactions import AuditedTransactionLog, TransactionsReport
 
 Findings = Sequence[tuple[Finding, ...]]
 
@@ -21,11 +21,11 @@ _EXPLAINED: Final = 8
 
 
 def without_foreign(
-    logs: Sequence["Log"],
+    logs: Sequence["AuditedTransactionLog"],
     transactions: "TransactionsReport",
     findings: Findings,
-    join: Callable[[Sequence["Log"]], Findings],
-) -> tuple[list["Log"], list[Damage]]:
+    join: Callable[[Sequence["AuditedTransactionLog"]], Findings],
+) -> tuple[list["AuditedTransactionLog"], list[SegmentDamage]]:
     """The logs, those of a coordinator of another cluster joined with none; and which these are.
 
     Args:
@@ -43,7 +43,7 @@ def without_foreign(
     ]
     if _broken(join(held)) > _broken(findings) // _EXPLAINED:
         return list(logs), []
-    return held, [Damage(logs[number].path, 0, _WHAT) for number in foreign]
+    return held, [SegmentDamage(logs[number].path, 0, _WHAT) for number in foreign]
 
 
 _WHAT: Final = (
@@ -52,7 +52,7 @@ _WHAT: Final = (
 )
 
 
-def _has_none_here(log: "Log", transactions: "TransactionsReport") -> bool:
+def _has_none_here(log: "AuditedTransactionLog", transactions: "TransactionsReport") -> bool:
     """Whether a log is a coordinator's, and none of the markers here is of one of its transactions."""
     told = log.verdict.told
     if told is None or told.coordinated is None:

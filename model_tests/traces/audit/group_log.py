@@ -12,11 +12,11 @@ import numpy as np
 
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.logs.coordinator_log import RawRecord, damage_at, raw_records
-from model_tests.traces.logs.group_log_values import OffsetKey, read_offset, read_offset_key
+from model_tests.traces.logs.group_log_values import GroupOffsetKey, read_offset, read_offset_key
 from model_tests.traces.logs.kafka_log_batches import Batches
-from model_tests.traces.logs.kafka_log_fields import Malformed, Unknown
+from model_tests.traces.logs.kafka_log_fields import MalformedBytes, UnknownSchema
 from model_tests.traces.logs.kafka_log_folders import LogFolder
-from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.protocol.offsets import NO_OFFSET, OffsetEntry, apply, committed_after, pending_after, pending_after_tombstone
@@ -32,7 +32,7 @@ class OffsetRecord:
 
     row: int
     recorded_at: int
-    key: OffsetKey
+    key: GroupOffsetKey
     offset: int | None
 
 
@@ -68,7 +68,7 @@ class GroupOffset:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupOffsets:
+class PartitionGroupOffsets:
     """What one partition of `__consumer_offsets` tells; `passed_over` are records that are no offsets, by name."""
 
     partition: int
@@ -83,7 +83,7 @@ class GroupLog:
     records: list[OffsetRecord] = field(default_factory=list)
     passed_over: Counter[str] = field(default_factory=Counter)
     unread: list[tuple[int, str]] = field(default_factory=list)
-    damage: list[Damage] = field(default_factory=list)
+    damage: list[SegmentDamage] = field(default_factory=list)
 
 
 def read_offsets(log: LogFolder, batches: Batches) -> GroupLog:
@@ -92,18 +92,18 @@ def read_offsets(log: LogFolder, batches: Batches) -> GroupLog:
     for raw in raw_records(log, batches, found.unread, found.damage):
         try:
             key = read_offset_key(raw.key)
-            if isinstance(key, OffsetKey):
+            if isinstance(key, GroupOffsetKey):
                 found.records.append(_record(raw, key))
             else:
                 found.passed_over[key] += 1
-        except Unknown as why:
+        except UnknownSchema as why:
             found.unread.append((raw.offset, str(why)))
-        except Malformed as why:
+        except MalformedBytes as why:
             found.damage.append(damage_at(log, batches, raw.row, f"the record at offset {raw.offset}: {why}"))
     return found
 
 
-def _record(raw: RawRecord, key: OffsetKey) -> OffsetRecord:
+def _record(raw: RawRecord, key: GroupOffsetKey) -> OffsetRecord:
     return OffsetRecord(raw.row, raw.offset, key, read_offset(raw.value) if raw.value is not None else None)
 
 
@@ -112,12 +112,12 @@ class _Fold:
     """The coordinator's view, record by record."""
 
     profile: Profile
-    committed: dict[OffsetKey, OffsetEntry] = field(default_factory=dict)
-    pending: dict[int, dict[OffsetKey, OffsetEntry]] = field(default_factory=dict)
+    committed: dict[GroupOffsetKey, OffsetEntry] = field(default_factory=dict)
+    pending: dict[int, dict[GroupOffsetKey, OffsetEntry]] = field(default_factory=dict)
     epochs: dict[int, int] = field(default_factory=dict)
-    became_true: Counter[OffsetKey] = field(default_factory=Counter)
-    forgotten: Counter[OffsetKey] = field(default_factory=Counter)
-    seen: dict[OffsetKey, None] = field(default_factory=dict)
+    became_true: Counter[GroupOffsetKey] = field(default_factory=Counter)
+    forgotten: Counter[GroupOffsetKey] = field(default_factory=Counter)
+    seen: dict[GroupOffsetKey, None] = field(default_factory=dict)
 
     def record(self, one: OffsetRecord, producer_id: int, epoch: int, *, transactional: bool) -> None:
         """An offset, or its end."""
@@ -140,7 +140,7 @@ class _Fold:
                 self.committed[key] = apply(self.committed.get(key, NO_OFFSET), pending, commits=commits).committed
                 (self.became_true if commits else self.forgotten)[key] += 1
 
-    def _deleted(self, key: OffsetKey) -> None:
+    def _deleted(self, key: GroupOffsetKey) -> None:
         self.committed.pop(key, None)
         for own in self.pending.values():
             if key in own:
@@ -167,7 +167,7 @@ class _Fold:
             )
 
 
-def group_offsets(partition: int, log: GroupLog, batches: Batches, profile: Profile = NEWEST) -> GroupOffsets:
+def group_offsets(partition: int, log: GroupLog, batches: Batches, profile: Profile = NEWEST) -> PartitionGroupOffsets:
     """The offsets of all groups at the end of the log."""
     fold = _Fold(profile)
     by_row: dict[int, list[OffsetRecord]] = {}
@@ -180,7 +180,7 @@ def group_offsets(partition: int, log: GroupLog, batches: Batches, profile: Prof
             fold.marker(producer_id, commits=int(batches.control_type[row]) == ControlType.COMMIT.value)
         for one in by_row.get(row, ()):
             fold.record(one, producer_id, epoch, transactional=bool(batches.transactional[row]))
-    return GroupOffsets(partition, tuple(fold.told()), dict(log.passed_over))
+    return PartitionGroupOffsets(partition, tuple(fold.told()), dict(log.passed_over))
 
 
 def _ends(batches: Batches) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":

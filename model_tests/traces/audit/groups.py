@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.group_log import TOPIC, GroupOffset, GroupOffsets, read_offsets, worded
+from model_tests.traces.audit.group_log import TOPIC, GroupOffset, PartitionGroupOffsets, read_offsets, worded
 from model_tests.traces.audit.log import read_log
 from model_tests.traces.audit.meta_properties import cluster_of
 from model_tests.traces.logs.kafka_log_folders import list_logs
@@ -14,7 +14,7 @@ from spec import rules
 from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:
-    from model_tests.traces.audit.transactions import Log
+    from model_tests.traces.audit.transactions import AuditedTransactionLog
 
 
 _ABOUT_TRANSACTIONS: Final = (
@@ -57,9 +57,9 @@ class GroupsReport:
         )
 
 
-def groups_of(logs: Sequence["Log"]) -> GroupsReport:
+def groups_of(logs: Sequence["AuditedTransactionLog"]) -> GroupsReport:
     """The offsets of all groups; of the replicas of a partition the furthest tells."""
-    best: dict[tuple[str, int], tuple[tuple[int, int], GroupOffsets]] = {}
+    best: dict[tuple[str, int], tuple[tuple[int, int], PartitionGroupOffsets]] = {}
     for log in logs:
         told, side = log.verdict.told, log.verdict.cluster
         if told is None or side is None or side.groups is None:
@@ -73,7 +73,9 @@ def groups_of(logs: Sequence["Log"]) -> GroupsReport:
     return GroupsReport(tuple(one for _, groups in best.values() for one in groups.offsets), passed)
 
 
-def with_offsets(logs: Sequence["Log"], findings: Sequence[tuple[Finding, ...]]) -> list[tuple[Finding, ...]]:
+def with_offsets(
+    logs: Sequence["AuditedTransactionLog"], findings: Sequence[tuple[Finding, ...]]
+) -> list[tuple[Finding, ...]]:
     """The findings; those about offsets say which."""
     return [
         tuple(_with_offsets(log, one) if _is_about_offsets(log, one) else one for one in own)
@@ -81,11 +83,11 @@ def with_offsets(logs: Sequence["Log"], findings: Sequence[tuple[Finding, ...]])
     ]
 
 
-def _is_about_offsets(log: "Log", finding: Finding) -> bool:
+def _is_about_offsets(log: "AuditedTransactionLog", finding: Finding) -> bool:
     return log.topic == TOPIC and finding.rule in _ABOUT_TRANSACTIONS and finding.producer_id != ABSENT
 
 
-def _with_offsets(log: "Log", finding: Finding) -> Finding:
+def _with_offsets(log: "AuditedTransactionLog", finding: Finding) -> Finding:
     """Read again what the producer committed between the markers around the offset."""
     folder = next(iter(list_logs([log.path]).logs), None)
     if folder is None:

@@ -31,7 +31,7 @@ Partition = tuple[str, int]
 
 
 @unique
-class Told(StrEnum):
+class ReportedEnd(StrEnum):
     """What a client was told of the end of a transaction."""
 
     COMMITTED = "commit"
@@ -41,7 +41,7 @@ class Told(StrEnum):
 
 
 @dataclass(slots=True)
-class Attempt:
+class JournalTransaction:
     """One transaction as a client saw it, or everything a producer sent outside transactions.
 
     Attributes:
@@ -54,7 +54,7 @@ class Attempt:
     transactional_id: str
     number: int | None
     line: int
-    told: Told
+    told: ReportedEnd
     acknowledged: int = 0
     offsets: bool = False
 
@@ -80,28 +80,28 @@ class Acknowledged:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class ClientJournal:
     """A whole journal."""
 
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[JournalTransaction, ...]
     acknowledged: Mapping[Partition, Acknowledged]
 
 
 @dataclass(slots=True)
-class _Reading:
-    attempts: list[Attempt] = field(default_factory=list)
+class _JournalReading:
+    attempts: list[JournalTransaction] = field(default_factory=list)
     acks: dict[Partition, list[tuple[int, int, int]]] = field(default_factory=dict)
     current: dict[tuple[str, int | None], int] = field(default_factory=dict)
     ids: dict[str, str] = field(default_factory=dict)
 
 
-def read_history(path: str) -> History:
+def read_history(path: str) -> ClientJournal:
     """The journal in a file.
 
     Raises:
         BadInput: the file cannot be read, or one of its lines is no event.
     """
-    reading = _Reading()
+    reading = _JournalReading()
     for number, event in _lines(path):
         try:
             _add(reading, number, event)
@@ -110,7 +110,7 @@ def read_history(path: str) -> History:
     acknowledged = {
         partition: Acknowledged(*np.array(sorted(acks), np.int64).T) for partition, acks in reading.acks.items()
     }
-    return History(tuple(reading.attempts), acknowledged)
+    return ClientJournal(tuple(reading.attempts), acknowledged)
 
 
 def read_received(path: str) -> Mapping[Partition, Integers]:
@@ -150,7 +150,7 @@ def _opened(path: str) -> TextIO:
     return Path(path).open(encoding="utf-8")
 
 
-def _add(reading: _Reading, line: int, event: dict[str, Any]) -> None:
+def _add(reading: _JournalReading, line: int, event: dict[str, Any]) -> None:
     kind = event["ev"]
     if kind == "producer":
         reading.ids[event["p"]] = event.get("tid") or ""
@@ -166,14 +166,18 @@ def _add(reading: _Reading, line: int, event: dict[str, Any]) -> None:
     elif kind == "send_offsets" and event["ok"]:
         reading.attempts[_attempt(reading, line, event)].offsets = True
     elif kind in ("commit", "abort"):
-        reading.attempts[_attempt(reading, line, event)].told = Told(kind) if event["ok"] else Told.UNKNOWN
+        reading.attempts[_attempt(reading, line, event)].told = (
+            ReportedEnd(kind) if event["ok"] else ReportedEnd.UNKNOWN
+        )
 
 
-def _attempt(reading: _Reading, line: int, event: dict[str, Any]) -> int:
+def _attempt(reading: _JournalReading, line: int, event: dict[str, Any]) -> int:
     """Number of the attempt that an event belongs to."""
     key = (event["p"], event["txn"])
     if key not in reading.current:
-        told = Told.NO_TRANSACTION if event["txn"] is None else Told.UNKNOWN
+        told = ReportedEnd.NO_TRANSACTION if event["txn"] is None else ReportedEnd.UNKNOWN
         reading.current[key] = len(reading.attempts)
-        reading.attempts.append(Attempt(event["p"], reading.ids.get(event["p"], ""), event["txn"], line, told))
+        reading.attempts.append(
+            JournalTransaction(event["p"], reading.ids.get(event["p"], ""), event["txn"], line, told)
+        )
     return reading.current[key]

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.history import History
+from model_tests.traces.audit.history import ClientJournal
 from model_tests.traces.audit.history_judge import HistoryReport, TalliedLog, judge_history
 from model_tests.traces.audit.losses import Led
-from model_tests.traces.audit.transactions import Log, TransactionsReport
+from model_tests.traces.audit.transactions import AuditedTransactionLog, TransactionsReport
 from model_tests.traces.audit.transactions_clusters import places_of
 from spec import rules
 
@@ -15,8 +15,8 @@ _HANGS = (rules.TXN_MARKER_ONCE, rules.OFFSETS_ATOMIC, rules.TXN_REGISTERED_BEFO
 
 
 def audit_history(
-    journal: History,
-    logs: Sequence[Log],
+    journal: ClientJournal,
+    logs: Sequence[AuditedTransactionLog],
     transactions: TransactionsReport,
     findings: Sequence[tuple[Finding, ...]],
     led: Mapping[int, Led] = MappingProxyType({}),
@@ -35,7 +35,7 @@ def audit_history(
     return report, [tuple(sorted(own, key=lambda one: (one.offset, one.rule.id))) for own in together]
 
 
-def _replicas(logs: Sequence[Log], led: Mapping[int, Led]) -> list[TalliedLog]:
+def _replicas(logs: Sequence[AuditedTransactionLog], led: Mapping[int, Led]) -> list[TalliedLog]:
     """Of each partition the replica that is furthest."""
     places = places_of(
         (number, log.topic, log.partition, log.verdict.told.here)

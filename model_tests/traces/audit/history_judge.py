@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.history import Acknowledged, Attempt, History, Told
-from model_tests.traces.audit.history_log import Fate, Tally
+from model_tests.traces.audit.history import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
+from model_tests.traces.audit.history_log import AttemptTally, RecordFate
 from model_tests.traces.audit.losses import Flags, Loss, lost_acknowledgements
 from spec import rules
 from spec.evidence import Layer, evidences
@@ -29,7 +29,7 @@ class TalliedLog:
     name: str
     topic: str
     partition: int
-    tallies: tuple[Tally, ...]
+    tallies: tuple[AttemptTally, ...]
     losses: tuple[Loss, ...] = ()
     log_end: int = ABSENT
 
@@ -65,20 +65,20 @@ class HistoryReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class TallyInLog:
     """A tally with its log."""
 
     log: TalliedLog
-    tally: Tally
+    tally: AttemptTally
 
     @property
-    def fate(self) -> Fate:
+    def fate(self) -> RecordFate:
         """What became of the records."""
-        return Fate(self.tally.fate)
+        return RecordFate(self.tally.fate)
 
 
 def judge_history(
-    history: History,
+    history: ClientJournal,
     logs: Sequence[TalliedLog],
     identities: Mapping[str, frozenset[int]],
     hanging: set[tuple[int, int]],
@@ -91,10 +91,10 @@ def judge_history(
         identities: for a transactional id all producer ids that it had, where its coordinator's log tells them all.
         hanging: logs and producer ids of which a finding says already that data hangs there.
     """
-    by_attempt: dict[int, list[Where]] = {}
+    by_attempt: dict[int, list[TallyInLog]] = {}
     for log in logs:
         for tally in log.tallies:
-            by_attempt.setdefault(tally.attempt, []).append(Where(log, tally))
+            by_attempt.setdefault(tally.attempt, []).append(TallyInLog(log, tally))
     found = [
         located
         for number, places in sorted(by_attempt.items())
@@ -112,9 +112,9 @@ def judge_history(
 
 @evidences(rules.TXN_CLIENT_VERDICT, Layer.AUDIT)
 def _judge(
-    history: History,
+    history: ClientJournal,
     number: int,
-    places: Sequence[Where],
+    places: Sequence[TallyInLog],
     identities: Mapping[str, frozenset[int]],
     hanging: set[tuple[int, int]],
 ) -> Iterator[tuple[int, Finding]]:
@@ -128,45 +128,45 @@ def _judge(
     elif others:
         what = f"{_told(attempt)} at offsets that now have records of another producer"
         yield _finding(_rule(attempt), history, number, others, what, Severity.VIOLATION)
-    elif attempt.told is Told.UNKNOWN and _is_torn(places):
+    elif attempt.told is ReportedEnd.UNKNOWN and _is_torn(places):
         what = "the client does not know the outcome; some of its records are committed, others aborted"
         yield _finding(rules.TXN_ATOMIC, history, number, places, what, Severity.VIOLATION)
 
 
-def _contradicts(attempt: Attempt, place: Where, hanging: set[tuple[int, int]]) -> bool:
-    if attempt.told is Told.COMMITTED:
+def _contradicts(attempt: JournalTransaction, place: TallyInLog, hanging: set[tuple[int, int]]) -> bool:
+    if attempt.told is ReportedEnd.COMMITTED:
         said = (place.log.log, place.tally.producer_id) in hanging
-        return place.fate in (Fate.ABORTED, Fate.LOST) or (place.fate is Fate.OPEN and not said)
-    if attempt.told is Told.ABORTED:
-        return place.fate in (Fate.VISIBLE, Fate.COMMITTED)
-    return attempt.told is Told.NO_TRANSACTION and place.fate in (Fate.ABORTED, Fate.LOST)
+        return place.fate in (RecordFate.ABORTED, RecordFate.LOST) or (place.fate is RecordFate.OPEN and not said)
+    if attempt.told is ReportedEnd.ABORTED:
+        return place.fate in (RecordFate.VISIBLE, RecordFate.COMMITTED)
+    return attempt.told is ReportedEnd.NO_TRANSACTION and place.fate in (RecordFate.ABORTED, RecordFate.LOST)
 
 
-def _is_torn(places: Sequence[Where]) -> bool:
+def _is_torn(places: Sequence[TallyInLog]) -> bool:
     fates = {place.fate for place in places}
-    return Fate.ABORTED in fates and bool(fates & {Fate.VISIBLE, Fate.COMMITTED})
+    return RecordFate.ABORTED in fates and bool(fates & {RecordFate.VISIBLE, RecordFate.COMMITTED})
 
 
-def _rule(attempt: Attempt) -> Rule:
-    return rules.SEQ_EXACTLY_ONCE if attempt.told is Told.NO_TRANSACTION else rules.TXN_CLIENT_VERDICT
+def _rule(attempt: JournalTransaction) -> Rule:
+    return rules.SEQ_EXACTLY_ONCE if attempt.told is ReportedEnd.NO_TRANSACTION else rules.TXN_CLIENT_VERDICT
 
 
-def _severity(attempt: Attempt) -> Severity:
+def _severity(attempt: JournalTransaction) -> Severity:
     """Outside transactions the journal does not say whether the producer waited for all replicas."""
-    return Severity.SUSPICIOUS if attempt.told is Told.NO_TRANSACTION else Severity.VIOLATION
+    return Severity.SUSPICIOUS if attempt.told is ReportedEnd.NO_TRANSACTION else Severity.VIOLATION
 
 
-def _told(attempt: Attempt) -> str:
+def _told(attempt: JournalTransaction) -> str:
     return {
-        Told.COMMITTED: "the client was told that it is committed; records acknowledged in it are",
-        Told.ABORTED: "the client was told that it is aborted; records acknowledged in it are",
-        Told.UNKNOWN: "records acknowledged in it, of unknown outcome, are",
-        Told.NO_TRANSACTION: "records acknowledged outside transactions are",
+        ReportedEnd.COMMITTED: "the client was told that it is committed; records acknowledged in it are",
+        ReportedEnd.ABORTED: "the client was told that it is aborted; records acknowledged in it are",
+        ReportedEnd.UNKNOWN: "records acknowledged in it, of unknown outcome, are",
+        ReportedEnd.NO_TRANSACTION: "records acknowledged outside transactions are",
     }[attempt.told]
 
 
 def _finding(
-    rule: Rule, history: History, number: int, places: Iterable[Where], what: str, severity: Severity
+    rule: Rule, history: ClientJournal, number: int, places: Iterable[TallyInLog], what: str, severity: Severity
 ) -> tuple[int, Finding]:
     attempt = history.attempts[number]
     order = sorted(places, key=lambda place: (place.log.name, place.tally.offset))
@@ -192,7 +192,7 @@ def _finding(
     )
 
 
-def _taken(place: Where, acks: Acknowledged | None) -> Loss | None:
+def _taken(place: TallyInLog, acks: Acknowledged | None) -> Loss | None:
     """The election that took the records away, where that is shown of every one of them."""
     if acks is None:
         return None
@@ -207,7 +207,7 @@ def _took(losses: Iterable[Loss]) -> str:
     return "; ".join(dict.fromkeys(f"{loss.election} lost records {loss.told()}" for loss in losses))
 
 
-def _acknowledged_twice(history: History, logs: Sequence[TalliedLog]) -> Iterator[tuple[int, Finding]]:
+def _acknowledged_twice(history: ClientJournal, logs: Sequence[TalliedLog]) -> Iterator[tuple[int, Finding]]:
     """Offsets that were acknowledged for two records: one of them cannot be there.
 
     Those of which an election is shown to have lost the first one are told apart from those that nothing explains.
@@ -228,13 +228,13 @@ def _acknowledged_twice(history: History, logs: Sequence[TalliedLog]) -> Iterato
             yield log.log, _twice(history, acks, np.flatnonzero(left).tolist(), None)
 
 
-def _of_both(pair: Iterable[Attempt]) -> Severity:
+def _of_both(pair: Iterable[JournalTransaction]) -> Severity:
     """As sure as the less sure of two."""
     sure = all(_severity(one) is Severity.VIOLATION for one in pair)
     return Severity.VIOLATION if sure else Severity.SUSPICIOUS
 
 
-def _twice(history: History, acks: Acknowledged, rows: Sequence[int], loss: Loss | None) -> Finding:
+def _twice(history: ClientJournal, acks: Acknowledged, rows: Sequence[int], loss: Loss | None) -> Finding:
     """One finding for all offsets that were acknowledged twice, at the first, or at the first that is sure."""
     pairs = [tuple(history.attempts[int(acks.attempts[row + side])] for side in (0, 1)) for row in rows]
     severities = [_of_both(pair) for pair in pairs]

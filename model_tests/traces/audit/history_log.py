@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 import model_tests.traces.reading_numpy  # noqa: F401  # arrays are operands of the decisions from here on
-from model_tests.traces.audit.findings import Finding, Offsets, Severity, Verdict
+from model_tests.traces.audit.findings import Finding, LogBounds, PartitionVerdict, Severity
 from model_tests.traces.audit.history import Acknowledged
 from model_tests.traces.audit.summary import Transactions, transactions
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts, Integers
@@ -20,7 +20,7 @@ from spec.vocabulary import ABSENT, ControlType
 
 
 @unique
-class Fate(IntEnum):
+class RecordFate(IntEnum):
     """What became of an acknowledged record."""
 
     VISIBLE = 0
@@ -32,7 +32,7 @@ class Fate(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class AttemptTally:
     """Acknowledged records of one attempt, producer and fate in a partition, with the offsets of first and last."""
 
     attempt: int
@@ -64,7 +64,7 @@ class ClientSide:
 NOBODY: Final = ClientSide()
 
 
-def with_client(batches: Batches, verdict: Verdict, client: ClientSide) -> Verdict:
+def with_client(batches: Batches, verdict: PartitionVerdict, client: ClientSide) -> PartitionVerdict:
     """The verdict with what clients know held against the log."""
     if client.asks_nothing:
         return verdict
@@ -78,8 +78,8 @@ def with_client(batches: Batches, verdict: Verdict, client: ClientSide) -> Verdi
 
 
 def tallied(
-    batches: Batches, found: Transactions, at: Offsets, acknowledged: Acknowledged, *, cleaned: bool
-) -> tuple[Tally, ...]:
+    batches: Batches, found: Transactions, at: LogBounds, acknowledged: Acknowledged, *, cleaned: bool
+) -> tuple[AttemptTally, ...]:
     """What became of each acknowledged record, counted.
 
     Args:
@@ -91,10 +91,10 @@ def tallied(
     """
     offsets = acknowledged.offsets
     row, inside = _rows(batches, offsets)
-    fate = np.full(len(offsets), Fate.LOST.value, np.int64)
+    fate = np.full(len(offsets), RecordFate.LOST.value, np.int64)
     fate[inside] = _fates(batches, found, at)[row[inside]]
     gone = ~inside & (offsets < at.log_end) if cleaned or bool(batches.follows_damage.any()) else np.zeros_like(inside)
-    fate[gone | (offsets < at.log_start)] = Fate.REMOVED.value
+    fate[gone | (offsets < at.log_start)] = RecordFate.REMOVED.value
     producer = np.where(inside, batches.producer_id[row], ABSENT) if len(batches) else np.full(len(offsets), ABSENT)
     keys = np.stack([acknowledged.attempts, fate, producer])
     order = np.lexsort((offsets, *keys[::-1]))
@@ -104,7 +104,7 @@ def tallied(
     starts = np.flatnonzero(opens)
     counts = np.diff(np.append(starts, len(order)))
     columns = (*keys[:, starts], ordered[starts], ordered[starts + counts - 1], counts)
-    return tuple(Tally(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
+    return tuple(AttemptTally(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _rows(batches: Batches, offsets: Integers) -> tuple[Integers, Facts]:
@@ -117,18 +117,18 @@ def _rows(batches: Batches, offsets: Integers) -> tuple[Integers, Facts]:
     return row, inside
 
 
-def _fates(batches: Batches, found: Transactions, at: Offsets) -> Integers:
+def _fates(batches: Batches, found: Transactions, at: LogBounds) -> Integers:
     """The fate of the records of each batch."""
     ended = found.joins & (found.marker >= 0)
     committed = batches.control_type[found.marker] == ControlType.COMMIT.value if len(batches) else ended
-    fate = np.where(batches.base_offset < at.last_stable, Fate.VISIBLE.value, Fate.COMMITTED.value)
-    fate = np.where(ended & ~committed, Fate.ABORTED.value, fate)
-    fate = np.where(found.joins & ~ended, Fate.OPEN.value, fate)
-    return np.where(batches.control, Fate.LOST.value, fate)
+    fate = np.where(batches.base_offset < at.last_stable, RecordFate.VISIBLE.value, RecordFate.COMMITTED.value)
+    fate = np.where(ended & ~committed, RecordFate.ABORTED.value, fate)
+    fate = np.where(found.joins & ~ended, RecordFate.OPEN.value, fate)
+    return np.where(batches.control, RecordFate.LOST.value, fate)
 
 
 def received_findings(
-    batches: Batches, found: Transactions, at: Offsets, received: Integers, *, cleaned: bool
+    batches: Batches, found: Transactions, at: LogBounds, received: Integers, *, cleaned: bool
 ) -> list[Finding]:
     """Where a read_committed reader that read the partition to its end received other records than the visible ones.
 
@@ -151,7 +151,7 @@ def received_findings(
     return findings
 
 
-def _hidden(batches: Batches, found: Transactions, at: Offsets) -> Facts:
+def _hidden(batches: Batches, found: Transactions, at: LogBounds) -> Facts:
     ended = found.joins & (found.marker >= 0)
     aborted = ended & (batches.control_type[found.marker] == ControlType.ABORT.value) if len(batches) else ended
     given = is_delivered(control=batches.control, transactional=found.joins, aborted=aborted, read_committed=True)
@@ -165,7 +165,7 @@ def _repeated(received: Integers) -> Integers:
     return repeated
 
 
-def _offsets(batches: Batches, chosen: Facts, at: Offsets) -> Integers:
+def _offsets(batches: Batches, chosen: Facts, at: LogBounds) -> Integers:
     """Every offset of the chosen batches from the log start on."""
     first, last = batches.base_offset[chosen], batches.last_offset[chosen]
     if not len(first):

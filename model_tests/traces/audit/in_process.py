@@ -10,10 +10,10 @@ from typing import Final
 from rich.console import Console
 
 from model_tests.processes import started_anew
-from model_tests.traces.audit.asked import Asked
-from model_tests.traces.audit.divided import Judged, collected
+from model_tests.traces.audit.combine_parts import Judged, collected
 from model_tests.traces.audit.progress import shown
-from model_tests.traces.audit.verdict_tasks import Row, Task, VerdictTasks, bytes_of
+from model_tests.traces.audit.reread import RereadRequest
+from model_tests.traces.audit.verdict_tasks import Task, TaskResult, VerdictTasks, bytes_of
 from model_tests.traces.audit.wire import plain_asked
 from model_tests.traces.logs.kafka_log_folders import LogFolder
 
@@ -37,7 +37,7 @@ def judged_in_process(
     given = {name: str(value) for name, value in options.items()}
     given |= {"paths": json.dumps(list(paths)), "tasks": str(2 * processes if processes > 1 else 1)}
 
-    def read(asked: Mapping[int, Asked]) -> list[Row]:
+    def read(asked: Mapping[int, RereadRequest]) -> list[TaskResult]:
         planned = VerdictTasks(given | {"asked": plain_asked(asked)}, logs)
         progress = _Progress(tasks := planned.tasks())
         with shown(size, len(logs), progress, Console(stderr=True)):
@@ -46,7 +46,7 @@ def judged_in_process(
     return collected(read, logs, VerdictTasks(given, logs).wanted)
 
 
-def _rows(given: Mapping[str, str], tasks: Sequence[Task], processes: int) -> Iterator[list[Row]]:
+def _rows(given: Mapping[str, str], tasks: Sequence[Task], processes: int) -> Iterator[list[TaskResult]]:
     """The rows of each task."""
     if processes == 1 or len(tasks) == 1:
         yield from map(partial(_run, given), tasks)
@@ -55,7 +55,7 @@ def _rows(given: Mapping[str, str], tasks: Sequence[Task], processes: int) -> It
         yield from pool.map(partial(_run, given), tasks)
 
 
-def _run(given: Mapping[str, str], task: Task) -> list[Row]:
+def _run(given: Mapping[str, str], task: Task) -> list[TaskResult]:
     return list(VerdictTasks(given, ()).run(task))
 
 
@@ -84,7 +84,7 @@ class _Progress:
         """The same."""
         return self
 
-    def counting(self, found: Iterable[list[Row]]) -> Iterator[list[Row]]:
+    def counting(self, found: Iterable[list[TaskResult]]) -> Iterator[list[TaskResult]]:
         """The rows of each task, counted when they come."""
         for rows in found:
             self.done += 1

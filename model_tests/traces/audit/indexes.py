@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts, Integers
-from model_tests.traces.logs.kafka_log_derived import Derived, DerivedFile, LeaderEpochs, Rows
-from model_tests.traces.logs.kafka_log_segment import Damage, Segment
+from model_tests.traces.logs.kafka_log_derived import DerivedFile, DerivedFiles, LeaderEpochFile, Rows
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage, SegmentRange
 from spec.vocabulary import ABSENT
 
 
@@ -29,16 +29,20 @@ class Misled:
         """These, and others after them."""
         return replace(self if self.batches else later, batches=self.batches + later.batches)
 
-    def damage(self, path: str) -> Iterator[Damage]:
+    def damage(self, path: str) -> Iterator[SegmentDamage]:
         """What is wrong with the file, if anything is."""
         if self.batches:
             more = f"; and so {self.batches - 1} more batches" if self.batches > 1 else ""
-            yield Damage(path, self.position, f"{self.message}{more}")
+            yield SegmentDamage(path, self.position, f"{self.message}{more}")
 
 
 def judge_indexes(
-    batches: Batches, segments: tuple[Segment, ...], derived: Derived, damage: list[Damage], log_start: int = 0
-) -> Iterator[Damage]:
+    batches: Batches,
+    segments: tuple[SegmentRange, ...],
+    derived: DerivedFiles,
+    damage: list[SegmentDamage],
+    log_start: int = 0,
+) -> Iterator[SegmentDamage]:
     """What is wrong with the index files of a log of which `damage` could not be read."""
     yield from judge_segments(batches, segments, derived, damage)
     yield from judge_versions(derived)
@@ -47,8 +51,8 @@ def judge_indexes(
 
 
 def judge_segments(
-    batches: Batches, segments: tuple[Segment, ...], derived: Derived, damage: list[Damage]
-) -> Iterator[Damage]:
+    batches: Batches, segments: tuple[SegmentRange, ...], derived: DerivedFiles, damage: list[SegmentDamage]
+) -> Iterator[SegmentDamage]:
     """What is wrong with the sparse indexes of segments, of which `damage` could not be read."""
     damaged = {bad.path for bad in damage}
     for segment in segments:
@@ -56,7 +60,9 @@ def judge_segments(
         yield from judge_segment(own, segment, derived, whole=segment.path not in damaged)
 
 
-def judge_segment(own: Batches, segment: Segment, derived: Derived, *, whole: bool) -> Iterator[Damage]:
+def judge_segment(
+    own: Batches, segment: SegmentRange, derived: DerivedFiles, *, whole: bool
+) -> Iterator[SegmentDamage]:
     """What is wrong with the sparse indexes of one segment; `whole` where all of it could be read."""
     offsets, times = derived.offsets.get(segment.base), derived.times.get(segment.base)
     if offsets is not None:
@@ -65,13 +71,15 @@ def judge_segment(own: Batches, segment: Segment, derived: Derived, *, whole: bo
         yield from _judge_times(own, segment, times, whole=whole)
 
 
-def judge_versions(derived: Derived) -> Iterator[Damage]:
+def judge_versions(derived: DerivedFiles) -> Iterator[SegmentDamage]:
     """Entries of aborted indexes of a version that is not known."""
     for base, file in derived.aborted.items():
         odd = np.flatnonzero(file.rows["version"] != 0)
         if odd.size:
             size, version = file.rows.itemsize, file.rows["version"][odd[0]]
-            yield Damage(file.path, int(odd[0]) * size, f"version {version} of an entry, expected 0 (segment {base})")
+            yield SegmentDamage(
+                file.path, int(odd[0]) * size, f"version {version} of an entry, expected 0 (segment {base})"
+            )
 
 
 def _of_segment(batches: Batches, base: int) -> Batches:
@@ -79,7 +87,7 @@ def _of_segment(batches: Batches, base: int) -> Batches:
     return batches.between(int(first), int(after))
 
 
-def _judge_offsets(own: Batches, segment: Segment, file: DerivedFile, *, whole: bool) -> Iterator[Damage]:
+def _judge_offsets(own: Batches, segment: SegmentRange, file: DerivedFile, *, whole: bool) -> Iterator[SegmentDamage]:
     """An entry gives the last offset of a batch, and where that batch, or one before it, begins."""
     rows, zeros = _written(file.rows, "relative", "position")
     offset, position = segment.base + rows["relative"].astype(np.int64), rows["position"].astype(np.int64)
@@ -108,7 +116,7 @@ def _places(rising: Integers, values: Integers) -> tuple[Integers, Facts]:
     return place, there
 
 
-def _judge_times(own: Batches, segment: Segment, file: DerivedFile, *, whole: bool) -> Iterator[Damage]:
+def _judge_times(own: Batches, segment: SegmentRange, file: DerivedFile, *, whole: bool) -> Iterator[SegmentDamage]:
     """An entry gives the largest timestamp so far, and the offset of a batch that has it."""
     rows, zeros = _written(file.rows, "timestamp", "relative")
     offset, timestamp = segment.base + rows["relative"].astype(np.int64), rows["timestamp"].astype(np.int64)
@@ -150,20 +158,20 @@ def _written(rows: Rows, *names: str) -> tuple[Rows, int]:
     return rows[:count], len(rows) - count
 
 
-def _zeros(file: DerivedFile, segment: Segment, used: int, zeros: int) -> Iterator[Damage]:
+def _zeros(file: DerivedFile, segment: SegmentRange, used: int, zeros: int) -> Iterator[SegmentDamage]:
     """A broker cuts the preallocated rest off when it rolls the segment."""
     if zeros and not segment.active:
-        yield Damage(
+        yield SegmentDamage(
             file.path, used * file.rows.itemsize, f"{zeros} entries of zeros, though it is not the last segment"
         )
 
 
-def _first_wrong(file: DerivedFile, wrong: Facts, message: str) -> Iterator[Damage]:
+def _first_wrong(file: DerivedFile, wrong: Facts, message: str) -> Iterator[SegmentDamage]:
     """One damage for a file: its first wrong entry, and how many more there are."""
     if wrong.any():
         first, more = int(np.argmax(wrong)), int(wrong.sum()) - 1
         counted = f"; and so {more} more entries" if more else ""
-        yield Damage(file.path, first * file.rows.itemsize, f"entry {first}: {message}{counted}")
+        yield SegmentDamage(file.path, first * file.rows.itemsize, f"entry {first}: {message}{counted}")
 
 
 def _no_batch(left: str, right: str, values: tuple[Integers, Integers], wrong: Facts) -> str:
@@ -177,7 +185,7 @@ def _size(own: Batches) -> int:
     return int(own.position[-1] + own.size[-1]) if len(own) else 0
 
 
-def misled(batches: Batches, file: LeaderEpochs, log_start: int) -> Misled:
+def misled(batches: Batches, file: LeaderEpochFile, log_start: int) -> Misled:
     """Every batch has the epoch of the last line that begins at or before it.
 
     A broker drops the leader epochs below its log start, though the segment still has batches of them.

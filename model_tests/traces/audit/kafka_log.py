@@ -18,11 +18,11 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from model_tests.reports import BadInput
-from model_tests.traces.audit.verdict_tasks import Row, VerdictTasks
 from model_tests.traces.audit.verdict_tasks import Task as VerdictTask
+from model_tests.traces.audit.verdict_tasks import TaskResult, VerdictTasks
 from model_tests.traces.logs.kafka_log_arrow import SPARK_SCHEMA, rows_of
 from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs, size_of
-from model_tests.traces.logs.kafka_log_read import Segment, read_checked
+from model_tests.traces.logs.kafka_log_read import SegmentRange, read_checked
 from model_tests.traces.logs.locations import remember
 from model_tests.traces.worker import begin_task
 
@@ -33,19 +33,19 @@ _BYTES_OF_A_TASK: Final = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SegmentOwner:
     """One segment, and whose it is."""
 
     log: int
     topic: str
     partition: int
-    segment: Segment
+    segment: SegmentRange
 
 
-class Task(InputPartition):
+class SegmentTask(InputPartition):
     """Segments that one task reads."""
 
-    def __init__(self, places: Sequence[Place]) -> None:
+    def __init__(self, places: Sequence[SegmentOwner]) -> None:
         super().__init__(None)
         self.places = tuple(places)
 
@@ -77,7 +77,7 @@ class KafkaLogReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Tasks of neighbouring segments, about as large as each other."""
-        return [Task(places) for places in grouped(self.places)]
+        return [SegmentTask(places) for places in grouped(self.places)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of the task's segments.
@@ -87,7 +87,7 @@ class KafkaLogReader(DataSourceReader):
         """
         begin_task()
         remember(self.paths)
-        if not isinstance(partition, Task):
+        if not isinstance(partition, SegmentTask):
             raise TypeError(partition)
         for place in partition.places:
             batches, damage = read_checked(place.segment, crc=self.crc)
@@ -104,23 +104,25 @@ class VerdictReader(DataSourceReader):
         """A partition for each task."""
         return [InputPartition(task) for task in self.tasks.tasks()]
 
-    def read(self, partition: InputPartition) -> Iterator[Row]:
+    def read(self, partition: InputPartition) -> Iterator[TaskResult]:
         """The rows of a task."""
         begin_task()
         task: VerdictTask = partition.value
         yield from self.tasks.run(task)
 
 
-def places_of(logs: Iterable[LogFolder]) -> list[Place]:
+def places_of(logs: Iterable[LogFolder]) -> list[SegmentOwner]:
     """Every segment of the logs, numbered as they come."""
     return [
-        Place(number, log.topic, log.partition, segment) for number, log in enumerate(logs) for segment in log.segments
+        SegmentOwner(number, log.topic, log.partition, segment)
+        for number, log in enumerate(logs)
+        for segment in log.segments
     ]
 
 
-def grouped(places: Iterable[Place]) -> Iterator[list[Place]]:
+def grouped(places: Iterable[SegmentOwner]) -> Iterator[list[SegmentOwner]]:
     """Neighbouring segments together, up to the bytes of a task."""
-    group: list[Place] = []
+    group: list[SegmentOwner] = []
     size = 0
     for place in places:
         group.append(place)
@@ -143,7 +145,7 @@ def _paths(options: Mapping[str, str]) -> list[str]:
     return list(json.loads(options["paths"])) if "paths" in options else [options.get("path", "")]
 
 
-def _places(paths: Sequence[str]) -> list[Place]:
+def _places(paths: Sequence[str]) -> list[SegmentOwner]:
     listing = list_logs(paths)
     if listing.damage:
         raise BadInput("; ".join(f"{bad.path}: {bad.message}" for bad in listing.damage))

@@ -47,7 +47,7 @@ def link(batches: Batches, around: Surroundings, profile: Profile) -> Links:
     rows = rows[np.argsort(batches.producer_id[rows], kind="stable")]
     own = batches.take(rows)
     request = as_requests(own, by_coordinator=around.by_coordinator)
-    at = Places(own)
+    at = LinkPositions(own)
     before = _entries(own, request, at, profile)
     data = ~own.control
     continues = data & (before.epoch == own.producer_epoch) & ~before.cached[0].present
@@ -79,7 +79,7 @@ def as_requests(batches: Batches, *, by_coordinator: bool) -> AppendRequest:
     )
 
 
-class Places:
+class LinkPositions:
     """For each batch, where its producer begins and where the run of its predecessor's epoch begins.
 
     Attributes:
@@ -102,7 +102,7 @@ def _changes(column: Integers) -> Facts:
     return changed
 
 
-def _entries(own: Batches, request: AppendRequest, at: Places, profile: Profile) -> ProducerEntry:
+def _entries(own: Batches, request: AppendRequest, at: LinkPositions, profile: Profile) -> ProducerEntry:
     """What the batches before each one leave of its producer."""
     marker_before = latest_before(own.control, at.group_start)
     coordinator = np.where(marker_before >= 0, own.coordinator_epoch[marker_before], ABSENT)
@@ -128,7 +128,7 @@ def count_before(fact: Facts) -> Integers:
     return count - fact
 
 
-def _open_since(own: Batches, marker_before: Integers, at: Places) -> Integers:
+def _open_since(own: Batches, marker_before: Integers, at: LinkPositions) -> Integers:
     """First offset of the transaction that is open before each batch."""
     joins = own.transactional & ~own.control
     joining = np.flatnonzero(joins)
@@ -139,7 +139,7 @@ def _open_since(own: Batches, marker_before: Integers, at: Places) -> Integers:
     return np.where(joined_before > earlier, own.base_offset[opener], ABSENT)
 
 
-def _windows(own: Batches, request: AppendRequest, at: Places, profile: Profile) -> tuple[CachedBatch, ...]:
+def _windows(own: Batches, request: AppendRequest, at: LinkPositions, profile: Profile) -> tuple[CachedBatch, ...]:
     """The last data batches of the current epoch before each batch, the newest first."""
     data = ~own.control
     numbers = np.flatnonzero(data)

@@ -5,20 +5,20 @@ from dataclasses import replace
 import numpy as np
 
 from model_tests.traces.audit.cluster_log import with_cluster
-from model_tests.traces.audit.condensed import Wanted, uncondensed
-from model_tests.traces.audit.findings import Verdict
+from model_tests.traces.audit.findings import PartitionVerdict
 from model_tests.traces.audit.history_log import NOBODY, ClientSide, with_client
 from model_tests.traces.audit.holes import Surroundings
 from model_tests.traces.audit.indexes import judge_versions
 from model_tests.traces.audit.lost_segments import lost_segments, without_lost
+from model_tests.traces.audit.partial_log import Wanted, uncondensed
 from model_tests.traces.audit.partition import conclude
-from model_tests.traces.audit.reading import Part, emptied, read_batches, read_part, read_whole
+from model_tests.traces.audit.reading import PartialLog, emptied, read_batches, read_part, read_whole
 from model_tests.traces.audit.transactions_log import with_transactions
 from model_tests.traces.logs.controller_log import TOPIC as CONTROLLER
 from model_tests.traces.logs.kafka_log_batches import Batches
-from model_tests.traces.logs.kafka_log_derived import Derived, read_derived, snapshot_offsets
+from model_tests.traces.logs.kafka_log_derived import DerivedFiles, read_derived, snapshot_offsets
 from model_tests.traces.logs.kafka_log_folders import LogFolder
-from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from spec import rules
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
@@ -34,7 +34,7 @@ def audit_log(
     crc: bool = True,
     deep: bool = False,
     client: ClientSide = NOBODY,
-) -> tuple[Verdict, list[Damage]]:
+) -> tuple[PartitionVerdict, list[SegmentDamage]]:
     """Judge one partition, and name what is damaged in its files; `client` is what clients know of it.
 
     Args:
@@ -70,10 +70,14 @@ def wanted_of(log: LogFolder, around: Surroundings, profile: Profile, *, deep: b
 
 
 def concluded(
-    log: LogFolder, part: Part, wanted: Wanted, derived: Derived, verdict: Verdict
-) -> tuple[Verdict, list[Damage]]:
+    log: LogFolder, part: PartialLog, wanted: Wanted, derived: DerivedFiles, verdict: PartitionVerdict
+) -> tuple[PartitionVerdict, list[SegmentDamage]]:
     """The verdict on a whole log with what it tells of transactions and of the cluster, and all damage."""
-    lost = [] if verdict.cleaned else [Damage(one.path, 0, "empty, but not the last segment") for one in emptied(log)]
+    lost = (
+        []
+        if verdict.cleaned
+        else [SegmentDamage(one.path, 0, "empty, but not the last segment") for one in emptied(log)]
+    )
     lost += lost_segments(log, part.log, wanted.around, derived.epochs)
     part = replace(part, log=without_lost(part.log, wanted.around))
     damage = [*part.damage, *lost, *derived.damage, *part.indexes]
@@ -85,14 +89,14 @@ def concluded(
     return verdict, [*damage, *part.bodies.damage(log.segments)]
 
 
-def _with_bodies(verdict: Verdict, part: Part) -> Verdict:
+def _with_bodies(verdict: PartitionVerdict, part: PartialLog) -> PartitionVerdict:
     """The verdict with what is wrong with the bodies of batches."""
     findings = sorted([*verdict.findings, *part.bodies.findings()], key=lambda one: (one.offset, one.rule.id))
     judged = dict(verdict.judged) | {rules.SEQ_WELL_FORMED.id: part.bodies.judged}
     return replace(verdict, findings=tuple(findings), judged=judged)
 
 
-def read_log(log: LogFolder, *, crc: bool = True) -> tuple[Batches, list[Damage]]:
+def read_log(log: LogFolder, *, crc: bool = True) -> tuple[Batches, list[SegmentDamage]]:
     """The batches of all segments, and what cannot be read of them; a segment that is gone is as one that cannot be."""
     batches, damage, _ = read_batches(log, crc=crc)
     around = surroundings(log)

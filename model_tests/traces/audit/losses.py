@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from model_tests.traces.audit.controller_log_history import Leadership
+from model_tests.traces.audit.controller_log_history import LeaderEpochEntry
 from model_tests.traces.audit.history import Acknowledged
-from model_tests.traces.audit.replica import Replica
+from model_tests.traces.audit.replica import ReplicaSummary
 from spec.vocabulary import ABSENT
 
 Flags = npt.NDArray[np.bool_]
@@ -66,11 +66,11 @@ class Led:
         knows: the newest leader epoch that the log knows of, by its batches or its checkpoint.
     """
 
-    leaderships: tuple[Leadership, ...] = ()
+    leaderships: tuple[LeaderEpochEntry, ...] = ()
     losses: tuple[Loss, ...] = ()
     knows: int = ABSENT
 
-    def during(self, first_ms: int, last_ms: int) -> list[Leadership]:
+    def during(self, first_ms: int, last_ms: int) -> list[LeaderEpochEntry]:
         """The leader epochs of which some part lies between two times, both included."""
         ends = [one.timestamp for one in self.leaderships[1:]]
         return [
@@ -79,7 +79,7 @@ class Led:
             if one.timestamp <= last_ms and (place == len(ends) or ends[place] >= first_ms)
         ]
 
-    def at(self, time_ms: int) -> Leadership | None:
+    def at(self, time_ms: int) -> LeaderEpochEntry | None:
         """The leader epoch at a time; none before the first one."""
         return next((one for one in reversed(self.leaderships) if one.timestamp <= time_ms), None)
 
@@ -90,7 +90,11 @@ class Led:
 
 
 def losses_of(
-    elections: Iterable[Leadership], own: Replica, others: Iterable[tuple[str, Replica]], *, behind: bool
+    elections: Iterable[LeaderEpochEntry],
+    own: ReplicaSummary,
+    others: Iterable[tuple[str, ReplicaSummary]],
+    *,
+    behind: bool,
 ) -> tuple[Loss, ...]:
     """Where the elected replica, or whoever led after it, goes on in a log, if the log got so far.
 
@@ -115,7 +119,7 @@ def losses_of(
     return tuple(found)
 
 
-def _shown_by_copies(loss: Loss, copies: Iterable[tuple[str, Replica]]) -> Loss:
+def _shown_by_copies(loss: Loss, copies: Iterable[tuple[str, ReplicaSummary]]) -> Loss:
     """The loss with the offsets that another replica still has in an earlier leader epoch."""
     for label, copy in copies:
         end = next((offset for epoch, offset, _ in copy.epochs if epoch >= loss.epoch), copy.log_end)

@@ -12,12 +12,12 @@ from typing import Final
 
 import numpy as np
 
-from model_tests.traces.audit.condensed import Condensed
 from model_tests.traces.audit.holes import Surroundings, begins_segment, never_cleaned
+from model_tests.traces.audit.partial_log import Condensed
 from model_tests.traces.logs.kafka_log_batches import Facts
-from model_tests.traces.logs.kafka_log_derived import EPOCHS, LeaderEpochs
+from model_tests.traces.logs.kafka_log_derived import EPOCHS, LeaderEpochFile
 from model_tests.traces.logs.kafka_log_folders import CLEANED, LogFolder
-from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from model_tests.traces.logs.locations import located, names_in
 
 
@@ -31,8 +31,8 @@ def without_lost(log: Condensed, around: Surroundings) -> Condensed:
 
 
 def lost_segments(
-    folder: LogFolder, log: Condensed, around: Surroundings, epochs: LeaderEpochs | None = None
-) -> list[Damage]:
+    folder: LogFolder, log: Condensed, around: Surroundings, epochs: LeaderEpochFile | None = None
+) -> list[SegmentDamage]:
     """Each gap between two segments, and before the first, at the segment that follows it.
 
     Args:
@@ -76,13 +76,13 @@ def _is_there(folder: LogFolder, since: int, until: int) -> bool:
     return any(f"{since:020}.log" <= name < f"{until:020}.log" for name in names if name.endswith(".log"))
 
 
-def _damage(folder: LogFolder, since: int, until: int, unless: str, missing: str) -> Damage:
+def _damage(folder: LogFolder, since: int, until: int, unless: str, missing: str) -> SegmentDamage:
     path = next(segment.path for segment in folder.segments if segment.base == until)
     name = PurePath(path).name
-    return Damage(path, 0, f"the segment of offsets {since}..{until - 1} is {missing} before {name}, {unless}")
+    return SegmentDamage(path, 0, f"the segment of offsets {since}..{until - 1} is {missing} before {name}, {unless}")
 
 
-def _before_first(around: Surroundings, epochs: LeaderEpochs | None) -> list[tuple[int, int]]:
+def _before_first(around: Surroundings, epochs: LeaderEpochFile | None) -> list[tuple[int, int]]:
     """What the checkpoint of leader epochs still has before the first segment.
 
     A log that is said to start at offset 0 is one with remote storage: of others such a start is not written.

@@ -6,8 +6,8 @@ from itertools import groupby
 
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.fold import CLEANED, EXPIRED, Break
-from model_tests.traces.audit.goes_on import goes_back
 from model_tests.traces.audit.holes import Surroundings
+from model_tests.traces.audit.resynchronization import goes_back
 from spec import rules
 from spec.protocol import fence, seq
 from spec.protocol.records import AppendRequest, ProducerEntry

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from model_tests.traces.logs.locations import Location, located, reason
 from spec.vocabulary import ABSENT
 
@@ -24,7 +24,7 @@ def node_of(path: str) -> int:
     return next((int(one) for one in said if one.isdigit()), ABSENT)
 
 
-def unread(paths: Iterable[str]) -> list[Damage]:
+def unread(paths: Iterable[str]) -> list[SegmentDamage]:
     """The files beside the folders that are there and cannot be read, so that whose the folders are is not known."""
     found = []
     for file in {str(one): one for one in map(_beside, paths)}.values():
@@ -34,7 +34,9 @@ def unread(paths: Iterable[str]) -> list[Damage]:
             continue
         except (OSError, UnicodeDecodeError) as error:
             why = reason(error) if isinstance(error, OSError) else "not text"
-            found.append(Damage(str(file), 0, f"cannot be read: {why}; whose cluster its folders are of is not known"))
+            found.append(
+                SegmentDamage(str(file), 0, f"cannot be read: {why}; whose cluster its folders are of is not known")
+            )
     return found
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from pyspark.sql import Row
 from rich.console import Console
 
-from model_tests.traces.audit.asked import Asked
-from model_tests.traces.audit.divided import Judged, collected
+from model_tests.traces.audit.combine_parts import Judged, collected
 from model_tests.traces.audit.kafka_log import KafkaLog
 from model_tests.traces.audit.progress import shown
+from model_tests.traces.audit.reread import RereadRequest
 from model_tests.traces.audit.verdict_tasks import VerdictTasks, bytes_of
 from model_tests.traces.audit.wire import plain_asked
 from model_tests.traces.logs.kafka_log_folders import LogFolder
@@ -39,7 +39,7 @@ def judged_on_spark(
 
     size = sum(map(bytes_of, logs))
 
-    def read(asked: Mapping[int, Asked]) -> list[Row]:
+    def read(asked: Mapping[int, RereadRequest]) -> list[Row]:
         source = spark.read.format("kafka-log").options(**given, asked=plain_asked(asked)).load()
         with shown(size, len(logs), spark.sparkContext.statusTracker(), Console(stderr=True)):
             return source.collect()

@@ -13,13 +13,13 @@ from markupsafe import Markup
 from model_tests.diagrams.sequence_svg import svg_of
 from model_tests.reports import BadInput
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.report import Audited, AuditReport
+from model_tests.traces.audit.report import AuditedPartition, AuditReport
 from model_tests.traces.audit.story import story
 from model_tests.traces.audit.timeline import svg_of_timeline, timeline
 from model_tests.traces.audit.transactions_report import transactions_json
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
-from model_tests.traces.told.anomalies import MEANINGS, Anomaly, Meaning
-from model_tests.traces.told.report import ClientsReport
+from model_tests.traces.client_histories.anomalies import MEANINGS, Anomaly, AnomalyMeaning
+from model_tests.traces.client_histories.report import ClientsReport
 from spec.rules import RULES
 from spec.vocabulary import ABSENT
 
@@ -34,7 +34,7 @@ MOST_TIMELINES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PageFinding:
     """A finding as the page tells it; `picture` is its story, where one is drawn."""
 
     where: str
@@ -43,11 +43,11 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class PageAnomaly:
     """What clients were told and cannot be, as the page tells it; `picture` is its story, where one is drawn."""
 
     anomaly: Anomaly
-    meaning: Meaning
+    meaning: AnomalyMeaning
     picture: Markup
 
 
@@ -56,7 +56,7 @@ class Pictured:
     """A partition as the page shows it; `picture` is its line, where one is drawn."""
 
     name: str
-    audited: Audited
+    audited: AuditedPartition
     picture: Markup
 
 
@@ -97,16 +97,16 @@ def page(report: AuditReport) -> str:
     )
 
 
-def _told(report: AuditReport) -> Iterator[Told]:
+def _told(report: AuditReport) -> Iterator[PageFinding]:
     """Every finding, the worst first; the first of them with their stories."""
     worst_first = sorted(report.findings, key=lambda one: list(Severity).index(one[1].severity))
     for number, (one, finding) in enumerate(worst_first):
         here = report.here.get(one.path, NOTHING_HERE)
         drawn = story(finding, _name(one), here, report.transactions.judged) if number < MOST_STORIES else None
-        yield Told(report.label(one), finding, Markup("") if drawn is None else _distinct(svg_of(drawn), number))
+        yield PageFinding(report.label(one), finding, Markup("") if drawn is None else _distinct(svg_of(drawn), number))
 
 
-def _cases(clients: ClientsReport) -> Iterator[Case]:
+def _cases(clients: ClientsReport) -> Iterator[PageAnomaly]:
     """The cases that the report has of each class, the gravest first."""
     drawn = [
         (case, picture)
@@ -116,7 +116,7 @@ def _cases(clients: ClientsReport) -> Iterator[Case]:
     drawn.sort(key=lambda each: list(Severity).index(each[0].severity))
     for number, (case, told) in enumerate(drawn):
         picture = Markup("") if told is None else _distinct(svg_of(told), f"-client{number}")
-        yield Case(case, MEANINGS[case.kind], picture)
+        yield PageAnomaly(case, MEANINGS[case.kind], picture)
 
 
 def _distinct(svg: str, number: object) -> Markup:
@@ -151,5 +151,5 @@ def _told_of_partitions(clients: ClientsReport) -> dict[str, list[Finding]]:
     return found
 
 
-def _name(one: Audited) -> str:
+def _name(one: AuditedPartition) -> str:
     return f"{one.topic}-{one.partition}"

@@ -12,17 +12,17 @@ from model_tests.traces.audit.recorded import (
     DEFECTS,
     RECORDED,
     UNREGISTERED,
-    Defect,
-    Observed,
+    ObservedPartition,
+    RecordedDefect,
     defects,
     journal,
     observed,
     unpacked,
 )
-from model_tests.traces.audit.report import Audited, AuditReport
+from model_tests.traces.audit.report import AuditedPartition, AuditReport
 from model_tests.traces.audit.run import run
-from model_tests.traces.logs.kafka_log_segment import Damage
-from model_tests.verify.results import Control, Effort, Part, Result, Verdict
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
+from model_tests.verify.results import Control, PartResult, Result, RuleVerdict, RunEffort
 from spec import rules
 from spec.evidence import Layer
 from spec.rules import RULES, Rule
@@ -56,17 +56,17 @@ FOUND_BY_THE_JOIN: Final = "txn."
 _COUNTED: Final = (Severity.VIOLATION, Severity.SUSPICIOUS)
 
 
-def evidence(effort: Effort) -> Part:  # the logs are small enough to be audited whole every time
+def evidence(effort: RunEffort) -> PartResult:  # the logs are small enough to be audited whole every time
     """Audit the bundled logs on Spark, and their many small defects without."""
     with unpacked() as directory:
         wholes = [run([directory / recording], history=journal(recording)) for recording in RECORDED]
         report = run([directory / DEFECTS])
         cases = defects(directory)
-        cluster = cluster_evidence(directory, running=effort is Effort.DEEP)
+        cluster = cluster_evidence(directory, running=effort is RunEffort.DEEP)
     logs = tuple(one for whole in wholes for one in whole.audited)
     judged = sum((whole.judged() for whole in wholes), Counter[str]())
     seconds = (sum(whole.seconds for whole in wholes) + cluster.seconds) / (len(JUDGED) + len(OF_A_CLUSTER))
-    return Part(
+    return PartResult(
         name="audit",
         results=(
             *(_result(rule, logs, judged[rule.id], cluster, directory, seconds) for rule in JUDGED),
@@ -89,7 +89,7 @@ def _root(path: str, directory: Path) -> str:
 
 
 def _result(
-    rule: Rule, logs: Sequence[Audited], judged: int, cluster: ClusterEvidence, directory: Path, seconds: float
+    rule: Rule, logs: Sequence[AuditedPartition], judged: int, cluster: ClusterEvidence, directory: Path, seconds: float
 ) -> Result:
     broken = [
         (one, finding)
@@ -101,7 +101,7 @@ def _result(
     return Result(
         rule,
         Layer.AUDIT,
-        Verdict.VIOLATED if broken else Verdict.HOLDS,
+        RuleVerdict.VIOLATED if broken else RuleVerdict.HOLDS,
         count,
         seconds,
         {"logs": len(RECORDED) + cluster.brokers, "partitions": len(logs) + cluster.partitions, "judged": count}
@@ -113,24 +113,24 @@ def _result(
 def _of_cluster(rule: Rule, cluster: ClusterEvidence, seconds: float) -> Result:
     """Evidence that only several brokers' logs can give; what they break is a failure of the part."""
     broken = [line for line in cluster.failures if rule.id in line]
-    verdict = Verdict.VIOLATED if broken else Verdict.HOLDS
+    verdict = RuleVerdict.VIOLATED if broken else RuleVerdict.HOLDS
     count = cluster.judged[rule.id]
     figures = {"brokers": cluster.brokers, "partitions": cluster.partitions, "judged": count}
     return Result(rule, Layer.AUDIT, verdict, count, seconds, figures, broken[0] if broken else "")
 
 
-def _violations(logs: Iterable[Audited]) -> Iterator[tuple[Audited, Finding]]:
+def _violations(logs: Iterable[AuditedPartition]) -> Iterator[tuple[AuditedPartition, Finding]]:
     for one in logs:
         for finding in one.verdict.findings:
             if finding.severity is Severity.VIOLATION:
                 yield one, finding
 
 
-def _place(one: Audited, finding: Finding, directory: Path) -> tuple[str, str, int]:
+def _place(one: AuditedPartition, finding: Finding, directory: Path) -> tuple[str, str, int]:
     return _root(one.path, directory), f"{one.topic}-{one.partition}", finding.offset
 
 
-def _known_not_found(logs: Iterable[Audited], directory: Path) -> list[str]:
+def _known_not_found(logs: Iterable[AuditedPartition], directory: Path) -> list[str]:
     """Known defects of a recorded build that the audit does not name."""
     found = {
         _place(one, finding, directory)
@@ -143,12 +143,12 @@ def _known_not_found(logs: Iterable[Audited], directory: Path) -> list[str]:
     ]
 
 
-def shows_in_partition(case: Defect) -> bool:
+def shows_in_partition(case: RecordedDefect) -> bool:
     """Whether what the defect breaks shows in the files of its partition."""
     return any(not rule.startswith(FOUND_BY_THE_JOIN) for rule in case.rules)
 
 
-def _control(case: Defect, report: AuditReport, directory: Path) -> Control:
+def _control(case: RecordedDefect, report: AuditReport, directory: Path) -> Control:
     rule = RULES[case.rules[0]]
     expected = "suspicious" if rule is rules.SEQ_FIRST else "violated"
     found = _found_in(case, report, directory)
@@ -162,7 +162,7 @@ def _control(case: Defect, report: AuditReport, directory: Path) -> Control:
     return Control(case.case, rule, expected, got, detail or case.note)
 
 
-def _found_in(case: Defect, report: AuditReport, directory: Path) -> list[tuple[Audited, Finding]]:
+def _found_in(case: RecordedDefect, report: AuditReport, directory: Path) -> list[tuple[AuditedPartition, Finding]]:
     """Violations and suspicions in the partitions of a case."""
     folder = directory / DEFECTS / case.case
     return [
@@ -172,11 +172,11 @@ def _found_in(case: Defect, report: AuditReport, directory: Path) -> list[tuple[
     ]
 
 
-def _line(one: Audited, finding: Finding) -> str:
+def _line(one: AuditedPartition, finding: Finding) -> str:
     return f"{one.topic}-{one.partition} offset {finding.offset}, {finding.rule.id}: {finding.message}"
 
 
-def _disagreements(logs: Iterable[Audited], directory: Path) -> list[str]:
+def _disagreements(logs: Iterable[AuditedPartition], directory: Path) -> list[str]:
     """Partitions of which the broker said something else than the audit."""
     return [
         f"{_root(one.path, directory)} {name}: audited {_as_observed(one)}, the broker said {_told(seen)}"
@@ -185,22 +185,24 @@ def _disagreements(logs: Iterable[Audited], directory: Path) -> list[str]:
     ]
 
 
-def _observed(logs: Iterable[Audited], directory: Path) -> list[tuple[Audited, str, Observed]]:
+def _observed(
+    logs: Iterable[AuditedPartition], directory: Path
+) -> list[tuple[AuditedPartition, str, ObservedPartition]]:
     told = {recording: observed(recording) for recording in RECORDED}
     named = [(one, f"{one.topic}-{one.partition}", told[_root(one.path, directory)]) for one in logs]
     return [(one, name, seen[name]) for one, name, seen in named if name in seen]
 
 
-def _as_observed(one: Audited) -> tuple[int, int, int, int]:
+def _as_observed(one: AuditedPartition) -> tuple[int, int, int, int]:
     at = one.verdict.offsets
     return at.log_start, at.last_stable, at.log_end, one.verdict.visible_records
 
 
-def _told(seen: Observed) -> tuple[int, int, int, int]:
+def _told(seen: ObservedPartition) -> tuple[int, int, int, int]:
     return seen.log_start, seen.lso, seen.log_end, seen.delivered
 
 
-def _false_alarms(cases: Iterable[Defect], report: AuditReport, directory: Path) -> list[str]:
+def _false_alarms(cases: Iterable[RecordedDefect], report: AuditReport, directory: Path) -> list[str]:
     """Findings in cases that break no rule."""
     return [
         f"{case.case}: {_line(one, finding)}"
@@ -210,7 +212,7 @@ def _false_alarms(cases: Iterable[Defect], report: AuditReport, directory: Path)
     ]
 
 
-def _wrong_damage(cases: Iterable[Defect], found: Iterable[Damage], directory: Path) -> list[str]:
+def _wrong_damage(cases: Iterable[RecordedDefect], found: Iterable[SegmentDamage], directory: Path) -> list[str]:
     """Damaged cases that are not named exactly once, and damage named where there is none."""
     damaged = {case.case: 0 for case in cases if case.damage}
     wrong = []

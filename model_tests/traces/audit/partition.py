@@ -5,23 +5,23 @@ from typing import Final
 
 import numpy as np
 
-from model_tests.traces.audit.asked import Asked
-from model_tests.traces.audit.beside import judge_beside
-from model_tests.traces.audit.condensed import NONE_DROPPED, Condensed, Wanted, uncondensed
-from model_tests.traces.audit.decision import Decisions, decide, scalar_request
-from model_tests.traces.audit.findings import Finding, Offsets, Severity, Verdict
-from model_tests.traces.audit.fold import UNREADABLE, Break, Fold
+from model_tests.traces.audit.decision import LinkDecisions, decide, scalar_request
+from model_tests.traces.audit.derived_files import judge_beside
+from model_tests.traces.audit.findings import Finding, LogBounds, PartitionVerdict, Severity
+from model_tests.traces.audit.fold import UNREADABLE, Break, LinkFold
 from model_tests.traces.audit.holes import Holes, Surroundings
 from model_tests.traces.audit.links import Links, latest_before, link
-from model_tests.traces.audit.logged import Logged
 from model_tests.traces.audit.lost_segments import without_lost
 from model_tests.traces.audit.messages import firsts_after_cleaning, undecided, unusual_first, violation
-from model_tests.traces.audit.misnamed import Judged, put_right
+from model_tests.traces.audit.partial_log import NONE_DROPPED, Condensed, Wanted, uncondensed
+from model_tests.traces.audit.partition_context import PartitionContext
 from model_tests.traces.audit.pieces import tally
+from model_tests.traces.audit.reread import RereadRequest
 from model_tests.traces.audit.summary import Transactions, first_unreplicated, open_transactions, transactions
-from model_tests.traces.audit.transactions_summary import Told, summarized
+from model_tests.traces.audit.transactions_summary import TransactionEvidence, summarized
+from model_tests.traces.audit.wrong_producer_id import JudgedBatches, put_right
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts
-from model_tests.traces.logs.kafka_log_derived import Derived
+from model_tests.traces.logs.kafka_log_derived import DerivedFiles
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.protocol import lso
@@ -39,8 +39,8 @@ def audit_batches(
     around: Surroundings = WHOLE,
     profile: Profile = NEWEST,
     without: frozenset[str] = NONE_DROPPED,
-    derived: Derived | None = None,
-) -> Verdict:
+    derived: DerivedFiles | None = None,
+) -> PartitionVerdict:
     """Judge one partition, all of whose batches are there.
 
     Args:
@@ -53,7 +53,9 @@ def audit_batches(
     return conclude(uncondensed(batches, around), Wanted(around, around.judging(profile), without=without), derived)[0]
 
 
-def conclude(log: Condensed, wanted: Wanted, derived: Derived | None = None) -> tuple[Verdict, Asked]:
+def conclude(
+    log: Condensed, wanted: Wanted, derived: DerivedFiles | None = None
+) -> tuple[PartitionVerdict, RereadRequest]:
     """Judge one partition by what is left of its log.
 
     Args:
@@ -78,9 +80,9 @@ def conclude(log: Condensed, wanted: Wanted, derived: Derived | None = None) -> 
     judged = _judged_batches(batches, log, missing, wanted)
     links, decisions = judged.links, judged.decisions
     judged, misnamed = put_right(judged, lambda changed: _judged_batches(changed, log, missing, wanted))
-    logged = Logged(log, batches, found, links, missing, around, wanted.profile, offsets)
+    logged = PartitionContext(log, batches, found, links, missing, around, wanted.profile, offsets)
     logged.asked.add({*log.doubted, *links.batches.producer_id[decisions.doubtful].tolist()})
-    beside, judged_beside = judge_beside(logged, derived or Derived(), counted)
+    beside, judged_beside = judge_beside(logged, derived or DerivedFiles(), counted)
     findings = [
         *misnamed,
         *_sequence_findings(judged.breaks, around),
@@ -88,7 +90,7 @@ def conclude(log: Condensed, wanted: Wanted, derived: Derived | None = None) -> 
         *_bounds_findings(offsets, around, unread=not log.totals.batches),
         *beside,
     ]
-    verdict = Verdict(
+    verdict = PartitionVerdict(
         offsets=offsets,
         batches=log.totals.batches,
         records=log.totals.records,
@@ -99,23 +101,23 @@ def conclude(log: Condensed, wanted: Wanted, derived: Derived | None = None) -> 
         judged=_judged(decisions, log) | judged_beside,
         unjudged=sum(broken.doubt == UNREADABLE for broken in judged.breaks),
         cleaned=around.cleaned_to > 0 or log.totals.rewritten > 0,
-        told=Told(summarized(log, missing, around, offsets.log_end)),
+        told=TransactionEvidence(summarized(log, missing, around, offsets.log_end)),
     )
     return verdict, _beyond(logged.asked, log, wanted)
 
 
-def _judged_batches(batches: Batches, log: Condensed, missing: Holes, wanted: Wanted) -> Judged:
+def _judged_batches(batches: Batches, log: Condensed, missing: Holes, wanted: Wanted) -> JudgedBatches:
     """What the append decision says of the batches, and what is broken."""
     links = link(batches, wanted.around, wanted.profile)
     decisions = _still_open(decide(links, wanted.profile, wanted.without), links, log)
-    breaks = Fold(links, missing, wanted.around, wanted.profile, wanted.without).breaks(decisions)
-    return Judged(batches, links, decisions, breaks, dict.fromkeys(_unusual(links, decisions, breaks), ()))
+    breaks = LinkFold(links, missing, wanted.around, wanted.profile, wanted.without).breaks(decisions)
+    return JudgedBatches(batches, links, decisions, breaks, dict.fromkeys(_unusual(links, decisions, breaks), ()))
 
 
-def _still_open(decisions: Decisions, links: Links, log: Condensed) -> Decisions:
+def _still_open(decisions: LinkDecisions, links: Links, log: Condensed) -> LinkDecisions:
     """What is decided of batches that nothing was decided of before."""
     agreed, settled = log.marks.agreed[links.row], log.marks.settled[links.row]
-    return Decisions(
+    return LinkDecisions(
         refused=decisions.refused & ~settled,
         guessed=decisions.guessed & ~agreed,
         unusual=decisions.unusual & ~settled,
@@ -123,11 +125,11 @@ def _still_open(decisions: Decisions, links: Links, log: Condensed) -> Decisions
     )
 
 
-def _beyond(asked: Asked, log: Condensed, wanted: Wanted) -> Asked:
+def _beyond(asked: RereadRequest, log: Condensed, wanted: Wanted) -> RereadRequest:
     """What is asked for and not there yet."""
     if len(log.rows) == log.totals.batches and not log.doubted:
-        return Asked()
-    return Asked(asked.producers - wanted.whole, asked.places - set(wanted.places.tolist()))
+        return RereadRequest()
+    return RereadRequest(asked.producers - wanted.whole, asked.places - set(wanted.places.tolist()))
 
 
 @evidences(rules.SEQ_SUCCESSOR, Layer.AUDIT)
@@ -159,7 +161,7 @@ def _first_findings(
     return unusual + firsts_after_cleaning(cleaned)
 
 
-def _unusual(links: Links, decisions: Decisions, breaks: list[Break]) -> list[int]:
+def _unusual(links: Links, decisions: LinkDecisions, breaks: list[Break]) -> list[int]:
     """First batches that do not start at 0, but for those with which the next is at odds: that is one finding.
 
     So is a batch that belongs before one of them and comes later.
@@ -197,7 +199,7 @@ def _comes_later(links: Links, number: int, breaks: list[Break]) -> bool:
 
 
 @evidences(rules.LSO_BOUNDS, Layer.AUDIT)
-def _bounds_findings(offsets: Offsets, around: Surroundings, *, unread: bool) -> list[Finding]:
+def _bounds_findings(offsets: LogBounds, around: Surroundings, *, unread: bool) -> list[Finding]:
     """The order of the offsets that bound the log; one that lost its tail may be below what was flushed of it.
 
     Of one of which nothing could be read, the end is not known: a start above it is no more than a doubt.
@@ -222,21 +224,21 @@ def _bounds_findings(offsets: Offsets, around: Surroundings, *, unread: bool) ->
     return [Finding(rules.LSO_BOUNDS, severity, offsets.last_stable, ABSENT, ABSENT, message)]
 
 
-def _offsets(batches: Batches, found: Transactions, around: Surroundings, first_ongoing: int) -> Offsets:
+def _offsets(batches: Batches, found: Transactions, around: Surroundings, first_ongoing: int) -> LogBounds:
     last = int(batches.last_offset.max()) + 1 if len(batches) else 0
     log_end = max(last, around.active_base)
     log_start = max(around.first_base, around.log_start)
     high_watermark = around.high_watermark if around.high_watermark != ABSENT else log_end
     waiting = first_unreplicated(batches, found, high_watermark)
     bounding = lso.LogOffsets(log_start, first_ongoing, waiting, high_watermark, log_end)
-    return Offsets(log_start, int(lso.last_stable(bounding)), high_watermark, log_end)
+    return LogBounds(log_start, int(lso.last_stable(bounding)), high_watermark, log_end)
 
 
-def _log_offsets(offsets: Offsets) -> lso.LogOffsets:
+def _log_offsets(offsets: LogBounds) -> lso.LogOffsets:
     return lso.LogOffsets(offsets.log_start, ABSENT, ABSENT, offsets.high_watermark, offsets.log_end)
 
 
-def _judged(decisions: Decisions, log: Condensed) -> dict[str, int]:
+def _judged(decisions: LinkDecisions, log: Condensed) -> dict[str, int]:
     settled = log.stakes.counts.sum(axis=0).tolist()
     counts: dict[Rule, int] = {
         rule: int(fact.sum()) + before for (rule, fact), before in zip(decisions.at_stake.items(), settled, strict=True)

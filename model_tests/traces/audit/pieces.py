@@ -51,7 +51,7 @@ class Pieces:
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class MarkersByOffset:
     """The markers of a log, by producer and offset.
 
     Attributes:
@@ -66,7 +66,7 @@ class Ends:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class ReaderTally:
     """What readers and rules have to do with of a log's data.
 
     Attributes:
@@ -80,7 +80,7 @@ class Tally:
     listed: int
 
 
-def tally(pieces: Pieces, ends: Ends, bounds: tuple[int, int], indexed: Collection[int]) -> Tally:
+def tally(pieces: Pieces, ends: MarkersByOffset, bounds: tuple[int, int], indexed: Collection[int]) -> ReaderTally:
     """Add up the data of a whole log.
 
     Args:
@@ -99,7 +99,7 @@ def tally(pieces: Pieces, ends: Ends, bounds: tuple[int, int], indexed: Collecti
     )
     below = pieces.first < stable
     listed = ended & has_index & below & (pieces.first >= start)
-    return Tally(
+    return ReaderTally(
         visible=int(pieces.seen[delivered & below].sum()) if stable > start else 0,
         bounded=int(pieces.batches[pieces.joins & below].sum()),
         listed=int(pieces.batches[listed].sum()),
@@ -141,11 +141,13 @@ def _records_within(batches: Batches, first: int, end: int) -> Integers:
     return np.where(inside == width, batches.record_count, np.minimum(batches.record_count, inside))
 
 
-def ends_of(batches: Batches) -> Ends:
+def ends_of(batches: Batches) -> MarkersByOffset:
     """The markers of a log."""
     rows = np.flatnonzero(is_marker(batches))
     rows = rows[np.argsort(batches.producer_id[rows], kind="stable")]
-    return Ends(batches.producer_id[rows], batches.base_offset[rows], batches.control_type[rows], batches.segment[rows])
+    return MarkersByOffset(
+        batches.producer_id[rows], batches.base_offset[rows], batches.control_type[rows], batches.segment[rows]
+    )
 
 
 def is_marker(batches: Batches) -> Facts:
@@ -155,7 +157,7 @@ def is_marker(batches: Batches) -> Facts:
     return ends
 
 
-def merged(pieces: Pieces, ends: Ends, around: Surroundings) -> Pieces:
+def merged(pieces: Pieces, ends: MarkersByOffset, around: Surroundings) -> Pieces:
     """The fewest pieces that say the same.
 
     They are divided where the last stable offset may come to lie: at the log's start, at the high watermark, and
@@ -176,7 +178,7 @@ def merged(pieces: Pieces, ends: Ends, around: Surroundings) -> Pieces:
     return _added(pieces, starts)
 
 
-def runs_of(pieces: Pieces, ends: Ends) -> tuple[Pieces, Integers]:
+def runs_of(pieces: Pieces, ends: MarkersByOffset) -> tuple[Pieces, Integers]:
     """Transactional data by producer, epoch and marker, by offset; and the number of each one's marker."""
     pieces = _ordered(taken(pieces, pieces.joins))
     if not len(pieces):
@@ -188,7 +190,7 @@ def runs_of(pieces: Pieces, ends: Ends) -> tuple[Pieces, Integers]:
     return taken(runs, order), ending[starts][order]
 
 
-def endings(pieces: Pieces, ends: Ends) -> Integers:
+def endings(pieces: Pieces, ends: MarkersByOffset) -> Integers:
     """For each piece the number of the next marker of its producer; -1 where there is none."""
     if not pieces.joins.any() or not len(ends.offset):
         return np.full(len(pieces), ABSENT, np.int64)

@@ -6,18 +6,18 @@ import numpy as np
 
 from model_tests.traces.audit.aborted_entries import flat
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.logged import Logged
-from model_tests.traces.audit.pieces import Tally
+from model_tests.traces.audit.partition_context import PartitionContext
+from model_tests.traces.audit.pieces import ReaderTally
 from model_tests.traces.audit.summary import Transactions
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts
-from model_tests.traces.logs.kafka_log_derived import Derived
+from model_tests.traces.logs.kafka_log_derived import DerivedFiles
 from spec import rules
 from spec.algebra import negate
 from spec.protocol import lso
 from spec.vocabulary import ABSENT, ControlType
 
 
-def undecided_below(log: Logged, tally: Tally) -> tuple[list[Finding], int]:
+def undecided_below(log: PartitionContext, tally: ReaderTally) -> tuple[list[Finding], int]:
     """Transactional batches below the last stable offset that nothing decides; and how many lie there."""
     batches, found, at = log.batches, log.found, log.offsets
     offset = np.maximum(batches.base_offset, at.log_start)
@@ -34,7 +34,7 @@ def undecided_below(log: Logged, tally: Tally) -> tuple[list[Finding], int]:
 
 
 def seen_by_readers(
-    log: Logged, derived: Derived, disputed: Sequence[tuple[int, int]], tally: Tally
+    log: PartitionContext, derived: DerivedFiles, disputed: Sequence[tuple[int, int]], tally: ReaderTally
 ) -> tuple[list[Finding], int]:
     """Batches that a reader with the aborted index is given, or not given, against the decision; and how many.
 
@@ -65,7 +65,7 @@ def _given(batches: Batches, found: Transactions, aborted: Facts) -> Facts:
     return given
 
 
-def _hidden(batches: Batches, derived: Derived) -> Facts:
+def _hidden(batches: Batches, derived: DerivedFiles) -> Facts:
     """Whether a reader leaves each batch out: its producer's latest aborted transaction so far has not ended yet."""
     entries = flat(derived)
     _, code = np.unique(np.concatenate([entries.producer_id, batches.producer_id]), return_inverse=True)

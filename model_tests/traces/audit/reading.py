@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from model_tests.traces.audit.condense import condense
-from model_tests.traces.audit.condensed import Condensed, Wanted, follow, nothing, uncondensed
-from model_tests.traces.audit.deep import NONE_READ, Bodies, bodies_of
+from model_tests.traces.audit.compaction import condense
 from model_tests.traces.audit.indexes import Misled, judge_segment, judge_segments, misled
+from model_tests.traces.audit.partial_log import Condensed, Wanted, follow, nothing, uncondensed
+from model_tests.traces.audit.record_bodies import NONE_READ, Bodies, bodies_of
 from model_tests.traces.logs.kafka_log_batches import Batches, joined
-from model_tests.traces.logs.kafka_log_derived import Derived, read_indexes
+from model_tests.traces.logs.kafka_log_derived import DerivedFiles, read_indexes
 from model_tests.traces.logs.kafka_log_folders import LogFolder
 from model_tests.traces.logs.kafka_log_read import read_checked, read_checked_bytes
-from model_tests.traces.logs.kafka_log_segment import Damage, Segment, content_of
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage, SegmentRange, content_of
 
 AT_ONCE: Final = 1 << 15
 """Batches that are judged together: so few that their columns stay in a processor's cache."""
@@ -21,7 +21,7 @@ NONE_MISLED: Final = Misled()
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartialLog:
     """What is left of some segments of a log that follow each other.
 
     Attributes:
@@ -33,15 +33,15 @@ class Part:
     """
 
     log: Condensed
-    damage: tuple[Damage, ...] = ()
-    indexes: tuple[Damage, ...] = ()
+    damage: tuple[SegmentDamage, ...] = ()
+    indexes: tuple[SegmentDamage, ...] = ()
     misled: Misled = NONE_MISLED
     bodies: Bodies = NONE_READ
     miscut: frozenset[int] = frozenset()
 
-    def then(self, later: "Part", wanted: Wanted) -> "Part":
+    def then(self, later: "PartialLog", wanted: Wanted) -> "PartialLog":
         """What is left of these and of those that follow them."""
-        return Part(
+        return PartialLog(
             condense(follow(self.log, later.log, wanted.around), wanted),
             self.damage + later.damage,
             self.indexes + later.indexes,
@@ -51,12 +51,12 @@ class Part:
         )
 
 
-def read_part(log: LogFolder, wanted: Wanted, *, crc: bool = True) -> Part:
+def read_part(log: LogFolder, wanted: Wanted, *, crc: bool = True) -> PartialLog:
     """Read the segments of a folder, of which only one is held at a time. A small log is left as it is."""
     indexes = read_indexes(log)
     left, most = nothing(wanted.around), AT_ONCE
-    found: list[Damage] = []
-    wrong: list[Damage] = []
+    found: list[SegmentDamage] = []
+    wrong: list[SegmentDamage] = []
     miscut: list[int] = []
     lines, bodies = NONE_MISLED, NONE_READ
     for segment in log.segments:
@@ -73,14 +73,14 @@ def read_part(log: LogFolder, wanted: Wanted, *, crc: bool = True) -> Part:
             if len(left.rows) >= most:
                 left = condense(left, wanted)
                 most = max(AT_ONCE, 2 * len(left.rows))
-    return Part(left, tuple(found), tuple(wrong), lines, bodies, frozenset(miscut))
+    return PartialLog(left, tuple(found), tuple(wrong), lines, bodies, frozenset(miscut))
 
 
-def read_whole(log: LogFolder, wanted: Wanted, *, crc: bool = True) -> Part:
+def read_whole(log: LogFolder, wanted: Wanted, *, crc: bool = True) -> PartialLog:
     """Read the segments and keep every batch."""
     indexes = read_indexes(log)
     batches, damage, tail_damaged, bodies = _read_all(log, crc=crc, deep=wanted.deep)
-    return Part(
+    return PartialLog(
         uncondensed(batches, wanted.around, tail_damaged=tail_damaged),
         tuple(damage),
         tuple(judge_segments(batches, log.segments, indexes, damage)),
@@ -89,15 +89,15 @@ def read_whole(log: LogFolder, wanted: Wanted, *, crc: bool = True) -> Part:
     )
 
 
-def read_batches(log: LogFolder, *, crc: bool = True) -> tuple[Batches, list[Damage], bool]:
+def read_batches(log: LogFolder, *, crc: bool = True) -> tuple[Batches, list[SegmentDamage], bool]:
     """The batches of all segments, what cannot be read of them, and whether the last bytes are among that."""
     return _read_all(log, crc=crc, deep=False)[:3]
 
 
-def _read_all(log: LogFolder, *, crc: bool, deep: bool) -> tuple[Batches, list[Damage], bool, Bodies]:
+def _read_all(log: LogFolder, *, crc: bool, deep: bool) -> tuple[Batches, list[SegmentDamage], bool, Bodies]:
     """The same, and what is wrong with the bodies."""
     parts: list[Batches] = []
-    damage: list[Damage] = []
+    damage: list[SegmentDamage] = []
     carried, bodies = False, NONE_READ
     for segment in log.segments:
         batches, bad, own = _read(segment, crc=crc, deep=deep)
@@ -110,7 +110,7 @@ def _read_all(log: LogFolder, *, crc: bool, deep: bool) -> tuple[Batches, list[D
     return joined(parts), damage, carried, bodies
 
 
-def _read(segment: Segment, *, crc: bool, deep: bool) -> tuple[Batches, list[Damage], Bodies]:
+def _read(segment: SegmentRange, *, crc: bool, deep: bool) -> tuple[Batches, list[SegmentDamage], Bodies]:
     """A segment's batches, what cannot be read of them, and what is wrong with their bodies if that is asked for."""
     if not deep:
         return *read_checked(segment, crc=crc), NONE_READ
@@ -122,16 +122,16 @@ def _read(segment: Segment, *, crc: bool, deep: bool) -> tuple[Batches, list[Dam
     return batches, damage, bodies_of(content, batches, segment.position)
 
 
-def _misled(batches: Batches, indexes: Derived, wanted: Wanted) -> Misled:
+def _misled(batches: Batches, indexes: DerivedFiles, wanted: Wanted) -> Misled:
     return misled(batches, indexes.epochs, wanted.around.log_start) if indexes.epochs is not None else NONE_MISLED
 
 
-def _tail_damaged(batches: Batches, damage: list[Damage]) -> bool:
+def _tail_damaged(batches: Batches, damage: list[SegmentDamage]) -> bool:
     last = int(batches.position[-1]) if len(batches) else -1
     return any(bad.position > last for bad in damage)
 
 
-def emptied(log: LogFolder) -> list[Segment]:
+def emptied(log: LogFolder) -> list[SegmentRange]:
     """Segments without a byte that are not the last one, of a log that was never compacted: what they had is lost.
 
     The logs of coordinators are always compacted, whether a checkpoint of the cleaner was copied with them or not.

@@ -32,7 +32,7 @@ an AddPartitionsToTxn, into the transaction before (KAFKA-18575, mended before 4
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedPartition:
     """What the broker and a consumer said of one partition."""
 
     log_start: int
@@ -43,7 +43,7 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True)
-class Defect:
+class RecordedDefect:
     """One case: what was done, where it shows, and the rules of which one must name it."""
 
     case: str
@@ -76,13 +76,13 @@ def leader_changes() -> tuple[dict[str, Any], ...]:
         return tuple(json.loads(line) for line in lines)
 
 
-def observed(recording: str) -> Mapping[str, Observed]:
+def observed(recording: str) -> Mapping[str, ObservedPartition]:
     """What was observed of a recording's partitions, by topic and partition."""
     plain: dict[str, dict[str, Any]] = json.loads((_HERE / f"{recording}.json").read_text())
-    return {partition: Observed(**figures) for partition, figures in plain.items()}
+    return {partition: ObservedPartition(**figures) for partition, figures in plain.items()}
 
 
-def defects(directory: Path) -> tuple[Defect, ...]:
+def defects(directory: Path) -> tuple[RecordedDefect, ...]:
     """The cases that were unpacked into the directory."""
     plain: list[dict[str, Any]] = json.loads((directory / DEFECTS / "truth.json").read_text())
-    return tuple(Defect(**{**case, "rules": tuple(case["rules"])}) for case in plain)
+    return tuple(RecordedDefect(**{**case, "rules": tuple(case["rules"])}) for case in plain)

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from model_tests.traces.audit.controller_log_history import ControllerHistory
-from model_tests.traces.audit.findings import Finding, Severity, Verdict
-from model_tests.traces.audit.group_log import GroupOffsets
+from model_tests.traces.audit.findings import Finding, PartitionVerdict, Severity
+from model_tests.traces.audit.group_log import PartitionGroupOffsets
 from model_tests.traces.logs.kafka_log_batches import Batches, Integers
 from model_tests.traces.logs.kafka_log_folders import CLEAN_SHUTDOWN, HIGH_WATERMARK, LogFolder
 from model_tests.traces.logs.locations import located
@@ -26,7 +26,7 @@ _ODD: Final = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E
 
 
 @dataclass(frozen=True, slots=True)
-class Replica:
+class ReplicaSummary:
     """What a log says of its partition's history, in little.
 
     Attributes:
@@ -70,9 +70,9 @@ class Replica:
 class ClusterSide:
     """What a log tells of the cluster: as a replica; the controller's, of all partitions; that of groups, offsets."""
 
-    replica: Replica | None = None
+    replica: ReplicaSummary | None = None
     controller: ControllerHistory | None = None
-    groups: GroupOffsets | None = None
+    groups: PartitionGroupOffsets | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def summarized(
     log_start: int,
     log_end: int,
     cleaned_to: int,
-) -> Replica:
+) -> ReplicaSummary:
     """The summary of a whole log, of which nothing is known to be cleaned from `cleaned_to` on.
 
     Args:
@@ -102,7 +102,7 @@ def summarized(
         cleaned_to: below it the cleaner may have been, so that replicas may differ.
     """
     width = _width(log_end)
-    return Replica(
+    return ReplicaSummary(
         first=log.segments[0].base,
         begin=max(log.segments[0].base, log_start, cleaned_to),
         log_end=log_end,
@@ -172,7 +172,7 @@ def blocks_added(first: Blocks, second: Blocks) -> Blocks:
     return Blocks(width, added)
 
 
-def with_replica(verdict: Verdict, side: ClusterSide, *, tail_lost: bool, whole: bool) -> Verdict:
+def with_replica(verdict: PartitionVerdict, side: ClusterSide, *, tail_lost: bool, whole: bool) -> PartitionVerdict:
     """The verdict with what the log tells of the cluster.
 
     Args:
@@ -193,7 +193,7 @@ def with_replica(verdict: Verdict, side: ClusterSide, *, tail_lost: bool, whole:
 
 
 @evidences(rules.REPL_HW_BOUNDS, Layer.AUDIT)
-def _beyond_end(replica: Replica) -> list[Finding]:
+def _beyond_end(replica: ReplicaSummary) -> list[Finding]:
     """A high watermark above the log's end: what was committed is not there."""
     if replica.high_watermark <= replica.log_end:
         return []

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from model_tests.traces.audit.controller_log_history import PartitionHistory
+from model_tests.traces.audit.controller_log_history import PartitionLeaders
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.losses import Loss
-from model_tests.traces.audit.replica import Replica
-from model_tests.traces.audit.replicas_difference import Difference, first_difference
+from model_tests.traces.audit.replica import ReplicaSummary
+from model_tests.traces.audit.replicas_difference import ReplicaDifference, first_difference
 from model_tests.traces.audit.replicas_epochs import judge_epochs
 from model_tests.traces.logs.locations import located
 from spec import rules
@@ -33,7 +33,7 @@ class Copy:
     path: str
     node: int
     batches: int
-    replica: Replica
+    replica: ReplicaSummary
     losses: tuple[Loss, ...] = ()
     of_quorum: bool = False
     informed: bool = False
@@ -45,7 +45,7 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedReplicas:
     """The replicas of a partition, held against each other.
 
     Attributes:
@@ -68,7 +68,7 @@ class _Pair:
 
     left: int
     right: int
-    first: Difference
+    first: ReplicaDifference
     end: int
     certain: bool
 
@@ -77,7 +77,7 @@ class _Pair:
         return self.left ^ self.right ^ number
 
 
-def compare(copies: Sequence[Copy], history: PartitionHistory | None) -> Compared:
+def compare(copies: Sequence[Copy], history: PartitionLeaders | None) -> ComparedReplicas:
     """All replicas of a partition below the high watermarks that both of a pair know, and the leader epochs of each."""
     pairs = []
     for left, right in combinations(range(len(copies)), 2):
@@ -98,11 +98,11 @@ def compare(copies: Sequence[Copy], history: PartitionHistory | None) -> Compare
     suspects = [frozenset(finding.offset for finding in own) for own in odd]
     batches = sum(copy.batches for copy in copies[1:])
     short = _short(copies, history) if history is not None else ()
-    return Compared(batches, (*found, *_blamed(copies, pairs, leader, suspects), *short))
+    return ComparedReplicas(batches, (*found, *_blamed(copies, pairs, leader, suspects), *short))
 
 
 @evidences(rules.REPL_HW_BOUNDS, Layer.AUDIT)
-def _short(copies: Sequence[Copy], history: PartitionHistory) -> Iterator[tuple[int, Finding]]:
+def _short(copies: Sequence[Copy], history: PartitionLeaders) -> Iterator[tuple[int, Finding]]:
     """A replica that was in sync when its broker stopped has everything below any broker's high watermark."""
     own = [copy for copy in copies if history.is_of(copy.replica.topic_id)]
     if not own:
@@ -140,7 +140,7 @@ def _compared_up_to(left: Copy, right: Copy) -> tuple[int, bool]:
     return min(one.committed, other.committed), True
 
 
-def _differ(left: Copy, right: Copy, end: int) -> Difference | None:
+def _differ(left: Copy, right: Copy, end: int) -> ReplicaDifference | None:
     if left.replica.topic_id != right.replica.topic_id and left.replica.topic_id and right.replica.topic_id:
         return None  # one of them is left of a topic that was deleted and made anew
     return first_difference(left.replica, right.replica, (left.path, right.path), end)
@@ -179,7 +179,7 @@ def _denies_itself(copies: Sequence[Copy], pair: _Pair, number: int) -> bool:
     return ABSENT not in (epoch, noted) and epoch != noted
 
 
-def _between(first: Difference, losses: Sequence[Loss]) -> Loss | None:
+def _between(first: ReplicaDifference, losses: Sequence[Loss]) -> Loss | None:
     """The election before which one of the two replicas has what differs, and after which the other has it.
 
     Whoever was elected has another history only from the offset on at which it went on.

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from model_tests.traces.audit.log import read_log
-from model_tests.traces.audit.replica import Replica, coarser, digests
+from model_tests.traces.audit.replica import ReplicaSummary, coarser, digests
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts, no_batches
 from model_tests.traces.logs.kafka_log_folders import list_logs
 from spec.vocabulary import ABSENT
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ReplicaDifference:
     """The first offset at which two replicas differ, and what each has there; an epoch is -1 where that is nothing."""
 
     offset: int
@@ -22,7 +22,9 @@ class Difference:
     epochs: tuple[int, int]
 
 
-def first_difference(left: Replica, right: Replica, paths: tuple[str, str], end: int) -> Difference | None:
+def first_difference(
+    left: ReplicaSummary, right: ReplicaSummary, paths: tuple[str, str], end: int
+) -> ReplicaDifference | None:
     """The first difference below an offset, from where on both are complete; none where there is none.
 
     What unreadable bytes hide in one of the two is no difference.
@@ -35,7 +37,7 @@ def first_difference(left: Replica, right: Replica, paths: tuple[str, str], end:
     return None
 
 
-def _suspected(left: Replica, right: Replica, begin: int, end: int) -> Iterator[tuple[int, int]]:
+def _suspected(left: ReplicaSummary, right: ReplicaSummary, begin: int, end: int) -> Iterator[tuple[int, int]]:
     """Ranges of offsets in which the two may differ, in order: blocks of other digests, and parts of blocks."""
     width = max(left.width, right.width)
     ours, theirs = (coarser(one.blocks, one.width, width) for one in (left, right))
@@ -48,7 +50,7 @@ def _suspected(left: Replica, right: Replica, begin: int, end: int) -> Iterator[
             yield max(first, begin), min(last, end)
 
 
-def _difference_in(paths: tuple[str, str], begins: tuple[int, int], end: int) -> Difference | None:
+def _difference_in(paths: tuple[str, str], begins: tuple[int, int], end: int) -> ReplicaDifference | None:
     """The first difference of the batches that begin in a range, and end before an offset."""
     (left, left_hidden), (right, right_hidden) = (_read(path, begins, end) for path in paths)
     left, right = left.take(~_inside(left, right_hidden)), right.take(~_inside(right, left_hidden))
@@ -61,7 +63,7 @@ def _difference_in(paths: tuple[str, str], begins: tuple[int, int], end: int) ->
     offsets = [int(one.base_offset[row]) for one in (left, right) if row < len(one)]
     offset = min(offsets)
     epochs = (_epoch(left, row, offset), _epoch(right, row, offset))
-    return Difference(offset, _worded(left, row, offset), _worded(right, row, offset), epochs)
+    return ReplicaDifference(offset, _worded(left, row, offset), _worded(right, row, offset), epochs)
 
 
 def _read(path: str, begins: tuple[int, int], end: int) -> tuple[Batches, list[tuple[int, int]]]:

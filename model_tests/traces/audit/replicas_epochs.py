@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from model_tests.traces.audit.controller_log_history import PartitionHistory
+from model_tests.traces.audit.controller_log_history import PartitionLeaders
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.replica import Replica
+from model_tests.traces.audit.replica import ReplicaSummary
 from model_tests.traces.logs.kafka_log_derived import EPOCHS
 from spec import rules
 from spec.evidence import Layer, evidences
@@ -16,7 +16,11 @@ Run = tuple[int, int, int]
 
 @evidences(rules.REPL_PREFIX_AGREEMENT, Layer.AUDIT)
 def judge_epochs(
-    replica: Replica, history: PartitionHistory | None, differs_at: Collection[int] = (), *, complete: bool = False
+    replica: ReplicaSummary,
+    history: PartitionLeaders | None,
+    differs_at: Collection[int] = (),
+    *,
+    complete: bool = False,
 ) -> Iterator[Finding]:
     """Leader epochs never fall along a log, and in each of them somebody led.
 
@@ -44,7 +48,7 @@ def judge_epochs(
             break
 
 
-def _nobody_led(epoch: int, history: PartitionHistory, *, complete: bool) -> bool:
+def _nobody_led(epoch: int, history: PartitionLeaders, *, complete: bool) -> bool:
     """The controller's log has no leader in an epoch, and reaches so far."""
     led = history.led(epoch)
     return led is False or (led is None and complete and epoch > history.leaderships[-1].epoch)

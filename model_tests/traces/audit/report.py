@@ -12,26 +12,26 @@ from rich.text import Text
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.traces.audit.cluster import ClusterReport
-from model_tests.traces.audit.findings import Finding, Severity, Verdict
+from model_tests.traces.audit.findings import Finding, PartitionVerdict, Severity
 from model_tests.traces.audit.groups import GroupsReport
-from model_tests.traces.audit.held_back import held_back
 from model_tests.traces.audit.history_judge import HistoryReport
+from model_tests.traces.audit.stalled_lso import held_back
 from model_tests.traces.audit.transactions import TransactionsReport
-from model_tests.traces.audit.transactions_report import Shown, print_transactions, transactions_json
+from model_tests.traces.audit.transactions_report import ListedTransactions, print_transactions, transactions_json
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
-from model_tests.traces.logs.kafka_log_segment import Damage
-from model_tests.traces.told.report import STYLES, ClientsReport
+from model_tests.traces.client_histories.report import STYLES, ClientsReport
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from spec import rules
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class AuditedPartition:
     """One partition and its verdict."""
 
     path: str
     topic: str
     partition: int
-    verdict: Verdict
+    verdict: PartitionVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class AuditReport:
         chosen: what of it is shown, where that is not everything.
     """
 
-    audited: tuple[Audited, ...]
-    damage: tuple[Damage, ...]
+    audited: tuple[AuditedPartition, ...]
+    damage: tuple[SegmentDamage, ...]
     ignored: tuple[str, ...]
     assumed: tuple[str, ...]
     seconds: float
     transactions: TransactionsReport = field(default_factory=TransactionsReport)
-    shown: Shown = field(default_factory=Shown)
+    shown: ListedTransactions = field(default_factory=ListedTransactions)
     history: HistoryReport = field(default_factory=HistoryReport)
     clients: ClientsReport = field(default_factory=ClientsReport)
     cluster: ClusterReport = field(default_factory=ClusterReport)
@@ -65,7 +65,7 @@ class AuditReport:
     here: Mapping[str, PartitionTransactions] = field(default_factory=dict, repr=False)
 
     @property
-    def findings(self) -> tuple[tuple[Audited, Finding], ...]:
+    def findings(self) -> tuple[tuple[AuditedPartition, Finding], ...]:
         """Every finding with its partition."""
         return tuple((one, finding) for one in self.audited for finding in one.verdict.findings)
 
@@ -146,7 +146,7 @@ class AuditReport:
         if self.audited or not self.clients:
             console.print(Text(self._in_one_line()), soft_wrap=True)
 
-    def label(self, one: Audited) -> str:
+    def label(self, one: AuditedPartition) -> str:
         """Topic and partition; with the folder they lie in where several brokers' logs are judged."""
         repeated = len({_name(other) for other in self.audited}) < len(self.audited)
         return f"{Path(one.path).parent.name}/{_name(one)}" if repeated else _name(one)
@@ -158,7 +158,7 @@ class AuditReport:
         if len(filled) < len(self.audited):
             console.print(Text(f"partitions without a batch, not shown: {len(self.audited) - len(filled)}", "dim"))
 
-    def _partitions(self, shown: Sequence[Audited]) -> Table:
+    def _partitions(self, shown: Sequence[AuditedPartition]) -> Table:
         table = Table(title="Partitions (open: transactions)", title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
         table.add_column("partition", overflow="fold")
         for name in ("start", "LSO", "end", "batches", "records", "visible", "producers", "open"):
@@ -209,11 +209,11 @@ def _told(finding: Finding) -> str:
     return f"{finding.message}{step}{remedy}"
 
 
-def _name(one: Audited) -> str:
+def _name(one: AuditedPartition) -> str:
     return f"{one.topic}-{one.partition}" if one.partition >= 0 else one.topic
 
 
-def _partition(one: Audited) -> dict[str, object]:
+def _partition(one: AuditedPartition) -> dict[str, object]:
     verdict, at = one.verdict, one.verdict.offsets
     return {
         "topic": one.topic,
@@ -236,7 +236,7 @@ def _partition(one: Audited) -> dict[str, object]:
     }
 
 
-def _finding(one: Audited, finding: Finding) -> dict[str, object]:
+def _finding(one: AuditedPartition, finding: Finding) -> dict[str, object]:
     return {
         "rule": finding.rule.id,
         "severity": finding.severity.value,

@@ -9,31 +9,31 @@ from importlib import import_module
 from typing import Final
 
 from model_tests.reports import BadInput
-from model_tests.traces.audit.chosen import chosen_findings, shown_in_words, time_of
 from model_tests.traces.audit.cluster import audit_cluster, told_once, unexplained
-from model_tests.traces.audit.controlled import controlled, with_clients
-from model_tests.traces.audit.divided import Judged
-from model_tests.traces.audit.findings import Verdict
+from model_tests.traces.audit.combine_parts import Judged
+from model_tests.traces.audit.controller_view import controlled, with_clients
+from model_tests.traces.audit.findings import PartitionVerdict
 from model_tests.traces.audit.folders import by_their_content
 from model_tests.traces.audit.groups import groups_of, with_offsets
-from model_tests.traces.audit.history import History, read_received
+from model_tests.traces.audit.history import ClientJournal, read_received
 from model_tests.traces.audit.history_join import audit_history
 from model_tests.traces.audit.history_judge import HistoryReport
 from model_tests.traces.audit.in_process import judged_in_process
-from model_tests.traces.audit.in_their_places import in_their_places
-from model_tests.traces.audit.kept import directory_for
 from model_tests.traces.audit.log import DAY_MS
 from model_tests.traces.audit.meta_properties import cluster_of, unread
-from model_tests.traces.audit.report import Audited, AuditReport
-from model_tests.traces.audit.transactions import Log, audit_transactions
-from model_tests.traces.audit.transactions_report import Shown
+from model_tests.traces.audit.relabelled_folders import in_their_places
+from model_tests.traces.audit.report import AuditedPartition, AuditReport
+from model_tests.traces.audit.report_filter import chosen_findings, shown_in_words, time_of
+from model_tests.traces.audit.result_cache import directory_for
+from model_tests.traces.audit.transactions import AuditedTransactionLog, audit_transactions
+from model_tests.traces.audit.transactions_report import ListedTransactions
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
 from model_tests.traces.audit.verdict_tasks import bytes_of, only_topic
+from model_tests.traces.client_histories.command import beside_logs
+from model_tests.traces.client_histories.reading import Form, read_history
 from model_tests.traces.logs.dump_segments import Restored, restored
 from model_tests.traces.logs.kafka_log_folders import HIGH_WATERMARK, Listing, LogFolder, list_logs
-from model_tests.traces.logs.kafka_log_segment import Damage
-from model_tests.traces.told.command import beside_logs
-from model_tests.traces.told.reading import Form, read_history
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
 
@@ -101,7 +101,7 @@ def run(
     """
     began = time.monotonic()
     window = time_of(since, "--since"), time_of(until, "--until")
-    shown = Shown(transactions, transactional_id, producer_id, *window)
+    shown = ListedTransactions(transactions, transactional_id, producer_id, *window)
     with restored(map(str, paths)) as given:
         _require_bodies(given, deep=deep)
         listing = list_logs(given.paths, topics)
@@ -143,7 +143,9 @@ def _judged(
     return judged
 
 
-def _here(listing: Listing, verdicts: Mapping[int, tuple[Verdict, list[Damage]]]) -> dict[str, PartitionTransactions]:
+def _here(
+    listing: Listing, verdicts: Mapping[int, tuple[PartitionVerdict, list[SegmentDamage]]]
+) -> dict[str, PartitionTransactions]:
     """What each log tells of its own transactions, by path."""
     told = ((log.path, verdicts[number][0].told) for number, log in enumerate(listing.logs))
     return {path: one.here for path, one in told if one is not None}
@@ -168,7 +170,7 @@ def _as_given(report: AuditReport, given: Restored) -> AuditReport:
     )
 
 
-def _journal(listing: Listing, history: str, received: str, form: Form | None = None) -> History | None:
+def _journal(listing: Listing, history: str, received: str, form: Form | None = None) -> ClientJournal | None:
     """The journal that is given, if the logs are those of one cluster."""
     clusters = {cluster_of(log.path) for log in listing.logs}
     if (history or received) and len(clusters) > 1:
@@ -180,14 +182,17 @@ def _journal(listing: Listing, history: str, received: str, form: Form | None = 
 
 def _report(
     listing: Listing,
-    verdicts: dict[int, tuple[Verdict, list[Damage]]],
+    verdicts: dict[int, tuple[PartitionVerdict, list[SegmentDamage]]],
     assumed: tuple[str, ...],
     began: float,
-    shown: Shown,
-    journal: History | None,
+    shown: ListedTransactions,
+    journal: ClientJournal | None,
 ) -> AuditReport:
     """The report on the logs of a listing, of which each has its verdict, and on the transactions across them."""
-    given = [Log(log.path, log.topic, log.partition, verdicts[number][0]) for number, log in enumerate(listing.logs)]
+    given = [
+        AuditedTransactionLog(log.path, log.topic, log.partition, verdicts[number][0])
+        for number, log in enumerate(listing.logs)
+    ]
     logs, misnamed = by_their_content(given, controlled(given))
     logs = told_once(logs)
     controllers = with_clients(controlled(logs), logs, journal)
@@ -205,7 +210,9 @@ def _report(
     cluster, findings = audit_cluster(logs, findings, controllers)
     findings = chosen_findings(logs, with_offsets(logs, findings), shown, transactions)
     audited = [
-        Audited(one.path, one.topic, one.partition, replace(one.verdict, findings=found, told=None, cluster=None))
+        AuditedPartition(
+            one.path, one.topic, one.partition, replace(one.verdict, findings=found, told=None, cluster=None)
+        )
         for one, found in zip(given, findings, strict=True)
     ]
     return AuditReport(

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from model_tests.traces.audit.asked import Asked
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.logged import Logged
-from model_tests.traces.audit.state_told import Lacking, Wrong, told
+from model_tests.traces.audit.partition_context import PartitionContext
+from model_tests.traces.audit.reread import RereadRequest
+from model_tests.traces.audit.snapshot_findings import Lacking, SnapshotMismatch, told
 from model_tests.traces.logs.kafka_log_batches import Integers
 from model_tests.traces.logs.kafka_log_derived import DerivedFile
 from spec import rules
@@ -34,7 +34,7 @@ class StateJudgement:
     findings: list[Finding] = field(default_factory=list)
     judged: int = 0
     undecided: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
-    asked: Asked = field(default_factory=Asked)
+    asked: RereadRequest = field(default_factory=RereadRequest)
 
     def doubt(self, why: str, offset: int, what: str) -> None:
         """Remember what cannot be decided, and why."""
@@ -42,7 +42,7 @@ class StateJudgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ProducerStates:
     """What a snapshot says, or what the log leads to, of some producers: one array a field."""
 
     producer_epoch: Integers
@@ -58,13 +58,13 @@ class Known:
         return {name: int(getattr(self, name)[row]) for name in FIELDS}
 
 
-FIELDS: Final = tuple(Known.__dataclass_fields__)
+FIELDS: Final = tuple(ProducerStates.__dataclass_fields__)
 
 
-def judge_state(log: Logged, snapshots: list[DerivedFile]) -> StateJudgement:
+def judge_state(log: PartitionContext, snapshots: list[DerivedFile]) -> StateJudgement:
     """Hold every snapshot against the log up to its offset."""
     result = StateJudgement()
-    places = _Places(log)
+    places = _LastLinks(log)
     for snapshot in snapshots:
         if snapshot.number > log.end:
             what = f"{Path(snapshot.path).name} is of offset {snapshot.number}"
@@ -83,10 +83,10 @@ def undecided_state(result: StateJudgement) -> Iterator[Finding]:
         yield Finding(rules.SEQ_STATE_RECOVERABLE, Severity.UNDECIDED, offset, ABSENT, ABSENT, message)
 
 
-class _Places:
+class _LastLinks:
     """For a producer and an offset, the producer's last link before it."""
 
-    def __init__(self, log: Logged) -> None:
+    def __init__(self, log: PartitionContext) -> None:
         self.links, self.size = log.links, len(log.batches) + 1
         starts = np.flatnonzero(log.links.first)
         self.producers = log.links.batches.producer_id[starts]
@@ -109,10 +109,12 @@ class _Places:
         return self.producers[self.first_row < row]
 
 
-def _judge_snapshot(log: Logged, places: _Places, snapshot: DerivedFile, result: StateJudgement) -> list[Wrong]:
+def _judge_snapshot(
+    log: PartitionContext, places: _LastLinks, snapshot: DerivedFile, result: StateJudgement
+) -> list[SnapshotMismatch]:
     row = int(np.searchsorted(log.batches.base_offset, snapshot.number))
     producers = snapshot.rows["producer_id"].astype(np.int64)
-    says = Known(**{name: snapshot.rows[name].astype(np.int64) for name in FIELDS})
+    says = ProducerStates(**{name: snapshot.rows[name].astype(np.int64) for name in FIELDS})
     link = places.last_before(producers, row)
     judging = _Snapshot(log, snapshot, row, result)
     result.judged += len(producers)
@@ -133,14 +135,14 @@ def _judge_snapshot(log: Logged, places: _Places, snapshot: DerivedFile, result:
     return judging.wrong
 
 
-def rebuilt(log: Logged, link: Integers) -> Known:
+def rebuilt(log: PartitionContext, link: Integers) -> ProducerStates:
     """What a replica that has the log up to these links, each included, knows of their producers."""
     before = _taken(ProducerEntry, log.links.before, link)
     request = _taken(AppendRequest, log.links.request, link)
     copied = replace(request, origin=np.full(len(link), Origin.REPLICATION.value))
     entry = append(before, copied, log.profile).entry
     newest = entry.cached[0]
-    return Known(
+    return ProducerStates(
         entry.epoch,
         newest.last_sequence,
         newest.last_offset,
@@ -159,10 +161,10 @@ def _taken(kind: type[Any], record: Any, rows: Integers) -> Any:
 class _Snapshot:
     """One snapshot, and what to say of the producers that it and the log do not agree on."""
 
-    def __init__(self, log: Logged, snapshot: DerivedFile, row: int, result: StateJudgement) -> None:
+    def __init__(self, log: PartitionContext, snapshot: DerivedFile, row: int, result: StateJudgement) -> None:
         self.log, self.snapshot, self.row, self.result = log, snapshot, row, result
         self.name = Path(snapshot.path).name
-        self.wrong: list[Wrong] = []
+        self.wrong: list[SnapshotMismatch] = []
 
     def differs(self, producer: int, says: dict[str, int], logged: dict[str, int], link: int) -> None:
         """An entry of a producer that the log has."""
@@ -249,7 +251,7 @@ class _Snapshot:
             what = f"knows the producer up to offset {says['last_offset']}, the log has none"
             self._violation(producer, says, what, lacking=Lacking.IN_LOG)
 
-    def forgotten(self, producers: Integers, places: "_Places", says: Known) -> None:
+    def forgotten(self, producers: Integers, places: "_LastLinks", says: ProducerStates) -> None:
         """Producers of the log that the snapshot does not know: a broker forgets those that were idle for long."""
         link = places.last_before(producers, self.row)
         logged = rebuilt(self.log, link)
@@ -263,7 +265,7 @@ class _Snapshot:
                 follows = self._last(int(link[number]))
                 self._violation(producer, has, what, follows=follows, lacking=Lacking.IN_SNAPSHOT)
 
-    def _may_be_forgotten(self, has: dict[str, int], says: Known, last: int) -> bool:
+    def _may_be_forgotten(self, has: dict[str, int], says: ProducerStates, last: int) -> bool:
         """Whether the producer was idle for long enough when the snapshot was written, as far as can be told."""
         if has["txn_first_offset"] != ABSENT:
             return False
@@ -282,7 +284,7 @@ class _Snapshot:
         follows: tuple[int, ...] = (),
         lacking: Lacking = Lacking.NOWHERE,
     ) -> None:
-        self.wrong.append(Wrong(producer, self._offset(values), values, what, follows, lacking))
+        self.wrong.append(SnapshotMismatch(producer, self._offset(values), values, what, follows, lacking))
 
     def _offset(self, values: dict[str, int]) -> int:
         """Where the producer's entry ends; the snapshot's own offset where it has no data."""

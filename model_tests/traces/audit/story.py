@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from model_tests.diagrams.events import Ending, Event, Message, Note, Sequence, participants_of
+from model_tests.diagrams.events import DrawnMessage, Ending, Event, Note, Sequence, participants_of
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.transactions_judge import Judged
-from model_tests.traces.audit.transactions_located import outcome_word
-from model_tests.traces.audit.transactions_summary import Marker, PartitionTransactions, Run
+from model_tests.traces.audit.transaction_findings import outcome_word
+from model_tests.traces.audit.transactions_judge import JudgedTransaction
+from model_tests.traces.audit.transactions_summary import AuditedMarker, DataRun, PartitionTransactions
 from spec.vocabulary import ABSENT
 
 COORDINATOR: Final = "coordinator"
@@ -17,14 +17,16 @@ AROUND: Final = 3
 _LATER: Final = 1 << 62
 
 
-class Told(NamedTuple):
+class StoryEvent(NamedTuple):
     """An event, and what orders it: a time or an offset."""
 
     at: int
     event: Event
 
 
-def story(finding: Finding, where: str, here: PartitionTransactions, judged: Iterable[Judged]) -> Sequence | None:
+def story(
+    finding: Finding, where: str, here: PartitionTransactions, judged: Iterable[JudgedTransaction]
+) -> Sequence | None:
     """What the logs tell around a finding; nothing where they tell nothing of a producer.
 
     Args:
@@ -52,7 +54,7 @@ def _ending(finding: Finding) -> Ending:
     return Ending("", f"{finding.rule.id}, {finding.severity}: {finding.message}")
 
 
-def _transaction(finding: Finding, judged: Iterable[Judged]) -> Judged | None:
+def _transaction(finding: Finding, judged: Iterable[JudgedTransaction]) -> JudgedTransaction | None:
     """The transaction that the finding is about, if a coordinator's log tells of it."""
     same = (finding.rule.id, finding.offset, finding.producer_id)
     for one in judged:
@@ -61,46 +63,48 @@ def _transaction(finding: Finding, judged: Iterable[Judged]) -> Judged | None:
     return None
 
 
-def _of_transaction(judged: Judged, producer: str) -> Iterator[Told]:
+def _of_transaction(judged: JudgedTransaction, producer: str) -> Iterator[StoryEvent]:
     """One transaction, in the order of its times: the coordinator's records, data, markers, and markers that lack."""
     known = judged.one.known
     opened = f"Ongoing: {known.transactional_id}, epoch {known.producer_epoch}"
     if known.started_ms >= 0:
-        yield Told(known.started_ms, Note(COORDINATOR, f"{opened}, at {known.first_offset} of its log"))
+        yield StoryEvent(known.started_ms, Note(COORDINATOR, f"{opened}, at {known.first_offset} of its log"))
     if known.prepared_ms != ABSENT:
         decided = f"Prepare: {outcome_word(known.outcome)} is decided, at {known.prepared_offset}"
-        yield Told(known.prepared_ms, Note(COORDINATOR, decided))
+        yield StoryEvent(known.prepared_ms, Note(COORDINATOR, decided))
     for ended in judged.one.ended:
-        yield from (Told(run.first_ms, _data(run, producer, ended.place.name)) for run in ended.runs)
-        yield Told(ended.marker.timestamp, _marker(ended.marker, ended.place.name))
+        yield from (StoryEvent(run.first_ms, _data(run, producer, ended.place.name)) for run in ended.runs)
+        yield StoryEvent(ended.marker.timestamp, _marker(ended.marker, ended.place.name))
     for place, run in judged.one.open:
-        yield Told(run.first_ms, _data(run, producer, place.name))
-        yield Told(_LATER, Note(place.name, "no marker ends this data"))
+        yield StoryEvent(run.first_ms, _data(run, producer, place.name))
+        yield StoryEvent(_LATER, Note(place.name, "no marker ends this data"))
     if known.completed_ms != ABSENT:
-        yield Told(_LATER - 1, Note(COORDINATOR, f"Complete: every marker is written, at {known.completed_offset}"))
+        yield StoryEvent(
+            _LATER - 1, Note(COORDINATOR, f"Complete: every marker is written, at {known.completed_offset}")
+        )
 
 
-def _around(here: PartitionTransactions, finding: Finding, producer: str, where: str) -> Iterator[Told]:
+def _around(here: PartitionTransactions, finding: Finding, producer: str, where: str) -> Iterator[StoryEvent]:
     """What the producer's data and markers in the partition were before the finding, and after it."""
-    told = [Told(run.first_offset, _data(run, producer, where)) for run in here.runs if _is_its(run, finding)]
-    told += [Told(one.offset, _marker(one, where)) for one in here.markers if _is_its(one, finding)]
+    told = [StoryEvent(run.first_offset, _data(run, producer, where)) for run in here.runs if _is_its(run, finding)]
+    told += [StoryEvent(one.offset, _marker(one, where)) for one in here.markers if _is_its(one, finding)]
     told.sort(key=lambda one: one.at)
     before = [one for one in told if one.at <= finding.offset]
     yield from before[-AROUND:]
     yield from [one for one in told if one.at > finding.offset][:AROUND]
 
 
-def _is_its(part: Run | Marker, finding: Finding) -> bool:
+def _is_its(part: DataRun | AuditedMarker, finding: Finding) -> bool:
     return part.producer_id == finding.producer_id
 
 
-def _data(run: Run, producer: str, where: str) -> Message:
+def _data(run: DataRun, producer: str, where: str) -> DrawnMessage:
     records = f"{run.records} record{'s' if run.records != 1 else ''}"
-    return Message(
+    return DrawnMessage(
         producer, where, f"epoch {run.producer_epoch}: offsets {run.first_offset} to {run.last_offset}, {records}"
     )
 
 
-def _marker(marker: Marker, where: str) -> Message:
+def _marker(marker: AuditedMarker, where: str) -> DrawnMessage:
     text = f"{outcome_word(marker.outcome)} at {marker.offset}, epoch {marker.producer_epoch}"
-    return Message(COORDINATOR, where, f"{text}, coordinator epoch {marker.coordinator_epoch}")
+    return DrawnMessage(COORDINATOR, where, f"{text}, coordinator epoch {marker.coordinator_epoch}")

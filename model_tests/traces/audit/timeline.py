@@ -6,7 +6,7 @@ from enum import StrEnum, unique
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from model_tests.traces.audit.findings import Finding, Offsets, Severity
+from model_tests.traces.audit.findings import Finding, LogBounds, Severity
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
 from spec.vocabulary import ControlType
 
@@ -18,7 +18,7 @@ _HEAD, _FOOT = 22, 30
 
 
 @unique
-class Fate(StrEnum):
+class TransactionFate(StrEnum):
     """What became of the data of a transaction."""
 
     COMMITTED = "committed"
@@ -37,15 +37,15 @@ class Timeline:
     """
 
     name: str
-    offsets: Offsets
-    spans: dict[Fate, tuple[tuple[int, int], ...]]
+    offsets: LogBounds
+    spans: dict[TransactionFate, tuple[tuple[int, int], ...]]
     markers: tuple[int, ...]
     found: tuple[tuple[int, Severity], ...]
 
 
-def timeline(name: str, offsets: Offsets, here: PartitionTransactions, findings: Sequence[Finding]) -> Timeline:
+def timeline(name: str, offsets: LogBounds, here: PartitionTransactions, findings: Sequence[Finding]) -> Timeline:
     """The line of a partition."""
-    columns: dict[Fate, set[int]] = {fate: set() for fate in Fate}
+    columns: dict[TransactionFate, set[int]] = {fate: set() for fate in TransactionFate}
     for run in here.runs:
         first = _column(offsets, run.first_offset)
         after = COLUMNS if run.last_offset + 1 >= offsets.log_end else _column(offsets, run.last_offset + 1)
@@ -65,7 +65,7 @@ def timeline(name: str, offsets: Offsets, here: PartitionTransactions, findings:
 
 def svg_of_timeline(line: Timeline) -> str:
     """The line as SVG, to stand in a page: its classes are the page's."""
-    rows = [(fate.value, fate.value, line.spans[fate]) for fate in Fate]
+    rows = [(fate.value, fate.value, line.spans[fate]) for fate in TransactionFate]
     rows.append(("markers", "marker", tuple((at, at) for at in line.markers)))
     height = _HEAD + len(rows) * (_ROW + _GAP) + _FOOT
     at = line.offsets
@@ -107,15 +107,19 @@ def _x(column: int) -> float:
     return _LEFT + column * _WIDTH / COLUMNS
 
 
-def _column(offsets: Offsets, offset: int) -> int:
+def _column(offsets: LogBounds, offset: int) -> int:
     length = max(offsets.log_end - offsets.log_start, 1)
     return min(max((offset - offsets.log_start) * COLUMNS // length, 0), COLUMNS - 1)
 
 
-def _fate(here: PartitionTransactions, marker: int) -> Fate:
+def _fate(here: PartitionTransactions, marker: int) -> TransactionFate:
     if marker < 0:
-        return Fate.OPEN
-    return Fate.COMMITTED if here.markers[marker].outcome == ControlType.COMMIT.value else Fate.ABORTED
+        return TransactionFate.OPEN
+    return (
+        TransactionFate.COMMITTED
+        if here.markers[marker].outcome == ControlType.COMMIT.value
+        else TransactionFate.ABORTED
+    )
 
 
 def _runs(columns: Sequence[int]) -> Iterable[tuple[int, int]]:

@@ -7,7 +7,7 @@ import numpy as np
 from model_tests.traces.logs.kafka_log_batches import Batches, Integers
 from model_tests.traces.logs.kafka_log_folders import LogFolder
 from model_tests.traces.logs.kafka_log_ranges import ranges_around
-from model_tests.traces.logs.kafka_log_segment import Segment, read_segment
+from model_tests.traces.logs.kafka_log_segment import SegmentRange, read_segment
 from spec.vocabulary import ABSENT
 
 
@@ -21,7 +21,7 @@ def times_at(log: LogFolder, offsets: Sequence[int]) -> list[int]:
     return [int(times[place]) for place in np.searchsorted(wanted, offsets)]
 
 
-def _in_segment(segment: Segment, offsets: Integers) -> Integers:
+def _in_segment(segment: SegmentRange, offsets: Integers) -> Integers:
     found = [_in_range(one, own) for one, own in ranges_around(segment, offsets)]
     if any(times is None for times in found):
         batches, _ = read_segment(segment, crc=False)
@@ -29,7 +29,7 @@ def _in_segment(segment: Segment, offsets: Integers) -> Integers:
     return np.concatenate([times for times in found if times is not None])
 
 
-def _in_range(some: Segment, offsets: Integers) -> Integers | None:
+def _in_range(some: SegmentRange, offsets: Integers) -> Integers | None:
     """The times in a range; none where its ends are no ends of batches, as where an index is wrong."""
     batches, damage = read_segment(some, crc=False)
     misplaced = not len(batches) or batches.base_offset[0] > offsets[0] or batches.last_offset[-1] < offsets[-1]

@@ -6,21 +6,21 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.traces.audit.controlled import Controlled
+from model_tests.traces.audit.controller_view import Controlled
 from model_tests.traces.audit.coordinator_epochs import judge_coordinator_epochs
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
-from model_tests.traces.audit.findings import Finding, Verdict
+from model_tests.traces.audit.copy_horizon import reach_of
+from model_tests.traces.audit.findings import Finding, PartitionVerdict
 from model_tests.traces.audit.meta_properties import cluster_of
+from model_tests.traces.audit.orphan_markers import LATER, is_later, judge_loose, judge_unknown
+from model_tests.traces.audit.transaction_findings import Located, placed_once
 from model_tests.traces.audit.transactions_causes import with_consequences, with_joined, with_markers
 from model_tests.traces.audit.transactions_clusters import all_coordinators, furthest, places_of
 from model_tests.traces.audit.transactions_identities import given_twice
-from model_tests.traces.audit.transactions_join import Joined, Place, Producer, joined
-from model_tests.traces.audit.transactions_judge import Judged, Status, judge_transaction, unended
-from model_tests.traces.audit.transactions_located import Located, placed_once
-from model_tests.traces.audit.transactions_loose import LATER, is_later, judge_loose, judge_unknown
-from model_tests.traces.audit.transactions_misnamed import with_misnamed
-from model_tests.traces.audit.transactions_reach import reach_of
-from model_tests.traces.audit.transactions_summary import Run
+from model_tests.traces.audit.transactions_join import JoinedTransaction, LogIndex, ProducerTransactions, joined
+from model_tests.traces.audit.transactions_judge import JudgedTransaction, TransactionStatus, judge_transaction, unended
+from model_tests.traces.audit.transactions_summary import DataRun
+from model_tests.traces.audit.transactions_wrong_producer_id import with_misnamed
 from model_tests.traces.logs.coordinator_log import TOPIC
 from spec import rules
 from spec.vocabulary import ABSENT
@@ -35,21 +35,21 @@ JUDGED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class AuditedTransactionLog:
     """One audited log, as far as transactions need it."""
 
     path: str
     topic: str
     partition: int
-    verdict: Verdict
+    verdict: PartitionVerdict
 
 
 @dataclass(frozen=True, slots=True)
 class OpenData:
     """Data without a marker, of a producer id that no coordinator's log here knows."""
 
-    place: Place
-    run: Run
+    place: LogIndex
+    run: DataRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class TransactionsReport:
         counted: for each rule's id, what it was held against.
     """
 
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[JudgedTransaction, ...] = ()
     unknown_open: tuple[OpenData, ...] = ()
     unknown_ended: int = 0
     missing: Mapping[str, int] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class TransactionsReport:
 
 
 def audit_transactions(
-    logs: Sequence[Log], controllers: Mapping[str, Controlled] = MappingProxyType({})
+    logs: Sequence[AuditedTransactionLog], controllers: Mapping[str, Controlled] = MappingProxyType({})
 ) -> tuple[TransactionsReport, list[tuple[Finding, ...]]]:
     """Join what the logs tell of transactions; with all findings of each log, in the order of the logs.
 
@@ -103,7 +103,7 @@ def audit_transactions(
 
 
 def _cluster(
-    logs: Sequence[Log], numbers: Iterable[int], controller: Controlled | None
+    logs: Sequence[AuditedTransactionLog], numbers: Iterable[int], controller: Controlled | None
 ) -> tuple[TransactionsReport, list[Located]]:
     told = [(number, logs[number], logs[number].verdict.told) for number in numbers]
     histories = furthest((number, one.coordinated, one.here) for number, _, one in told if one and one.coordinated)
@@ -122,13 +122,13 @@ def _cluster(
 
 
 def _judge(
-    producers: Sequence[Producer], known: Sequence[CoordinatorHistory], given: set[tuple[str, int]]
+    producers: Sequence[ProducerTransactions], known: Sequence[CoordinatorHistory], given: set[tuple[str, int]]
 ) -> tuple[TransactionsReport, list[Located]]:
     identities = {identity.producer_id: identity for history in known for identity in history.identities}
     whole = all_coordinators(known)
     until = max((history.known_until_ms for history in known), default=ABSENT)
     told = reach_of(producers, known)
-    judged: list[Judged] = []
+    judged: list[JudgedTransaction] = []
     found: list[Located] = []
     missing: Counter[str] = Counter()
     unknown = [producer for producer in producers if producer.producer_id not in identities]
@@ -162,7 +162,7 @@ def _judge(
     return report, found
 
 
-def _with_absent(judged: Judged, given: set[tuple[str, int]]) -> Judged:
+def _with_absent(judged: JudgedTransaction, given: set[tuple[str, int]]) -> JudgedTransaction:
     """Name the registered partitions whose logs are not here."""
     absent = judged.one.known.partitions - given
     if not absent:
@@ -175,7 +175,7 @@ def _kind(why: str) -> str:
     return why.rpartition(": ")[2]
 
 
-def _has_offsets(one: Joined) -> bool:
+def _has_offsets(one: JoinedTransaction) -> bool:
     return any(topic == "__consumer_offsets" for topic, _ in one.known.partitions)
 
 
@@ -202,7 +202,7 @@ def _all_identities(known: Sequence[CoordinatorHistory]) -> dict[str, frozenset[
     return {name: frozenset(own) for name, own in found.items()}
 
 
-def _merged(logs: Sequence[Log], found: Iterable[Located]) -> list[tuple[Finding, ...]]:
+def _merged(logs: Sequence[AuditedTransactionLog], found: Iterable[Located]) -> list[tuple[Finding, ...]]:
     """The findings of each log; what the partition alone showed of the same cause is one finding with the join's."""
     own = [list(log.verdict.findings) for log in logs]
     for place, finding in found:
@@ -211,10 +211,10 @@ def _merged(logs: Sequence[Log], found: Iterable[Located]) -> list[tuple[Finding
     return [tuple(sorted(held, key=lambda one: (one.offset, one.rule.id))) for held in merged]
 
 
-def _consequences(log: Log, held: list[Finding]) -> list[Finding]:
+def _consequences(log: AuditedTransactionLog, held: list[Finding]) -> list[Finding]:
     return with_consequences(held, log.verdict.told.here.runs) if log.verdict.told is not None else held
 
 
-def doubtful(report: TransactionsReport) -> list[Judged]:
+def doubtful(report: TransactionsReport) -> list[JudgedTransaction]:
     """The transactions that are neither committed nor aborted as they should be."""
-    return [one for one in report.judged if one.status not in (Status.COMMITTED, Status.ABORTED)]
+    return [one for one in report.judged if one.status not in (TransactionStatus.COMMITTED, TransactionStatus.ABORTED)]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.transactions_summary import Run
+from model_tests.traces.audit.transactions_summary import DataRun
 from spec import rules
 from spec.vocabulary import ABSENT
 
@@ -68,7 +68,7 @@ def _lacks(one: Finding, batch: Finding) -> bool:
     )
 
 
-def with_consequences(held: Sequence[Finding], runs: Sequence[Run]) -> list[Finding]:
+def with_consequences(held: Sequence[Finding], runs: Sequence[DataRun]) -> list[Finding]:
     """The findings of a log; what broker's files say otherwise only since a batch or a marker is broken is part of it.
 
     Args:
@@ -103,7 +103,7 @@ def _is_alike(one: Finding, first: Finding) -> bool:
     return same and rules.LSO_ABORTED_INDEX in (one.rule, first.rule)
 
 
-def _broken_by(cause: Finding, runs: Sequence[Run]) -> frozenset[int]:
+def _broken_by(cause: Finding, runs: Sequence[DataRun]) -> frozenset[int]:
     """Offsets of what is broken: of batches, and of the first one of the transaction that lacks its marker."""
     whose = {cause.producer_id, *cause.others}
     own = [run for run in runs if run.producer_id in whose and run.first_offset <= cause.offset]

@@ -6,7 +6,7 @@ from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.traces.audit.losses import Led
-from model_tests.traces.audit.transactions_join import Place
+from model_tests.traces.audit.transactions_join import LogIndex
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
 from spec.protocol import finding
 
@@ -20,7 +20,7 @@ def places_of(
     logs: Iterable[tuple[int, str, int, PartitionTransactions]],
     led: Mapping[int, Led] = MappingProxyType({}),
     behind: frozenset[int] = frozenset(),
-) -> list[Place]:
+) -> list[LogIndex]:
     """Each log once: of the replicas of a partition the one that is furthest, and those that have something else.
 
     Of replicas that have the same the first is taken, and it is behind only if all of them are.
@@ -33,7 +33,7 @@ def places_of(
     by_name: dict[tuple[str, int], list[tuple[int, PartitionTransactions]]] = {}
     for number, topic, partition, summary in logs:
         by_name.setdefault((topic, partition), []).append((number, summary))
-    places: list[Place] = []
+    places: list[LogIndex] = []
     for (topic, partition), replicas in sorted(by_name.items()):
         order = sorted(replicas, key=lambda one: _reach(one[1]), reverse=True)
         for same in _alike(order):
@@ -41,7 +41,7 @@ def places_of(
             ahead = next((other for other, _ in same if other not in behind), None)
             is_behind = ahead is None or _reach(summary) < _reach(order[0][1])
             leaders = led.get(number if ahead is None else ahead)
-            places.append(Place(number, topic, partition, summary, is_behind, leaders))
+            places.append(LogIndex(number, topic, partition, summary, is_behind, leaders))
     return places
 
 

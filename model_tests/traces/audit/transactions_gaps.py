@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from model_tests.traces.audit.controller_log_history import Leadership
+from model_tests.traces.audit.controller_log_history import LeaderEpochEntry
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
+from model_tests.traces.audit.copy_horizon import Reach
 from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.losses import Loss
-from model_tests.traces.audit.transactions_join import Ended, Gap, Joined
-from model_tests.traces.audit.transactions_located import OFFSETS_TOPIC, Located, abort_command, located, outcome_word
-from model_tests.traces.audit.transactions_reach import Reach
+from model_tests.traces.audit.transaction_findings import OFFSETS_TOPIC, Located, abort_command, located, outcome_word
+from model_tests.traces.audit.transactions_join import Gap, JoinedTransaction, MarkedData
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.vocabulary import ABSENT, ControlType
@@ -20,7 +20,7 @@ COPY_AGAIN: Final = "nothing in the log is later than the end of the transaction
 
 
 @evidences(rules.TXN_MARKER_ONCE, Layer.AUDIT)
-def without_marker(one: Joined, missing: list[str], told: Reach) -> Iterator[Located]:
+def without_marker(one: JoinedTransaction, missing: list[str], told: Reach) -> Iterator[Located]:
     """Registered partitions of a completed transaction that have no marker."""
     if not one.known.completed:
         return
@@ -32,7 +32,7 @@ def without_marker(one: Joined, missing: list[str], told: Reach) -> Iterator[Loc
         yield _missing_marker(one, gap)
 
 
-def _missing_marker(one: Joined, gap: Gap) -> Located:
+def _missing_marker(one: JoinedTransaction, gap: Gap) -> Located:
     known, outcome = one.known, outcome_word(one.known.outcome)
     has_marker = [ended for ended in one.ended if not ended.again]
     elsewhere = f"; {len(has_marker)} other partitions have theirs" if has_marker else ""
@@ -68,7 +68,7 @@ def _missing_marker(one: Joined, gap: Gap) -> Located:
     return place, replace(finding, until=gap.before)
 
 
-def _torn_by_it(has_marker: Sequence[Ended]) -> str:
+def _torn_by_it(has_marker: Sequence[MarkedData]) -> str:
     """What the operator has to know before aborting what was committed."""
     others = ", ".join(dict.fromkeys(ended.place.name for ended in has_marker))
     torn = f"{others} got COMMIT, so that this tears the transaction" if others else "its outcome was COMMIT"
@@ -93,7 +93,7 @@ def _taken(known: CoordinatorTransaction, gap: Gap) -> str:
     return ""
 
 
-def _holder(known: CoordinatorTransaction, gap: Gap, loss: Loss) -> Leadership | None:
+def _holder(known: CoordinatorTransaction, gap: Gap, loss: Loss) -> LeaderEpochEntry | None:
     """Who had the marker that an election took away; nobody where it cannot have been so.
 
     Somebody led while the coordinator waited for the marker, and still when it had it: where nobody did, it may never

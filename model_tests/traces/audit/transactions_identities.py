@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory, Identity
+from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory, HeldProducerId
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.transactions_join import Place
-from model_tests.traces.audit.transactions_located import Located
+from model_tests.traces.audit.transaction_findings import Located
+from model_tests.traces.audit.transactions_join import LogIndex
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
 from model_tests.traces.logs.coordinator_log import TOPIC
 from spec import rules
@@ -18,7 +18,7 @@ def given_twice(histories: Sequence[tuple[int, CoordinatorHistory]]) -> Iterator
     Args:
         histories: what the coordinators' logs tell, each with the number of its log.
     """
-    owners: dict[int, list[tuple[int, int, CoordinatorHistory, Identity]]] = {}
+    owners: dict[int, list[tuple[int, int, CoordinatorHistory, HeldProducerId]]] = {}
     for log, history in histories:
         for one in history.identities:
             if one.sound:
@@ -27,11 +27,11 @@ def given_twice(histories: Sequence[tuple[int, CoordinatorHistory]]) -> Iterator
         known.sort(key=lambda owner: owner[0])
         if len({identity.transactional_id for *_, identity in known}) > 1:
             _, log, history, later = known[-1]
-            place = Place(log, TOPIC, history.partition, PartitionTransactions())
+            place = LogIndex(log, TOPIC, history.partition, PartitionTransactions())
             yield place, _finding(later, known[0][2], known[0][3])
 
 
-def _finding(later: Identity, coordinator: CoordinatorHistory, first: Identity) -> Finding:
+def _finding(later: HeldProducerId, coordinator: CoordinatorHistory, first: HeldProducerId) -> Finding:
     message = (
         f"{later.transactional_id} is given producer id {later.producer_id}, which {first.transactional_id} has "
         f"({TOPIC}-{coordinator.partition} offset {first.first_offset}): brokers take the two for one producer"

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.traces.audit.losses import Led
 from model_tests.traces.audit.transactions_match import match
-from model_tests.traces.audit.transactions_summary import Marker, PartitionTransactions, Run
+from model_tests.traces.audit.transactions_summary import AuditedMarker, DataRun, PartitionTransactions
 from spec.vocabulary import ABSENT
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LogIndex:
     """One log among those given.
 
     Attributes:
@@ -34,12 +34,12 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class MarkedData:
     """A marker at its place, and the data that it ends; `again` where an earlier marker ended the transaction."""
 
-    place: Place
-    marker: Marker
-    runs: tuple[Run, ...]
+    place: LogIndex
+    marker: AuditedMarker
+    runs: tuple[DataRun, ...]
     again: bool = False
 
 
@@ -56,27 +56,27 @@ class Gap:
         by_time: that it is the transaction's only its timestamps say, which clients may set as they like.
     """
 
-    place: Place
+    place: LogIndex
     after: int
     before: int
     first: bool
     last: bool
-    runs: tuple[Run, ...]
+    runs: tuple[DataRun, ...]
     by_time: bool = False
 
 
 @dataclass(slots=True)
-class Joined:
+class JoinedTransaction:
     """One transaction by its coordinator, with what the partitions have of it."""
 
     known: CoordinatorTransaction
-    ended: list[Ended] = field(default_factory=list)
+    ended: list[MarkedData] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
-    open: list[tuple[Place, Run]] = field(default_factory=list)
+    open: list[tuple[LogIndex, DataRun]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Producer:
+class ProducerTransactions:
     """All of one producer id.
 
     Attributes:
@@ -85,21 +85,21 @@ class Producer:
     """
 
     producer_id: int
-    transactions: list[Joined] = field(default_factory=list)
-    loose: list[Ended] = field(default_factory=list)
-    loose_runs: list[tuple[Place, Run, Ended | None]] = field(default_factory=list)
+    transactions: list[JoinedTransaction] = field(default_factory=list)
+    loose: list[MarkedData] = field(default_factory=list)
+    loose_runs: list[tuple[LogIndex, DataRun, MarkedData | None]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class _Side:
     """A producer id at one place."""
 
-    place: Place
-    ended: list[Ended] = field(default_factory=list)
-    open: list[Run] = field(default_factory=list)
+    place: LogIndex
+    ended: list[MarkedData] = field(default_factory=list)
+    open: list[DataRun] = field(default_factory=list)
 
 
-def joined(places: Iterable[Place], transactions: Sequence[CoordinatorTransaction]) -> list[Producer]:
+def joined(places: Iterable[LogIndex], transactions: Sequence[CoordinatorTransaction]) -> list[ProducerTransactions]:
     """Every producer id with transactions, in a log or in the coordinator's."""
     known: dict[int, list[CoordinatorTransaction]] = {}
     for transaction in transactions:
@@ -115,10 +115,10 @@ def joined(places: Iterable[Place], transactions: Sequence[CoordinatorTransactio
     ]
 
 
-def _sides(place: Place) -> dict[int, _Side]:
+def _sides(place: LogIndex) -> dict[int, _Side]:
     """By producer id, the markers with their data and the data without a marker."""
     found: dict[int, _Side] = {}
-    runs: dict[int, list[Run]] = {}
+    runs: dict[int, list[DataRun]] = {}
     for run in place.summary.runs:
         if run.marker == ABSENT:
             found.setdefault(run.producer_id, _Side(place)).open.append(run)
@@ -126,37 +126,41 @@ def _sides(place: Place) -> dict[int, _Side]:
             runs.setdefault(run.marker, []).append(run)
     for number, marker in enumerate(place.summary.markers):
         side = found.setdefault(marker.producer_id, _Side(place))
-        side.ended.append(Ended(place, marker, tuple(runs.get(number, ()))))
+        side.ended.append(MarkedData(place, marker, tuple(runs.get(number, ()))))
     return found
 
 
-def _registered(places: Iterable[Place], known: dict[int, list[CoordinatorTransaction]]) -> dict[int, list[Place]]:
+def _registered(
+    places: Iterable[LogIndex], known: dict[int, list[CoordinatorTransaction]]
+) -> dict[int, list[LogIndex]]:
     """By producer id, the places of partitions that its transactions registered."""
-    at: dict[tuple[str, int], list[Place]] = {}
+    at: dict[tuple[str, int], list[LogIndex]] = {}
     for place in places:
         at.setdefault((place.topic, place.partition), []).append(place)
-    found: dict[int, list[Place]] = {}
+    found: dict[int, list[LogIndex]] = {}
     for producer_id, transactions in known.items():
         names = frozenset().union(*(transaction.partitions for transaction in transactions))
         found[producer_id] = [place for name in sorted(names) for place in at.get(name, ())]
     return found
 
 
-def _all_sides(sides: list[_Side], registered: list[Place]) -> list[_Side]:
+def _all_sides(sides: list[_Side], registered: list[LogIndex]) -> list[_Side]:
     """With the registered partitions that have nothing of the producer."""
     present = {side.place.log for side in sides}
     return sides + [_Side(place) for place in registered if place.log not in present]
 
 
-def _producer(producer_id: int, sides: list[_Side], known: dict[int, list[CoordinatorTransaction]]) -> Producer:
+def _producer(
+    producer_id: int, sides: list[_Side], known: dict[int, list[CoordinatorTransaction]]
+) -> ProducerTransactions:
     order = sorted(known.get(producer_id, ()), key=lambda one: one.first_offset)
-    producer = Producer(producer_id, [Joined(transaction) for transaction in order])
+    producer = ProducerTransactions(producer_id, [JoinedTransaction(transaction) for transaction in order])
     for side in sides:
         _add(producer, side)
     return producer
 
 
-def _add(producer: Producer, side: _Side) -> None:
+def _add(producer: ProducerTransactions, side: _Side) -> None:
     """Pair the markers of one place with the transactions that may have a marker there."""
     name = (side.place.topic, side.place.partition)
     here = [one for one in producer.transactions if name in one.known.partitions or not one.known.listed]
@@ -174,20 +178,22 @@ def _add(producer: Producer, side: _Side) -> None:
             producer.loose.append(one)
             continue
         again = number in at
-        decided[number].ended.append(Ended(one.place, one.marker, one.runs, again))
+        decided[number].ended.append(MarkedData(one.place, one.marker, one.runs, again))
         at.setdefault(number, place)
     last = max(at, default=ABSENT)
     open_runs = _add_open(producer, side, here, decided[last] if last != ABSENT else None)
     _add_gaps(side, decided, at, open_runs)
 
 
-def _add_open(producer: Producer, side: _Side, here: list[Joined], newest: Joined | None) -> dict[int, list[Run]]:
+def _add_open(
+    producer: ProducerTransactions, side: _Side, here: list[JoinedTransaction], newest: JoinedTransaction | None
+) -> dict[int, list[DataRun]]:
     """Give data without a marker to the transaction it can belong to; those by the transaction's first offset."""
     later = here[here.index(newest) + 1 :] if newest is not None else here
     listed = [one for one in later if one.known.listed]
     if newest is None and side.place.summary.begin > 0:
         listed.reverse()  # markers of the first ones are gone with the begin of the log
-    given: dict[int, list[Run]] = {}
+    given: dict[int, list[DataRun]] = {}
     for run in side.open:
         owner = next((one for one in listed if _may_own(one.known, run)), None)
         if owner is None:
@@ -198,13 +204,15 @@ def _add_open(producer: Producer, side: _Side, here: list[Joined], newest: Joine
     return given
 
 
-def _may_own(transaction: CoordinatorTransaction, run: Run) -> bool:
+def _may_own(transaction: CoordinatorTransaction, run: DataRun) -> bool:
     if transaction.producer_epoch != ABSENT:
         return transaction.producer_epoch == run.producer_epoch
     return transaction.marker_epoch - 2 <= run.producer_epoch <= transaction.marker_epoch
 
 
-def _add_gaps(side: _Side, decided: list[Joined], at: dict[int, int], given: dict[int, list[Run]]) -> None:
+def _add_gaps(
+    side: _Side, decided: list[JoinedTransaction], at: dict[int, int], given: dict[int, list[DataRun]]
+) -> None:
     """The transactions that have no marker here."""
     paired = sorted(at)
     for number, one in enumerate(decided):
@@ -231,7 +239,7 @@ def _add_gaps(side: _Side, decided: list[Joined], at: dict[int, int], given: dic
         )
 
 
-def _came_before(own: CoordinatorTransaction, run: Run, following: CoordinatorTransaction) -> bool:
+def _came_before(own: CoordinatorTransaction, run: DataRun, following: CoordinatorTransaction) -> bool:
     """Data that the next transaction's marker ended, though it was sent before this one's outcome was decided."""
     if own.producer_epoch != following.producer_epoch:
         return own.producer_epoch == run.producer_epoch

@@ -6,13 +6,13 @@ from enum import StrEnum, unique
 from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
+from model_tests.traces.audit.copy_horizon import UNREACHED, Reach
 from model_tests.traces.audit.findings import Severity
+from model_tests.traces.audit.transaction_findings import BY_HAND, OFFSETS_TOPIC, Located, hidden, located, outcome_word
 from model_tests.traces.audit.transactions_gaps import without_marker
-from model_tests.traces.audit.transactions_join import Ended, Joined
-from model_tests.traces.audit.transactions_located import BY_HAND, OFFSETS_TOPIC, Located, hidden, located, outcome_word
+from model_tests.traces.audit.transactions_join import JoinedTransaction, MarkedData
 from model_tests.traces.audit.transactions_match import is_of
 from model_tests.traces.audit.transactions_misplaced import copied_here
-from model_tests.traces.audit.transactions_reach import UNREACHED, Reach
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
@@ -22,7 +22,7 @@ NONE: Final = frozenset[tuple[int, int]]()
 
 
 @unique
-class Status(StrEnum):
+class TransactionStatus(StrEnum):
     """What became of a transaction."""
 
     COMMITTED = "committed"
@@ -37,20 +37,22 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedTransaction:
     """A transaction with its verdict.
 
     Attributes:
         missing: what would be needed to say more; empty where nothing is.
     """
 
-    one: Joined
-    status: Status
+    one: JoinedTransaction
+    status: TransactionStatus
     findings: tuple[Located, ...]
     missing: tuple[str, ...] = ()
 
 
-def judge_transaction(one: Joined, told: Reach = UNREACHED, others: frozenset[tuple[int, int]] = NONE) -> Judged:
+def judge_transaction(
+    one: JoinedTransaction, told: Reach = UNREACHED, others: frozenset[tuple[int, int]] = NONE
+) -> JudgedTransaction:
     """The verdict on a transaction that the coordinator's log tells of.
 
     Args:
@@ -60,7 +62,9 @@ def judge_transaction(one: Joined, told: Reach = UNREACHED, others: frozenset[tu
     """
     missing: list[str] = []
     if one.known.doubtful:
-        return Judged(one, Status.UNDECIDED, (), ("its coordinator's log is broken or incomplete",))
+        return JudgedTransaction(
+            one, TransactionStatus.UNDECIDED, (), ("its coordinator's log is broken or incomplete",)
+        )
     found = [
         *_wrong_outcomes(one),
         *_repeated(one, missing),
@@ -68,35 +72,35 @@ def judge_transaction(one: Joined, told: Reach = UNREACHED, others: frozenset[tu
         *(finding for ended in one.ended if not ended.again for finding in _wrong_data(one, ended, others)),
         *without_marker(one, missing, told),
     ]
-    return Judged(one, _status(one, found), (*found, *copied_here(one)), tuple(dict.fromkeys(missing)))
+    return JudgedTransaction(one, _status(one, found), (*found, *copied_here(one)), tuple(dict.fromkeys(missing)))
 
 
-def unended(transactions: Iterable[Joined]) -> frozenset[tuple[int, int]]:
+def unended(transactions: Iterable[JoinedTransaction]) -> frozenset[tuple[int, int]]:
     """Log and first offset of data of transactions that have no marker there."""
     gaps = (gap for one in transactions for gap in one.gaps)
     return frozenset((gap.place.log, run.first_offset) for gap in gaps for run in gap.runs)
 
 
-def _status(one: Joined, found: list[Located]) -> Status:
+def _status(one: JoinedTransaction, found: list[Located]) -> TransactionStatus:
     known = one.known
     if any(finding.rule in (rules.TXN_ATOMIC, rules.TXN_ONE_OUTCOME) for _, finding in found):
-        return Status.TORN
+        return TransactionStatus.TORN
     if known.completed and one.open and found:
-        return Status.HANGING
+        return TransactionStatus.HANGING
     if found:
         lost = all(finding.severity is Severity.KNOWN for _, finding in found)
-        return Status.LOST if lost else Status.BROKEN
+        return TransactionStatus.LOST if lost else TransactionStatus.BROKEN
     if not known.decided:
-        return Status.OPEN if known.state == TransactionState.ONGOING.value else Status.UNDECIDED
+        return TransactionStatus.OPEN if known.state == TransactionState.ONGOING.value else TransactionStatus.UNDECIDED
     if not known.completed:
-        return Status.COMPLETING
-    return Status.COMMITTED if known.outcome == ControlType.COMMIT.value else Status.ABORTED
+        return TransactionStatus.COMPLETING
+    return TransactionStatus.COMMITTED if known.outcome == ControlType.COMMIT.value else TransactionStatus.ABORTED
 
 
 @evidences(rules.TXN_ATOMIC, Layer.AUDIT)
 @evidences(rules.TXN_ONE_OUTCOME, Layer.AUDIT)
 @evidences(rules.OFFSETS_ATOMIC, Layer.AUDIT)
-def _wrong_outcomes(one: Joined) -> Iterator[Located]:
+def _wrong_outcomes(one: JoinedTransaction) -> Iterator[Located]:
     """Markers that say another outcome than the Prepare record; one finding for all of a transaction."""
     first = [ended for ended in one.ended if not ended.again]
     wrong = [ended for ended in first if ended.marker.outcome != one.known.outcome]
@@ -118,7 +122,7 @@ def _wrong_outcomes(one: Joined) -> Iterator[Located]:
     yield located(wrong[0].place, rule, wrong[0].marker.offset, one.known, message, "WriteTxnMarkers", remedy)
 
 
-def _rule_of_outcomes(wrong: list[Ended], right: list[Ended]) -> Rule:
+def _rule_of_outcomes(wrong: list[MarkedData], right: list[MarkedData]) -> Rule:
     if not right:
         return rules.TXN_ONE_OUTCOME
     offsets = (
@@ -128,7 +132,7 @@ def _rule_of_outcomes(wrong: list[Ended], right: list[Ended]) -> Rule:
     return rules.OFFSETS_ATOMIC if offsets in (({True}, {False}), ({False}, {True})) else rules.TXN_ATOMIC
 
 
-def _repeated(one: Joined, missing: list[str]) -> Iterator[Located]:
+def _repeated(one: JoinedTransaction, missing: list[str]) -> Iterator[Located]:
     """A further marker of the same transaction that says something else, or that ends further data."""
     for ended in one.ended:
         if not ended.again:
@@ -158,7 +162,7 @@ def _repeated(one: Joined, missing: list[str]) -> Iterator[Located]:
             yield located(place, rules.TXN_ONE_OUTCOME, offset, one.known, message, "WriteTxnMarkers", "")
 
 
-def _wrong_marker(known: CoordinatorTransaction, ended: Ended) -> Iterator[Located]:
+def _wrong_marker(known: CoordinatorTransaction, ended: MarkedData) -> Iterator[Located]:
     marker = ended.marker
     epochs = {run.producer_epoch for run in ended.runs} - {known.producer_epoch}
     if known.producer_epoch != ABSENT and not is_of(marker, known) and marker.producer_epoch in epochs:
@@ -192,7 +196,7 @@ def _regime(known: CoordinatorTransaction) -> str:
 
 
 @evidences(rules.TXN_REGISTERED_BEFORE_DATA, Layer.AUDIT)
-def _wrong_data(one: Joined, ended: Ended, others: frozenset[tuple[int, int]]) -> Iterator[Located]:
+def _wrong_data(one: JoinedTransaction, ended: MarkedData, others: frozenset[tuple[int, int]]) -> Iterator[Located]:
     """Data that a marker ends although it has another epoch than the transaction."""
     own = one.known.producer_epoch
     for run in ended.runs:

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 
 from model_tests.traces.audit.coordinator_log_history import ALWAYS, history
-from model_tests.traces.audit.findings import Finding, Severity, Verdict
+from model_tests.traces.audit.findings import Finding, PartitionVerdict, Severity
 from model_tests.traces.audit.holes import Holes, Surroundings, holes
-from model_tests.traces.audit.transactions_summary import Told, with_damage
+from model_tests.traces.audit.transactions_summary import TransactionEvidence, with_damage
 from model_tests.traces.logs.coordinator_log import MALFORMED, TOPIC, StateRecord, read_states
 from model_tests.traces.logs.kafka_log_batches import Batches
 from model_tests.traces.logs.kafka_log_folders import LogFolder
-from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from spec import rules
 from spec.vocabulary import ABSENT
 
@@ -39,14 +39,14 @@ def _may_have_later(missing: Holes, states: Sequence[StateRecord]) -> set[str]:
 
 
 def with_transactions(
-    log: LogFolder, batches: Batches, around: Surroundings, verdict: Verdict, damage: list[Damage]
-) -> Verdict:
+    log: LogFolder, batches: Batches, around: Surroundings, verdict: PartitionVerdict, damage: list[SegmentDamage]
+) -> PartitionVerdict:
     """The verdict with what the log tells of transactions; damage in the records is added to `damage`."""
     if verdict.told is None:
         return verdict
     here = with_damage(verdict.told.here, damage, batches)
     if log.topic != TOPIC or not len(batches):
-        return replace(verdict, told=Told(here))
+        return replace(verdict, told=TransactionEvidence(here))
     states, skipped, bad = read_states(log, batches)
     missing = _without_records(_without_segments(holes(batches, around), batches), batches, states)
     known, findings = history(log.partition, states, missing, whole=around.first_base == 0)
@@ -69,7 +69,7 @@ def with_transactions(
         verdict,
         findings=tuple(sorted((*verdict.findings, *findings), key=lambda one: (one.offset, one.rule.id))),
         judged=judged,
-        told=Told(here, replace(known, whole=whole, identities=identities, known_until_ms=until)),
+        told=TransactionEvidence(here, replace(known, whole=whole, identities=identities, known_until_ms=until)),
     )
 
 

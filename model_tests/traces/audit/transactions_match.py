@@ -5,7 +5,7 @@ from itertools import accumulate
 from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
-from model_tests.traces.audit.transactions_summary import Marker
+from model_tests.traces.audit.transactions_summary import AuditedMarker
 from spec.vocabulary import ABSENT
 
 _LARGEST_TABLE: Final = 1_000_000
@@ -18,7 +18,7 @@ FARTHEST_CLOCKS_MS: Final = 60_000
 
 
 def match(
-    markers: Sequence[Marker],
+    markers: Sequence[AuditedMarker],
     transactions: Sequence[CoordinatorTransaction],
     empty: Sequence[bool],
     *,
@@ -50,7 +50,7 @@ def match(
 
 def _agrees(
     numbers: Sequence[int],
-    markers: Sequence[Marker],
+    markers: Sequence[AuditedMarker],
     transactions: Sequence[CoordinatorTransaction],
     *,
     whole: bool,
@@ -66,27 +66,29 @@ def _agrees(
     return {number for number, owes in enumerate(owed) if owes and number >= first} <= set(numbers)
 
 
-def is_during(marker: Marker, transaction: CoordinatorTransaction) -> bool:
+def is_during(marker: AuditedMarker, transaction: CoordinatorTransaction) -> bool:
     """The marker was written after the outcome was durable and before the transaction was complete."""
     if not transaction.decided or marker.timestamp < transaction.prepared_ms:
         return False
     return not transaction.completed or marker.timestamp <= transaction.completed_ms
 
 
-def is_near(marker: Marker, transaction: CoordinatorTransaction) -> bool:
+def is_near(marker: AuditedMarker, transaction: CoordinatorTransaction) -> bool:
     """The same by clocks that differ by no more than those of brokers do."""
     if not transaction.decided or marker.timestamp < transaction.prepared_ms - FARTHEST_CLOCKS_MS:
         return False
     return not transaction.completed or marker.timestamp <= transaction.completed_ms + FARTHEST_CLOCKS_MS
 
 
-def is_of(marker: Marker, transaction: CoordinatorTransaction) -> bool:
+def is_of(marker: AuditedMarker, transaction: CoordinatorTransaction) -> bool:
     """The marker has the epoch of the transaction's Prepare record."""
     return marker.producer_epoch == transaction.marker_epoch
 
 
 def _strays(
-    markers: Sequence[Marker], transactions: Sequence[CoordinatorTransaction], others: Sequence[CoordinatorTransaction]
+    markers: Sequence[AuditedMarker],
+    transactions: Sequence[CoordinatorTransaction],
+    others: Sequence[CoordinatorTransaction],
 ) -> set[int]:
     """The markers away from their time among those of one leader, whose times only rise.
 
@@ -101,7 +103,7 @@ def _strays(
     return {place for place in away if numbers[place] in foreign | in_place}
 
 
-def _exactly(marker: Marker, known: Sequence[CoordinatorTransaction]) -> int:
+def _exactly(marker: AuditedMarker, known: Sequence[CoordinatorTransaction]) -> int:
     """The first transaction with which a marker agrees in everything."""
     same = (
         number
@@ -124,7 +126,7 @@ def _away(numbers: Sequence[int], leaders: Sequence[int]) -> set[int]:
 
 
 def _by_time(
-    markers: Sequence[Marker], transactions: Sequence[CoordinatorTransaction], empty: Sequence[bool]
+    markers: Sequence[AuditedMarker], transactions: Sequence[CoordinatorTransaction], empty: Sequence[bool]
 ) -> list[int]:
     found: list[int] = []
     last = ABSENT
@@ -138,7 +140,7 @@ def _by_time(
     return found
 
 
-def _first_during(marker: Marker, transactions: Sequence[CoordinatorTransaction], start: int) -> int:
+def _first_during(marker: AuditedMarker, transactions: Sequence[CoordinatorTransaction], start: int) -> int:
     """The first transaction from a number on that the marker's time and epoch agree with."""
     for number in range(start, len(transactions)):
         transaction = transactions[number]
@@ -150,7 +152,11 @@ def _first_during(marker: Marker, transactions: Sequence[CoordinatorTransaction]
 
 
 def _by_cost(
-    markers: Sequence[Marker], transactions: Sequence[CoordinatorTransaction], empty: Sequence[bool], *, whole: bool
+    markers: Sequence[AuditedMarker],
+    transactions: Sequence[CoordinatorTransaction],
+    empty: Sequence[bool],
+    *,
+    whole: bool,
 ) -> list[int]:
     """The pairing in order that contradicts least."""
     alone = _alone(transactions)
@@ -173,7 +179,7 @@ def _by_cost(
 
 def _traced(
     best: list[list[float]],
-    markers: Sequence[Marker],
+    markers: Sequence[AuditedMarker],
     transactions: Sequence[CoordinatorTransaction],
     empty: Sequence[bool],
 ) -> list[int]:
@@ -193,7 +199,7 @@ def _traced(
     return found
 
 
-def _cost(marker: Marker, transaction: CoordinatorTransaction) -> float:
+def _cost(marker: AuditedMarker, transaction: CoordinatorTransaction) -> float:
     during = is_during(marker, transaction)
     if transaction.after_hole and not is_near(marker, transaction):
         return _NEVER  # it may be of a transaction that the coordinator's log tells no more of
@@ -203,7 +209,7 @@ def _cost(marker: Marker, transaction: CoordinatorTransaction) -> float:
     return outcome + (0.0 if during else _OTHER_TIME)
 
 
-def _again(marker: Marker, transaction: CoordinatorTransaction, *, without_data: bool) -> float:
+def _again(marker: AuditedMarker, transaction: CoordinatorTransaction, *, without_data: bool) -> float:
     """A marker without data that repeats one of the same transaction."""
     same = without_data and is_of(marker, transaction) and marker.outcome == transaction.outcome
     return _AGAIN if same else _NEVER

@@ -6,17 +6,17 @@ from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.traces.audit.findings import Finding, Severity
-from model_tests.traces.audit.transactions_join import Ended, Joined, Place, Producer
-from model_tests.traces.audit.transactions_located import Located, located, outcome_word
+from model_tests.traces.audit.transaction_findings import Located, located, outcome_word
+from model_tests.traces.audit.transactions_join import JoinedTransaction, LogIndex, MarkedData, ProducerTransactions
 from model_tests.traces.audit.transactions_match import is_during, is_of
-from model_tests.traces.audit.transactions_summary import Marker
+from model_tests.traces.audit.transactions_summary import AuditedMarker
 from spec import rules
 
 _LONGEST_APPEND_MS: Final = 10_000
 """So long a leader may take from the time that it gives a marker until that is in its log."""
 
 
-def is_misplaced(ended: Ended, one: Joined) -> bool:
+def is_misplaced(ended: MarkedData, one: JoinedTransaction) -> bool:
     """The marker is in all but its place one of this transaction's."""
     marker, known = ended.marker, one.known
     if marker.producer_id != known.producer_id:
@@ -25,7 +25,7 @@ def is_misplaced(ended: Ended, one: Joined) -> bool:
     return registered and is_of(marker, known) and is_during(marker, known) and marker.outcome == known.outcome
 
 
-def misplaced(ended: Ended, one: Joined) -> Located:
+def misplaced(ended: MarkedData, one: JoinedTransaction) -> Located:
     """The finding, where the marker is."""
     marker, known = ended.marker, one.known
     own = next((each.marker.offset for each in one.ended if each.place is ended.place), None)
@@ -43,7 +43,7 @@ def misplaced(ended: Ended, one: Joined) -> Located:
     return located(ended.place, rules.TXN_MARKER_ONCE, marker.offset, known, message, step, "", epoch)
 
 
-def copied_here(one: Joined) -> Iterator[Located]:
+def copied_here(one: JoinedTransaction) -> Iterator[Located]:
     """Further markers of a transaction that change nothing, and are older than what their leader wrote before them."""
     for ended in one.ended:
         marker, known = ended.marker, one.known
@@ -60,14 +60,14 @@ def copied_here(one: Joined) -> Iterator[Located]:
         yield located(ended.place, rule, marker.offset, known, message, step, "", epoch, severity)
 
 
-def _latest_before(ended: Ended) -> Marker | None:
+def _latest_before(ended: MarkedData) -> AuditedMarker | None:
     own = ended.marker
     markers = (one for one in ended.place.summary.markers if one.offset < own.offset)
     led = (one for one in markers if one.leader_epoch == own.leader_epoch)
     return max(led, key=lambda one: one.timestamp, default=None)
 
 
-def ended_early(producer: Producer, ended: Ended) -> CoordinatorTransaction | None:
+def ended_early(producer: ProducerTransactions, ended: MarkedData) -> CoordinatorTransaction | None:
     """The transaction whose data a marker of another ended: its own comes next, and ends nothing."""
     own = [
         (each.marker.offset, one.known, each)
@@ -80,7 +80,9 @@ def ended_early(producer: Producer, ended: Ended) -> CoordinatorTransaction | No
     return known if known is not None and not following.runs and known.producer_epoch in epochs else None
 
 
-def found_misplaced(one: Joined, place: Place, loose: Iterable[Ended], found: Iterable[Located]) -> Located | None:
+def found_misplaced(
+    one: JoinedTransaction, place: LogIndex, loose: Iterable[MarkedData], found: Iterable[Located]
+) -> Located | None:
     """What was found of the transaction's marker, where it is away from it at this place.
 
     Args:
@@ -93,7 +95,7 @@ def found_misplaced(one: Joined, place: Place, loose: Iterable[Ended], found: It
     return next((each for each in found if each[0] is place and _is_one(each[1], offsets, one)), None)
 
 
-def _is_one(finding: Finding, offsets: set[int], one: Joined) -> bool:
+def _is_one(finding: Finding, offsets: set[int], one: JoinedTransaction) -> bool:
     return finding.producer_id == one.known.producer_id and finding.offset in offsets
 
 

@@ -10,24 +10,24 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from model_tests.traces.audit.transaction_findings import outcome_word
 from model_tests.traces.audit.transactions import OpenData, TransactionsReport, doubtful
-from model_tests.traces.audit.transactions_judge import Judged, Status
-from model_tests.traces.audit.transactions_located import outcome_word
+from model_tests.traces.audit.transactions_judge import JudgedTransaction, TransactionStatus
 from spec.vocabulary import ABSENT, TransactionState
 
 _MOST_ROWS: Final = 50
 _STYLES: Final = {
-    Status.HANGING: "bold red",
-    Status.TORN: "bold red",
-    Status.BROKEN: "bold red",
-    Status.LOST: "cyan",
-    Status.OPEN: "yellow",
-    Status.COMPLETING: "yellow",
+    TransactionStatus.HANGING: "bold red",
+    TransactionStatus.TORN: "bold red",
+    TransactionStatus.BROKEN: "bold red",
+    TransactionStatus.LOST: "cyan",
+    TransactionStatus.OPEN: "yellow",
+    TransactionStatus.COMPLETING: "yellow",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ListedTransactions:
     """What of the transactions is listed.
 
     Attributes:
@@ -61,7 +61,7 @@ class Shown:
         return bool(self.transactional_id) or self.producer_id != ABSENT
 
 
-def listed(report: TransactionsReport, shown: Shown) -> list[Judged]:
+def listed(report: TransactionsReport, shown: ListedTransactions) -> list[JudgedTransaction]:
     """The transactions to list, by id and place in the coordinator's log."""
     chosen = list(report.judged) if shown.all_of_them or shown.chosen else doubtful(report)
     if shown.transactional_id:
@@ -73,7 +73,7 @@ def listed(report: TransactionsReport, shown: Shown) -> list[Judged]:
     return sorted(chosen, key=lambda one: (one.one.known.transactional_id, one.one.known.first_offset))
 
 
-def print_transactions(report: TransactionsReport, shown: Shown, console: Console) -> None:
+def print_transactions(report: TransactionsReport, shown: ListedTransactions, console: Console) -> None:
     """Write the table, and the figures in one line."""
     chosen = listed(report, shown)
     opened = [] if shown.chosen else list(report.unknown_open)
@@ -87,7 +87,7 @@ def print_transactions(report: TransactionsReport, shown: Shown, console: Consol
         console.print(Text(f"undecided: {why} ({count} times)", style="dim"), soft_wrap=True)
 
 
-def transactions_json(report: TransactionsReport, shown: Shown) -> dict[str, object]:
+def transactions_json(report: TransactionsReport, shown: ListedTransactions) -> dict[str, object]:
     """The same as plain JSON values."""
     return {
         "counts": dict(report.counts),
@@ -99,13 +99,15 @@ def transactions_json(report: TransactionsReport, shown: Shown) -> dict[str, obj
 
 
 def _in_one_line(report: TransactionsReport) -> str:
-    counts = ", ".join(f"{report.counts[status.value]} {status}" for status in Status if report.counts[status.value])
+    counts = ", ".join(
+        f"{report.counts[status.value]} {status}" for status in TransactionStatus if report.counts[status.value]
+    )
     apart = f"{report.unknown_ended} markers and {len(report.unknown_open)} open without their coordinator's log"
     both = report.unknown_ended or report.unknown_open
     return "Transactions: " + "; ".join(filter(None, (counts, apart if both else ""))) + "."
 
 
-def _table(chosen: Iterable[Judged], opened: Iterable[OpenData], shown: Shown) -> Table:
+def _table(chosen: Iterable[JudgedTransaction], opened: Iterable[OpenData], shown: ListedTransactions) -> Table:
     title = "Transactions" if shown.all_of_them or shown.chosen else "Transactions open or in doubt"
     table = Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
     table.add_column("transactional id", overflow="fold")
@@ -133,7 +135,7 @@ def _table(chosen: Iterable[Judged], opened: Iterable[OpenData], shown: Shown) -
     return table
 
 
-def _epoch(one: Judged) -> int:
+def _epoch(one: JudgedTransaction) -> int:
     known = one.one.known
     return known.producer_epoch if known.producer_epoch != ABSENT else known.marker_epoch
 
@@ -144,18 +146,18 @@ def _clock(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
 
 
-def _lasted(one: Judged) -> str:
+def _lasted(one: JudgedTransaction) -> str:
     duration = duration_ms(one)
     return f"{duration / 1000:.3f} s" if duration != ABSENT else ""
 
 
-def duration_ms(one: Judged) -> int:
+def duration_ms(one: JudgedTransaction) -> int:
     """From the first partition registered to the last marker written, by the coordinator's clock; -1 if unknown."""
     known = one.one.known
     return known.completed_ms - known.started_ms if known.completed and known.started_ms >= 0 else ABSENT
 
 
-def _places(one: Judged) -> list[str]:
+def _places(one: JudgedTransaction) -> list[str]:
     return [
         f"{place['topic']}-{place['partition']}: {_range(place)}, {place['outcome'] or 'none'}"
         for place in partitions_json(one)
@@ -166,7 +168,7 @@ def _range(place: dict[str, object]) -> str:
     return f"{place['first_offset']}..{place['last_offset']}" if place["first_offset"] != ABSENT else "no data"
 
 
-def partitions_json(one: Judged) -> list[dict[str, object]]:
+def partitions_json(one: JudgedTransaction) -> list[dict[str, object]]:
     """What each partition has of the transaction; -1 where it has none."""
     found: dict[tuple[str, int], dict[str, object]] = {}
     for topic, partition in sorted(one.one.known.partitions):
@@ -192,7 +194,7 @@ def _nothing(topic: str, partition: int) -> dict[str, object]:
     return {"topic": topic, "partition": partition, **nowhere, "records": 0, "outcome": ""}
 
 
-def _judged_json(one: Judged) -> dict[str, object]:
+def _judged_json(one: JudgedTransaction) -> dict[str, object]:
     known = one.one.known
     return {
         "transactional_id": known.transactional_id,

@@ -6,12 +6,12 @@ from typing import Final
 
 import numpy as np
 
-from model_tests.traces.audit.condensed import Condensed
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.traces.audit.holes import Holes, Surroundings
+from model_tests.traces.audit.partial_log import Condensed
 from model_tests.traces.audit.pieces import is_marker, runs_of
 from model_tests.traces.logs.kafka_log_batches import Batches, Integers
-from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from spec.vocabulary import ABSENT
 
 _MOST_PLACES: Final = 256
@@ -19,7 +19,7 @@ _MOST_PLACES: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class DataRun:
     """Data of one producer and epoch up to a marker, or up to the end of the log.
 
     Attributes:
@@ -37,7 +37,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Marker:
+class AuditedMarker:
     """One marker of the log."""
 
     producer_id: int
@@ -66,8 +66,8 @@ class PartitionTransactions:
         closed: everything up to the end was flushed, so that the log was closed when it was copied.
     """
 
-    runs: tuple[Run, ...] = ()
-    markers: tuple[Marker, ...] = ()
+    runs: tuple[DataRun, ...] = ()
+    markers: tuple[AuditedMarker, ...] = ()
     begin: int = 0
     end: int = 0
     cleaned_to: int = 0
@@ -84,15 +84,15 @@ class PartitionTransactions:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TransactionEvidence:
     """What one log tells of transactions: a partition's of its own, a coordinator's of all partitions."""
 
     here: PartitionTransactions = field(default_factory=PartitionTransactions)
     coordinated: CoordinatorHistory | None = None
 
 
-RUN_FIELDS: Final = tuple(part.name for part in fields(Run))
-MARKER_FIELDS: Final = tuple(part.name for part in fields(Marker))
+RUN_FIELDS: Final = tuple(part.name for part in fields(DataRun))
+MARKER_FIELDS: Final = tuple(part.name for part in fields(AuditedMarker))
 
 
 def summarized(log: Condensed, missing: Holes, around: Surroundings, log_end: int) -> PartitionTransactions:
@@ -115,7 +115,9 @@ def summarized(log: Condensed, missing: Holes, around: Surroundings, log_end: in
     )
 
 
-def with_damage(summary: PartitionTransactions, damage: Sequence[Damage], batches: Batches) -> PartitionTransactions:
+def with_damage(
+    summary: PartitionTransactions, damage: Sequence[SegmentDamage], batches: Batches
+) -> PartitionTransactions:
     """The same where bytes after the last batch cannot be read."""
     if not damage or not len(batches):
         return replace(summary, tail_lost=summary.tail_lost or bool(damage))
@@ -124,12 +126,12 @@ def with_damage(summary: PartitionTransactions, damage: Sequence[Damage], batche
     return replace(summary, tail_lost=summary.tail_lost or lost)
 
 
-def _segment_of(bad: Damage) -> int:
+def _segment_of(bad: SegmentDamage) -> int:
     name = bad.path.rpartition("/")[2]
     return int(name[:20]) if name.endswith(".log") and name[:20].isdigit() else ABSENT
 
 
-def _markers(batches: Batches, rows: Integers) -> tuple[Marker, ...]:
+def _markers(batches: Batches, rows: Integers) -> tuple[AuditedMarker, ...]:
     columns = (
         batches.producer_id,
         batches.producer_epoch,
@@ -139,10 +141,10 @@ def _markers(batches: Batches, rows: Integers) -> tuple[Marker, ...]:
         batches.leader_epoch,
         batches.max_timestamp,
     )
-    return tuple(Marker(*row) for row in zip(*(column[rows].tolist() for column in columns), strict=True))
+    return tuple(AuditedMarker(*row) for row in zip(*(column[rows].tolist() for column in columns), strict=True))
 
 
-def _runs(log: Condensed) -> tuple[Run, ...]:
+def _runs(log: Condensed) -> tuple[DataRun, ...]:
     """Data that shares producer, epoch and marker, and follows each other, by its first offset."""
     runs, ending = runs_of(log.pieces, log.ends)
     if not len(runs):
@@ -160,7 +162,7 @@ def _runs(log: Condensed) -> tuple[Run, ...]:
         runs.last_ms,
         place[ending],
     )
-    return tuple(Run(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
+    return tuple(DataRun(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _cleaned_to(batches: Batches, missing: Holes) -> int:

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory, CoordinatorTransaction, Identity
+from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory, CoordinatorTransaction, HeldProducerId
 from model_tests.traces.audit.transactions_summary import (
     MARKER_FIELDS,
     RUN_FIELDS,
-    Marker,
+    AuditedMarker,
+    DataRun,
     PartitionTransactions,
-    Run,
-    Told,
+    TransactionEvidence,
 )
 
 
-def plain_told(told: Told) -> dict[str, object]:
+def plain_told(told: TransactionEvidence) -> dict[str, object]:
     """What a log tells of transactions, as plain values."""
     here = told.here
     plain = {name: getattr(here, name) for name in PartitionTransactions.__dataclass_fields__}
@@ -28,14 +28,16 @@ def plain_told(told: Told) -> dict[str, object]:
     return {"here": plain, "coordinated": _plain_history(told.coordinated) if told.coordinated else None}
 
 
-def told_of(plain: dict[str, Any]) -> Told:
+def told_of(plain: dict[str, Any]) -> TransactionEvidence:
     """The same again."""
     here = plain["here"]
-    here["runs"] = tuple(Run(*row) for row in unpacked(here["runs"], RUN_FIELDS))
-    here["markers"] = tuple(Marker(*row) for row in unpacked(here["markers"], MARKER_FIELDS))
+    here["runs"] = tuple(DataRun(*row) for row in unpacked(here["runs"], RUN_FIELDS))
+    here["markers"] = tuple(AuditedMarker(*row) for row in unpacked(here["markers"], MARKER_FIELDS))
     for name in ("unreadable", "leader_changes", "gone"):
         here[name] = tuple(here[name])
-    return Told(PartitionTransactions(**here), _history(plain["coordinated"]) if plain["coordinated"] else None)
+    return TransactionEvidence(
+        PartitionTransactions(**here), _history(plain["coordinated"]) if plain["coordinated"] else None
+    )
 
 
 def packed(rows: Sequence[object], names: Iterable[str]) -> str:
@@ -71,7 +73,7 @@ def _history(plain: dict[str, Any]) -> CoordinatorHistory:
         )
         for one in plain["transactions"]
     ]
-    identities = tuple(Identity(**one) for one in plain["identities"])
+    identities = tuple(HeldProducerId(**one) for one in plain["identities"])
     return CoordinatorHistory(
         plain["partition"],
         plain["whole"],

@@ -13,21 +13,21 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from model_tests.traces.audit.asked import Asked
-from model_tests.traces.audit.condense import condense
-from model_tests.traces.audit.condensed import Wanted
+from model_tests.traces.audit.compaction import condense
 from model_tests.traces.audit.history import read_received
 from model_tests.traces.audit.history_log import NOBODY, ClientSide
 from model_tests.traces.audit.holes import Surroundings
-from model_tests.traces.audit.kept import Kept
 from model_tests.traces.audit.log import DAY_MS, audit_log, is_divisible, surroundings, wanted_of
+from model_tests.traces.audit.partial_log import Wanted
 from model_tests.traces.audit.reading import read_part
+from model_tests.traces.audit.reread import RereadRequest
+from model_tests.traces.audit.result_cache import ResultCache
 from model_tests.traces.audit.wire import asked_of, encode, packed_part
+from model_tests.traces.client_histories.reading import Form, read_history
 from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs, size_of
 from model_tests.traces.logs.kafka_log_ranges import ranges_of
-from model_tests.traces.logs.kafka_log_segment import Segment
+from model_tests.traces.logs.kafka_log_segment import SegmentRange
 from model_tests.traces.logs.locations import remember
-from model_tests.traces.told.reading import Form, read_history
 from spec.versions import NEWEST, PROFILES
 
 _WHERE: Final = ("rows", "paths", "tasks", "work", "topics", "listing")
@@ -41,7 +41,7 @@ _DIVIDED_FROM: Final = 16 << 20
 """Bytes from which on a log may be divided."""
 
 
-class Row(NamedTuple):
+class TaskResult(NamedTuple):
     """What a task gives: the verdict on a log, or what is left of some segments of one.
 
     Attributes:
@@ -114,7 +114,7 @@ class VerdictTasks:
         self.asked = asked_of(options.get("asked", "{}"))
         self.listed, self.listing = listed, options.get("listing", "")
         told = {name: value for name, value in options.items() if name not in _WHERE}
-        self.kept = Kept(options.get("work", ""), json.dumps(told, sort_keys=True))
+        self.kept = ResultCache(options.get("work", ""), json.dumps(told, sort_keys=True))
 
     def tasks(self) -> Sequence[Task]:
         """Tasks of about the same size, the largest first."""
@@ -140,17 +140,17 @@ class VerdictTasks:
             ),
         ]
 
-    def run(self, task: Task) -> Iterator[Row]:
+    def run(self, task: Task) -> Iterator[TaskResult]:
         """The verdict on each log of the task, or what is left of some segments."""
         remember(self.paths)
         if isinstance(task, SomeSegments):
             found = self.kept.found(task.log, f"part {task.part}", partial(self._left, task))
-            yield Row(task.number, part=task.part, left=found)
+            yield TaskResult(task.number, part=task.part, left=found)
             return
         for number, log, beside in task.logs:
             client = task.clients.get(number, NOBODY)
             found = self.kept.found(log, client.digest, partial(self._judged, log, beside, client))
-            yield Row(number, found.decode())
+            yield TaskResult(number, found.decode())
 
     def _logs(self) -> Sequence[LogFolder]:
         """Those that were listed where the report is made; planning runs there, too."""
@@ -174,7 +174,7 @@ class VerdictTasks:
         return wanted_of(log, self._beside(log), self.profile, deep=self.deep)
 
     def _divided(self, number: int, log: LogFolder, enough: int) -> Iterator[SomeSegments]:
-        asked, enough = self.asked.get(number, Asked()), max(enough, self.divided_from)
+        asked, enough = self.asked.get(number, RereadRequest()), max(enough, self.divided_from)
         wanted = self.wanted(log).and_also(asked)
         ranges = (ranges_of(one, enough) if one.base not in asked.segments else (one,) for one in log.segments)
         for part, segments in enumerate(neighbours(chain.from_iterable(ranges), enough)):
@@ -216,9 +216,9 @@ def bytes_of_a_task(logs: Sequence[LogFolder], tasks_at_least: int) -> int:
     return min(_BYTES_OF_A_TASK, sum(_BYTES_OF_A_LOG + bytes_of(log) for log in logs) // tasks_at_least + 1)
 
 
-def neighbours(segments: Iterable[Segment], enough: int) -> Iterator[tuple[Segment, ...]]:
+def neighbours(segments: Iterable[SegmentRange], enough: int) -> Iterator[tuple[SegmentRange, ...]]:
     """Segments that follow each other, in groups of so many bytes, or half a segment more or less."""
-    group: list[Segment] = []
+    group: list[SegmentRange] = []
     size = 0
     for segment in segments:
         more = size_of(segment)

@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any, Final
 
-from model_tests.traces.audit.asked import Asked
 from model_tests.traces.audit.cluster_wire import finding_of, plain_finding, plain_side, side_of
-from model_tests.traces.audit.findings import Offsets, OpenTransaction, Verdict
-from model_tests.traces.audit.history_log import Tally
-from model_tests.traces.audit.reading import Part
+from model_tests.traces.audit.findings import LogBounds, OpenTransaction, PartitionVerdict
+from model_tests.traces.audit.history_log import AttemptTally
+from model_tests.traces.audit.reading import PartialLog
+from model_tests.traces.audit.reread import RereadRequest
 from model_tests.traces.audit.transactions_wire import packed, plain_told, told_of, unpacked
-from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 
-TALLY_FIELDS: Final = tuple(part.name for part in fields(Tally))
+TALLY_FIELDS: Final = tuple(part.name for part in fields(AttemptTally))
 
 
-def encode(verdict: Verdict, damage: list[Damage]) -> str:
+def encode(verdict: PartitionVerdict, damage: list[SegmentDamage]) -> str:
     """A partition's verdict and damage as text."""
     plain = {name: getattr(verdict, name) for name in ("batches", "records", "visible_records", "producers")}
     plain |= {"judged": dict(verdict.judged), "unjudged": verdict.unjudged, "cleaned": verdict.cleaned}
@@ -36,37 +36,37 @@ def encode(verdict: Verdict, damage: list[Damage]) -> str:
     )
 
 
-def decode(text: str) -> tuple[Verdict, list[Damage]]:
+def decode(text: str) -> tuple[PartitionVerdict, list[SegmentDamage]]:
     """The verdict and the damage again."""
     plain: dict[str, Any] = json.loads(text)
-    damage = [Damage(**one) for one in plain.pop("damage")]
-    plain["offsets"] = Offsets(**plain["offsets"])
+    damage = [SegmentDamage(**one) for one in plain.pop("damage")]
+    plain["offsets"] = LogBounds(**plain["offsets"])
     plain["open_transactions"] = tuple(OpenTransaction(**one) for one in plain["open_transactions"])
-    plain["tallies"] = tuple(Tally(*row) for row in unpacked(plain["tallies"], TALLY_FIELDS))
+    plain["tallies"] = tuple(AttemptTally(*row) for row in unpacked(plain["tallies"], TALLY_FIELDS))
     plain["told"] = told_of(plain["told"]) if plain["told"] is not None else None
     plain["cluster"] = side_of(plain["cluster"]) if plain["cluster"] is not None else None
     plain["findings"] = tuple(finding_of(one) for one in plain["findings"])
-    return Verdict(**plain), damage
+    return PartitionVerdict(**plain), damage
 
 
-def packed_part(part: Part) -> bytes:
+def packed_part(part: PartialLog) -> bytes:
     """What is left of some segments, on its way from the task that read them."""
     return zlib.compress(pickle.dumps(part, pickle.HIGHEST_PROTOCOL), 1)
 
 
-def unpacked_part(content: bytes) -> Part:
+def unpacked_part(content: bytes) -> PartialLog:
     """The same again."""
-    part: Part = pickle.loads(zlib.decompress(content))  # from our own task, over Spark
+    part: PartialLog = pickle.loads(zlib.decompress(content))  # from our own task, over Spark
     return part
 
 
-def plain_asked(asked: Mapping[int, Asked]) -> str:
+def plain_asked(asked: Mapping[int, RereadRequest]) -> str:
     """What is asked for of each log, by its number, as text."""
     plain = {number: (one.producers, one.places, one.segments) for number, one in asked.items()}
     return json.dumps({number: [sorted(each) for each in one] for number, one in plain.items()})
 
 
-def asked_of(text: str) -> dict[int, Asked]:
+def asked_of(text: str) -> dict[int, RereadRequest]:
     """The same again."""
     plain: dict[str, list[list[int]]] = json.loads(text)
-    return {int(number): Asked(*map(set, one)) for number, one in plain.items()}
+    return {int(number): RereadRequest(*map(set, one)) for number, one in plain.items()}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from model_tests.traces.bad.catalogue import BAD, Bad
-from model_tests.traces.bad.made import Made, numbered, violations
+from model_tests.traces.bad.made import MadeTrace, numbered, violations
 from model_tests.traces.schema import Row, complete, text_of, write_ndjson
 
 HERE: Final = Path(__file__).parent
@@ -21,7 +21,7 @@ TWIN: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedVerdict:
     """What a check must say of one bad trace.
 
     Attributes:
@@ -48,9 +48,9 @@ class Expected:
         return TWINS / f"{self.rule}.ndjson.gz"
 
 
-def expected() -> tuple[Expected, ...]:
+def expected() -> tuple[ExpectedVerdict, ...]:
     """What is expected, rule by rule."""
-    return tuple(Expected(**each) for each in json.loads(EXPECTED.read_text(encoding="utf-8")))
+    return tuple(ExpectedVerdict(**each) for each in json.loads(EXPECTED.read_text(encoding="utf-8")))
 
 
 def rows_of(file: Path) -> list[Row]:
@@ -59,7 +59,7 @@ def rows_of(file: Path) -> list[Row]:
         return [complete(json.loads(line)) for line in lines]
 
 
-def make_all(only: Sequence[str] = ()) -> Iterator[Expected]:
+def make_all(only: Sequence[str] = ()) -> Iterator[ExpectedVerdict]:
     """Make the bad traces anew and write them, all or those of some rules; then what is expected of all."""
     kept = {each.rule: each for each in expected()} if EXPECTED.exists() else {}
     for directory in (TRACES, TWINS):
@@ -72,17 +72,17 @@ def make_all(only: Sequence[str] = ()) -> Iterator[Expected]:
     (HERE / "README.md").write_text(readme(), encoding="utf-8")
 
 
-def _note(known: Sequence[Expected]) -> None:
+def _note(known: Sequence[ExpectedVerdict]) -> None:
     told = json.dumps([asdict(each) for each in known], indent=1, ensure_ascii=False)
     EXPECTED.write_text(f"{told}\n", encoding="utf-8")
 
 
-def _write(bad: Bad, made: Made, number: int) -> Expected:
+def _write(bad: Bad, made: MadeTrace, number: int) -> ExpectedVerdict:
     false, true = numbered(made.rows, number), numbered(made.true, number + TWIN)
     found = [violation for violation in violations(false) if violation.rule == bad.rule.id]
     if not found or violations(true):
         raise ValueError(f"{bad.rule.id}: the trace or its twin is not judged as it should be")
-    told = Expected(bad.rule.id, number, found[0].step, found[0].guard, bad.how, made.origin)
+    told = ExpectedVerdict(bad.rule.id, number, found[0].step, found[0].guard, bad.how, made.origin)
     write_ndjson(false, told.file)
     write_ndjson(true, told.twin)
     return told

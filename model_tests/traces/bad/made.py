@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from model_tests.monitor.monitor import Monitor
-from model_tests.monitor.runs import Played, Run, run_of
+from model_tests.monitor.runs import Played, SeededRun, run_of
 from model_tests.mutants.planted import Planted
-from model_tests.traces.check_report import Violation
+from model_tests.traces.check_report import StepViolation
 from model_tests.traces.corrupt import corrupted
-from model_tests.traces.corruption import Corruption
+from model_tests.traces.corruption import StepCorruption
 from model_tests.traces.schema import Row
 from model_tests.traces.simulate import WORKLOADS, seeds_of, trace_of
 from reference.tape import Tape
@@ -30,7 +30,7 @@ Edit: TypeAlias = Callable[[Sequence[Row]], FalseRows | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeTrace:
     """A bad trace and its true twin.
 
     Attributes:
@@ -46,7 +46,7 @@ class Made:
     origin: str
 
 
-Maker: TypeAlias = Callable[[Rule], Made]
+Maker: TypeAlias = Callable[[Rule], MadeTrace]
 
 
 def by_defect(planted: Planted) -> Maker:
@@ -57,7 +57,7 @@ def by_defect(planted: Planted) -> Maker:
         ValueError: when it makes: the twin without the defect breaks a rule, too.
     """
 
-    def make(rule: Rule) -> Made:
+    def make(rule: Rule) -> MadeTrace:
         with planted.in_place():
             found = next(((run, played) for run, played in _runs() if rule.id in played.rules), None)
             if found is None:
@@ -68,12 +68,12 @@ def by_defect(planted: Planted) -> Maker:
         if true.violations:
             raise ValueError(f"{planted.name}: without the defect {true.violations[0]}")
         last = len(smallest.rows) - 1
-        return Made(smallest.rows, true.rows[: len(smallest.rows)], last, f"{run.command}, shrunk")
+        return MadeTrace(smallest.rows, true.rows[: len(smallest.rows)], last, f"{run.command}, shrunk")
 
     return make
 
 
-def _runs() -> Iterable[tuple[Run, Played]]:
+def _runs() -> Iterable[tuple[SeededRun, Played]]:
     for seed in SEEDS:
         run = run_of(seed)
         try:
@@ -82,14 +82,14 @@ def _runs() -> Iterable[tuple[Run, Played]]:
             continue
 
 
-def by_false_step(corruption: Corruption) -> Maker:
+def by_false_step(corruption: StepCorruption) -> Maker:
     """The first true trace that fits, made false in one step, with no more of the steps before than it takes.
 
     Raises:
         LookupError: when it makes: no trace of its seeds fits.
     """
 
-    def make(rule: Rule) -> Made:
+    def make(rule: Rule) -> MadeTrace:
         for seed in SEEDS:
             true = trace_of(seed)
             try:
@@ -98,7 +98,7 @@ def by_false_step(corruption: Corruption) -> Maker:
                 continue
             shown = _alone(rule, false.rows[: false.step + 1], true[: false.step + 1])
             if shown:
-                return Made(*shown, len(shown[0]) - 1, f"eos replay --seed {seed}, step {false.step}")
+                return MadeTrace(*shown, len(shown[0]) - 1, f"eos replay --seed {seed}, step {false.step}")
         raise LookupError(f"no trace of these seeds fits {corruption.name!r}")
 
     return make
@@ -130,13 +130,13 @@ def by_edit(edit: Edit, workload: str) -> Maker:
         LookupError: when it makes: no trace of its seeds can be told so.
     """
 
-    def make(rule: Rule) -> Made:
+    def make(rule: Rule) -> MadeTrace:
         for seed in seeds_of(len(SEEDS) // len(WORKLOADS), 0, workload):
             true = trace_of(seed)
             told = edit(true)
             found = _shortest(rule, numbered(told[0]), told[1]) if told else None
             if found:
-                return Made(found, tuple(true[: len(found)]), found[-1]["step"], f"eos replay --seed {seed}")
+                return MadeTrace(found, tuple(true[: len(found)]), found[-1]["step"], f"eos replay --seed {seed}")
         raise LookupError(f"{rule.id}: no trace of these seeds can be told so")
 
     return make
@@ -157,7 +157,7 @@ def numbered(rows: Iterable[Row], trace: int | None = None) -> list[dict[str, An
     return [{**row, "step": step, "trace": row["trace"] if trace is None else trace} for step, row in enumerate(rows)]
 
 
-def violations(rows: Iterable[Row]) -> list[Violation]:
+def violations(rows: Iterable[Row]) -> list[StepViolation]:
     """What the monitor says of a trace."""
     monitor = Monitor()
     return [*(violation for row in rows for violation in monitor.judge(row)), *monitor.finish()]

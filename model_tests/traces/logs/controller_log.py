@@ -8,9 +8,9 @@ from typing import Final
 from model_tests.traces.logs.controller_log_values import OF_BROKERS, Change, NotRead, read_change
 from model_tests.traces.logs.coordinator_log import damage_at, raw_records
 from model_tests.traces.logs.kafka_log_batches import Batches
-from model_tests.traces.logs.kafka_log_fields import Malformed
+from model_tests.traces.logs.kafka_log_fields import MalformedBytes
 from model_tests.traces.logs.kafka_log_folders import LogFolder
-from model_tests.traces.logs.kafka_log_read import Damage, Segment, read_checked
+from model_tests.traces.logs.kafka_log_read import SegmentDamage, SegmentRange, read_checked
 from model_tests.traces.logs.locations import Location, located, names_in
 from spec.vocabulary import ABSENT
 
@@ -33,7 +33,7 @@ class ControllerRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadRecords:
     """Records of the controller's log that are not read, of one kind and version.
 
     Attributes:
@@ -79,8 +79,8 @@ class ControllerLog:
     known: list[ControllerRecord] = field(default_factory=list)
     whole: bool = False
     passed_over: Counter[str] = field(default_factory=Counter)
-    unread: list[Unread] = field(default_factory=list)
-    damage: list[Damage] = field(default_factory=list)
+    unread: list[UnreadRecords] = field(default_factory=list)
+    damage: list[SegmentDamage] = field(default_factory=list)
 
     def add_unread(self, kind: str, version: int, newest: int, offset: int) -> None:
         """One more record that is not read.
@@ -96,7 +96,7 @@ class ControllerLog:
                 first, last = min(one.first, offset), max(one.last, offset)
                 self.unread[place] = replace(one, count=one.count + 1, first=first, last=last)
                 return
-        self.unread.append(Unread(kind, version, newest, 1, offset, offset))
+        self.unread.append(UnreadRecords(kind, version, newest, 1, offset, offset))
 
 
 def read_controller(log: LogFolder, batches: Batches) -> ControllerLog:
@@ -107,7 +107,7 @@ def read_controller(log: LogFolder, batches: Batches) -> ControllerLog:
     checkpoint = _checkpoint_before(log, first) if first else None
     found.whole = not first or checkpoint is not None
     if checkpoint is not None:
-        segment = Segment(str(checkpoint), 0)
+        segment = SegmentRange(str(checkpoint), 0)
         content, damage = read_checked(segment)
         before = ControllerLog(damage=damage)
         found.known = _changes(replace(log, segments=(segment,)), content, before)
@@ -125,7 +125,7 @@ def _changes(log: LogFolder, batches: Batches, found: ControllerLog) -> list[Con
             kind, change = read_change(raw.value)
         except NotRead as why:
             found.add_unread(why.kind, why.version, why.newest, raw.offset)
-        except Malformed as why:
+        except MalformedBytes as why:
             found.add_unread(DAMAGED, ABSENT, ABSENT, raw.offset)
             found.damage.append(damage_at(log, batches, raw.row, f"the record at offset {raw.offset}: {why}"))
         else:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from model_tests.traces.logs.kafka_log_fields import Fields, Malformed, Unknown
+from model_tests.traces.logs.kafka_log_fields import FieldReader, MalformedBytes, UnknownSchema
 from spec.vocabulary import ABSENT
 
 NO_LEADER_CHANGE: Final = -2
@@ -58,7 +58,7 @@ KINDS: Final = MappingProxyType(
 """Names of all kinds of record."""
 
 
-class NotRead(Unknown):
+class NotRead(UnknownSchema):
     """A record whose kind, or the version of whose kind, is not known.
 
     Attributes:
@@ -163,8 +163,8 @@ def read_change(content: bytes | None) -> tuple[str, Change | None]:
         Malformed: the bytes are no record.
     """
     if content is None:
-        raise Malformed("no value")
-    source = Fields(content)
+        raise MalformedBytes("no value")
+    source = FieldReader(content)
     try:
         frame = source.unsigned()
         if frame != FRAME:
@@ -181,10 +181,10 @@ def read_change(content: bytes | None) -> tuple[str, Change | None]:
             raise NotRead(kind, version, newest)
         return kind, read(source, version)
     except (struct.error, UnicodeDecodeError) as error:
-        raise Malformed(f"not a record: {error}") from error
+        raise MalformedBytes(f"not a record: {error}") from error
 
 
-def _register(source: Fields, version: int) -> BrokerChange:
+def _register(source: FieldReader, version: int) -> BrokerChange:
     broker = source.int32()
     if version >= 2:
         source.int8()  # whether it is a broker of ZooKeeper's, migrating
@@ -200,19 +200,19 @@ def _register(source: Fields, version: int) -> BrokerChange:
     return BrokerChange(broker, fenced=fenced, shutting_down=bool(source.int8()) if version >= 1 else False)
 
 
-def _unregister(source: Fields, version: int) -> BrokerChange:
+def _unregister(source: FieldReader, version: int) -> BrokerChange:
     return BrokerChange(source.int32(), registered=False)
 
 
-def _fence(source: Fields, version: int) -> BrokerChange:
+def _fence(source: FieldReader, version: int) -> BrokerChange:
     return BrokerChange(source.int32(), fenced=True)
 
 
-def _unfence(source: Fields, version: int) -> BrokerChange:
+def _unfence(source: FieldReader, version: int) -> BrokerChange:
     return BrokerChange(source.int32(), fenced=False)
 
 
-def _registration(source: Fields, version: int) -> BrokerChange:
+def _registration(source: FieldReader, version: int) -> BrokerChange:
     broker = source.int32()
     source.int64()  # broker epoch
     tags = source.tags()
@@ -223,16 +223,16 @@ def _registration(source: Fields, version: int) -> BrokerChange:
     )
 
 
-def _topic(source: Fields, version: int) -> NewTopic:
+def _topic(source: FieldReader, version: int) -> NewTopic:
     name = source.text(flexible=True)
     return NewTopic(source.uuid(), name)
 
 
-def _removed_topic(source: Fields, version: int) -> RemovedTopic:
+def _removed_topic(source: FieldReader, version: int) -> RemovedTopic:
     return RemovedTopic(source.uuid())
 
 
-def _partition(source: Fields, version: int) -> PartitionChange:
+def _partition(source: FieldReader, version: int) -> PartitionChange:
     number, topic_id = source.int32(), source.uuid()
     replicas, in_sync = source.ints(), source.ints()
     source.ints(), source.ints()  # replicas that are removed and added
@@ -254,7 +254,7 @@ def _partition(source: Fields, version: int) -> PartitionChange:
     )
 
 
-def _partition_change(source: Fields, version: int) -> PartitionChange:
+def _partition_change(source: FieldReader, version: int) -> PartitionChange:
     number, topic_id = source.int32(), source.uuid()
     tags = source.tags()
     return PartitionChange(
@@ -269,15 +269,15 @@ def _partition_change(source: Fields, version: int) -> PartitionChange:
     )
 
 
-def _cleared(source: Fields, version: int) -> ClearedEligible:
+def _cleared(source: FieldReader, version: int) -> ClearedEligible:
     return ClearedEligible(source.text(flexible=True))
 
 
-def _bracket(kind: str) -> Callable[[Fields, int], Change]:
+def _bracket(kind: str) -> Callable[[FieldReader, int], Change]:
     return lambda source, version: Bracket(kind)
 
 
-_READ: Final[Mapping[str, tuple[int, Callable[[Fields, int], Change]]]] = MappingProxyType(
+_READ: Final[Mapping[str, tuple[int, Callable[[FieldReader, int], Change]]]] = MappingProxyType(
     {
         "RegisterBroker": (4, _register),
         "UnregisterBroker": (0, _unregister),

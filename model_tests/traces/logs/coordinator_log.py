@@ -9,9 +9,9 @@ import numpy as np
 from model_tests.traces.logs.coordinator_log_values import StateValue, read_key, read_value
 from model_tests.traces.logs.kafka_log_batches import COMPRESSION, HEADER_SIZE, Batches
 from model_tests.traces.logs.kafka_log_control import Unreadable, varint
-from model_tests.traces.logs.kafka_log_fields import Malformed, Unknown
+from model_tests.traces.logs.kafka_log_fields import MalformedBytes, UnknownSchema
 from model_tests.traces.logs.kafka_log_folders import LogFolder
-from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from model_tests.traces.logs.locations import located, reason
 
 TOPIC: Final = "__transaction_state"
@@ -54,17 +54,19 @@ class RawRecord:
     value: bytes | None
 
 
-def read_states(log: LogFolder, batches: Batches) -> tuple[list[StateRecord], list[tuple[int, str]], list[Damage]]:
+def read_states(
+    log: LogFolder, batches: Batches
+) -> tuple[list[StateRecord], list[tuple[int, str]], list[SegmentDamage]]:
     """The states in the order of the log; offsets of records that nothing is known of, each with the reason; damage."""
     states: list[StateRecord] = []
     skipped: list[tuple[int, str]] = []
-    damage: list[Damage] = []
+    damage: list[SegmentDamage] = []
     for raw in raw_records(log, batches, skipped, damage):
         try:
             states.append(_state(raw, int(batches.leader_epoch[raw.row])))
-        except Unknown as why:
+        except UnknownSchema as why:
             skipped.append((raw.offset, str(why)))
-        except Malformed as why:
+        except MalformedBytes as why:
             damage.append(damage_at(log, batches, raw.row, f"the record at offset {raw.offset}: {why}"))
     malformed = [one for one in states if one.unread.startswith(MALFORMED)]
     damage += [
@@ -74,7 +76,7 @@ def read_states(log: LogFolder, batches: Batches) -> tuple[list[StateRecord], li
 
 
 def raw_records(
-    log: LogFolder, batches: Batches, skipped: list[tuple[int, str]], damage: list[Damage]
+    log: LogFolder, batches: Batches, skipped: list[tuple[int, str]], damage: list[SegmentDamage]
 ) -> Iterator[RawRecord]:
     """The records of every batch of data; those that cannot be read are added to `skipped` or `damage`."""
     for segment in log.segments:
@@ -133,15 +135,15 @@ def _state(raw: RawRecord, coordinator_epoch: int) -> StateRecord:
     if raw.value is not None:
         try:
             value = read_value(raw.value)
-        except Unknown as why:
+        except UnknownSchema as why:
             unread = str(why)
-        except Malformed as why:
+        except MalformedBytes as why:
             unread = f"{MALFORMED}: {why}"
     return StateRecord(raw.row, raw.offset, raw.timestamp, coordinator_epoch, transactional_id, value, unread)
 
 
-def damage_at(log: LogFolder, batches: Batches, row: int, message: str) -> Damage:
+def damage_at(log: LogFolder, batches: Batches, row: int, message: str) -> SegmentDamage:
     """Damage of the batch in this place."""
     base = int(batches.segment[row])
     path = next(segment.path for segment in log.segments if segment.base == base)
-    return Damage(path, int(batches.position[row]), message)
+    return SegmentDamage(path, int(batches.position[row]), message)

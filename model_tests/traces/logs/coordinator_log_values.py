@@ -4,7 +4,7 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
-from model_tests.traces.logs.kafka_log_fields import Fields, Malformed, Unknown
+from model_tests.traces.logs.kafka_log_fields import FieldReader, MalformedBytes, UnknownSchema
 from spec.vocabulary import ABSENT, TransactionState
 
 _KEY: Final = struct.Struct(">hh")  # version, length of the transactional id
@@ -53,18 +53,18 @@ def read_key(content: bytes | None) -> str:
         Malformed: the bytes are no key.
     """
     if content is None:
-        raise Malformed("no key")
+        raise MalformedBytes("no key")
     try:
         version, length = _KEY.unpack_from(content)
         if version != 0:
-            raise Unknown(f"key of version {version}, expected 0")
+            raise UnknownSchema(f"key of version {version}, expected 0")
         if length < 0 or len(content) != _KEY.size + length:
-            raise Malformed(f"an id of {length} bytes in a key of {len(content)}")
+            raise MalformedBytes(f"an id of {length} bytes in a key of {len(content)}")
         return content[_KEY.size :].decode()
     except struct.error as error:
-        raise Malformed(f"{len(content)} bytes are no key") from error
+        raise MalformedBytes(f"{len(content)} bytes are no key") from error
     except UnicodeDecodeError as error:
-        raise Malformed(f"not a key: {error}") from error
+        raise MalformedBytes(f"not a key: {error}") from error
 
 
 def read_value(content: bytes) -> StateValue:
@@ -75,43 +75,43 @@ def read_value(content: bytes) -> StateValue:
         Malformed: the bytes are no value.
     """
     try:
-        return _read_value(Fields(content))
+        return _read_value(FieldReader(content))
     except struct.error as error:
-        raise Malformed(f"{len(content)} bytes, into which a field does not fit") from error
+        raise MalformedBytes(f"{len(content)} bytes, into which a field does not fit") from error
     except UnicodeDecodeError as error:
-        raise Malformed(f"not a value: {error}") from error
+        raise MalformedBytes(f"not a value: {error}") from error
 
 
-def _read_value(source: Fields) -> StateValue:
+def _read_value(source: FieldReader) -> StateValue:
     version = source.int16()
     if version not in (0, 1):
-        raise Unknown(f"value of version {version}, expected 0 or 1")
+        raise UnknownSchema(f"value of version {version}, expected 0 or 1")
     flexible = version == 1
     producer_id, epoch, timeout, state = source.fields(_IDENTITY)
     if not 0 <= state <= _MAX_STATE:
-        raise Unknown(f"state {state}, expected 0 to {_MAX_STATE}")
+        raise UnknownSchema(f"state {state}, expected 0 to {_MAX_STATE}")
     partitions = _partitions(source, flexible=flexible)
     update_time, start_time = source.fields(_TIMES)
     tags = _tags(source) if flexible else {}
     if source.left:
-        raise Malformed(f"{source.left} bytes after the last field")
+        raise MalformedBytes(f"{source.left} bytes after the last field")
     return StateValue(version, producer_id, epoch, timeout, state, partitions, update_time, start_time, **tags)
 
 
-def _partitions(source: Fields, *, flexible: bool) -> frozenset[Partition]:
+def _partitions(source: FieldReader, *, flexible: bool) -> frozenset[Partition]:
     found: set[Partition] = set()
     for _ in range(max(source.length(flexible=flexible, wide=True), 0)):
         topic = source.text(flexible=flexible)
         count = source.length(flexible=flexible, wide=True)
         if 4 * count > source.left:
-            raise Malformed(f"{count} partitions of {topic} in {source.left} bytes")
+            raise MalformedBytes(f"{count} partitions of {topic} in {source.left} bytes")
         found |= {(topic, source.int32()) for _ in range(max(count, 0))}
         if flexible:
             _tags(source)
     return frozenset(found)
 
 
-def _tags(source: Fields) -> dict[str, int]:
+def _tags(source: FieldReader) -> dict[str, int]:
     """The tagged fields that are known; others are skipped."""
     found: dict[str, int] = {}
     for tag, field in source.tags().items():

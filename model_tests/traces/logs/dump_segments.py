@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO, Final
 
 from model_tests.traces.logs.dump_states import UNDECODED, State, encoded, states_of
-from model_tests.traces.logs.dump_text import BEGINNINGS, Dumped, DumpedBatch, DumpedFile, Unread, read_dump
-from model_tests.traces.logs.kafka_log_segment import Damage
+from model_tests.traces.logs.dump_text import BEGINNINGS, Dumped, DumpedBatch, DumpedFile, UnreadLine, read_dump
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from reference.log.batch import APPEND_TIME, CHECKED_FROM, CONTROL, DELETE_HORIZON, TRANSACTIONAL, RecordBatch
 from reference.log.record import EndTransactionMarker, Record, encode_records, marker_record
 from spec.vocabulary import (
@@ -53,7 +53,7 @@ class Restored:
 
     paths: tuple[str, ...]
     dumps: Mapping[str, str] = field(default_factory=dict)
-    damage: tuple[Damage, ...] = ()
+    damage: tuple[SegmentDamage, ...] = ()
 
     @property
     def assumed(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def restored(paths: Iterable[str]) -> Iterator[Restored]:
             groups.setdefault(dump.parent, []).append(dump)
     with ExitStack() as stack:
         made: dict[str, str] = {}
-        damage: list[Damage] = []
+        damage: list[SegmentDamage] = []
         for together in groups.values():
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="eos-dump-")))
             for dump in dict.fromkeys(together):
@@ -115,10 +115,10 @@ def _dumps_at(path: Path) -> tuple[Path, ...]:
     return () if folders else tuple(each for each in inside if is_dump(each))
 
 
-def restore(dump: Path, into: Path, damage: list[Damage]) -> list[Path]:
+def restore(dump: Path, into: Path, damage: list[SegmentDamage]) -> list[Path]:
     """Write the segments that a dump tells of, and add what of it cannot be read to the damage; the segments."""
     with dump.open(encoding="utf-8", errors="replace") as lines:
-        writer = _Writer(dump, into, damage)
+        writer = _SegmentWriter(dump, into, damage)
         try:
             for dumped in read_dump(lines):
                 writer.take(dumped)
@@ -127,14 +127,14 @@ def restore(dump: Path, into: Path, damage: list[Damage]) -> list[Path]:
     return writer.segments
 
 
-class _Writer:
+class _SegmentWriter:
     """Writes one segment after the other, each into the folder of its partition.
 
     Attributes:
         segments: those that are written.
     """
 
-    def __init__(self, dump: Path, into: Path, damage: list[Damage]) -> None:
+    def __init__(self, dump: Path, into: Path, damage: list[SegmentDamage]) -> None:
         self._dump, self._into, self._damage = dump, into, damage
         self._states: dict[int, State] = {}
         self._waiting: list[DumpedBatch] = []  # of a coordinator's log: what a record says shows with those after it
@@ -145,7 +145,7 @@ class _Writer:
 
     def take(self, dumped: Dumped) -> None:
         """Begin a segment, or write a batch to the one that is open."""
-        if isinstance(dumped, Unread):
+        if isinstance(dumped, UnreadLine):
             self._bad(dumped.line, dumped.why)
         elif isinstance(dumped, DumpedFile):
             self._begin(dumped)
@@ -167,7 +167,7 @@ class _Writer:
         return self._partition.rpartition("-")[0]
 
     def _bad(self, line: int, why: str) -> None:
-        self._damage.append(Damage(str(self._dump), line, f"line {line}: {why}"))
+        self._damage.append(SegmentDamage(str(self._dump), line, f"line {line}: {why}"))
 
     def _begin(self, file: DumpedFile) -> None:
         self.close()

@@ -78,19 +78,19 @@ class DumpedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadLine:
     """A line that is none of a dump's, and why."""
 
     line: int
     why: str
 
 
-Dumped: TypeAlias = DumpedFile | DumpedBatch | Unread
+Dumped: TypeAlias = DumpedFile | DumpedBatch | UnreadLine
 
 
 def read_dump(lines: Iterable[str]) -> Iterator[Dumped]:
     """The files, batches and unreadable lines of a dump, in order; a batch comes with its records."""
-    reader = _Reader()
+    reader = _DumpReader()
     for number, line in enumerate(lines, 1):
         reader.read(number, line.strip())
         yield from reader.taken()
@@ -98,7 +98,7 @@ def read_dump(lines: Iterable[str]) -> Iterator[Dumped]:
     yield from reader.taken()
 
 
-class _Reader:
+class _DumpReader:
     """Reads one line after the other.
 
     Attributes:
@@ -127,7 +127,7 @@ class _Reader:
             self.end_batch()
             self.batch = _batch(number, _fields(text))
             if self.batch is None:
-                self.done.append(Unread(number, "a batch of which not every number can be read"))
+                self.done.append(UnreadLine(number, "a batch of which not every number can be read"))
         elif text.startswith("| "):
             self._record(number, text)
         elif text.startswith("offset: "):
@@ -137,9 +137,9 @@ class _Reader:
             self.done.append(DumpedFile(number, text.removeprefix(DUMPING)))
         elif text.startswith("Found ") and "invalid bytes" in text:
             self.end_batch()
-            self.done.append(Unread(number, text))
+            self.done.append(UnreadLine(number, text))
         elif self.batch is None and text and not text.startswith(BEGINNINGS):
-            self.done.append(Unread(number, f"not a line of a dump: {text[:60]!r}"))
+            self.done.append(UnreadLine(number, f"not a line of a dump: {text[:60]!r}"))
 
     def _record(self, number: int, text: str) -> None:
         """A record of the batch before it, in whatever spelling."""
@@ -147,7 +147,7 @@ class _Reader:
         try:
             record = _dumped(text, told)
         except (KeyError, ValueError):
-            self.done.append(Unread(number, "a record without an offset"))
+            self.done.append(UnreadLine(number, "a record without an offset"))
             return
         if self.batch is not None:
             self.batch = _with_record(self.batch, record, told)
@@ -159,7 +159,7 @@ class _Reader:
         if own is None:
             self.end_batch()
             why = "a message before record batches (magic 2), or one of which not every number can be read"
-            self.done.append(Unread(number, why))
+            self.done.append(UnreadLine(number, why))
             return
         if self.batch is not None and self.batch.position == own.position:
             own = replace(self.batch, last_offset=own.last_offset, count=self.batch.count + 1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.traces.logs.kafka_log_fields import Fields, Malformed, Unknown
+from model_tests.traces.logs.kafka_log_fields import FieldReader, MalformedBytes, UnknownSchema
 
 OFFSET_KEYS: Final = (0, 1)
 FLEXIBLE_SINCE: Final = 4
@@ -29,7 +29,7 @@ OTHERS: Final = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetKey:
+class GroupOffsetKey:
     """A group, and a partition that it reads."""
 
     group: str
@@ -42,24 +42,24 @@ class OffsetKey:
         return f"{self.topic}-{self.partition}"
 
 
-def read_offset_key(content: bytes | None) -> OffsetKey | str:
+def read_offset_key(content: bytes | None) -> GroupOffsetKey | str:
     """Whose offset a record has; the name of what it is instead, where it has none.
 
     Raises:
         Malformed: the bytes are no key.
     """
     if content is None:
-        raise Malformed("no key")
-    source = Fields(content)
+        raise MalformedBytes("no key")
+    source = FieldReader(content)
     try:
         version = source.int16()
         if version not in OFFSET_KEYS:
             return OTHERS.get(version, f"key of version {version}")
-        key = OffsetKey(source.text(flexible=False), source.text(flexible=False), source.int32())
+        key = GroupOffsetKey(source.text(flexible=False), source.text(flexible=False), source.int32())
     except (struct.error, UnicodeDecodeError) as error:
-        raise Malformed(f"not a key: {error}") from error
+        raise MalformedBytes(f"not a key: {error}") from error
     if source.left:
-        raise Malformed(f"{source.left} bytes after the key")
+        raise MalformedBytes(f"{source.left} bytes after the key")
     return key
 
 
@@ -70,11 +70,11 @@ def read_offset(content: bytes) -> int:
         Unknown: the value has a version above 4.
         Malformed: the bytes are no value.
     """
-    source = Fields(content)
+    source = FieldReader(content)
     try:
         version = source.int16()
         if not 0 <= version <= FLEXIBLE_SINCE:
-            raise Unknown(f"value of version {version}, expected 0 to {FLEXIBLE_SINCE}")
+            raise UnknownSchema(f"value of version {version}, expected 0 to {FLEXIBLE_SINCE}")
         flexible = version >= FLEXIBLE_SINCE
         offset = source.int64()
         if version >= 3:
@@ -86,7 +86,7 @@ def read_offset(content: bytes) -> int:
         if flexible:
             source.tags()
     except (struct.error, UnicodeDecodeError) as error:
-        raise Malformed(f"not a value: {error}") from error
+        raise MalformedBytes(f"not a value: {error}") from error
     if source.left:
-        raise Malformed(f"{source.left} bytes after the last field")
+        raise MalformedBytes(f"{source.left} bytes after the last field")
     return offset

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from model_tests.traces.logs.kafka_log_batches import COLUMNS, Batches, dtype_of
-from model_tests.traces.logs.kafka_log_segment import Damage, Segment
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage, SegmentRange
 
 _SMALL: Final = {
     "size": pa.int32(),
@@ -48,7 +48,7 @@ ROWS_AT_ONCE: Final = 1 << 16
 
 
 def rows_of(
-    log: int, topic: str, partition: int, segment: Segment, batches: Batches, damage: list[Damage]
+    log: int, topic: str, partition: int, segment: SegmentRange, batches: Batches, damage: list[SegmentDamage]
 ) -> Iterator[pa.RecordBatch]:
     """The rows of one segment.
 

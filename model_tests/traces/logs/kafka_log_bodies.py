@@ -14,8 +14,8 @@ from model_tests.traces.logs.kafka_log_batches import (
     Facts,
     Integers,
 )
-from model_tests.traces.logs.kafka_log_checks import Check, Wrong
-from model_tests.traces.logs.kafka_log_records import Body, Records, read_records
+from model_tests.traces.logs.kafka_log_checks import BodyCheck, BodyDamage
+from model_tests.traces.logs.kafka_log_records import Body, RecordBatchColumns, read_records
 from reference.errors import UnsupportedCodec
 from reference.log.codecs import Codec, DamagedCompression, TooLarge, decompress
 
@@ -30,7 +30,7 @@ _NOTHING: Final = np.iinfo(np.int64).min
 _PADDED: Final = "a number is written in more bytes than it needs"
 
 
-def judge_bodies(content: bytes, batches: Batches, most: int = MOST_OF_A_BODY) -> list[Wrong]:
+def judge_bodies(content: bytes, batches: Batches, most: int = MOST_OF_A_BODY) -> list[BodyDamage]:
     """What is wrong with the bodies of a segment's batches, at most one thing of each, by their numbers.
 
     Args:
@@ -38,7 +38,7 @@ def judge_bodies(content: bytes, batches: Batches, most: int = MOST_OF_A_BODY) -
         batches: its batches.
         most: bytes of a plain body that are looked at.
     """
-    found: list[Wrong] = []
+    found: list[BodyDamage] = []
     comparison = _Comparison(content, batches)
     packed = (batches.attributes & COMPRESSION) != 0
     plain = [_body(batches, row) for row in np.flatnonzero(~packed).tolist()]
@@ -55,14 +55,14 @@ def _body(batches: Batches, row: int) -> Body:
 
 
 def _unpacked(
-    content: bytes, batches: Batches, rows: Iterable[int], most: int, found: list[Wrong]
+    content: bytes, batches: Batches, rows: Iterable[int], most: int, found: list[BodyDamage]
 ) -> Iterator[tuple[bytes, list[Body]]]:
     """The plain bodies of compressed batches, so many bytes at a time; what cannot be decompressed goes to `found`."""
     data, bodies = bytearray(), list[Body]()
     for row in rows:
         body = _body(batches, row)
         plain = _decompressed(content[body.start : body.end], row, int(batches.attributes[row]), most)
-        if isinstance(plain, Wrong):
+        if isinstance(plain, BodyDamage):
             found.append(plain)
             continue
         bodies.append(Body(row, len(data), len(data) + len(plain), body.count))
@@ -74,24 +74,24 @@ def _unpacked(
         yield bytes(data), bodies
 
 
-def _decompressed(packed: bytes, row: int, attributes: int, most: int) -> bytes | Wrong:
+def _decompressed(packed: bytes, row: int, attributes: int, most: int) -> bytes | BodyDamage:
     """A plain body, or why there is none; one that the cleaner emptied has none whatever its codec."""
     codec = attributes & COMPRESSION
     try:
         return decompress(codec, packed, most) if packed else b""
     except UnsupportedCodec:
         known = ", ".join(f"{one.value} {one.name.lower()}" for one in Codec)
-        return Wrong(row, Check.CODEC, f"attributes {attributes:#06x} name codec {codec}; known are {known}")
+        return BodyDamage(row, BodyCheck.CODEC, f"attributes {attributes:#06x} name codec {codec}; known are {known}")
     except TooLarge as bomb:
-        return Wrong(row, Check.SIZE, str(bomb))
+        return BodyDamage(row, BodyCheck.SIZE, str(bomb))
     except DamagedCompression as damage:
-        return Wrong(row, Check.COMPRESSION, f"{len(packed)} bytes cannot be decompressed: {damage}")
+        return BodyDamage(row, BodyCheck.COMPRESSION, f"{len(packed)} bytes cannot be decompressed: {damage}")
 
 
-def _first_of_each(found: Iterable[Wrong]) -> list[Wrong]:
+def _first_of_each(found: Iterable[BodyDamage]) -> list[BodyDamage]:
     """Of each batch the first thing in the order of the checks."""
-    order = list(Check)
-    first: dict[int, Wrong] = {}
+    order = list(BodyCheck)
+    first: dict[int, BodyDamage] = {}
     for one in sorted(found, key=lambda wrong: (wrong.batch, order.index(wrong.check), wrong.record)):
         first.setdefault(one.batch, one)
     return list(first.values())
@@ -106,7 +106,7 @@ class _Comparison:
         self._latest = np.full(len(batches), _NOTHING, np.int64)
         self._last = (-1, -1)  # batch and offset delta of the last record
 
-    def wrong(self, data: bytes, bodies: list[Body]) -> Iterator[Wrong]:
+    def wrong(self, data: bytes, bodies: list[Body]) -> Iterator[BodyDamage]:
         """What is wrong with the records of some bodies."""
         broken = set[int]()
         for records, wrong in read_records(data, bodies):
@@ -124,7 +124,7 @@ class _Comparison:
         has: Facts = (self._batches.attributes & attribute) != 0
         return has
 
-    def _offsets(self, records: Records) -> Iterator[Wrong]:
+    def _offsets(self, records: RecordBatchColumns) -> Iterator[BodyDamage]:
         """Offsets rise, from 0 on at least, and up to the last one at most; and so none is missing of as many."""
         batch, delta = records.batch, records.offset_delta
         before = np.append(self._last[1], delta[:-1])
@@ -133,30 +133,30 @@ class _Comparison:
         last = self._batches.last_offset_delta[batch]
         for row in _first_rows(batch, records.readable & ((delta <= before) | (delta > last))):
             expected = f"above {before[row]}" if delta[row] <= before[row] else f"{last[row]}, the header's, at most"
-            yield self._of(records, row, Check.OFFSET_DELTA, f"offset delta {delta[row]}, expected {expected}")
+            yield self._of(records, row, BodyCheck.OFFSET_DELTA, f"offset delta {delta[row]}, expected {expected}")
 
-    def _padded(self, records: Records) -> Iterator[Wrong]:
+    def _padded(self, records: RecordBatchColumns) -> Iterator[BodyDamage]:
         for row in _first_rows(records.batch, records.readable & records.padded):
-            yield self._of(records, row, Check.PADDED_VARINT, _PADDED)
+            yield self._of(records, row, BodyCheck.PADDED_VARINT, _PADDED)
 
-    def _base_timestamps(self, records: Records) -> Iterator[Wrong]:
+    def _base_timestamps(self, records: RecordBatchColumns) -> Iterator[BodyDamage]:
         """The base timestamp is the first record's, but for a batch of which the cleaner keeps a time there."""
         elsewhere = (records.number == 0) & records.readable & (records.timestamp_delta != 0)
         elsewhere &= ~self._has(DELETE_HORIZON)[records.batch]
         for row in np.flatnonzero(elsewhere).tolist():
             base, delta = int(self._base[records.batch[row]]), int(records.timestamp_delta[row])
             told = f"base timestamp {base}, the first record's is {base + delta}"
-            yield self._of(records, row, Check.BASE_TIMESTAMP, told)
+            yield self._of(records, row, BodyCheck.BASE_TIMESTAMP, told)
 
-    def _max_timestamps(self, rows: Integers) -> Iterator[Wrong]:
+    def _max_timestamps(self, rows: Integers) -> Iterator[BodyDamage]:
         """The largest timestamp of the header is that of its records, where the client's times count."""
         latest, told = self._base[rows] + self._latest[rows], self._batches.max_timestamp[rows]
         for place in np.flatnonzero(latest != told).tolist():
             message = f"max timestamp {told[place]}, the latest record's is {latest[place]}"
-            yield Wrong(int(rows[place]), Check.MAX_TIMESTAMP, message)
+            yield BodyDamage(int(rows[place]), BodyCheck.MAX_TIMESTAMP, message)
 
-    def _of(self, records: Records, row: int, check: Check, message: str) -> Wrong:
-        return Wrong(int(records.batch[row]), check, message, int(records.number[row]))
+    def _of(self, records: RecordBatchColumns, row: int, check: BodyCheck, message: str) -> BodyDamage:
+        return BodyDamage(int(records.batch[row]), check, message, int(records.number[row]))
 
 
 def _base_timestamps(content: bytes, positions: Integers) -> Integers:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 @unique
-class Check(StrEnum):
+class BodyCheck(StrEnum):
     """What is looked at in a batch's body, in this order; a later check cannot be made where an earlier one fails."""
 
     CODEC = "codec"
@@ -21,7 +21,7 @@ class Check(StrEnum):
     BASE_TIMESTAMP = "base_timestamp"
 
 
-class Wrong(NamedTuple):
+class BodyDamage(NamedTuple):
     """What is wrong with the body of a batch.
 
     Attributes:
@@ -30,6 +30,6 @@ class Wrong(NamedTuple):
     """
 
     batch: int
-    check: Check
+    check: BodyCheck
     message: str
     record: int = -1

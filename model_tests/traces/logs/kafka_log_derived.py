@@ -14,7 +14,7 @@ import numpy.typing as npt
 from crc32c import crc32c
 
 from model_tests.traces.logs.kafka_log_folders import CLEAN_SHUTDOWN, OFFSET_IN_NAME, LogFolder
-from model_tests.traces.logs.kafka_log_segment import Damage, Segment
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage, SegmentRange
 from model_tests.traces.logs.locations import Location, located, names_in, reason, size_and_time
 from spec.vocabulary import ABSENT
 
@@ -71,7 +71,7 @@ class DerivedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaderEpochs:
+class LeaderEpochFile:
     """The leader epochs of a log, each with the offset that it begins at, and where its line begins in the file."""
 
     path: str
@@ -81,7 +81,7 @@ class LeaderEpochs:
 
 
 @dataclass(slots=True)
-class Derived:
+class DerivedFiles:
     """The derived files of one log.
 
     Attributes:
@@ -98,16 +98,16 @@ class Derived:
     missing: dict[int, bool] = field(default_factory=dict)
     offsets: dict[int, DerivedFile] = field(default_factory=dict)
     times: dict[int, DerivedFile] = field(default_factory=dict)
-    epochs: LeaderEpochs | None = None
-    damage: list[Damage] = field(default_factory=list)
+    epochs: LeaderEpochFile | None = None
+    damage: list[SegmentDamage] = field(default_factory=list)
 
 
-def read_derived(log: LogFolder) -> Derived:
+def read_derived(log: LogFolder) -> DerivedFiles:
     """The derived files of the log's segments, and its snapshots."""
     return _read_derived(log, every=True)
 
 
-def read_indexes(log: LogFolder) -> Derived:
+def read_indexes(log: LogFolder) -> DerivedFiles:
     """Those that say something of single batches: sparse indexes of the segments, and leader epochs."""
     return _read_derived(log, every=False)
 
@@ -122,8 +122,8 @@ def _snapshot_names(log: LogFolder, names: Iterable[str]) -> list[str]:
     return [name for name in sorted(filter(_SNAPSHOT.fullmatch, names)) if end == ABSENT or int(name[:20]) <= end]
 
 
-def _read_derived(log: LogFolder, *, every: bool) -> Derived:
-    found = Derived()
+def _read_derived(log: LogFolder, *, every: bool) -> DerivedFiles:
+    found = DerivedFiles()
     names = _names(log.path)
     for segment in log.segments:
         stem = located(segment.path).stem
@@ -149,7 +149,7 @@ def _names(path: str) -> frozenset[str]:
         return frozenset()  # the listing has said so
 
 
-def _add_indexes(found: Derived, folder: Location, stem: str, base: int, names: frozenset[str]) -> None:
+def _add_indexes(found: DerivedFiles, folder: Location, stem: str, base: int, names: frozenset[str]) -> None:
     def parsed(kind: str, entry: npt.DTypeLike) -> DerivedFile | None:
         path = folder / f"{stem}.{kind}"
         read = _read(path, found.damage) if path.name in names else None
@@ -166,7 +166,7 @@ def _add_indexes(found: Derived, folder: Location, stem: str, base: int, names: 
             kind[base] = file
 
 
-def _is_made_anew(log: LogFolder, segment: Segment) -> bool:
+def _is_made_anew(log: LogFolder, segment: SegmentRange) -> bool:
     """Whether the next start recovers the segment, and its indexes with it: after a crash, above the recovery point.
 
     A segment that still has its sparse index is else taken as it is (LogLoader.loadSegmentFiles, recoverLog).
@@ -175,19 +175,21 @@ def _is_made_anew(log: LogFolder, segment: Segment) -> bool:
     return unflushed and not (located(log.path).resolve().parent / CLEAN_SHUTDOWN).exists()
 
 
-def _read(path: Location, damage: list[Damage]) -> tuple[bytes, int] | None:
+def _read(path: Location, damage: list[SegmentDamage]) -> tuple[bytes, int] | None:
     """The bytes of a file, and when it was written in milliseconds."""
     if isinstance(path, Path) and path.exists() and not (path.is_file() or path.is_dir()):
-        damage.append(Damage(str(path), 0, "not a file that can be read to its end"))
+        damage.append(SegmentDamage(str(path), 0, "not a file that can be read to its end"))
         return None
     try:
         return path.read_bytes(), size_and_time(path)[1]
     except OSError as error:
-        damage.append(Damage(str(path), 0, f"cannot be read: {reason(error)}"))
+        damage.append(SegmentDamage(str(path), 0, f"cannot be read: {reason(error)}"))
         return None
 
 
-def parse_rows(content: bytes, path: str, base: int, entry: npt.DTypeLike, damage: list[Damage]) -> DerivedFile | None:
+def parse_rows(
+    content: bytes, path: str, base: int, entry: npt.DTypeLike, damage: list[SegmentDamage]
+) -> DerivedFile | None:
     """The entries of a file that is nothing but entries; what is too short for one at its end is damage.
 
     Args:
@@ -200,11 +202,11 @@ def parse_rows(content: bytes, path: str, base: int, entry: npt.DTypeLike, damag
     size = np.dtype(entry).itemsize
     whole = len(content) - len(content) % size
     if whole < len(content):
-        damage.append(Damage(path, whole, f"{len(content) - whole} bytes are left, an entry has {size}"))
+        damage.append(SegmentDamage(path, whole, f"{len(content) - whole} bytes are left, an entry has {size}"))
     return DerivedFile(path, base, np.frombuffer(content[:whole], entry), cut=whole < len(content))
 
 
-def parse_snapshot(content: bytes, path: str, written_ms: int, damage: list[Damage]) -> DerivedFile | None:
+def parse_snapshot(content: bytes, path: str, written_ms: int, damage: list[SegmentDamage]) -> DerivedFile | None:
     """A producer snapshot, as far as its checksum vouches for it.
 
     Args:
@@ -215,7 +217,7 @@ def parse_snapshot(content: bytes, path: str, written_ms: int, damage: list[Dama
     """
     wrong = _wrong_snapshot(content)
     if wrong:
-        damage.append(Damage(path, *wrong))
+        damage.append(SegmentDamage(path, *wrong))
         return None
     rows = np.frombuffer(content[_SNAPSHOT_HEAD.itemsize :], SNAPSHOT_ENTRY)
     return DerivedFile(path, int(path.rpartition("/")[2][:20]), rows, written_ms)
@@ -238,7 +240,7 @@ def _wrong_snapshot(content: bytes) -> tuple[int, str] | None:
     return None
 
 
-def parse_epochs(content: bytes, path: str, damage: list[Damage]) -> LeaderEpochs | None:
+def parse_epochs(content: bytes, path: str, damage: list[SegmentDamage]) -> LeaderEpochFile | None:
     """The leader epochs of a log; epochs and offsets rise from line to line."""
     lines = content.split(b"\n")
     starts = np.cumsum([0, *(len(line) + 1 for line in lines)]).tolist()
@@ -250,13 +252,15 @@ def parse_epochs(content: bytes, path: str, damage: list[Damage]) -> LeaderEpoch
                 epoch, offset = map(int, line.split())
                 if entries and (epoch <= entries[-1][0] or offset < entries[-1][1]):
                     before = f"epoch {entries[-1][0]} from offset {entries[-1][1]}"
-                    damage.append(Damage(path, starts[number], f"epoch {epoch} from offset {offset} after {before}"))
+                    damage.append(
+                        SegmentDamage(path, starts[number], f"epoch {epoch} from offset {offset} after {before}")
+                    )
                     return None
                 entries.append((epoch, offset, starts[number]))
     except (ValueError, IndexError):
         version = count = ABSENT
     if version != 0 or count != len(entries):
         if content:  # the broker makes it empty
-            damage.append(Damage(path, 0, "not a checkpoint of leader epochs in version 0"))
+            damage.append(SegmentDamage(path, 0, "not a checkpoint of leader epochs in version 0"))
         return None
-    return LeaderEpochs(path, *(tuple(column) for column in zip(*entries, strict=True))) if entries else None
+    return LeaderEpochFile(path, *(tuple(column) for column in zip(*entries, strict=True))) if entries else None

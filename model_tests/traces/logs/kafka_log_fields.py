@@ -11,16 +11,16 @@ _LONG: Final = struct.Struct(">q")
 _UUID_BYTES: Final = 16
 
 
-class Unknown(Exception):
+class UnknownSchema(Exception):
     """A key or value of a kind or version that is not known: skipped, as a coordinator does when it loads."""
 
 
-class Malformed(Exception):
+class MalformedBytes(Exception):
     """Bytes that do not have the form of what they should be."""
 
 
-class Fields:
-    """Reads one field after the other; a field that does not fit raises `Malformed` or `struct.error`."""
+class FieldReader:
+    """Reads one field after the other; a field that does not fit raises `MalformedBytes` or `struct.error`."""
 
     def __init__(self, content: bytes) -> None:
         self._content, self._at = content, 0
@@ -63,7 +63,7 @@ class Fields:
             Malformed: fewer are left, or the number is negative.
         """
         if length < 0 or length > self.left:
-            raise Malformed(f"a field of {length} bytes, {self.left} are left")
+            raise MalformedBytes(f"a field of {length} bytes, {self.left} are left")
         self._at += length
         return self._content[self._at - length : self._at]
 
@@ -79,7 +79,7 @@ class Fields:
             value |= (byte & 0x7F) << (7 * place)
             if byte < 0x80:
                 return value
-        raise Malformed("a varint of more than five bytes")
+        raise MalformedBytes("a varint of more than five bytes")
 
     def length(self, *, flexible: bool, wide: bool) -> int:
         """Length of a string or, where it is wide, of an array or of bytes; -1 for null."""
@@ -104,9 +104,9 @@ class Fields:
         """
         count = max(self.unsigned() - 1, 0)
         if count * _INT.size > self.left:
-            raise Malformed(f"{count} numbers in {self.left} bytes")
+            raise MalformedBytes(f"{count} numbers in {self.left} bytes")
         return tuple(self.int32() for _ in range(count))
 
-    def tags(self) -> "dict[int, Fields]":
+    def tags(self) -> "dict[int, FieldReader]":
         """The tagged fields at the end of a flexible message, by number."""
-        return {self.unsigned(): Fields(self.raw(self.unsigned())) for _ in range(self.unsigned())}
+        return {self.unsigned(): FieldReader(self.raw(self.unsigned())) for _ in range(self.unsigned())}

@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from model_tests.traces.logs.kafka_log_segment import Damage, Segment
-from model_tests.traces.logs.locations import Location, Unsupported, located, names_in, reason, size_and_time
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage, SegmentRange
+from model_tests.traces.logs.locations import Location, UnsupportedUrl, located, names_in, reason, size_and_time
 from spec.vocabulary import ABSENT
 
 OFFSET_IN_NAME: Final = r"(0(?:[0-8]\d{18}|9[01]\d{17}|92[01]\d{16}))"
@@ -55,7 +55,7 @@ class LogFolder:
     path: str
     topic: str
     partition: int
-    segments: tuple[Segment, ...]
+    segments: tuple[SegmentRange, ...]
     checkpointed_start: int = ABSENT
     checkpointed_watermark: int = ABSENT
     recovery_point: int = ABSENT
@@ -79,7 +79,7 @@ class Listing:
     """Everything found under the given paths."""
 
     logs: list[LogFolder] = field(default_factory=list)
-    damage: list[Damage] = field(default_factory=list)
+    damage: list[SegmentDamage] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     checkpoints: dict[Location, Mapping[tuple[str, int], int] | None] = field(default_factory=dict)
 
@@ -113,7 +113,7 @@ def _look_for(given: str, listing: Listing) -> None:
             _look_at(location, listing)
         else:
             _bad(listing, given, "does not exist")
-    except Unsupported as why:
+    except UnsupportedUrl as why:
         _bad(listing, given, str(why))
     except OSError as error:
         _bad(listing, given, f"cannot be read: {reason(error)}")
@@ -183,7 +183,7 @@ def _names_in(folder: Location, listing: Listing) -> list[str]:
 def _add_log(folder: Location, own: list[str], names: list[str], listing: Listing) -> None:
     """Add a partition's folder, of whose segments `own` are asked for."""
     bases = sorted(int(name[:20]) for name in names if _SEGMENT.fullmatch(name))
-    segments: list[Segment] = []
+    segments: list[SegmentRange] = []
     for name in own:
         path = folder / name
         if isinstance(path, Path) and path.exists() and not path.is_file():
@@ -193,10 +193,10 @@ def _add_log(folder: Location, own: list[str], names: list[str], listing: Listin
             if len(own) > 1 or any(_SEGMENT.fullmatch(other) for other in names):
                 _bad(listing, str(path), "not named after a base offset of 20 digits: not a segment")
                 continue
-            segments.append(Segment(str(path), _first_offset(path)))
+            segments.append(SegmentRange(str(path), _first_offset(path)))
             continue
         later = [base for base in bases if base > int(name[:20])]
-        segments.append(Segment(str(path), int(name[:20]), later[0] if later else ABSENT))
+        segments.append(SegmentRange(str(path), int(name[:20]), later[0] if later else ABSENT))
     listing.ignored.extend(str(folder / name) for name in names if name not in own and _is_foreign_here(folder / name))
     unfinished = [name for name in names if name.endswith((".cleaned", ".swap"))]
     listing.ignored.extend(f"{folder / name}: left by the cleaner" for name in unfinished)
@@ -220,7 +220,9 @@ def _derived_up_to(names: Iterable[str]) -> int:
     return max((int(match[1]) for name in names if (match := _DERIVED.fullmatch(name))), default=ABSENT)
 
 
-def _described(folder: Location, segments: tuple[Segment, ...], names: Iterable[str], listing: Listing) -> LogFolder:
+def _described(
+    folder: Location, segments: tuple[SegmentRange, ...], names: Iterable[str], listing: Listing
+) -> LogFolder:
     match = _PARTITION.fullmatch(folder.resolve().name)
     topic, number = (match["topic"], int(match["number"])) if match else (folder.resolve().name, ABSENT)
     around = folder.resolve().parent
@@ -246,7 +248,7 @@ def _described(folder: Location, segments: tuple[Segment, ...], names: Iterable[
     )
 
 
-def size_of(segment: Segment) -> int:
+def size_of(segment: SegmentRange) -> int:
     """Bytes of a segment; -1 where that cannot be told."""
     if segment.until is not None:
         return segment.until.position - segment.position
@@ -288,6 +290,6 @@ def _drop_repeated(listing: Listing) -> None:
 
 
 def _bad(listing: Listing, path: str, message: str) -> None:
-    damage = Damage(path, 0, message)
+    damage = SegmentDamage(path, 0, message)
     if damage not in listing.damage:
         listing.damage.append(damage)

@@ -6,11 +6,11 @@ from itertools import groupby
 import numpy as np
 
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts
-from model_tests.traces.logs.kafka_log_segment import Damage, Segment
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage, SegmentRange
 from spec.vocabulary import ABSENT
 
 
-def in_order(batches: Batches, segment: Segment) -> tuple[Batches, list[Damage]]:
+def in_order(batches: Batches, segment: SegmentRange) -> tuple[Batches, list[SegmentDamage]]:
     """The batches whose offsets can be, and what is wrong with the others; the header's offset has no CRC."""
     wrong = dict(_misplaced(batches, segment))
     kept = np.ones(len(batches), np.bool_)
@@ -19,7 +19,7 @@ def in_order(batches: Batches, segment: Segment) -> tuple[Batches, list[Damage]]
     if not wrong:
         return batches, []
     kept[list(wrong)] = False
-    damage = [Damage(segment.path, int(batches.position[row]), message) for row, message in _in_runs(wrong)]
+    damage = [SegmentDamage(segment.path, int(batches.position[row]), message) for row, message in _in_runs(wrong)]
     return _without(batches, kept), damage
 
 
@@ -31,7 +31,7 @@ def _in_runs(wrong: dict[int, tuple[str, str]]) -> Iterator[tuple[int, str]]:
         yield first, wrong[first][1] + (f"; and so the {len(more)} batches after it" if more else "")
 
 
-def _misplaced(batches: Batches, segment: Segment) -> Iterator[tuple[int, tuple[str, str]]]:
+def _misplaced(batches: Batches, segment: SegmentRange) -> Iterator[tuple[int, tuple[str, str]]]:
     """Batches whose own numbers cannot be, or that belong into another segment: in which way, and the message."""
     first, last = batches.base_offset, batches.last_offset
     counts = (batches.last_offset_delta < 0) | (batches.record_count < 0)

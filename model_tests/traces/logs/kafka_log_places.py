@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from model_tests.traces.logs.kafka_log_batches import Facts, Integers
-from model_tests.traces.logs.kafka_log_checks import Check, Wrong
+from model_tests.traces.logs.kafka_log_checks import BodyCheck, BodyDamage
 from model_tests.traces.logs.kafka_log_varints import INT_BYTES
 from reference.log import varint
 
@@ -30,7 +30,7 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class RecordPositions:
     """Where records begin (after their length) and end, of which batch each is and the how manieth.
 
     Attributes:
@@ -43,10 +43,10 @@ class Places:
     start: Integers
     end: Integers
     padded: Facts
-    wrong: list[Wrong]
+    wrong: list[BodyDamage]
 
 
-def places_of(data: bytes, bodies: Iterable[Body]) -> Iterator[Places]:
+def places_of(data: bytes, bodies: Iterable[Body]) -> Iterator[RecordPositions]:
     """The places of all records, a bounded number of them at a time."""
     walk = _Walk(data)
     for body in bodies:
@@ -75,21 +75,21 @@ class _Walk:
         self._rows: list[tuple[int, int, int]] = []  # batch, number of its first record here, records
         self._start, self._end = array("q"), array("q")
         self._padded: list[int] = []
-        self._wrong: list[Wrong] = []
+        self._wrong: list[BodyDamage] = []
 
     @property
     def full(self) -> bool:
         """Whether so many places were found that they are to be taken."""
         return len(self._start) >= AT_ONCE
 
-    def taken(self) -> Places:
+    def taken(self) -> RecordPositions:
         """What was found."""
         counts = [count for _, _, count in self._rows]
         batch = np.repeat(np.array([row[0] for row in self._rows], np.int64), counts)
         runs = [np.arange(first, first + count) for _, first, count in self._rows]
         padded = np.zeros(len(batch), np.bool_)
         padded[self._padded] = True
-        places = Places(
+        places = RecordPositions(
             batch,
             np.concatenate(runs) if runs else np.empty(0, np.int64),
             np.array(self._start, np.int64),
@@ -133,23 +133,25 @@ class _Walk:
         except varint.MalformedVarint:
             length, after = 0, position + varint.MAX_BYTES
         if after - position > INT_BYTES or after > body.end or length not in _INT:
-            self._wrong.append(Wrong(body.batch, Check.VARINT, endless("length of the record"), number))
+            self._wrong.append(BodyDamage(body.batch, BodyCheck.VARINT, endless("length of the record"), number))
             return -1, body.end
         if not self._data[after - 1]:
             self._padded.append(len(self._start))
         return length, after
 
 
-def _wrong(body: Body, position: int, found: int, length: int) -> Iterator[Wrong]:
+def _wrong(body: Body, position: int, found: int, length: int) -> Iterator[BodyDamage]:
     """What is wrong with a body in which so many records were found, the last length read, and reading got so far."""
     left = body.end - position
     if body.count < 0:
-        yield Wrong(body.batch, Check.RECORD_COUNT, f"the header counts {body.count} records")
+        yield BodyDamage(body.batch, BodyCheck.RECORD_COUNT, f"the header counts {body.count} records")
     elif found < body.count and (length < 0 or length > left):
         told = f"its length is {length}, {left} bytes are left of the body"
-        yield Wrong(body.batch, Check.RECORD_LENGTH, told, found)
+        yield BodyDamage(body.batch, BodyCheck.RECORD_LENGTH, told, found)
     elif found < body.count:
         counted = f"the header counts {body.count} records, the body ends after {found}"
-        yield Wrong(body.batch, Check.RECORD_COUNT, counted)
+        yield BodyDamage(body.batch, BodyCheck.RECORD_COUNT, counted)
     elif left > 0:
-        yield Wrong(body.batch, Check.RECORD_COUNT, f"the header counts {body.count} records, {left} bytes follow them")
+        yield BodyDamage(
+            body.batch, BodyCheck.RECORD_COUNT, f"the header counts {body.count} records, {left} bytes follow them"
+        )

@@ -13,7 +13,7 @@ import numpy as np
 from model_tests.traces.logs.kafka_log_batches import Integers
 from model_tests.traces.logs.kafka_log_derived import OFFSET_ENTRY, Rows
 from model_tests.traces.logs.kafka_log_folders import size_of
-from model_tests.traces.logs.kafka_log_segment import Cut, Segment
+from model_tests.traces.logs.kafka_log_segment import Cut, SegmentRange
 from model_tests.traces.logs.locations import Location, located, read_range
 from spec.vocabulary import ABSENT
 
@@ -23,7 +23,7 @@ _LARGER: Final = 1.5
 """How many times as large as a range a segment is at least that is cut."""
 
 
-def ranges_of(segment: Segment, enough: int) -> tuple[Segment, ...]:
+def ranges_of(segment: SegmentRange, enough: int) -> tuple[SegmentRange, ...]:
     """The segment in ranges of so many bytes or a little more; whole if it is small, or nothing says where to cut."""
     size = size_of(segment)
     if size < _LARGER * enough:
@@ -33,10 +33,10 @@ def ranges_of(segment: Segment, enough: int) -> tuple[Segment, ...]:
     except OSError:
         return (segment,)  # the reader will say why
     edges = [None, *cuts, None]
-    return tuple(Segment(segment.path, segment.base, segment.end, *edge) for edge in pairwise(edges))
+    return tuple(SegmentRange(segment.path, segment.base, segment.end, *edge) for edge in pairwise(edges))
 
 
-def ranges_around(segment: Segment, offsets: Integers) -> list[tuple[Segment, Integers]]:
+def ranges_around(segment: SegmentRange, offsets: Integers) -> list[tuple[SegmentRange, Integers]]:
     """A range for each of the offsets that has the batch with it, as far as the index is right; rising offsets.
 
     Offsets of the same range come together.
@@ -51,13 +51,13 @@ def ranges_around(segment: Segment, offsets: Integers) -> list[tuple[Segment, In
     return [(_between(segment, entries, int(np.searchsorted(last, own[0]))), own) for own in groups]
 
 
-def _between(segment: Segment, entries: Rows, place: int) -> Segment:
+def _between(segment: SegmentRange, entries: Rows, place: int) -> SegmentRange:
     """The range from the entry before a place up to the one after it."""
     since, until = (
         Cut(int(entries["position"][number]), ABSENT) if 0 <= number < len(entries) else None
         for number in (place - 1, place + 1)
     )
-    return Segment(segment.path, segment.base, segment.end, since, until)
+    return SegmentRange(segment.path, segment.base, segment.end, since, until)
 
 
 def _entries(location: Location) -> Rows:

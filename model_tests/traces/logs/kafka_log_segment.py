@@ -43,7 +43,7 @@ _FEWEST_AT_ONCE, _MOST_AT_ONCE = 1 << 13, 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
+class SegmentDamage:
     """Bytes that cannot be read as batches, or input that cannot be read at all."""
 
     path: str
@@ -60,7 +60,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class SegmentRange:
     """A segment file, or a range of it.
 
     Attributes:
@@ -118,15 +118,15 @@ class _Found:
         self.last_position = int(positions[-1])
 
 
-def read_segment(segment: Segment, *, crc: bool = True) -> tuple[Batches, list[Damage]]:
+def read_segment(segment: SegmentRange, *, crc: bool = True) -> tuple[Batches, list[SegmentDamage]]:
     """Every batch of the file that can be read, and everything in it that cannot."""
     try:
         return read_bytes(content_of(segment), segment, crc=crc)
     except OSError as error:
-        return _batches(_Found(), segment), [Damage(segment.path, 0, f"cannot be read: {reason(error)}")]
+        return _batches(_Found(), segment), [SegmentDamage(segment.path, 0, f"cannot be read: {reason(error)}")]
 
 
-def content_of(segment: Segment) -> bytes:
+def content_of(segment: SegmentRange) -> bytes:
     """The bytes of a segment file, or of a range of it."""
     location = located(segment.path)
     if not segment.is_range:
@@ -134,7 +134,7 @@ def content_of(segment: Segment) -> bytes:
     return read_range(location, segment.position, segment.until.position if segment.until is not None else ABSENT)
 
 
-def read_bytes(content: bytes, segment: Segment, *, crc: bool = True) -> tuple[Batches, list[Damage]]:
+def read_bytes(content: bytes, segment: SegmentRange, *, crc: bool = True) -> tuple[Batches, list[SegmentDamage]]:
     """The same for the bytes of a segment file, or of a range of it."""
     found = _Found()
     position = 0
@@ -144,7 +144,7 @@ def read_bytes(content: bytes, segment: Segment, *, crc: bool = True) -> tuple[B
             position = _skip_damage(content, position, found, segment)
     batches = _batches(found, segment)
     begin = segment.position
-    return batches, [Damage(segment.path, begin + position, message) for position, message in found.damage]
+    return batches, [SegmentDamage(segment.path, begin + position, message) for position, message in found.damage]
 
 
 def _read_run(content: bytes, position: int, found: _Found, *, crc: bool) -> int:
@@ -192,7 +192,7 @@ def _add_control(content: bytes, starts: Integers, headers: npt.NDArray[Any], so
     return sound
 
 
-def _skip_damage(content: bytes, position: int, found: _Found, segment: Segment) -> int:
+def _skip_damage(content: bytes, position: int, found: _Found, segment: SegmentRange) -> int:
     """Name what is wrong at `position`; where reading can go on."""
     after = _end_by_length(content, position)
     message = _what_is_wrong(content, position, after, segment)
@@ -213,7 +213,7 @@ def _remember(found: _Found, position: int, message: str) -> None:
     found.damage.append((position, message))
 
 
-def _what_is_wrong(content: bytes, position: int, after: int | None, segment: Segment) -> str:
+def _what_is_wrong(content: bytes, position: int, after: int | None, segment: SegmentRange) -> str:
     left = len(content) - position
     if left > LENGTH_AT and not any(memoryview(content)[position:]):  # fewer may be the head of a small base offset
         return f"{left} bytes of zeros up to the end of the file: preallocated, or lost in a crash"
@@ -233,7 +233,7 @@ def _what_is_wrong(content: bytes, position: int, after: int | None, segment: Se
     return _unsound(content[position:after], offset)
 
 
-def _cut_short(what: str, segment: Segment) -> str:
+def _cut_short(what: str, segment: SegmentRange) -> str:
     why = "a crash leaves this, the broker cuts it off when it recovers" if segment.active else "not the last segment"
     return f"cut short: {what} ({why})"
 
@@ -292,7 +292,7 @@ def _is_sound(content: bytes, start: int, after: int) -> bool:
     return bool(computed == _CRC.unpack_from(content, start + _CRC_AT)[0])
 
 
-def _batches(found: _Found, segment: Segment) -> Batches:
+def _batches(found: _Found, segment: SegmentRange) -> Batches:
     headers = np.concatenate(found.headers) if found.headers else np.empty(0, HEADER)
     kind = np.full(len(headers), ABSENT, np.int64)
     epoch = np.full(len(headers), ABSENT, np.int64)

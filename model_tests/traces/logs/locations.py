@@ -23,7 +23,7 @@ _settings: Final[dict[str, str]] = {}
 """By scheme and authority, what the store is told."""
 
 
-class Unsupported(Exception):
+class UnsupportedUrl(Exception):
     """A URL that leads nowhere: what is wrong with it."""
 
 
@@ -179,26 +179,26 @@ def located(given: str) -> Location:
     if scheme.lower() == "file":
         parts = urlsplit(given)
         if parts.netloc not in ("", "localhost"):
-            raise Unsupported(f"file:// of another machine, {parts.netloc}")
+            raise UnsupportedUrl(f"file:// of another machine, {parts.netloc}")
         return Path(unquote(parts.path))
     plain, _, settings = rest.partition("?")
     authority, _, inner = plain.partition("/")
     if "@" in authority and ":" in authority.partition("@")[0]:
-        raise Unsupported("credentials do not belong in a URL: the store takes them from the environment")
+        raise UnsupportedUrl("credentials do not belong in a URL: the store takes them from the environment")
     root = f"{scheme.lower()}{_SCHEME_END}{authority}"
     if settings:
         _settings[root] = settings
     try:
         _store(root, _settings.get(root, ""))
     except (ValueError, NotImplementedError, OSError, pa.ArrowException) as error:
-        raise Unsupported(f"{_first_line(error)}; a path, file:// or a store of pyarrow.fs is needed") from error
+        raise UnsupportedUrl(f"{_first_line(error)}; a path, file:// or a store of pyarrow.fs is needed") from error
     return Stored(root, inner.strip("/"))
 
 
 def remember(paths: Iterable[str]) -> None:
     """Keep what URLs say of their stores: in a process that is given locations below them."""
     for path in paths:
-        with suppress(Unsupported):  # the listing has said so
+        with suppress(UnsupportedUrl):  # the listing has said so
             located(path)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-from model_tests.traces.logs.kafka_log_checks import Check
+from model_tests.traces.logs.kafka_log_checks import BodyCheck
 from reference.log import varint
 from reference.log.batch import RecordBatch, data_batch
 from reference.log.codecs import Codec, compress
@@ -13,12 +13,12 @@ BODIES: Final = 8
 """Records of a batch here."""
 
 
-class Broken(NamedTuple):
+class BrokenBody(NamedTuple):
     """A batch of the producer 7 at some sequence, its check, and a part of the message."""
 
     name: str
     of: Callable[[int], RecordBatch]
-    check: Check
+    check: BodyCheck
     message: str
 
 
@@ -62,74 +62,104 @@ def _raw(sequence: int, record: bytes, *, count: int = 1) -> RecordBatch:
 
 
 BROKEN: Final = (
-    Broken("a codec that is none", lambda at: _with(at, attributes=6), Check.CODEC, "name codec 6; known are 0 none"),
-    Broken("not what gzip writes", lambda at: _with(at, attributes=Codec.GZIP), Check.COMPRESSION, "gzip: invalid"),
-    Broken(
+    BrokenBody(
+        "a codec that is none", lambda at: _with(at, attributes=6), BodyCheck.CODEC, "name codec 6; known are 0 none"
+    ),
+    BrokenBody(
+        "not what gzip writes", lambda at: _with(at, attributes=Codec.GZIP), BodyCheck.COMPRESSION, "gzip: invalid"
+    ),
+    BrokenBody(
         "cut off under zstd",
         lambda at: _with(at, attributes=Codec.ZSTD, body=compress(Codec.ZSTD, full().body)[:-9]),
-        Check.COMPRESSION,
+        BodyCheck.COMPRESSION,
         "cannot be decompressed: zstd",
     ),
-    Broken(
+    BrokenBody(
         "a record too few",
         lambda at: _with(at, body=encode_records(records_of_every_form()[:7])),
-        Check.RECORD_COUNT,
+        BodyCheck.RECORD_COUNT,
         "counts 8 records, the body ends after 7",
     ),
-    Broken("a record too many", lambda at: _with(at, record_count=7), Check.RECORD_COUNT, "counts 7 records, 9 bytes"),
-    Broken(
-        "the last record cut off", lambda at: _with(at, body=full().body[:-1]), Check.RECORD_LENGTH, "is 8, 7 bytes"
+    BrokenBody(
+        "a record too many", lambda at: _with(at, record_count=7), BodyCheck.RECORD_COUNT, "counts 7 records, 9 bytes"
     ),
-    Broken("a length without end", lambda at: _with(at, body=b"\xff" * 40), Check.VARINT, "length of the record"),
-    Broken(
+    BrokenBody(
+        "the last record cut off", lambda at: _with(at, body=full().body[:-1]), BodyCheck.RECORD_LENGTH, "is 8, 7 bytes"
+    ),
+    BrokenBody(
+        "a length without end", lambda at: _with(at, body=b"\xff" * 40), BodyCheck.VARINT, "length of the record"
+    ),
+    BrokenBody(
         "a length of more bits than an int has",
         lambda at: _with(at, body=b"\xfe\xff\xff\xff\x1f" + full().body),
-        Check.VARINT,
+        BodyCheck.VARINT,
         "length of the record",
     ),
-    Broken("no room for attributes", lambda at: _with(at, body=b"\0" + full().body), Check.FIELD_LENGTH, "no bytes"),
-    Broken("a time without end", lambda at: _raw(at, b"\0" + b"\xff" * 12), Check.VARINT, "timestamp delta"),
-    Broken("an offset of six bytes", lambda at: _raw(at, b"\0\0" + b"\x80" * 6), Check.VARINT, "offset delta"),
-    Broken("a key past the end", lambda at: _raw(at, b"\0\0\0\x28k"), Check.FIELD_LENGTH, "its key reaches past"),
-    Broken(
-        "a value past the end", lambda at: _raw(at, b"\0\0\0\1\x28v\0"), Check.FIELD_LENGTH, "its value reaches past"
+    BrokenBody(
+        "no room for attributes", lambda at: _with(at, body=b"\0" + full().body), BodyCheck.FIELD_LENGTH, "no bytes"
     ),
-    Broken("headers of less than none", lambda at: _raw(at, b"\0\0\0\1\1\1"), Check.FIELD_LENGTH, "is negative"),
-    Broken("a header without key", lambda at: _raw(at, b"\0\0\0\1\1\2\1\1"), Check.FIELD_LENGTH, "key is nothing"),
-    Broken("a header too few", lambda at: _raw(at, b"\0\0\0\1\1\4\2h\1"), Check.FIELD_LENGTH, "header's key"),
-    Broken(
-        "many headers too few", lambda at: _raw(at, b"\0\0\0\1\1\xc8\1\2h\1"), Check.FIELD_LENGTH, "its headers reach"
+    BrokenBody("a time without end", lambda at: _raw(at, b"\0" + b"\xff" * 12), BodyCheck.VARINT, "timestamp delta"),
+    BrokenBody("an offset of six bytes", lambda at: _raw(at, b"\0\0" + b"\x80" * 6), BodyCheck.VARINT, "offset delta"),
+    BrokenBody(
+        "a key past the end", lambda at: _raw(at, b"\0\0\0\x28k"), BodyCheck.FIELD_LENGTH, "its key reaches past"
     ),
-    Broken("bytes behind the headers", lambda at: _raw(at, b"\0\0\0\1\1\0\0"), Check.FIELD_LENGTH, "fields end before"),
-    Broken(
+    BrokenBody(
+        "a value past the end",
+        lambda at: _raw(at, b"\0\0\0\1\x28v\0"),
+        BodyCheck.FIELD_LENGTH,
+        "its value reaches past",
+    ),
+    BrokenBody(
+        "headers of less than none", lambda at: _raw(at, b"\0\0\0\1\1\1"), BodyCheck.FIELD_LENGTH, "is negative"
+    ),
+    BrokenBody(
+        "a header without key", lambda at: _raw(at, b"\0\0\0\1\1\2\1\1"), BodyCheck.FIELD_LENGTH, "key is nothing"
+    ),
+    BrokenBody("a header too few", lambda at: _raw(at, b"\0\0\0\1\1\4\2h\1"), BodyCheck.FIELD_LENGTH, "header's key"),
+    BrokenBody(
+        "many headers too few",
+        lambda at: _raw(at, b"\0\0\0\1\1\xc8\1\2h\1"),
+        BodyCheck.FIELD_LENGTH,
+        "its headers reach",
+    ),
+    BrokenBody(
+        "bytes behind the headers", lambda at: _raw(at, b"\0\0\0\1\1\0\0"), BodyCheck.FIELD_LENGTH, "fields end before"
+    ),
+    BrokenBody(
         "an offset twice",
         lambda at: _instead(at, 4, Record(3, 0, None, b"v")),
-        Check.OFFSET_DELTA,
+        BodyCheck.OFFSET_DELTA,
         "record 4 of the batch of offsets 0 to 7: offset delta 3, expected above 3",
     ),
-    Broken(
-        "an offset below", lambda at: _instead(at, 0, Record(-1, 0, None, b"")), Check.OFFSET_DELTA, "expected above -1"
+    BrokenBody(
+        "an offset below",
+        lambda at: _instead(at, 0, Record(-1, 0, None, b"")),
+        BodyCheck.OFFSET_DELTA,
+        "expected above -1",
     ),
-    Broken(
-        "an offset beyond", lambda at: _instead(at, 7, Record(8, 0, None, b"")), Check.OFFSET_DELTA, "8, expected 7"
+    BrokenBody(
+        "an offset beyond", lambda at: _instead(at, 7, Record(8, 0, None, b"")), BodyCheck.OFFSET_DELTA, "8, expected 7"
     ),
-    Broken(
+    BrokenBody(
         "an earlier largest time",
         lambda at: _with(at, max_timestamp=full().max_timestamp - 1),
-        Check.MAX_TIMESTAMP,
+        BodyCheck.MAX_TIMESTAMP,
         f"max timestamp {1_700_000_000_000 + (1 << 40) - 1}, the latest record's is {1_700_000_000_000 + (1 << 40)}",
     ),
 )
 """Each is against Kafka's format, or what a leader writes into the header."""
 
 ODD: Final = (
-    Broken(
-        "zeros in a length", lambda at: _raw(at, b"\0\0\0\1\x81\0\0"), Check.PADDED_VARINT, "more bytes than it needs"
+    BrokenBody(
+        "zeros in a length",
+        lambda at: _raw(at, b"\0\0\0\1\x81\0\0"),
+        BodyCheck.PADDED_VARINT,
+        "more bytes than it needs",
     ),
-    Broken(
+    BrokenBody(
         "a base time of no record",
         lambda at: _instead(at, 0, Record(0, -3, b"key", b"value")),
-        Check.BASE_TIMESTAMP,
+        BodyCheck.BASE_TIMESTAMP,
         "base timestamp 1700000000000, the first record's is 1699999999997",
     ),
 )

@@ -7,16 +7,16 @@ import pytest
 
 from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.run import run
-from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from reference.log.batch import marker_batch
 from spec.vocabulary import ControlType
 
 A, B, C = ("a", 0), ("b", 0), ("c", 0)
 
 
-def turned(outcome: ControlType, version: int = 2) -> Cluster:
+def turned(outcome: ControlType, version: int = 2) -> WrittenCluster:
     """Transactions over three partitions, the last of which has a marker that says otherwise on the second."""
-    cluster = Cluster(version)
+    cluster = WrittenCluster(version)
     cluster.init("tx", 7)
     cluster.transaction("tx", [A, B, C])
     cluster.transaction("tx", [A, B, C], outcome)
@@ -26,7 +26,7 @@ def turned(outcome: ControlType, version: int = 2) -> Cluster:
     return cluster
 
 
-def found(cluster: Cluster, directory: Path, kept: Collection[int]) -> list[Finding]:
+def found(cluster: WrittenCluster, directory: Path, kept: Collection[int]) -> list[Finding]:
     """The findings where the cleaner has left only these records of the coordinator's log."""
     return [finding for _, finding in run([cluster.write_cleaned(directory, kept)]).findings]
 
@@ -59,7 +59,7 @@ def test_a_torn_epoch_is_named_where_the_coordinators_log_is_silent(tmp_path: Pa
 def test_what_the_cleaner_left_of_right_transactions_blames_nobody(tmp_path: Path, kept: int) -> None:
     """However many of the last records."""
     for version in (0, 2):
-        cluster = Cluster(version)
+        cluster = WrittenCluster(version)
         cluster.init("tx", 7)
         for outcome in (COMMIT, ABORT, COMMIT):
             cluster.transaction("tx", [A, B], outcome)
@@ -78,7 +78,7 @@ def test_under_version_0_one_epoch_has_many_outcomes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [COMMIT, ABORT])
 def test_a_marker_of_an_id_that_never_had_a_transaction_is_named(tmp_path: Path, kind: ControlType) -> None:
     """The coordinator's log is whole, and has nothing of it but InitProducerId."""
-    cluster = Cluster(2)
+    cluster = WrittenCluster(2)
     cluster.init("tx", 7)
     cluster.mark("tx", A, outcome=kind)
     cluster.now += 1000
@@ -97,7 +97,7 @@ def test_markers_from_before_an_instance_of_which_all_is_there_blame_nobody(
     tmp_path: Path, version: int, lost: str
 ) -> None:
     """The history begins, or goes on behind what cannot be read, with InitProducerId: transactions before are gone."""
-    cluster = Cluster(version)
+    cluster = WrittenCluster(version)
     cluster.init("tx", 7)
     for partitions in ([A, B], [A, C], [B, C]):
         cluster.transaction("tx", partitions)

@@ -5,11 +5,11 @@ import pytest
 
 from model_tests.reports import HOLDS
 from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.orphan_markers import LATER
 from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run
 from model_tests.traces.audit.transactions_gaps import COPY_AGAIN
-from model_tests.traces.audit.transactions_loose import LATER
-from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from reference.log.batch import blank_batch, marker_batch
 from reference.log.checkpoint_file import PartitionOffset, encode_offsets
 from spec.vocabulary import ControlType, Offset
@@ -19,9 +19,9 @@ NOBODY = 99
 HOUR_MS = 3_600_000
 
 
-def busy(version: int) -> Cluster:
+def busy(version: int) -> WrittenCluster:
     """Two ids that commit, abort and are fenced in turns."""
-    cluster = Cluster(version)
+    cluster = WrittenCluster(version)
     cluster.init("tx", 7)
     cluster.init("other", 8)
     for outcome in (COMMIT, ABORT, COMMIT):
@@ -56,7 +56,7 @@ def test_a_coordinators_log_that_was_copied_before_the_others_blames_nobody(tmp_
 
 def test_data_that_may_hang_is_shown_as_a_doubt(tmp_path: Path) -> None:
     """The newest record of all: whether it hangs, a later copy of the coordinator's log tells."""
-    cluster = Cluster()
+    cluster = WrittenCluster()
     cluster.init("tx", 7)
     cluster.transaction("tx", [A])
     cluster.now += 1000
@@ -71,7 +71,7 @@ def test_data_that_may_hang_is_shown_as_a_doubt(tmp_path: Path) -> None:
 
 def test_a_log_that_was_closed_tells_everything(tmp_path: Path) -> None:
     """Flushed up to its end, the coordinator's log has no later record: the marker is nobody's."""
-    cluster = Cluster()
+    cluster = WrittenCluster()
     cluster.init("tx", 7)
     cluster.transaction("tx", [A])
     end = len(cluster.coordinator)
@@ -97,7 +97,7 @@ def test_a_marker_of_a_producer_id_that_nobody_had_is_named(
     tmp_path: Path, outcome: ControlType, severity: Severity
 ) -> None:
     """Every coordinator's log is there and none gave the id away; an abort may be an operator's."""
-    cluster = Cluster()
+    cluster = WrittenCluster()
     for number in range(30):  # so that their hashes leave no other number of partitions of the coordinator's log
         cluster.init(f"id-{number}", number)
     cluster.init("tx", 70)
@@ -111,7 +111,7 @@ def test_a_marker_of_a_producer_id_that_nobody_had_is_named(
     assert finding.producer_id == NOBODY
 
 
-def completed_meanwhile() -> Cluster:
+def completed_meanwhile() -> WrittenCluster:
     """The markers of the last transaction, and of one partition its data too, came after the copy."""
     cluster = busy(2)
     cluster.init("tx", 7, cluster.values["tx"].epoch + 1)
@@ -138,12 +138,12 @@ def test_partitions_that_were_copied_before_the_coordinators_log_blame_nobody(tm
     assert report.transactions.missing == {COPY_AGAIN: 2}
 
 
-def later_marker(cluster: Cluster) -> None:
+def later_marker(cluster: WrittenCluster) -> None:
     """Another transaction, which was decided after the end of this one by the coordinator's log."""
     cluster.transaction("other", [A, B])
 
 
-def later_timestamp(cluster: Cluster) -> None:
+def later_timestamp(cluster: WrittenCluster) -> None:
     """Data an hour later."""
     cluster.now += HOUR_MS
     for partition in (A, B):
@@ -152,7 +152,7 @@ def later_timestamp(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("later", [later_marker, later_timestamp])
 def test_a_log_that_goes_on_after_the_end_of_a_transaction_has_no_more_to_come(
-    tmp_path: Path, later: Callable[[Cluster], None]
+    tmp_path: Path, later: Callable[[WrittenCluster], None]
 ) -> None:
     """It was copied later, by the offsets of the coordinator's log or by the time."""
     cluster = completed_meanwhile()

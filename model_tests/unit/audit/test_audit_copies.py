@@ -8,10 +8,10 @@ import pytest
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_cleaned_coordinator import A, B, C
-from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 
 
-def blamed(cluster: Cluster, directory: Path, *, closed: bool = False) -> list[Finding]:
+def blamed(cluster: WrittenCluster, directory: Path, *, closed: bool = False) -> list[Finding]:
     """Everything that is no mere doubt."""
     report = run([cluster.write(directory, closed=closed)])
     return [one for _, one in report.findings if one.severity is not Severity.UNDECIDED]
@@ -23,7 +23,7 @@ def test_markers_after_a_copy_that_ends_in_a_prepare_record_are_not_known(
     tmp_path: Path, version: int, sent: bool
 ) -> None:
     """The coordinator's log does not tell when that transaction was complete, and nothing of the next ones."""
-    cluster = Cluster(version)
+    cluster = WrittenCluster(version)
     cluster.init("tx", 7)
     cluster.transaction("tx", [A])
     cluster.add("tx", A)
@@ -46,7 +46,7 @@ def test_markers_after_a_copy_that_ends_in_a_prepare_record_are_not_known(
 @pytest.mark.parametrize("outcome", [COMMIT, ABORT])
 def test_data_of_an_open_transaction_is_not_of_one_whose_marker_retention_took(tmp_path: Path, outcome: int) -> None:
     """Under version 0 both have one epoch: the log begins between them."""
-    cluster = Cluster()
+    cluster = WrittenCluster()
     cluster.init("tx", 7)
     cluster.transaction("tx", [A, B], COMMIT if outcome == COMMIT else ABORT)
     begin = len(cluster.logs[A])
@@ -60,7 +60,9 @@ def test_data_of_an_open_transaction_is_not_of_one_whose_marker_retention_took(t
     assert report.transactions.counts["open"] == 1
 
 
-def copied_before_cleaning(directory: Path, kept: Collection[int], cluster: Cluster, *, closed: bool) -> list[Finding]:
+def copied_before_cleaning(
+    directory: Path, kept: Collection[int], cluster: WrittenCluster, *, closed: bool
+) -> list[Finding]:
     """A partition that was copied in the middle of the second transaction, the coordinator's log cleaned later."""
     return [one for _, one in run([cluster.write_cleaned(directory, kept, closed=closed)]).findings]
 
@@ -72,7 +74,7 @@ def test_data_of_a_transaction_that_the_cleaner_took_may_have_its_marker_after_t
     tmp_path: Path, version: int, after: str, closed: bool
 ) -> None:
     """Unless the partition was closed: then it hangs."""
-    cluster = Cluster(version)
+    cluster = WrittenCluster(version)
     cluster.init("tx", 7)
     cluster.transaction("tx", [A, B])
     cluster.add("tx", A, B)
@@ -95,7 +97,7 @@ def test_data_of_a_transaction_that_the_cleaner_took_may_have_its_marker_after_t
 
 def test_a_marker_from_before_a_hole_is_not_taken_for_that_of_a_transaction_under_way(tmp_path: Path) -> None:
     """That one has its Prepare record and no marker here yet; the data at the end of the log is its own."""
-    cluster = Cluster()
+    cluster = WrittenCluster()
     cluster.init("tx", 7)
     cluster.transaction("tx", [A, B])
     cluster.transaction("tx", [B], ABORT)

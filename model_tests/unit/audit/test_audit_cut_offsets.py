@@ -4,7 +4,7 @@ import pytest
 
 from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.run import run
-from model_tests.unit.audit.written_cluster import Cluster
+from model_tests.unit.audit.written_cluster import WrittenCluster
 from reference.log.batch import RecordBatch
 from spec.vocabulary import LeaderEpoch, Offset
 
@@ -13,7 +13,7 @@ A, OFFSETS = ("a", 0), ("__consumer_offsets", 0)
 
 def written(directory: Path, *removed: int) -> Path:
     """Three transactions with offsets, of which the batches at these offsets of the offsets' log are not there."""
-    cluster = Cluster()
+    cluster = WrittenCluster()
     cluster.init("tx", 7)
     for _ in range(3):
         cluster.transaction("tx", [A, OFFSETS])

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from model_tests.unit.audit.test_audit_one_cause import found, identified, record
-from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from spec.vocabulary import Epoch
 
 A, B, C = ("a", 0), ("b", 0), ("c", 0)
 HOUR_MS = 3_600_000
 
 
-def doubtful_in_the_middle(stray: str) -> Cluster:
+def doubtful_in_the_middle(stray: str) -> WrittenCluster:
     """A transaction of which a record is wrong, between two others; before or after it a marker of nobody's."""
-    cluster = Cluster()
+    cluster = WrittenCluster()
     cluster.init("tx", 7)
     cluster.transaction("tx", [A, B])
     if stray == "before":
@@ -42,7 +42,7 @@ def doubtful_in_the_middle(stray: str) -> Cluster:
     return cluster
 
 
-def _stray(cluster: Cluster, at: tuple[str, int]) -> None:
+def _stray(cluster: WrittenCluster, at: tuple[str, int]) -> None:
     cluster.now += 1000
     cluster.mark("tx", at, outcome=COMMIT)
     cluster.now += 1000

@@ -9,7 +9,7 @@ from model_tests.traces.audit.partition import audit_batches
 from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_copied_earlier import NOBODY, A, blamed
 from model_tests.unit.audit.written import log_of
-from model_tests.unit.audit.written_cluster import COMMIT, Cluster
+from model_tests.unit.audit.written_cluster import COMMIT, WrittenCluster
 from reference.log.batch import marker_batch
 
 
@@ -21,9 +21,9 @@ def test_a_log_start_above_the_end_is_a_doubt_where_nothing_could_be_read() -> N
     assert "the end of the log is missing" in finding.message
 
 
-def with_marker_of_nobody(later_ms: int) -> Cluster:
+def with_marker_of_nobody(later_ms: int) -> WrittenCluster:
     """All coordinators' logs, and a marker of an id that none gave away, so much later than their newest record."""
-    cluster = Cluster()
+    cluster = WrittenCluster()
     for number in range(30):  # so that their hashes leave no other number of partitions of the coordinator's log
         cluster.init(f"id-{number}", number)
     cluster.init("tx", 70)

@@ -11,7 +11,7 @@ from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run
 from model_tests.traces.logs.dump_segments import is_dump
 from model_tests.traces.logs.dump_states import states_of
-from model_tests.traces.logs.dump_text import DumpedBatch, DumpedRecord, Unread, read_dump
+from model_tests.traces.logs.dump_text import DumpedBatch, DumpedRecord, UnreadLine, read_dump
 from model_tests.unit.audit.dumping import dumped
 from reference.log.batch import marker_batch, value_batch
 from spec.vocabulary import ControlType, LeaderEpoch, Offset
@@ -218,4 +218,4 @@ def test_only_what_begins_like_one_is_a_dump(tmp_path: Path, torn: Sequence[str]
     assert is_dump(written(tmp_path, torn))
     assert not is_dump(written(tmp_path, torn, f"{0:020d}.log"))
     assert not is_dump(written(tmp_path, ["{}"], "journal.ndjson"))
-    assert [each for each in read_dump(["x"]) if isinstance(each, Unread)]
+    assert [each for each in read_dump(["x"]) if isinstance(each, UnreadLine)]

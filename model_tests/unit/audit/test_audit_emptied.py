@@ -8,7 +8,7 @@ import pytest
 from model_tests.traces.audit.recorded import KAFKA_3_9
 from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_bad_input import blamed
-from model_tests.unit.audit.test_audit_divided import Divided
+from model_tests.unit.audit.test_combine_parts import Divided
 
 
 @pytest.fixture

@@ -6,16 +6,16 @@ import pytest
 
 from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run
-from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from reference.log.batch import marker_batch
 
 A, B = ("a", 0), ("b", 0)
 HOUR_MS = 3_600_000
 
 
-def story(later_ms: int, aborted: int) -> Cluster:
+def story(later_ms: int, aborted: int) -> WrittenCluster:
     """Two ids with twenty transactions in turns, of which every so-maniest is aborted."""
-    cluster = Cluster(0)
+    cluster = WrittenCluster(0)
     cluster.now += later_ms
     cluster.init("tx", 7)
     cluster.init("other", 8)
@@ -25,7 +25,7 @@ def story(later_ms: int, aborted: int) -> Cluster:
     return cluster
 
 
-def audited(cluster: Cluster, other: Cluster, directory: Path) -> AuditReport:
+def audited(cluster: WrittenCluster, other: WrittenCluster, directory: Path) -> AuditReport:
     """The partitions of the one with the coordinator's log of the other."""
     cluster.coordinator = other.coordinator
     return run([cluster.write(directory)])

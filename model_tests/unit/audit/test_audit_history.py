@@ -8,11 +8,11 @@ from typer.testing import CliRunner
 
 from model_tests.cli import app
 from model_tests.reports import NOTHING_JUDGED, BadInput
-from model_tests.traces.audit.history import Told, read_history
+from model_tests.traces.audit.history import ReportedEnd, read_history
 from model_tests.traces.audit.recorded import KAFKA_3_9, journal
 from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_transactions import A, B, C, begun, found
-from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 
 PRODUCER = {"ev": "producer", "p": "one", "tid": "tx"}
 
@@ -49,7 +49,7 @@ def both() -> list[dict[str, Any]]:
     ]
 
 
-def judged(tmp_path: Path, cluster: Cluster, events: list[dict[str, Any]]) -> list[tuple[str, str, int]]:
+def judged(tmp_path: Path, cluster: WrittenCluster, events: list[dict[str, Any]]) -> list[tuple[str, str, int]]:
     directory = cluster.write(tmp_path / "logs")
     return found(run([directory], history=told(events, tmp_path / "journal.gz")))
 
@@ -114,7 +114,7 @@ def test_names_and_numbers_may_be_used_again(tmp_path: Path) -> None:
 
     attempts = read_history(told(events, tmp_path / "journal.gz")).attempts
 
-    assert [one.told for one in attempts] == [Told.UNKNOWN, Told.ABORTED, Told.UNKNOWN]
+    assert [one.told for one in attempts] == [ReportedEnd.UNKNOWN, ReportedEnd.ABORTED, ReportedEnd.UNKNOWN]
 
 
 @pytest.mark.parametrize(

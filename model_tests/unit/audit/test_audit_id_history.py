@@ -10,7 +10,7 @@ from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_transactions import A, B, Story, begun, found
-from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, Cluster
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, WrittenCluster
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.transaction_record import by_topic, encode_key
 from reference.log.batch import data_batch
@@ -18,47 +18,47 @@ from reference.log.record import Record
 from spec.vocabulary import Epoch, TransactionState
 
 
-def changed(cluster: Cluster, state: TransactionState, epoch: int | None = None) -> None:
+def changed(cluster: WrittenCluster, state: TransactionState, epoch: int | None = None) -> None:
     """One record more, with another state and perhaps another epoch."""
     value = cluster.values["tx"]
     used = value.epoch if epoch is None else Epoch(epoch)
     cluster.record("tx", replace(value, status=state.value, epoch=used))
 
 
-def completed_without_prepare(cluster: Cluster) -> None:
+def completed_without_prepare(cluster: WrittenCluster) -> None:
     cluster.add("tx", A)
     changed(cluster, STATES.COMPLETE_COMMIT)
 
 
-def outcome_turned(cluster: Cluster) -> None:
+def outcome_turned(cluster: WrittenCluster) -> None:
     cluster.add("tx", A)
     cluster.prepare("tx", ABORT)
     changed(cluster, STATES.COMPLETE_COMMIT)
 
 
-def prepared_twice(cluster: Cluster) -> None:
+def prepared_twice(cluster: WrittenCluster) -> None:
     cluster.add("tx", A)
     cluster.prepare("tx", COMMIT)
     changed(cluster, STATES.PREPARE_ABORT)
 
 
-def epoch_falls(cluster: Cluster) -> None:
+def epoch_falls(cluster: WrittenCluster) -> None:
     cluster.init("tx", 7, 1)
     changed(cluster, STATES.EMPTY, 0)
 
 
-def epoch_raised_by_a_commit(cluster: Cluster) -> None:
+def epoch_raised_by_a_commit(cluster: WrittenCluster) -> None:
     cluster.add("tx", A)
     changed(cluster, STATES.PREPARE_COMMIT, 1)
 
 
-def partition_dropped(cluster: Cluster) -> None:
+def partition_dropped(cluster: WrittenCluster) -> None:
     cluster.add("tx", A, B)
     only_a = replace(cluster.values["tx"], partitions=by_topic([TopicPartition(*A)]))
     cluster.record("tx", replace(only_a, status=STATES.PREPARE_COMMIT.value))
 
 
-def expired_while_open(cluster: Cluster) -> None:
+def expired_while_open(cluster: WrittenCluster) -> None:
     cluster.add("tx", A)
     cluster.record("tx", None)
 
@@ -87,12 +87,12 @@ def test_a_broken_history_of_an_id_is_found_at_its_record(tmp_path: Path, story:
     assert found(report) == [(rule, "__transaction_state-0", last)]
 
 
-def expired_twice(cluster: Cluster) -> None:
+def expired_twice(cluster: WrittenCluster) -> None:
     cluster.record("tx", None)
     cluster.record("tx", None)
 
 
-def expired_unwritten(cluster: Cluster) -> None:
+def expired_unwritten(cluster: WrittenCluster) -> None:
     cluster.record("other", None)
 
 

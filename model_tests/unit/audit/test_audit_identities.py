@@ -9,7 +9,7 @@ from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_misplaced import all_known
 from model_tests.unit.audit.test_audit_one_cause import A, B, found, identified, record
-from model_tests.unit.audit.written_cluster import Cluster
+from model_tests.unit.audit.written_cluster import WrittenCluster
 from spec.vocabulary import ProducerId
 
 
@@ -29,9 +29,9 @@ def test_a_producer_id_that_is_given_to_an_idle_id_too_is_one_finding(tmp_path: 
     assert finding.remedy
 
 
-def one_after_the_other(second: int) -> Cluster:
+def one_after_the_other(second: int) -> WrittenCluster:
     """Two transactional ids, which write to different partitions."""
-    cluster = Cluster(0)
+    cluster = WrittenCluster(0)
     cluster.init("first", 7)
     cluster.transaction("first", [A])
     cluster.init("second", second)
@@ -53,7 +53,7 @@ def test_ids_of_two_coordinators_are_held_against_each_other(tmp_path: Path) -> 
     cluster = one_after_the_other(7)
     records, cluster.coordinator = cluster.coordinator, cluster.coordinator[:4]
     cluster.write(tmp_path)
-    Cluster(coordinator=records[4:]).write(tmp_path / "second", closed=False)
+    WrittenCluster(coordinator=records[4:]).write(tmp_path / "second", closed=False)
     (tmp_path / "second" / "__transaction_state-0").rename(tmp_path / "__transaction_state-1")
 
     ((_, finding),) = run([tmp_path]).findings

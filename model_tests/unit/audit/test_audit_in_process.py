@@ -54,17 +54,17 @@ def test_spark_runs_what_is_large_or_submitted_to_it(broken: Path, monkeypatch: 
     """Small logs need no Java, unless `spark-submit` started this process or a master is named."""
     asked: list[str] = []
 
-    class Asked(Exception):
+    class SessionStarted(Exception):
         """Stands for a session."""
 
     def judged_on_spark(logs: object, paths: object, master: str, options: object) -> None:
         asked.append(master)
-        raise Asked
+        raise SessionStarted
 
     monkeypatch.setattr("model_tests.traces.audit.on_spark.judged_on_spark", judged_on_spark)
 
     def runs(**options: Any) -> None:
-        with pytest.raises(Asked):
+        with pytest.raises(SessionStarted):
             run([broken], **options)
 
     runs(master="local[1]")

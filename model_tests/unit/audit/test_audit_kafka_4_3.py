@@ -6,12 +6,12 @@ import pytest
 from model_tests.reports import HOLDS, VIOLATED
 from model_tests.traces.audit.changes import CONTROLLER_LOG, batches_in, with_change
 from model_tests.traces.audit.findings import Severity
-from model_tests.traces.audit.held_back import held_back
 from model_tests.traces.audit.log import read_log
 from model_tests.traces.audit.recorded import KAFKA_4_3, MARKER_BUG, MARKER_BUG_STOPPED, journal, observed
 from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run
-from model_tests.traces.audit.transactions_judge import Status
+from model_tests.traces.audit.stalled_lso import held_back
+from model_tests.traces.audit.transactions_judge import TransactionStatus
 from model_tests.traces.logs.controller_log import ControllerRecord, read_controller
 from model_tests.traces.logs.controller_log_values import BrokerChange, PartitionChange
 from model_tests.traces.logs.kafka_log_folders import list_logs
@@ -75,7 +75,7 @@ def test_a_complete_without_a_marker_is_named_with_what_ends_it(recordings: Path
     assert "KAFKA-20734" in finding.message
     assert finding.remedy.startswith(f"{COMMAND} (")
     assert "t-0 got COMMIT, so that this tears the transaction" in finding.remedy
-    assert [judged.status for judged in report.transactions.judged] == [Status.HANGING]
+    assert [judged.status for judged in report.transactions.judged] == [TransactionStatus.HANGING]
     assert report.exit_code == VIOLATED
 
 

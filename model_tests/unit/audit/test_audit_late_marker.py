@@ -4,15 +4,15 @@ import pytest
 
 from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.run import run
-from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from spec.vocabulary import ControlType
 
 A, B = ("a", 0), ("b", 0)
 
 
-def overtaken(first: ControlType, then: ControlType, version: int = 2) -> Cluster:
+def overtaken(first: ControlType, then: ControlType, version: int = 2) -> WrittenCluster:
     """A copy of the first transaction's marker comes while the second is open and registered at the partition."""
-    cluster = Cluster(version)
+    cluster = WrittenCluster(version)
     cluster.init("tx", 7)
     cluster.transaction("tx", [A, B], first)
     late = cluster.values["tx"].epoch
@@ -26,7 +26,7 @@ def overtaken(first: ControlType, then: ControlType, version: int = 2) -> Cluste
     return cluster
 
 
-def findings(cluster: Cluster, directory: Path) -> list[Finding]:
+def findings(cluster: WrittenCluster, directory: Path) -> list[Finding]:
     return [one for _, one in run([cluster.write(directory)]).findings]
 
 
@@ -54,7 +54,7 @@ def test_a_late_abort_may_have_been_written_by_hand(tmp_path: Path) -> None:
 
 def test_data_that_nobody_registered_is_still_said_to_be_so(tmp_path: Path) -> None:
     """The same marker on a partition that the second transaction does not have."""
-    cluster = Cluster(2)
+    cluster = WrittenCluster(2)
     cluster.init("tx", 7)
     cluster.transaction("tx", [A, B])
     late = cluster.values["tx"].epoch

@@ -3,31 +3,33 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model_tests.traces.audit.controller_log_history import Leadership
+from model_tests.traces.audit.controller_log_history import LeaderEpochEntry
 from model_tests.traces.audit.findings import Severity
-from model_tests.traces.audit.history import Acknowledged, Attempt, History, Told
+from model_tests.traces.audit.history import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
 from model_tests.traces.audit.history_judge import TalliedLog, judge_history
-from model_tests.traces.audit.history_log import Fate, Tally
+from model_tests.traces.audit.history_log import AttemptTally, RecordFate
 from model_tests.traces.audit.losses import Led, Loss, losses_of, lost_acknowledgements, shown_by_clients
-from model_tests.traces.audit.replica import Replica
-from model_tests.traces.audit.transactions_join import Gap, Joined, Place
+from model_tests.traces.audit.replica import ReplicaSummary
+from model_tests.traces.audit.transactions_join import Gap, JoinedTransaction, LogIndex
 from model_tests.traces.audit.transactions_judge import judge_transaction
-from model_tests.traces.audit.transactions_summary import Marker, PartitionTransactions
+from model_tests.traces.audit.transactions_summary import AuditedMarker, PartitionTransactions
 from model_tests.unit.audit.test_audit_transactions_judge import KNOWN, RUN, WHOLE
 from spec.vocabulary import ABSENT
 
 LOSS = Loss(15, 5, "the unclean election of broker 1", elected=1, epoch_end=20)
 """Broker 1 goes on at offset 15."""
-THIRD = Leadership(4, 3, 100, 5)
-FIRST = Leadership(5, 1, 200, 40, unclean=True)
-LATER_MARKER = Marker(9, 0, 14, 1, 0, 4, 31)
+THIRD = LeaderEpochEntry(4, 3, 100, 5)
+FIRST = LeaderEpochEntry(5, 1, 200, 40, unclean=True)
+LATER_MARKER = AuditedMarker(9, 0, 14, 1, 0, 4, 31)
 
 
-def without_marker(loss: Loss, leaders: tuple[Leadership, ...], summary: PartitionTransactions) -> tuple[Severity, str]:
+def without_marker(
+    loss: Loss, leaders: tuple[LeaderEpochEntry, ...], summary: PartitionTransactions
+) -> tuple[Severity, str]:
     """What is found of a transaction, prepared at 20 and complete at 30, with data from offset 12 on and no marker."""
-    place = Place(0, "a", 0, summary, led=Led(leaders, (loss,)))
+    place = LogIndex(0, "a", 0, summary, led=Led(leaders, (loss,)))
     gap = Gap(place, after=10, before=20, first=False, last=True, runs=(RUN,))
-    ((_, finding),) = judge_transaction(Joined(KNOWN, gaps=[gap])).findings
+    ((_, finding),) = judge_transaction(JoinedTransaction(KNOWN, gaps=[gap])).findings
     assert finding.rule.id == "txn.marker_once"
     return finding.severity, finding.message
 
@@ -65,7 +67,7 @@ def test_a_marker_that_an_election_took_is_known_with_who_had_it_and_where_it_wa
     ],
 )
 def test_an_election_that_cannot_have_taken_the_marker_excuses_nothing(
-    loss: Loss, leaders: tuple[Leadership, ...], summary: PartitionTransactions
+    loss: Loss, leaders: tuple[LeaderEpochEntry, ...], summary: PartitionTransactions
 ) -> None:
     """At another time, from another place, or of a marker that was never there: it is missing."""
     severity, message = without_marker(loss, leaders, summary)
@@ -87,13 +89,15 @@ def test_the_last_leader_lost_a_marker_only_where_more_is_shown_to_be_lost() -> 
 @pytest.mark.parametrize(
     ("loss", "leaders"),
     [
-        (replace(LOSS, epoch=6), (THIRD, Leadership(5, ABSENT, 150, 15), replace(FIRST, epoch=6))),
-        (replace(LOSS, epoch=6), (THIRD, Leadership(5, ABSENT, 150, 25), replace(FIRST, epoch=6))),
-        (replace(LOSS, offset=21), (THIRD, Leadership(5, ABSENT, 150, 21), Leadership(6, 3, 160, 29))),
+        (replace(LOSS, epoch=6), (THIRD, LeaderEpochEntry(5, ABSENT, 150, 15), replace(FIRST, epoch=6))),
+        (replace(LOSS, epoch=6), (THIRD, LeaderEpochEntry(5, ABSENT, 150, 25), replace(FIRST, epoch=6))),
+        (replace(LOSS, offset=21), (THIRD, LeaderEpochEntry(5, ABSENT, 150, 21), LeaderEpochEntry(6, 3, 160, 29))),
     ],
     ids=["all the time", "in the end", "in between"],
 )
-def test_a_transaction_that_was_completed_while_nobody_led_says_so(loss: Loss, leaders: tuple[Leadership, ...]) -> None:
+def test_a_transaction_that_was_completed_while_nobody_led_says_so(
+    loss: Loss, leaders: tuple[LeaderEpochEntry, ...]
+) -> None:
     """In which leader epoch, and what takes such a partition for deleted; no later election excuses it."""
     severity, message = without_marker(loss, leaders, WHOLE)
 
@@ -134,7 +138,9 @@ def test_what_clients_were_told_shows_what_an_election_lost(
     assert (shown.is_shown, shown.until) == ((True, 18) if lost else (False, ABSENT))
 
 
-ATTEMPTS = tuple(Attempt(f"p{number}", f"t{number}", 1, number, Told.COMMITTED) for number in range(4))
+ATTEMPTS = tuple(
+    JournalTransaction(f"p{number}", f"t{number}", 1, number, ReportedEnd.COMMITTED) for number in range(4)
+)
 
 
 @pytest.mark.parametrize(
@@ -151,10 +157,10 @@ def test_a_lost_record_is_known_only_where_the_election_is_shown_to_have_lost_it
 ) -> None:
     """An election before it in the log is not enough."""
     own = acks.offsets[acks.attempts == attempt]
-    tally = Tally(attempt, Fate.LOST, ABSENT, int(own.max()), int(own.max()), 1)
+    tally = AttemptTally(attempt, RecordFate.LOST, ABSENT, int(own.max()), int(own.max()), 1)
     log = TalliedLog(0, "a-0", "a", 0, (tally,), (LOSS,), 30)
 
-    _, found = judge_history(History(ATTEMPTS, {("a", 0): acks}), [log], {}, set())
+    _, found = judge_history(ClientJournal(ATTEMPTS, {("a", 0): acks}), [log], {}, set())
 
     ours = [finding for _, finding in found if finding.rule.id == "txn.client_verdict"]
     assert [finding.severity for finding in ours] == [severity]
@@ -166,13 +172,13 @@ def test_offsets_that_an_election_gave_twice_are_told_apart_from_others() -> Non
     acks = acknowledged((10, 0), (10, 1), (15, 0), (17, 1), (15, 2), (17, 2))
     log = TalliedLog(0, "a-0", "a", 0, (), (LOSS,), 30)
 
-    _, found = judge_history(History(ATTEMPTS, {("a", 0): acks}), [log], {}, set())
+    _, found = judge_history(ClientJournal(ATTEMPTS, {("a", 0): acks}), [log], {}, set())
 
     assert [(one.severity, one.offset) for _, one in found] == [(Severity.KNOWN, 15), (Severity.VIOLATION, 10)]
     assert "and so 1 more offsets" in found[0][1].message
 
 
-OWN = Replica(0, 0, 30, epochs=((4, 0, 9), (5, 15, 3), (6, 20, 5)))
+OWN = ReplicaSummary(0, 0, 30, epochs=((4, 0, 9), (5, 15, 3), (6, 20, 5)))
 
 
 @pytest.mark.parametrize(
@@ -189,7 +195,7 @@ def test_another_replica_shows_what_an_election_lost(
     epochs: tuple[tuple[int, int, int], ...], log_end: int, until: int
 ) -> None:
     """What it still has in an earlier leader epoch, where the elected one goes on."""
-    copy = Replica(0, 0, log_end, epochs=epochs)
+    copy = ReplicaSummary(0, 0, log_end, epochs=epochs)
 
     (loss,) = losses_of([FIRST], OWN, [("broker 3", copy)], behind=False)
 

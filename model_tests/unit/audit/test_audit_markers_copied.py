@@ -7,13 +7,13 @@ import pytest
 from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_one_cause import A, B, found
-from model_tests.unit.audit.written_cluster import ABORT, Cluster
+from model_tests.unit.audit.written_cluster import ABORT, WrittenCluster
 from reference.log.batch import RecordBatch
 
 
-def transactions(version: int) -> Cluster:
+def transactions(version: int) -> WrittenCluster:
     """The second transaction of the one id, and of the other, has not the partition A, or not B."""
-    cluster = Cluster(version)
+    cluster = WrittenCluster(version)
     cluster.init("tx", 7)
     cluster.init("other", 8)
     cluster.transaction("tx", [A, B])
@@ -27,7 +27,7 @@ def transactions(version: int) -> Cluster:
     return cluster
 
 
-def copied(version: int, number: int, place: int) -> Cluster:
+def copied(version: int, number: int, place: int) -> WrittenCluster:
     """The marker of so many transactions of the one id before, from the log of B, at a place of A."""
     cluster = transactions(version)
     cluster.logs[A].insert(place, of_b(version)[number])
@@ -85,7 +85,7 @@ def test_one_that_only_repeats_what_was_marked_is_suspicious_if_its_leader_was_f
     tmp_path: Path, later_ms: int, expected: int
 ) -> None:
     """A leader appends a marker not long after it gave it its time: the other's marker before it is later by far."""
-    cluster = Cluster(0)
+    cluster = WrittenCluster(0)
     cluster.init("tx", 7)
     cluster.init("other", 8)
     cluster.transaction("tx", [A, B])

@@ -9,13 +9,13 @@ import pytest
 from crc32c import crc32c
 
 from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.held_back import held_back
 from model_tests.traces.audit.partition import audit_batches
 from model_tests.traces.audit.recorded import KAFKA_3_9
 from model_tests.traces.audit.run import run
+from model_tests.traces.audit.stalled_lso import held_back
 from model_tests.unit.audit.test_audit_one_cause import A, found, identified, record, two_producers
 from model_tests.unit.audit.written import PRODUCER, data, log_of
-from model_tests.unit.audit.written_cluster import STATES, Cluster
+from model_tests.unit.audit.written_cluster import STATES, WrittenCluster
 from reference.log.batch import CONTROL, TRANSACTIONAL, RecordBatch, data_batch
 from reference.log.record import Record
 from spec.vocabulary import ProducerId, TransactionState
@@ -55,7 +55,7 @@ def test_after_a_record_under_another_key_both_histories_are_told_as_they_were(t
     assert report.transactions.counts == sound.transactions.counts
 
 
-def with_state(state: TransactionState, *, at_end: bool) -> Cluster:
+def with_state(state: TransactionState, *, at_end: bool) -> WrittenCluster:
     """The record of a Complete transaction, or the last one, in a state that coordinators never write."""
     cluster = two_producers(0)
     ends = [at for at, one in enumerate(cluster.coordinator) if identified(one)[1].status == STATES.COMPLETE_COMMIT]
@@ -176,9 +176,9 @@ def test_a_marker_under_another_producer_id_is_one_finding(
     assert named >= least
 
 
-def all_known(version: int) -> Cluster:
+def all_known(version: int) -> WrittenCluster:
     """Ids enough that their hashes leave no other coordinator's log, one without a transaction, and two with some."""
-    cluster = Cluster(version)
+    cluster = WrittenCluster(version)
     for number in range(30):
         cluster.init(f"id-{number}", 100 + number)
     cluster.init("idle", 10)

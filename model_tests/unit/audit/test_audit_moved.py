@@ -10,7 +10,7 @@ from model_tests.traces.audit.run import run
 from model_tests.traces.audit.wire import decode, encode
 from model_tests.unit.audit.test_audit_one_cause import A, B, found, two_producers
 from model_tests.unit.audit.written import data, log_of, marker
-from model_tests.unit.audit.written_cluster import COMMIT, Cluster
+from model_tests.unit.audit.written_cluster import COMMIT, WrittenCluster
 from reference.log.batch import RecordBatch
 from spec.vocabulary import ProducerId, Sequence
 
@@ -99,9 +99,9 @@ def test_what_is_moved_behind_others_is_at_most_one_finding(
     assert violations > 2
 
 
-def with_marker_behind(*, copied: bool) -> Cluster:
+def with_marker_behind(*, copied: bool) -> WrittenCluster:
     """The first transaction's marker behind the second's."""
-    cluster = Cluster(2)
+    cluster = WrittenCluster(2)
     cluster.init("tx", 7)
     for _ in range(3):
         cluster.transaction("tx", [A, B])
@@ -143,7 +143,7 @@ def test_where_what_is_missing_comes_goes_with_the_finding() -> None:
 
 def test_a_late_batch_that_hangs_has_the_remedy(tmp_path: Path) -> None:
     """The join's finding about it is part of the one that tells where it is missing."""
-    cluster = Cluster(0)
+    cluster = WrittenCluster(0)
     cluster.init("tx", 7)
     for records in (1, 2):
         cluster.add("tx", A)

@@ -6,7 +6,7 @@ import pytest
 
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.run import run
-from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, Cluster
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, WrittenCluster
 from reference.broker.transaction_record import TransactionValue, decode_key, decode_value, encode_key
 from reference.log.batch import RecordBatch, data_batch, marker_batch
 from reference.log.record import Record
@@ -16,9 +16,9 @@ A, B = ("a", 0), ("b", 0)
 NOBODY = 99
 
 
-def two_producers(version: int, cluster: Cluster | None = None) -> Cluster:
+def two_producers(version: int, cluster: WrittenCluster | None = None) -> WrittenCluster:
     """Two transactional ids whose transactions overlap, a fence, and then one after the other."""
-    cluster = cluster or Cluster(version)
+    cluster = cluster or WrittenCluster(version)
     cluster.init("tx", 7)
     cluster.init("other", 8)
     for outcome in (COMMIT, ABORT):
@@ -40,7 +40,7 @@ def two_producers(version: int, cluster: Cluster | None = None) -> Cluster:
     return cluster
 
 
-def found(cluster: Cluster, directory: Path) -> list[Finding]:
+def found(cluster: WrittenCluster, directory: Path) -> list[Finding]:
     """All findings."""
     return [finding for _, finding in run([cluster.write(directory)]).findings]
 

@@ -9,11 +9,11 @@ from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.log import audit_log, surroundings
 from model_tests.traces.audit.recorded import DEFECTS
 from model_tests.traces.audit.run import run
-from model_tests.traces.audit.transactions_report import Shown, listed
+from model_tests.traces.audit.transactions_report import ListedTransactions, listed
 from model_tests.traces.audit.verdict_tasks import bytes_of_a_task, shared_out
 from model_tests.traces.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.written import data, write_segment
-from model_tests.unit.audit.written_cluster import Cluster
+from model_tests.unit.audit.written_cluster import WrittenCluster
 from spec.vocabulary import ProducerId
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -102,7 +102,7 @@ def test_a_topic_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 def test_transactions_of_one_producer_are_all_listed(recordings: Path) -> None:
     """Those that ended well, too."""
     report = run([recordings / DEFECTS / "v-torn"])
-    chosen = Shown(producer_id=13)
+    chosen = ListedTransactions(producer_id=13)
 
     listing = listed(report.transactions, chosen)
 
@@ -136,7 +136,7 @@ def test_only_the_time_that_is_asked_for_is_shown(tmp_path: Path) -> None:
 
 def test_transactions_are_shown_if_they_touch_the_time_that_is_asked_for(tmp_path: Path) -> None:
     """From their first record to their Complete record; one that is open has no end."""
-    cluster = Cluster()
+    cluster = WrittenCluster()
     cluster.init("tx", 7)
     cluster.transaction("tx", [("a", 0)])
     between = cluster.now + 500
@@ -145,11 +145,11 @@ def test_transactions_are_shown_if_they_touch_the_time_that_is_asked_for(tmp_pat
     cluster.add("tx", ("a", 0))
     report = run([cluster.write(tmp_path)]).transactions
 
-    before, after = Shown(True, until_ms=between), Shown(True, since_ms=between)
+    before, after = ListedTransactions(True, until_ms=between), ListedTransactions(True, since_ms=between)
 
     assert [one.status for one in listed(report, before)] == ["committed"]
     assert [one.status for one in listed(report, after)] == ["committed", "open"]
-    assert len(listed(report, Shown(True, "other", since_ms=between))) == 0
+    assert len(listed(report, ListedTransactions(True, "other", since_ms=between))) == 0
 
 
 def test_a_transactional_id_has_its_findings_only(recordings: Path) -> None:

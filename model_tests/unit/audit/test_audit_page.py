@@ -6,33 +6,33 @@ from pathlib import Path
 import pytest
 
 from model_tests.reports import BadInput
-from model_tests.traces.audit.findings import Finding, Offsets, Severity
+from model_tests.traces.audit.findings import Finding, LogBounds, Severity
 from model_tests.traces.audit.page import page, write_page
 from model_tests.traces.audit.recorded import DEFECTS
 from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run
 from model_tests.traces.audit.story import story
-from model_tests.traces.audit.timeline import COLUMNS, Fate, svg_of_timeline, timeline
-from model_tests.traces.audit.transactions_summary import Marker, PartitionTransactions, Run
-from model_tests.traces.told.anomalies import MEANINGS, Anomaly, Kind
-from model_tests.traces.told.command import run as told
-from model_tests.traces.told.report import ClassReport, ClientsReport
+from model_tests.traces.audit.timeline import COLUMNS, TransactionFate, svg_of_timeline, timeline
+from model_tests.traces.audit.transactions_summary import AuditedMarker, DataRun, PartitionTransactions
+from model_tests.traces.client_histories.anomalies import MEANINGS, Anomaly, AnomalyKind
+from model_tests.traces.client_histories.command import run as told
+from model_tests.traces.client_histories.report import ClassReport, ClientsReport
 from model_tests.unit.source_files import ROOT
 from spec import rules
 from spec.vocabulary import ControlType
 
 HERE = PartitionTransactions(
     runs=(
-        Run(7, 1, 100, 149, 40, 5, 6, 0),
-        Run(7, 1, 151, 199, 30, 8, 9, 1),
-        Run(8, 0, 300, 399, 9, 9, 9, -1),
+        DataRun(7, 1, 100, 149, 40, 5, 6, 0),
+        DataRun(7, 1, 151, 199, 30, 8, 9, 1),
+        DataRun(8, 0, 300, 399, 9, 9, 9, -1),
     ),
     markers=(
-        Marker(7, 1, 150, ControlType.COMMIT.value, 3, 0, 7),
-        Marker(7, 1, 200, ControlType.ABORT.value, 3, 0, 10),
+        AuditedMarker(7, 1, 150, ControlType.COMMIT.value, 3, 0, 7),
+        AuditedMarker(7, 1, 200, ControlType.ABORT.value, 3, 0, 10),
     ),
 )
-AT = Offsets(log_start=100, last_stable=300, high_watermark=400, log_end=400)
+AT = LogBounds(log_start=100, last_stable=300, high_watermark=400, log_end=400)
 
 
 def finding(offset: int, severity: Severity = Severity.VIOLATION, producer: int = 7) -> Finding:
@@ -67,9 +67,9 @@ def test_a_line_shows_the_fates_of_data_where_it_lies() -> None:
     )
 
     assert line.spans == {
-        Fate.COMMITTED: ((0, COLUMNS * 50 // 300 - 1),),
-        Fate.ABORTED: ((COLUMNS * 51 // 300, COLUMNS * 100 // 300 - 1),),
-        Fate.OPEN: ((COLUMNS * 200 // 300, COLUMNS - 1),),
+        TransactionFate.COMMITTED: ((0, COLUMNS * 50 // 300 - 1),),
+        TransactionFate.ABORTED: ((COLUMNS * 51 // 300, COLUMNS * 100 // 300 - 1),),
+        TransactionFate.OPEN: ((COLUMNS * 200 // 300, COLUMNS - 1),),
     }
     assert line.markers == (COLUMNS * 50 // 300, COLUMNS * 100 // 300)
     assert [severity for _, severity in line.found] == [Severity.VIOLATION, Severity.KNOWN, Severity.UNDECIDED]
@@ -77,7 +77,7 @@ def test_a_line_shows_the_fates_of_data_where_it_lies() -> None:
 
 def test_the_worst_finding_of_a_place_is_shown() -> None:
     """Several may share a column."""
-    crowded = Offsets(0, 10**9, 10**9, 10**9)
+    crowded = LogBounds(0, 10**9, 10**9, 10**9)
 
     line = timeline("orders-0", crowded, HERE, [finding(5, Severity.UNDECIDED), finding(6), finding(7, Severity.KNOWN)])
 
@@ -87,7 +87,7 @@ def test_the_worst_finding_of_a_place_is_shown() -> None:
 def test_a_line_is_drawn_for_who_reads_it_aloud_and_for_an_empty_log() -> None:
     """A title with the offsets; an empty log has a line, too."""
     drawn = svg_of_timeline(timeline("a<b-0", AT, HERE, []))
-    empty = svg_of_timeline(timeline("none-0", Offsets(0, 0, 0, 0), PartitionTransactions(), []))
+    empty = svg_of_timeline(timeline("none-0", LogBounds(0, 0, 0, 0), PartitionTransactions(), []))
 
     assert "<title>a&lt;b-0: offsets 100 to 400, last stable offset 300</title>" in drawn
     assert "LSO 300" in drawn
@@ -169,7 +169,7 @@ def test_a_page_that_cannot_be_written_is_one_clear_line(torn: AuditReport, tmp_
 
 
 HISTORIES = sorted(
-    path for path in (ROOT / "model_tests/unit/told/histories").glob("*.edn") if ".clean" not in path.name
+    path for path in (ROOT / "model_tests/unit/client_histories/histories").glob("*.edn") if ".clean" not in path.name
 )
 
 
@@ -196,7 +196,7 @@ def test_what_clients_were_told_has_its_story(path: Path) -> None:
 def test_the_story_of_a_torn_transaction_shows_who_read_on() -> None:
     """What was sent where, and who was given a part of it."""
     (path,) = (path for path in HISTORIES if path.stem == "torn-transaction")
-    (one,) = (one for one in told(str(path), pictured=True).clients.classes if one.kind is Kind.TORN)
+    (one,) = (one for one in told(str(path), pictured=True).clients.classes if one.kind is AnomalyKind.TORN)
 
     (drawn,) = one.stories
 
@@ -221,9 +221,11 @@ def test_only_violations_are_said_to_violate(torn: AuditReport) -> None:
 def test_cases_of_clients_lie_on_the_line_of_their_partition(torn: AuditReport) -> None:
     """Where the history names a partition whose log is here."""
     one = torn.audited[0]
-    case = Anomaly(Kind.LOST_WRITE, Severity.VIOLATION, f"{one.topic}-{one.partition}", (0,), (), (), "gone")
+    case = Anomaly(AnomalyKind.LOST_WRITE, Severity.VIOLATION, f"{one.topic}-{one.partition}", (0,), (), (), "gone")
     clean = replace(one, verdict=replace(one.verdict, findings=()))
-    clients = ClientsReport("h.edn", classes=(ClassReport(Kind.LOST_WRITE, 1, {Severity.VIOLATION: 1}, (case,)),))
+    clients = ClientsReport(
+        "h.edn", classes=(ClassReport(AnomalyKind.LOST_WRITE, 1, {Severity.VIOLATION: 1}, (case,)),)
+    )
 
     without = page(replace(torn, audited=(clean,)))
     text = page(replace(torn, audited=(clean,), clients=clients))

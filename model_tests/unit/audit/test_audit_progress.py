@@ -8,7 +8,7 @@ from model_tests.traces.audit.progress import said, shown, tasks_done
 
 
 @dataclass
-class Stage:
+class ProgressStage:
     """So many tasks, and so many done."""
 
     numTasks: int  # noqa: N815  # Spark's name
@@ -21,8 +21,8 @@ class Running:
     def getActiveStageIds(self) -> list[int]:  # noqa: N802  # Spark's name
         return [3, 4]
 
-    def getStageInfo(self, stageId: int) -> Stage | None:  # noqa: N802, N803  # likewise
-        return Stage(8, 2) if stageId == 3 else None
+    def getStageInfo(self, stageId: int) -> ProgressStage | None:  # noqa: N802, N803  # likewise
+        return ProgressStage(8, 2) if stageId == 3 else None
 
 
 def looked_at(terminal: bool, seconds: float) -> str:

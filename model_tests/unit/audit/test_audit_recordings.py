@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model_tests.traces.audit.findings import Severity, Verdict
+from model_tests.traces.audit.findings import PartitionVerdict, Severity
 from model_tests.traces.audit.log import audit_log, read_log, surroundings
 from model_tests.traces.audit.part import shows_in_partition
 from model_tests.traces.audit.recorded import DEFECTS, RECORDED, defects, observed
@@ -15,7 +15,7 @@ from reference.log.reader import intact_batches
 from spec.vocabulary import ControlType
 
 
-def audited(path: Path) -> dict[str, Verdict]:
+def audited(path: Path) -> dict[str, PartitionVerdict]:
     """The verdict on each partition under a path."""
     return {log.name: audit_log(log, surroundings(log))[0] for log in list_logs([str(path)]).logs}
 

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model_tests.traces.audit.cluster_wire import plain_side, side_of
-from model_tests.traces.audit.controller_log_history import Leadership, PartitionHistory
+from model_tests.traces.audit.controller_log_history import LeaderEpochEntry, PartitionLeaders
 from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.log import audit_log, read_log, surroundings
 from model_tests.traces.audit.losses import Loss
 from model_tests.traces.audit.recorded import CLUSTER
-from model_tests.traces.audit.replica import Replica, blocks_of, coarser, epoch_runs, summarized
+from model_tests.traces.audit.replica import ReplicaSummary, blocks_of, coarser, epoch_runs, summarized
 from model_tests.traces.audit.replicas import Copy, compare
 from model_tests.traces.audit.replicas_difference import first_difference
 from model_tests.traces.audit.wire import decode, encode
@@ -36,7 +36,7 @@ def written(folder: Path, sizes: list[int], other: int | None = None) -> list[in
     return [batch.base_offset for batch in batches]
 
 
-def summary(folder: Path) -> Replica:
+def summary(folder: Path) -> ReplicaSummary:
     (log,) = list_logs([str(folder)]).logs
     batches, _ = read_log(log)
     return summarized(log, blocks_of(batches), epoch_runs(batches), 0, int(batches.last_offset[-1]) + 1, 0)
@@ -62,7 +62,7 @@ def test_the_first_difference_is_found_wherever_it_is(
     assert (found.offset if found else None) == expected
 
 
-LEADERSHIPS = (Leadership(4, 1, 10, 0), Leadership(5, 3, 20, 0, unclean=True))
+LEADERSHIPS = (LeaderEpochEntry(4, 1, 10, 0), LeaderEpochEntry(5, 3, 20, 0, unclean=True))
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_who_was_in_sync_has_what_is_committed(
     expected: list[tuple[str, Severity, int]],
 ) -> None:
     """Another broker's high watermark is above its end: only an unclean election in between explains that."""
-    known = Replica(0, 0, 500, 500, stopped=True, epochs=epochs)
-    short = Replica(0, 0, 300, 300, stopped=True, epochs=((4, 0, 5), (5, 252, 2)))
+    known = ReplicaSummary(0, 0, 500, 500, stopped=True, epochs=epochs)
+    short = ReplicaSummary(0, 0, 300, 300, stopped=True, epochs=((4, 0, 5), (5, 252, 2)))
     copies = [Copy(0, "gone/1/a-0", 1, 9, known), Copy(1, "gone/3/a-0", 3, 7, short, losses)]
 
-    found = compare(copies, PartitionHistory("a", 0, LEADERSHIPS, (1, 3), in_sync)).found
+    found = compare(copies, PartitionLeaders("a", 0, LEADERSHIPS, (1, 3), in_sync)).found
 
     assert [(finding.rule.id, finding.severity, finding.offset) for _, finding in found] == expected
     assert {number for number, _ in found} <= {1}

@@ -11,7 +11,7 @@ from model_tests.traces.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.object_store import BUCKET, object_store
 from model_tests.unit.audit.written import data, write_segment
 from model_tests.unit.audit.written_world import run_world, write_world
-from reference.faults import Faults
+from reference.faults import FaultRates
 from spec.versions import NEWEST
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a broker's logs: segments, indexes, snapshots, checkpoints, coordinators."""
     directory = tmp_path_factory.mktemp("kept")
-    write_world(run_world(15, NEWEST, 400, Faults()), directory / "kafka")
+    write_world(run_world(15, NEWEST, 400, FaultRates()), directory / "kafka")
     write_segment(directory / "kafka" / "broken-0", [data(0), data(2)])
     return directory
 

@@ -11,7 +11,7 @@ from model_tests.traces.audit.recorded import KAFKA_3_9
 from model_tests.traces.audit.times import times_at
 from model_tests.traces.logs.kafka_log_derived import OFFSET_ENTRY
 from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs
-from model_tests.traces.logs.kafka_log_segment import Segment, read_segment
+from model_tests.traces.logs.kafka_log_segment import SegmentRange, read_segment
 from reference.log.batch import value_batch
 from reference.log.config import LogConfig
 from reference.log.disk_log import DiskLog
@@ -49,7 +49,7 @@ def test_a_time_costs_a_range_of_its_segment(log: LogFolder, monkeypatch: pytest
     """Of a log of many batches only those around the one that is asked for are read."""
     read: list[int] = []
 
-    def counted(segment: Segment, *, crc: bool) -> object:
+    def counted(segment: SegmentRange, *, crc: bool) -> object:
         found = read_segment(segment, crc=crc)
         read.append(len(found[0]))
         return found

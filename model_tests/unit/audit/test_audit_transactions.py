@@ -11,11 +11,11 @@ from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run
 from model_tests.traces.audit.wire import decode, encode
 from model_tests.traces.logs.kafka_log_folders import list_logs
-from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Cluster
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 
 A, B, C = ("a", 0), ("b", 0), ("c", 0)
 OFFSETS = ("__consumer_offsets", 0)
-Story = Callable[[Cluster], None]
+Story = Callable[[WrittenCluster], None]
 
 
 def found(report: AuditReport) -> list[tuple[str, str, int]]:
@@ -33,16 +33,16 @@ def only(report: AuditReport) -> Finding:
     return finding
 
 
-def begun(version: int = 0) -> Cluster:
+def begun(version: int = 0) -> WrittenCluster:
     """A producer that has done two transactions over three partitions already."""
-    cluster = Cluster(version)
+    cluster = WrittenCluster(version)
     cluster.init("tx", 7)
     cluster.transaction("tx", [A, B, C])
     cluster.transaction("tx", [A, B, C], ABORT)
     return cluster
 
 
-def ended(cluster: Cluster, *partitions: tuple[str, int]) -> None:
+def ended(cluster: WrittenCluster, *partitions: tuple[str, int]) -> None:
     """Prepare and Complete of a transaction with data, with markers on these partitions only."""
     cluster.add("tx", A, B, C)
     for partition in (A, B, C):
@@ -52,14 +52,14 @@ def ended(cluster: Cluster, *partitions: tuple[str, int]) -> None:
     cluster.complete("tx")
 
 
-def fenced(cluster: Cluster) -> None:
+def fenced(cluster: WrittenCluster) -> None:
     """A second instance fences the first, whose abort raises the epoch under every version."""
     cluster.transaction("tx", [A], ABORT, fenced=True)
     cluster.init("tx", 7, cluster.values["tx"].epoch + 1)
     cluster.transaction("tx", [A, B])
 
 
-def empty(cluster: Cluster) -> None:
+def empty(cluster: WrittenCluster) -> None:
     """Registered and never written to."""
     cluster.add("tx", A, B)
     cluster.prepare("tx", COMMIT)
@@ -67,7 +67,7 @@ def empty(cluster: Cluster) -> None:
     cluster.complete("tx")
 
 
-def resent(cluster: Cluster) -> None:
+def resent(cluster: WrittenCluster) -> None:
     """A marker is sent again, since its answer was lost."""
     cluster.add("tx", A)
     cluster.send("tx", A)
@@ -76,7 +76,7 @@ def resent(cluster: Cluster) -> None:
     cluster.complete("tx")
 
 
-def in_flight(cluster: Cluster) -> None:
+def in_flight(cluster: WrittenCluster) -> None:
     """Prepared, with one marker still on its way."""
     cluster.add("tx", A, B)
     cluster.send("tx", A)
@@ -85,13 +85,13 @@ def in_flight(cluster: Cluster) -> None:
     cluster.mark("tx", A)
 
 
-def still_open(cluster: Cluster) -> None:
+def still_open(cluster: WrittenCluster) -> None:
     """Not ended yet."""
     cluster.add("tx", A, B)
     cluster.send("tx", A)
 
 
-def upgraded(cluster: Cluster) -> None:
+def upgraded(cluster: WrittenCluster) -> None:
     """From here on every end of a transaction raises the epoch."""
     cluster.version = 2
     cluster.init("tx", 7, cluster.values["tx"].epoch + 1)
@@ -113,7 +113,7 @@ def test_what_may_happen_is_no_finding(tmp_path: Path, version: int, story: Stor
     assert report.transactions.missing == {}
 
 
-def torn(cluster: Cluster) -> None:
+def torn(cluster: WrittenCluster) -> None:
     cluster.add("tx", A, B, C)
     for partition in (A, B, C):
         cluster.send("tx", partition)
@@ -123,16 +123,16 @@ def torn(cluster: Cluster) -> None:
     cluster.complete("tx")
 
 
-def unmarked(cluster: Cluster) -> None:
+def unmarked(cluster: WrittenCluster) -> None:
     ended(cluster, A, C)
 
 
-def unmarked_in_between(cluster: Cluster) -> None:
+def unmarked_in_between(cluster: WrittenCluster) -> None:
     ended(cluster, A, C)
     cluster.transaction("tx", [A, B, C])
 
 
-def twice(cluster: Cluster) -> None:
+def twice(cluster: WrittenCluster) -> None:
     cluster.add("tx", B)
     cluster.send("tx", B)
     cluster.prepare("tx", COMMIT)
@@ -141,11 +141,11 @@ def twice(cluster: Cluster) -> None:
     cluster.complete("tx")
 
 
-def late(cluster: Cluster) -> None:
+def late(cluster: WrittenCluster) -> None:
     cluster.send("tx", B)
 
 
-def unregistered(cluster: Cluster) -> None:
+def unregistered(cluster: WrittenCluster) -> None:
     cluster.add("tx", A)
     cluster.send("tx", A)
     cluster.send("tx", B)
@@ -154,7 +154,7 @@ def unregistered(cluster: Cluster) -> None:
     cluster.complete("tx")
 
 
-def against_the_log(cluster: Cluster) -> None:
+def against_the_log(cluster: WrittenCluster) -> None:
     cluster.add("tx", B)
     cluster.send("tx", B)
     cluster.prepare("tx", COMMIT)
@@ -162,13 +162,13 @@ def against_the_log(cluster: Cluster) -> None:
     cluster.complete("tx")
 
 
-def stray(cluster: Cluster) -> None:
+def stray(cluster: WrittenCluster) -> None:
     cluster.now += 1000
     cluster.mark("tx", B, outcome=COMMIT)
     cluster.init("later", 9)
 
 
-def wrong_regime(cluster: Cluster) -> None:
+def wrong_regime(cluster: WrittenCluster) -> None:
     cluster.add("tx", B)
     cluster.send("tx", B)
     cluster.prepare("tx", COMMIT)
@@ -176,7 +176,7 @@ def wrong_regime(cluster: Cluster) -> None:
     cluster.complete("tx")
 
 
-def by_a_zombie(cluster: Cluster) -> None:
+def by_a_zombie(cluster: WrittenCluster) -> None:
     old = cluster.values["tx"].epoch
     fenced(cluster)
     cluster.send("tx", B, epoch=old)

@@ -4,9 +4,9 @@ import pytest
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.traces.audit.transactions_clusters import places_of
-from model_tests.traces.audit.transactions_join import Gap, Joined, Place
+from model_tests.traces.audit.transactions_join import Gap, JoinedTransaction, LogIndex
 from model_tests.traces.audit.transactions_judge import judge_transaction
-from model_tests.traces.audit.transactions_summary import PartitionTransactions, Run
+from model_tests.traces.audit.transactions_summary import DataRun, PartitionTransactions
 from spec.vocabulary import ControlType, TransactionState
 
 KNOWN = CoordinatorTransaction(
@@ -27,13 +27,13 @@ KNOWN = CoordinatorTransaction(
     completed_ms=30,
 )
 WHOLE = PartitionTransactions(end=20, closed=True)
-RUN = Run(7, 0, 12, 13, 2, 15, 15, -1)
+RUN = DataRun(7, 0, 12, 13, 2, 15, 15, -1)
 
 
-def without_marker(summary: PartitionTransactions, *runs: Run, behind: bool = False) -> Joined:
+def without_marker(summary: PartitionTransactions, *runs: DataRun, behind: bool = False) -> JoinedTransaction:
     """A committed transaction that has no marker at offsets 10 to 20, where the log ends."""
-    place = Place(0, "a", 0, summary, behind)
-    return Joined(KNOWN, gaps=[Gap(place, after=10, before=20, first=False, last=True, runs=runs)])
+    place = LogIndex(0, "a", 0, summary, behind)
+    return JoinedTransaction(KNOWN, gaps=[Gap(place, after=10, before=20, first=False, last=True, runs=runs)])
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from model_tests.traces.audit.controller_log_history import ControllerHistory
 from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.log import read_log
 from model_tests.traces.audit.recorded import CLUSTER, leader_changes
-from model_tests.traces.logs.controller_log import ControllerLog, ControllerRecord, Unread, read_controller
+from model_tests.traces.logs.controller_log import ControllerLog, ControllerRecord, UnreadRecords, read_controller
 from model_tests.traces.logs.controller_log_values import (
     NO_LEADER_CHANGE,
     Bracket,
@@ -29,7 +29,7 @@ from model_tests.traces.logs.controller_log_values import (
     read_change,
 )
 from model_tests.traces.logs.coordinator_log import raw_records
-from model_tests.traces.logs.kafka_log_fields import Malformed, Unknown
+from model_tests.traces.logs.kafka_log_fields import MalformedBytes, UnknownSchema
 from model_tests.traces.logs.kafka_log_folders import list_logs
 from spec.versions import KAFKA_3_9, NEWEST, Profile
 from spec.vocabulary import ABSENT
@@ -50,7 +50,7 @@ CREATED = PartitionChange(
 
 
 def told(
-    *batches: Change | list[Change], profile: Profile = NEWEST, unread: Sequence[Unread] = ()
+    *batches: Change | list[Change], profile: Profile = NEWEST, unread: Sequence[UnreadRecords] = ()
 ) -> tuple[ControllerHistory, list[tuple[Any, ...]]]:
     """The history of a topic of one partition after these batches, and what is found in it."""
     start: list[Change | list[Change]] = [[*BROKERS, NewTopic(TOPIC, "a"), CREATED]]
@@ -222,7 +222,7 @@ def test_what_is_no_election_of_the_last_leader(
     assert [(rule, how) for rule, how, _ in found] == ([("repl.committed_survives", severity)] if severity else [])
 
 
-UNREAD = Unread("RegisterBroker", 5, 4, 2, 15, 17)
+UNREAD = UnreadRecords("RegisterBroker", 5, 4, 2, 15, 17)
 
 
 @pytest.mark.parametrize(
@@ -231,11 +231,11 @@ UNREAD = Unread("RegisterBroker", 5, 4, 2, 15, 17)
         (UNREAD, Severity.UNDECIDED),
         (replace(UNREAD, first=ABSENT, last=ABSENT), Severity.UNDECIDED),
         (replace(UNREAD, first=21, last=30), Severity.VIOLATION),
-        (Unread("kind 30", 0, ABSENT, 1, 3, 3), Severity.UNDECIDED),
+        (UnreadRecords("kind 30", 0, ABSENT, 1, 3, 3), Severity.UNDECIDED),
     ],
     ids=["before", "in the checkpoint", "later", "a kind"],
 )
-def test_what_depends_on_records_that_are_not_read_is_undecided(unread: Unread, severity: Severity) -> None:
+def test_what_depends_on_records_that_are_not_read_is_undecided(unread: UnreadRecords, severity: Severity) -> None:
     """They are told by kind, version, count and place, and a finding after the first of them is a doubt."""
     history, found = told(fenced(2), changed(leader=2), unread=[unread])
 
@@ -305,7 +305,7 @@ def test_damaged_records_are_never_more_than_malformed_or_unknown(values: list[b
     if cut:
         content[data.draw(st.integers(0, cut - 1))] = data.draw(st.integers(0, 255))
 
-    with suppress(Malformed, Unknown):
+    with suppress(MalformedBytes, UnknownSchema):
         read_change(bytes(content[:cut]))
 
 

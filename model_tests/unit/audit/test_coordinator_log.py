@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model_tests.traces.audit.coordinator_log_changes import Link, judge_changes
+from model_tests.traces.audit.coordinator_log_changes import CoordinatorLink, judge_changes
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.traces.audit.transactions_clusters import all_coordinators, coordinator_partition
 from model_tests.traces.logs.coordinator_log import StateRecord
 from model_tests.traces.logs.coordinator_log_edges import step_between
 from model_tests.traces.logs.coordinator_log_values import StateValue, read_key, read_value
-from model_tests.traces.logs.kafka_log_fields import Malformed, Unknown
+from model_tests.traces.logs.kafka_log_fields import MalformedBytes, UnknownSchema
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.transaction_record import TransactionValue, by_topic, encode_key
 from spec.vocabulary import ABSENT, Epoch, ProducerId, Timestamp, TransactionState
@@ -53,7 +53,7 @@ def test_what_the_reference_writes_is_read(value: TransactionValue, next_id: int
 def test_any_bytes_are_a_value_or_are_refused(content: bytes, version: int) -> None:
     """Never another error, whatever the bytes are."""
     for given_bytes in (content, version.to_bytes(2, "big", signed=True) + content):
-        with suppress(Unknown, Malformed):
+        with suppress(UnknownSchema, MalformedBytes):
             assert isinstance(read_value(given_bytes), StateValue)
 
 
@@ -62,11 +62,11 @@ def test_keys_are_read_by_version() -> None:
     key = encode_key("täx")
 
     assert read_key(key) == "täx"
-    with pytest.raises(Unknown):
+    with pytest.raises(UnknownSchema):
         read_key(b"\x00\x01" + key[2:])
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedBytes):
         read_key(key[:-1])
-    with pytest.raises(Malformed, match="3 bytes are no key"):
+    with pytest.raises(MalformedBytes, match="3 bytes are no key"):
         read_key(key[:3])
 
 
@@ -143,7 +143,7 @@ def test_all_coordinators_are_here_only_if_their_number_is_certain() -> None:
 def changes(*values: StateValue, after_hole: bool) -> list[tuple[str, int]]:
     """The findings of records that follow each other, the first of which may follow missing ones."""
     records = [StateRecord(at, at, 10 * at, 0, "tx", value) for at, value in enumerate(values)]
-    findings, judged = judge_changes([Link(one, after_hole and one.row == 0) for one in records])
+    findings, judged = judge_changes([CoordinatorLink(one, after_hole and one.row == 0) for one in records])
     assert judged == len(values) - after_hole
     return [(one.rule.id, one.offset) for one in findings]
 
@@ -172,7 +172,7 @@ def test_two_outcomes_of_one_epoch_are_named_across_missing_records(after: S) ->
 
     def across_hole(version: int, epoch: int) -> list[str]:
         values = value(S.COMPLETE_COMMIT, 1, 1, version), value(after, 1, epoch, version)
-        links = [Link(StateRecord(at, at, 10 * at, 0, "tx", one), True) for at, one in enumerate(values)]
+        links = [CoordinatorLink(StateRecord(at, at, 10 * at, 0, "tx", one), True) for at, one in enumerate(values)]
         return [one.rule.id for one in judge_changes(links)[0]]
 
     assert across_hole(2, 1) == ["txn.one_outcome"]
@@ -186,7 +186,7 @@ def test_a_timeout_that_no_request_has_is_said() -> None:
     steps = [value(S.EMPTY, 1, 0), replace(begun, timeout=-1)]
 
     findings, _ = judge_changes(
-        [Link(StateRecord(at, at, 10 * at, 0, "tx", one), False) for at, one in enumerate(steps)]
+        [CoordinatorLink(StateRecord(at, at, 10 * at, 0, "tx", one), False) for at, one in enumerate(steps)]
     )
 
     (message,) = (one.message for one in findings)

@@ -11,8 +11,8 @@ from model_tests.traces.audit.group_log import Pending
 from model_tests.traces.audit.recorded import KAFKA_3_9
 from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run
-from model_tests.traces.logs.group_log_values import OffsetKey, read_offset, read_offset_key
-from model_tests.traces.logs.kafka_log_fields import Malformed, Unknown
+from model_tests.traces.logs.group_log_values import GroupOffsetKey, read_offset, read_offset_key
+from model_tests.traces.logs.kafka_log_fields import MalformedBytes, UnknownSchema
 from model_tests.unit.audit.written import write_segment
 from reference.broker import group_record as writer
 from reference.broker.transaction_metadata import TopicPartition
@@ -66,7 +66,7 @@ def test_keys_and_values_are_read_in_every_version(
     """What the reference writes in Kafka's bytes comes back."""
     key = writer.encode_key(writer.OffsetKey(group, TopicPartition(topic, number), version))
 
-    assert read_offset_key(key) == OffsetKey(group, topic, number)
+    assert read_offset_key(key) == GroupOffsetKey(group, topic, number)
     assert read_offset(value.encode()) == value.offset
 
 
@@ -83,9 +83,9 @@ def test_damaged_values_are_never_more_than_malformed_or_unknown(content: bytes,
     """Wherever a value is cut off: one of the two errors."""
     cut = data.draw(st.integers(0, len(content) - 1))
 
-    with pytest.raises((Malformed, Unknown)):
+    with pytest.raises((MalformedBytes, UnknownSchema)):
         read_offset(content[:cut])
-    with suppress(Malformed):
+    with suppress(MalformedBytes):
         read_offset_key(content[:cut])
 
 

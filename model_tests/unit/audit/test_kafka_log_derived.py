@@ -6,12 +6,12 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model_tests.traces.audit.findings import Verdict
+from model_tests.traces.audit.findings import PartitionVerdict
 from model_tests.traces.audit.log import audit_log, surroundings
 from model_tests.traces.logs.kafka_log_derived import parse_epochs, parse_rows, parse_snapshot
 from model_tests.traces.logs.kafka_log_folders import list_logs
-from model_tests.traces.logs.kafka_log_segment import Damage
-from model_tests.unit.damages import Damage as Damaged
+from model_tests.traces.logs.kafka_log_segment import SegmentDamage
+from model_tests.unit.damages import PlantedDamage as Damaged
 from model_tests.unit.damages import damaged, damages, fuzzed
 
 SNAPSHOT = f"{5693:020}.snapshot"
@@ -30,7 +30,7 @@ def test_a_damaged_snapshot_is_named(recordings: Path, at: int, new: bytes, posi
     """With the place in the file, and nothing of it is believed."""
     content = bytearray((recordings / "kafka-3.9.0" / "orders-2" / SNAPSHOT).read_bytes())
     content[at : at + len(new)] = new
-    damage: list[Damage] = []
+    damage: list[SegmentDamage] = []
 
     assert parse_snapshot(bytes(content), SNAPSHOT, 0, damage) is None
     assert [(bad.position, bad.message[: len(message)]) for bad in damage] == [(position, message)]
@@ -40,7 +40,7 @@ def test_a_snapshot_that_counts_wrongly_is_named(recordings: Path) -> None:
     """Also where the checksum was made to fit the count."""
     content = (recordings / "kafka-3.9.0" / "orders-2" / SNAPSHOT).read_bytes()
     counted = (10**9).to_bytes(4, "big") + content[10:]
-    damage: list[Damage] = []
+    damage: list[SegmentDamage] = []
 
     read = parse_snapshot(content[:2] + crc32c(counted).to_bytes(4, "big") + counted, SNAPSHOT, 0, damage)
 
@@ -50,12 +50,12 @@ def test_a_snapshot_that_counts_wrongly_is_named(recordings: Path) -> None:
 
 def test_an_entry_cut_short_is_named_and_the_others_read() -> None:
     """An index is nothing but entries."""
-    damage: list[Damage] = []
+    damage: list[SegmentDamage] = []
 
     file = parse_rows(bytes(20), "a.index", 0, ">i8", damage)
 
     assert file is not None
-    assert (len(file.rows), damage) == (2, [Damage("a.index", 16, "4 bytes are left, an entry has 8")])
+    assert (len(file.rows), damage) == (2, [SegmentDamage("a.index", 16, "4 bytes are left, an entry has 8")])
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_an_entry_cut_short_is_named_and_the_others_read() -> None:
 )
 def test_damaged_leader_epochs_are_named(content: bytes) -> None:
     """Another version, a wrong count, no numbers, epochs or offsets that fall."""
-    damage: list[Damage] = []
+    damage: list[SegmentDamage] = []
 
     assert parse_epochs(content, "leader-epoch-checkpoint", damage) is None
     assert len(damage) == 1
@@ -79,7 +79,7 @@ def partition(recordings: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture(scope="module")
-def sound(partition: Path) -> tuple[Files, Verdict]:
+def sound(partition: Path) -> tuple[Files, PartitionVerdict]:
     """Its files, and the verdict on them."""
     (log,) = list_logs([str(partition)]).logs
     verdict, _ = audit_log(log, surroundings(log))
@@ -89,7 +89,7 @@ def sound(partition: Path) -> tuple[Files, Verdict]:
 NUMBERED = st.tuples(st.integers(0, 20), damages(1 << 15, SNAPSHOT_FIELDS, most=2))
 
 
-def test_no_damaged_file_stops_the_audit(partition: Path, sound: tuple[Files, Verdict]) -> None:
+def test_no_damaged_file_stops_the_audit(partition: Path, sound: tuple[Files, PartitionVerdict]) -> None:
     """Segments, snapshots and indexes of a real partition, damaged one or several at a time: all else is judged."""
     files, expected = sound
     noticed = []

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from model_tests.traces.audit.partition import audit_batches
 from model_tests.traces.logs.kafka_log_batches import COLUMNS
-from model_tests.traces.logs.kafka_log_read import Segment, read_checked_bytes
+from model_tests.traces.logs.kafka_log_read import SegmentRange, read_checked_bytes
 from model_tests.unit.audit.written import data, encoded, marker, placed
-from model_tests.unit.damages import Damage, damaged, damages, fuzzed
+from model_tests.unit.damages import PlantedDamage, damaged, damages, fuzzed
 from reference.log.batch import CHECKED_FROM, RecordBatch
 from spec.vocabulary import ControlType
 
-ACTIVE = Segment("a.log", 0)
+ACTIVE = SegmentRange("a.log", 0)
 
 HISTORY: list[RecordBatch] = placed(
     [
@@ -32,7 +32,7 @@ SECOND = HISTORY[0].size
 CHECKED_PARTS = {batch.encode()[CHECKED_FROM:] for batch in HISTORY}
 
 
-def read(content: bytes, segment: Segment = ACTIVE) -> tuple[list[int], list[tuple[int, str]]]:
+def read(content: bytes, segment: SegmentRange = ACTIVE) -> tuple[list[int], list[tuple[int, str]]]:
     """Base offsets of what is read, and the positions and first words of what is not."""
     batches, damage = read_checked_bytes(content, segment)
     return batches.base_offset.tolist(), [(one.position, one.message) for one in damage]
@@ -85,7 +85,7 @@ def test_one_damaged_batch_is_named_and_the_rest_read(at: int, new: bytes, messa
 def test_a_batch_cut_short_says_whether_a_crash_explains_it() -> None:
     """A crash cuts the active segment only."""
     offsets, active = read(CONTENT[:-5])
-    _, inactive = read(CONTENT[:-5], Segment("a.log", 0, 1000))
+    _, inactive = read(CONTENT[:-5], SegmentRange("a.log", 0, 1000))
 
     assert offsets == [0, 3, 5, 6, 10, 11]
     assert "a crash leaves this" in active[0][1]
@@ -112,8 +112,8 @@ def test_messages_before_record_batches_are_one_damage() -> None:
 
 def test_a_batch_of_another_segment_is_damage() -> None:
     """Offsets lie between the segment's name and the next one's."""
-    assert len(read(CONTENT, Segment("a.log", 2))[1]) == 1
-    assert len(read(CONTENT, Segment("a.log", 0, 12))[1]) == 1
+    assert len(read(CONTENT, SegmentRange("a.log", 2))[1]) == 1
+    assert len(read(CONTENT, SegmentRange("a.log", 0, 12))[1]) == 1
 
 
 def test_no_bytes_are_no_damage() -> None:
@@ -134,7 +134,7 @@ LENGTHS = [sum(batch.size for batch in HISTORY[:number]) + 8 for number in range
 
 @fuzzed(share=0.3)
 @given(damages(len(CONTENT), LENGTHS), st.booleans())
-def test_a_damaged_segment_never_crashes_the_reader_nor_invents_a_batch(wrong: list[Damage], crc: bool) -> None:
+def test_a_damaged_segment_never_crashes_the_reader_nor_invents_a_batch(wrong: list[PlantedDamage], crc: bool) -> None:
     """Every batch that is read was written, in order; what was lost is named; the audit judges the rest."""
     content = damaged(CONTENT, wrong)
 
@@ -153,7 +153,7 @@ def test_a_damaged_segment_never_crashes_the_reader_nor_invents_a_batch(wrong: l
 
 def test_a_segment_with_a_wrong_name_is_one_damage() -> None:
     """Every batch of it is misplaced in the same way."""
-    offsets, damage = read(CONTENT, Segment("a.log", 500))
+    offsets, damage = read(CONTENT, SegmentRange("a.log", 500))
 
     assert offsets == []
     assert damage == [

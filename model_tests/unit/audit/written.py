@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from model_tests.traces.logs.kafka_log_batches import Batches
-from model_tests.traces.logs.kafka_log_read import Segment, read_checked_bytes
+from model_tests.traces.logs.kafka_log_read import SegmentRange, read_checked_bytes
 from reference.log.batch import TRANSACTIONAL, RecordBatch, data_batch, marker_batch
 from reference.log.record import Record
 from spec.vocabulary import ControlType, LeaderEpoch, Offset
@@ -40,7 +40,7 @@ def encoded(batches: Iterable[RecordBatch]) -> bytes:
 
 def log_of(*batches: RecordBatch, start: int = 0) -> Batches:
     """The columns of a log of these batches, in one segment."""
-    read, damage = read_checked_bytes(encoded(placed(batches, start)), Segment("test.log", start))
+    read, damage = read_checked_bytes(encoded(placed(batches, start)), SegmentRange("test.log", start))
     assert damage == []
     return read
 

@@ -19,7 +19,7 @@ NOWHERE: Mapping[Name, int] = MappingProxyType({})
 
 
 @dataclass(slots=True)
-class Cluster:
+class WrittenCluster:
     """What each partition and the coordinator append; time goes on by 10 ms with every record.
 
     Attributes:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from reference.broker.transaction_api import OFFSETS_TOPIC
-from reference.faults import Faults
+from reference.faults import FaultRates
 from reference.log.batch import RecordBatch
 from reference.log.checkpoint_file import CLEANED, HIGH_WATERMARKS, LOG_STARTS, PartitionOffset, encode_offsets
 from reference.log.config import LogConfig
@@ -28,7 +28,7 @@ TRANSACTIONS_TOPIC: Final = "__transaction_state"
 Name = tuple[str, int]
 
 
-def clean_worlds(profile: Profile, faults: Faults, turns: int, first: int) -> Iterator[TransactionWorld]:
+def clean_worlds(profile: Profile, faults: FaultRates, turns: int, first: int) -> Iterator[TransactionWorld]:
     """Worlds in which no operator ended a transaction by hand and no election was unclean, by rising seeds."""
     for seed in count(first):
         world = run_world(seed, profile, turns, faults)
@@ -43,7 +43,7 @@ def is_clean(world: TransactionWorld) -> bool:
     return not any(api == "UncleanLeaderElection" or (api, who) == ("WriteTxnMarkers", ADMIN) for api, who in told)
 
 
-def run_world(seed: int, profile: Profile, turns: int, faults: Faults) -> TransactionWorld:
+def run_world(seed: int, profile: Profile, turns: int, faults: FaultRates) -> TransactionWorld:
     """A world of transactions after so many turns of its scheduler."""
     tape = Tape.seeded(seed)
     world = drawn_world(profile, tape, faults, seed)
@@ -53,7 +53,7 @@ def run_world(seed: int, profile: Profile, turns: int, faults: Faults) -> Transa
     return world
 
 
-def upgraded(seed: int, old: Profile, new: Profile, turns: int, faults: Faults) -> TransactionWorld | None:
+def upgraded(seed: int, old: Profile, new: Profile, turns: int, faults: FaultRates) -> TransactionWorld | None:
     """A world whose brokers and clients all come to another release in the middle; none where it is not a clean one."""
     tape = Tape.seeded(seed)
     world = drawn_world(old, tape, faults, seed)

@@ -5,13 +5,13 @@ import pytest
 
 from model_tests.bench import __main__ as bench
 from model_tests.verify import sources
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 
 
 def _part(name: str, asked: list[str]) -> bench.Part:
     """A part that notes that it was measured."""
 
-    def measured(_effort: Effort, scratch: Path) -> list[bench.Measured]:
+    def measured(_effort: RunEffort, scratch: Path) -> list[bench.Measured]:
         assert scratch.is_dir()
         asked.append(name)
         return [bench.Measured(name, 1.5, "x", "at most 2", met=True)]

@@ -14,9 +14,9 @@ from model_tests.bugs.staging import staged
 from model_tests.bugs.world import carry_out
 from model_tests.diagrams.sequence import text_of
 from model_tests.reports import HOLDS, VIOLATED
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 from spec import rules
-from spec.bugs.bug import Bug, Expected
+from spec.bugs.bug import Bug, ExpectedAnswer
 from spec.bugs.catalogue import BUGS
 from spec.engines.verdict import Happening
 
@@ -29,7 +29,7 @@ def test_the_late_end_is_found_at_its_depth_and_drawn() -> None:
     assert found.diagram is not None
     drawn = text_of(found.diagram)
 
-    assert (Expected.VIOLATED, 10) == (found.found[0].got, found.found[0].depth)
+    assert (ExpectedAnswer.VIOLATED, 10) == (found.found[0].got, found.found[0].depth)
     assert "EndTxn abort of transaction 0," in drawn
     assert "epoch 0 (late)" in drawn
     assert "txn.no_crosstalk is violated" in drawn
@@ -40,7 +40,7 @@ def test_under_version_2_the_same_search_is_closed() -> None:
     """No state of three transactions violates it, however deep."""
     newest = searched(LATE_END.mended[-1])
 
-    assert Expected.HOLDS == newest.got
+    assert ExpectedAnswer.HOLDS == newest.got
     assert newest.complete
     assert 24 <= newest.depth
 
@@ -89,7 +89,7 @@ def test_bounded_search_finds_the_same_depth(name: str) -> None:
     found = judged(BUGS[name], unrolls=True)
     assert found.unrolled is not None
 
-    assert (Expected.VIOLATED, found.found[0].depth) == (found.unrolled.got, found.unrolled.depth)
+    assert (ExpectedAnswer.VIOLATED, found.found[0].depth) == (found.unrolled.got, found.unrolled.depth)
     assert () == found.failures
 
 
@@ -106,14 +106,14 @@ def test_searches_that_disagree_are_red() -> None:
 def test_a_wrong_expectation_is_red() -> None:
     """A bug that is expected where it was mended fails, by name and release, and so does the part."""
     bug = BUGS["KAFKA-17507"]
-    wrong = replace(bug, cases=(bug.broken, replace(bug.mended[0], expected=Expected.VIOLATED)))
+    wrong = replace(bug, cases=(bug.broken, replace(bug.mended[0], expected=ExpectedAnswer.VIOLATED)))
 
     report = BugsReport((judged(wrong),))
 
     assert ("KAFKA-17507 in 4.0: expected violated, got holds",) == report.failures
     assert VIOLATED == report.exit_code
     with patch.object(part, "BUGS", {**BUGS, bug.name: wrong}):
-        assert not part.evidence(Effort.QUICK).passed
+        assert not part.evidence(RunEffort.QUICK).passed
 
 
 def test_a_counterexample_that_is_none_is_red() -> None:
@@ -165,7 +165,7 @@ def test_the_entries_are_those_of_the_report() -> None:
 
 def test_the_quick_part_runs_three_and_says_so() -> None:
     """All as expected."""
-    found = part.evidence(Effort.QUICK)
+    found = part.evidence(RunEffort.QUICK)
 
     assert found.passed
     assert f"ran 3 of {len(BUGS)} bugs" == found.sampled

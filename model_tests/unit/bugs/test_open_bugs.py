@@ -10,7 +10,7 @@ from model_tests.bugs.searching import searched
 from model_tests.bugs.staging import profile_of, staged
 from model_tests.bugs.world import carry_out
 from model_tests.diagrams.sequence import text_of
-from spec.bugs.bug import Bug, Expected
+from spec.bugs.bug import Bug, ExpectedAnswer
 from spec.bugs.catalogue import BUGS
 from spec.versions import NEWEST, PROFILES
 
@@ -53,7 +53,9 @@ def test_a_mending_is_what_mends(name: str) -> None:
 @each_open
 def test_a_release_that_is_wrongly_said_to_have_the_bug_is_red(bug: Bug) -> None:
     """Every case that must be violated is asked, not the first alone."""
-    wrong = replace(bug, cases=(*bug.violated, replace(bug.mended[-1], expected=Expected.VIOLATED), *bug.mended[:-1]))
+    wrong = replace(
+        bug, cases=(*bug.violated, replace(bug.mended[-1], expected=ExpectedAnswer.VIOLATED), *bug.mended[:-1])
+    )
     if not wrong.mended:
         wrong = replace(wrong, cases=(*wrong.cases, bug.mended[-1]))
 

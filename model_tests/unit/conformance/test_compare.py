@@ -3,15 +3,22 @@ from typing import Any
 
 import pytest
 
-from model_tests.conformance.answers import Appended, Fetched, Produced, Seen, SeenPartition, SeenProducer
-from model_tests.conformance.compare import Difference, differences, undecided
-from model_tests.conformance.sessions import Marks, Step, session_of
+from model_tests.conformance.answers import (
+    AppendAnswer,
+    ObservableState,
+    ProduceAnswer,
+    RecordedFetchAnswer,
+    SeenPartition,
+    SeenProducer,
+)
+from model_tests.conformance.compare import FieldDifference, differences, undecided
+from model_tests.conformance.sessions import SessionStep, StepMarks, session_of
 from model_tests.conformance.symbols import Symbols
 from model_tests.unit.conformance.written import accepted, produce, session
 from spec.vocabulary import ErrorCode
 
-ACCEPTED = Produced({"t-0": Appended(ErrorCode.NONE, 0, log_start_offset=0)}, several=False)
-SEEN = Seen({"t-0": SeenPartition((SeenProducer(1, 0, 0, -1, -1), SeenProducer(0, 0, 5, -1, -1)), 1, 1)})
+ACCEPTED = ProduceAnswer({"t-0": AppendAnswer(ErrorCode.NONE, 0, log_start_offset=0)}, several=False)
+SEEN = ObservableState({"t-0": SeenPartition((SeenProducer(1, 0, 0, -1, -1), SeenProducer(0, 0, 5, -1, -1)), 1, 1)})
 
 
 def symbols() -> Symbols:
@@ -21,7 +28,7 @@ def symbols() -> Symbols:
     return known
 
 
-def step(**changed: Any) -> Step:
+def step(**changed: Any) -> SessionStep:
     entry = {"producer_epoch": 0, "coordinator_epoch": -1, "current_txn_start_offset": -1}
     producers = [
         {"producer_id": "pid0", "last_sequence": 5, **entry},
@@ -71,21 +78,23 @@ def test_a_fetch_is_compared_down_to_its_records() -> None:
     """Lists of the same length differ at a position, others as a whole."""
     recorded = {"error": "NONE", "error_code": 0, "hw": 1, "lso": 1, "log_start_offset": 0, "aborted": []}
     fetched = step(response={**recorded, "batches": [], "delivered": [[0, "s1r0"]]})
-    answer = Fetched(ErrorCode.NONE, 1, 1, 0, (), (), ((0, "s2r0"),))
+    answer = RecordedFetchAnswer(ErrorCode.NONE, 1, 1, 0, (), (), ((0, "s2r0"),))
 
-    assert differences(fetched, answer, SEEN, symbols()) == (Difference("response.delivered[0][1]", "s1r0", "s2r0"),)
+    assert differences(fetched, answer, SEEN, symbols()) == (
+        FieldDifference("response.delivered[0][1]", "s1r0", "s2r0"),
+    )
 
 
 def test_only_what_the_recording_marks_is_undecided() -> None:
     """Other clients excuse the name of the error, and only for the names noted; a race excuses nothing."""
-    only_error = (Difference("response.error", "TRANSACTION_ABORTABLE", "INVALID_TXN_STATE"),)
-    of_partition = (*only_error, Difference("response.partitions.t-0.error_code", 120, 48))
-    offset_too = (*only_error, Difference("response.base_offset", 0, -1))
-    marks = Marks(accept_errors=frozenset({"TRANSACTION_ABORTABLE", "INVALID_TXN_STATE"}))
+    only_error = (FieldDifference("response.error", "TRANSACTION_ABORTABLE", "INVALID_TXN_STATE"),)
+    of_partition = (*only_error, FieldDifference("response.partitions.t-0.error_code", 120, 48))
+    offset_too = (*only_error, FieldDifference("response.base_offset", 0, -1))
+    marks = StepMarks(accept_errors=frozenset({"TRANSACTION_ABORTABLE", "INVALID_TXN_STATE"}))
 
     assert undecided(only_error, marks).startswith("racy_error")
     assert undecided(of_partition, marks).startswith("racy_error")
-    assert undecided(only_error, Marks(racy=True)) == ""
-    assert undecided(only_error, Marks()) == ""
+    assert undecided(only_error, StepMarks(racy=True)) == ""
+    assert undecided(only_error, StepMarks()) == ""
     assert undecided(offset_too, marks) == ""
-    assert undecided(only_error, Marks(accept_errors=frozenset({"TRANSACTION_ABORTABLE"}))) == ""
+    assert undecided(only_error, StepMarks(accept_errors=frozenset({"TRANSACTION_ABORTABLE"}))) == ""

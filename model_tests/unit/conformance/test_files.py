@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.conformance.files import Damage, Found, read, sessions
+from model_tests.conformance.files import LocatedSession, UnreadableSession, read, sessions
 from model_tests.unit.conformance.written import restart, session
 
 LINE = json.dumps(session(restart())).encode() + b"\n"
 
 
 def damage_of(path: Path | str) -> list[str]:
-    return [str(item) for item in read([path]) if isinstance(item, Damage)]
+    return [str(item) for item in read([path]) if isinstance(item, UnreadableSession)]
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def test_a_directory_is_searched_and_each_file_is_read_once(tmp_path: Path) -> N
 
     items = list(read([tmp_path, tmp_path / "deep", tmp_path / "deep" / "a.ndjson"]))
 
-    assert [type(item) for item in items] == [Damage, Found]
+    assert [type(item) for item in items] == [UnreadableSession, LocatedSession]
     assert str(items[0]) == f"{tmp_path / 'README.md'}: no session file by its name, passed over"
-    assert isinstance(items[0], Damage)
+    assert isinstance(items[0], UnreadableSession)
     assert items[0].foreign
 
 
@@ -48,7 +48,7 @@ def test_a_bad_line_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
 
     items = list(read([file]))
 
-    assert [type(item) for item in items] == [Damage, Found, Damage, Found]
+    assert [type(item) for item in items] == [UnreadableSession, LocatedSession, UnreadableSession, LocatedSession]
     assert str(items[0]).startswith(f"{file}:1: not JSON: ")
     assert str(items[2]) == f"{file}:4: the session is [1], not an object"
 

@@ -1,16 +1,22 @@
 """Groups on the reference as a session sees them: members, commits, markers on an offsets partition, fetches."""
 
-from model_tests.conformance.answers import FetchedOffset, Joined, MarkersWritten, OffsetsCommitted, OffsetsFetched
+from model_tests.conformance.answers import (
+    FetchedOffsetAnswer,
+    MarkersWritten,
+    OffsetsCommitted,
+    OffsetsFetched,
+    RecordedJoin,
+)
 from model_tests.conformance.on_reference import OnReference
 from model_tests.conformance.requests import (
     AddOffsetsToTxn,
-    InitProducerId,
     JoinSync,
-    Marker,
-    OffsetCommit,
-    OffsetFetch,
+    RecordedInitProducerId,
+    RecordedMarker,
+    RecordedOffsetCommit,
+    RecordedOffsetFetch,
+    RecordedTxnOffsetCommit,
     Restart,
-    TxnOffsetCommit,
     WriteTxnMarkers,
 )
 from spec.versions import KAFKA_3_9, SNAPSHOT_4_0, Profile
@@ -23,15 +29,15 @@ ID = "t0"
 def opened(profile: Profile = KAFKA_3_9) -> OnReference:
     """A side on which producer 0 has offset 8 of t-0 pending for group g0."""
     side = OnReference(profile, ["t-0", "t-1"])
-    side.answer(InitProducerId(4, ID))
+    side.answer(RecordedInitProducerId(4, ID))
     side.answer(AddOffsetsToTxn(3, ID, 0, 0, "g0"))
-    side.answer(TxnOffsetCommit(3, ID, 0, 0, "g0", (("t-0", 8),)))
+    side.answer(RecordedTxnOffsetCommit(3, ID, 0, 0, "g0", (("t-0", 8),)))
     return side
 
 
 def fetched(side: OnReference, require_stable: bool) -> OffsetsFetched:
     """OffsetFetch of t-0."""
-    answer = side.answer(OffsetFetch(7, "g0", ("t-0",), require_stable))
+    answer = side.answer(RecordedOffsetFetch(7, "g0", ("t-0",), require_stable))
     assert isinstance(answer, OffsetsFetched)
     return answer
 
@@ -50,7 +56,7 @@ def test_a_marker_on_an_offsets_partition() -> None:
     side = opened(SNAPSHOT_4_0)
     assert ErrorCode.UNSTABLE_OFFSET_COMMIT is fetched(side, require_stable=True).partitions["t-0"].error
 
-    answer = side.answer(WriteTxnMarkers(1, (Marker(0, 0, True, 0, (OFFSETS, "t-0", "nope-0")),)))
+    answer = side.answer(WriteTxnMarkers(1, (RecordedMarker(0, 0, True, 0, (OFFSETS, "t-0", "nope-0")),)))
 
     assert isinstance(answer, MarkersWritten)
     assert {
@@ -58,18 +64,18 @@ def test_a_marker_on_an_offsets_partition() -> None:
         "t-0": ErrorCode.NONE,
         "nope-0": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     } == answer.markers[0].errors
-    assert FetchedOffset(ErrorCode.NONE, 8) == fetched(side, require_stable=True).partitions["t-0"]
+    assert FetchedOffsetAnswer(ErrorCode.NONE, 8) == fetched(side, require_stable=True).partitions["t-0"]
 
 
 def test_a_member_joins_and_commits() -> None:
     """Its id outlives a restart of the broker; another id is none."""
     side = OnReference(KAFKA_3_9, ["t-0"])
     joined = side.answer(JoinSync("g0", None))
-    assert isinstance(joined, Joined)
+    assert isinstance(joined, RecordedJoin)
     side.answer(Restart(clean=False))
 
     answers = [
-        side.answer(OffsetCommit(7, "g0", joined.generation, member, (("t-0", 5), ("nope-0", 5))))
+        side.answer(RecordedOffsetCommit(7, "g0", joined.generation, member, (("t-0", 5), ("nope-0", 5))))
         for member in ("nobody", joined.member)
     ]
 

@@ -9,17 +9,17 @@ from model_tests.conformance.controls import CORRUPTIONS
 from model_tests.conformance.on_specification import OnSpecification
 from model_tests.conformance.part import RULES, evidence
 from model_tests.conformance.side_by_side import SPECIFICATION, outcomes
-from model_tests.verify.results import Effort, Part
+from model_tests.verify.results import PartResult, RunEffort
 from spec.evidence import Layer
 
 
 @pytest.fixture(scope="module")
-def quick() -> Part:
-    return evidence(Effort.QUICK)
+def quick() -> PartResult:
+    return evidence(RunEffort.QUICK)
 
 
 @pytest.mark.slow
-def test_every_rule_holds_on_steps_that_are_about_it(quick: Part) -> None:
+def test_every_rule_holds_on_steps_that_are_about_it(quick: PartResult) -> None:
     """A result for each rule, with a count above zero."""
     assert [result.rule for result in quick.results] == list(RULES)
     assert all(result.passed and result.layer is Layer.CONFORMANCE for result in quick.results)
@@ -27,7 +27,7 @@ def test_every_rule_holds_on_steps_that_are_about_it(quick: Part) -> None:
 
 
 @pytest.mark.slow
-def test_a_quick_run_takes_a_thirtieth(quick: Part) -> None:
+def test_a_quick_run_takes_a_thirtieth(quick: PartResult) -> None:
     """The sample is said, and the report's figures are of what ran; sessions that wait are counted apart."""
     waiting: Any = quick.extra["unsupported"]
 
@@ -36,7 +36,7 @@ def test_a_quick_run_takes_a_thirtieth(quick: Part) -> None:
 
 
 @pytest.mark.slow
-def test_every_corrupted_recording_is_disagreed_with(quick: Part) -> None:
+def test_every_corrupted_recording_is_disagreed_with(quick: PartResult) -> None:
     """Both sides name the corrupted step, and nothing else; then come the guards that are missing."""
     missing = [guard.name for guard in GUARDS]
 

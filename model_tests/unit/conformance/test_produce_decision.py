@@ -1,6 +1,6 @@
 import pytest
 
-from spec.protocol.produce import ProduceRequest, admit, answered, is_admitted, names, recovered, refused
+from spec.protocol.produce import PartitionProduce, admit, answered, is_admitted, names, recovered, refused
 from spec.protocol.records import AppendReply, CachedBatch, ProducerEntry, flatten
 from spec.versions import NEWEST
 from spec.vocabulary import ErrorCode
@@ -9,17 +9,20 @@ from spec.vocabulary import ErrorCode
 @pytest.mark.parametrize(
     ("request_", "guard"),
     [
-        (ProduceRequest(9), "admitted"),
-        (ProduceRequest(9, acks=0), "admitted"),
-        (ProduceRequest(9, names_transaction=True, any_transactional=True), "admitted"),
-        (ProduceRequest(9, any_transactional=True, batch_count=2, partition_exists=False), "transactional_id_missing"),
-        (ProduceRequest(9, batch_count=2, partition_exists=False), "partition_unknown"),
-        (ProduceRequest(9, batch_count=2, acks=5), "several_batches"),
-        (ProduceRequest(9, acks=5), "acks_unknown"),
+        (PartitionProduce(9), "admitted"),
+        (PartitionProduce(9, acks=0), "admitted"),
+        (PartitionProduce(9, names_transaction=True, any_transactional=True), "admitted"),
+        (
+            PartitionProduce(9, any_transactional=True, batch_count=2, partition_exists=False),
+            "transactional_id_missing",
+        ),
+        (PartitionProduce(9, batch_count=2, partition_exists=False), "partition_unknown"),
+        (PartitionProduce(9, batch_count=2, acks=5), "several_batches"),
+        (PartitionProduce(9, acks=5), "acks_unknown"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_the_first_guard_in_order_decides(request_: ProduceRequest, guard: str) -> None:
+def test_the_first_guard_in_order_decides(request_: PartitionProduce, guard: str) -> None:
     """Each guard refuses, and the earlier one wins."""
     admission = admit(request_)
 
@@ -32,11 +35,11 @@ def test_the_log_start_is_told_since_version_5_and_only_by_the_log() -> None:
     """Before version 5, or when the log was not asked, it is -1."""
     reply = AppendReply(0, 7, 8, duplicate=True, appended=False)
 
-    starts = [answered(ProduceRequest(version), reply, 3).log_start_offset for version in (3, 4, 5, 11)]
+    starts = [answered(PartitionProduce(version), reply, 3).log_start_offset for version in (3, 4, 5, 11)]
 
     assert starts == [-1, -1, 3, 3]
-    assert refused(admit(ProduceRequest(9, acks=5))).log_start_offset == -1
-    assert answered(ProduceRequest(9), reply, 3).append_time_told is True
+    assert refused(admit(PartitionProduce(9, acks=5))).log_start_offset == -1
+    assert answered(PartitionProduce(9), reply, 3).append_time_told is True
 
 
 def test_a_restart_leaves_the_newest_batch() -> None:

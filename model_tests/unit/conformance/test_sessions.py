@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from model_tests.conformance.api_versions import TAKEN
-from model_tests.conformance.fields import Malformed
-from model_tests.conformance.requests import Produce, Restart, WriteTxnMarkers
+from model_tests.conformance.fields import MalformedSession
+from model_tests.conformance.requests import RecordedProduce, Restart, WriteTxnMarkers
 from model_tests.conformance.sessions import session_of
 from model_tests.unit.conformance.written import Written, accepted, fetch, init, produce, restart, session
 from spec.versions import PROFILES
@@ -12,7 +12,7 @@ from spec.versions import PROFILES
 
 def values_of(written: Written, step: int) -> tuple[str, ...]:
     request = session_of(written).steps[step].request
-    assert isinstance(request, Produce)
+    assert isinstance(request, RecordedProduce)
     return request.batches[0].values
 
 
@@ -42,7 +42,7 @@ def test_every_profile_is_taken_by_its_name(profile: str) -> None:
 
 def test_a_release_has_no_younger_transaction_version() -> None:
     """The feature came with 4.0: a session of 2.7 cannot have it."""
-    with pytest.raises(Malformed, match="txn_version is 2, not within"):
+    with pytest.raises(MalformedSession, match="txn_version is 2, not within"):
         session_of(session(restart(), kafka="2.7", txn_version=2))
 
 
@@ -61,7 +61,7 @@ def test_a_request_that_the_release_does_not_take_is_one_line(kafka: str, api: s
     """A session cannot have asked a broker for what it does not know."""
     step = {"api": api, "version": version, "request": {}, "response": {"error": "NONE", "error_code": 0}}
 
-    with pytest.raises(Malformed) as malformed:
+    with pytest.raises(MalformedSession) as malformed:
         session_of(session(step, kafka=kafka))
 
     assert f"session hand-A-1 step 0: {message}" == str(malformed.value)
@@ -89,7 +89,7 @@ def test_markers_say_their_transaction_version_since_version_2(version: int, tel
     assert isinstance(request, WriteTxnMarkers)
     assert [tells] == [marker.transaction_version for marker in request.markers]
     del written["committed"]
-    with pytest.raises(Malformed, match="step 0 request marker 0: committed is missing"):
+    with pytest.raises(MalformedSession, match="step 0 request marker 0: committed is missing"):
         session_of(session({**step, "request": {"markers": [written]}}, kafka="4.3"))
 
 
@@ -126,7 +126,7 @@ FETCHED: dict[str, Any] = {
 )
 def test_an_answer_or_a_state_that_lacks_a_field_is_one_line(step: Written, message: str) -> None:
     """What is missing or of another type is compared with nothing."""
-    with pytest.raises(Malformed) as malformed:
+    with pytest.raises(MalformedSession) as malformed:
         session_of(session(step))
 
     assert str(malformed.value).startswith(f"session hand-A-1 {message}")
@@ -143,7 +143,7 @@ def test_a_step_that_shows_a_defect_says_so() -> None:
 @pytest.mark.parametrize("bug", ["step 7: no such step", "the second", 3])
 def test_a_defect_of_no_step_is_malformed(bug: object) -> None:
     """A mark that cannot be read excuses nothing."""
-    with pytest.raises(Malformed, match="kafka_bug"):
+    with pytest.raises(MalformedSession, match="kafka_bug"):
         session_of(session(restart(), config={"kafka_bug": bug}))
 
 
@@ -179,7 +179,7 @@ def test_what_is_not_specified_yet_is_named() -> None:
 )
 def test_a_malformed_session_is_named_with_the_field(fields: dict[str, Any], message: str) -> None:
     """One line says where in the session what is wrong."""
-    with pytest.raises(Malformed) as malformed:
+    with pytest.raises(MalformedSession) as malformed:
         session_of(session(restart(), **fields))
 
     assert str(malformed.value).startswith(message)
@@ -199,7 +199,7 @@ def test_a_malformed_session_is_named_with_the_field(fields: dict[str, Any], mes
 )
 def test_a_malformed_batch_is_named_with_step_and_field(field: str, value: object, message: str) -> None:
     """One line says which field of which step is wrong."""
-    with pytest.raises(Malformed) as malformed:
+    with pytest.raises(MalformedSession) as malformed:
         session_of(session(init(), produce_with({field: value})))
 
     assert str(malformed.value).startswith(f"session hand-A-1 step 1 request: {message}")
@@ -208,13 +208,13 @@ def test_a_malformed_batch_is_named_with_step_and_field(field: str, value: objec
 @pytest.mark.parametrize("repeated", [1, 7, -1, "0"])
 def test_only_an_earlier_step_of_the_same_kind_can_be_repeated(repeated: object) -> None:
     """A repetition of itself, of what comes later, or of another request is malformed."""
-    with pytest.raises(Malformed, match="replay_of"):
+    with pytest.raises(MalformedSession, match="replay_of"):
         session_of(session(init(), {**produce(accepted(0)), "replay_of": repeated}))
-    with pytest.raises(Malformed, match="not the number of a Produce"):
+    with pytest.raises(MalformedSession, match="not the number of a Produce"):
         session_of(session(init(), {**produce(accepted(0)), "replay_of": 0}))
 
 
 def test_a_step_without_an_answer_is_malformed() -> None:
     """There is nothing to compare with."""
-    with pytest.raises(Malformed, match="step 0: response is missing"):
+    with pytest.raises(MalformedSession, match="step 0: response is missing"):
         session_of(session({"api": "Fetch", "version": 11, "request": {}}))

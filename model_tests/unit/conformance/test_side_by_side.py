@@ -8,7 +8,7 @@ import pytest
 from model_tests.conformance.bundled import sample, sessions_in
 from model_tests.conformance.on_reference import OnReference
 from model_tests.conformance.on_specification import OnSpecification
-from model_tests.conformance.report import Disagreement
+from model_tests.conformance.report import SessionDisagreement
 from model_tests.conformance.sessions import Session, session_of
 from model_tests.conformance.side_by_side import (
     REFERENCE,
@@ -44,7 +44,7 @@ def recordings() -> list[Session]:
     return list(sessions_in(sample(200).lines))
 
 
-def on_specification(recorded: list[Session]) -> list[Disagreement]:
+def on_specification(recorded: list[Session]) -> list[SessionDisagreement]:
     return list(disagreements(recorded, {SPECIFICATION: OnSpecification}))
 
 
@@ -133,14 +133,14 @@ def test_an_id_out_of_order_is_disagreed_with_where_it_was_handed_out() -> None:
 def test_a_side_that_breaks_down_disagrees() -> None:
     """An exception is a wrong answer, named, and the replay goes on."""
 
-    class Broken(OnReference):
+    class BrokenReference(OnReference):
         def fetch(self, request: object) -> Any:
             raise KeyError("lost")
 
     nothing = {"error": "NONE", "error_code": 0, "hw": 0, "lso": 0, "log_start_offset": 0, "aborted": None}
     recorded = session_of(session(fetch(0, {**nothing, "batches": [], "delivered": []}), restart()))
 
-    found = list(disagreements([recorded], {REFERENCE: Broken}))
+    found = list(disagreements([recorded], {REFERENCE: BrokenReference}))
 
     assert [(each.step, each.got) for each in found] == [(0, {"response": "KeyError: 'lost'"})]
 

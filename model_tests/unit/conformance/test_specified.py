@@ -2,16 +2,23 @@ from dataclasses import replace
 
 import pytest
 
-from model_tests.conformance.answers import Added, Ended, Fetched, Initialized, Produced, SeenTransaction
+from model_tests.conformance.answers import (
+    Added,
+    EndTxnAnswer,
+    Initialized,
+    ProduceAnswer,
+    RecordedFetchAnswer,
+    SeenTransaction,
+)
 from model_tests.conformance.on_specification import OnSpecification
 from model_tests.conformance.requests import (
     AddPartitionsToTxn,
-    Batch,
-    EndTxn,
-    Fetch,
-    InitProducerId,
-    Marker,
-    Produce,
+    RecordedBatch,
+    RecordedEndTxn,
+    RecordedFetch,
+    RecordedInitProducerId,
+    RecordedMarker,
+    RecordedProduce,
     Restart,
     WriteTxnMarkers,
 )
@@ -23,31 +30,31 @@ SMALL = 160
 """A segment that holds two batches of one record or marker."""
 
 
-def batch(epoch: int, sequence: int, *, transactional: bool = True) -> Batch:
-    return Batch("t-0", 0, epoch, sequence, 1, 0, transactional, "", -1, 1, ("s0r0",))
+def batch(epoch: int, sequence: int, *, transactional: bool = True) -> RecordedBatch:
+    return RecordedBatch("t-0", 0, epoch, sequence, 1, 0, transactional, "", -1, 1, ("s0r0",))
 
 
-def produce(epoch: int, sequence: int, version: int = 9) -> Produce:
-    return Produce(version, "t0", -1, (batch(epoch, sequence),), 0, several=False)
+def produce(epoch: int, sequence: int, version: int = 9) -> RecordedProduce:
+    return RecordedProduce(version, "t0", -1, (batch(epoch, sequence),), 0, several=False)
 
 
 def add(epoch: int) -> AddPartitionsToTxn:
     return AddPartitionsToTxn(3, "t0", 0, epoch, ("t-0",), verify_only=False)
 
 
-def end(epoch: int, *, committed: bool, version: int = 3) -> EndTxn:
-    return EndTxn(version, "t0", 0, epoch, committed)
+def end(epoch: int, *, committed: bool, version: int = 3) -> RecordedEndTxn:
+    return RecordedEndTxn(version, "t0", 0, epoch, committed)
 
 
-def error(side: OnSpecification, request: Produce) -> ErrorCode:
+def error(side: OnSpecification, request: RecordedProduce) -> ErrorCode:
     answer = side.answer(request)
-    assert isinstance(answer, Produced)
+    assert isinstance(answer, ProduceAnswer)
     return answer.partitions["t-0"].error
 
 
-def fetched(side: OnSpecification, offset: int, limit: int = 2**31 - 1) -> Fetched:
-    answer = side.answer(Fetch(11, "t-0", offset, committed_only=True, max_bytes=limit))
-    assert isinstance(answer, Fetched)
+def fetched(side: OnSpecification, offset: int, limit: int = 2**31 - 1) -> RecordedFetchAnswer:
+    answer = side.answer(RecordedFetch(11, "t-0", offset, committed_only=True, max_bytes=limit))
+    assert isinstance(answer, RecordedFetchAnswer)
     return answer
 
 
@@ -55,7 +62,7 @@ def begun(segment_bytes: int = 2**30, profile: object = KAFKA_3_9) -> OnSpecific
     """A broker on which t0 has an open transaction with one record."""
     assert isinstance(profile, type(KAFKA_3_9))
     side = OnSpecification(profile, ["t-0"], segment_bytes)
-    assert side.answer(InitProducerId(4, "t0")) == Initialized(ErrorCode.NONE, 0, 0)
+    assert side.answer(RecordedInitProducerId(4, "t0")) == Initialized(ErrorCode.NONE, 0, 0)
     assert side.answer(add(0)) == Added({"t-0": ErrorCode.NONE})
     assert error(side, produce(0, 0)) is ErrorCode.NONE
     return side
@@ -119,13 +126,13 @@ def test_a_limit_of_bytes_leaves_at_least_one_batch() -> None:
 def test_a_refused_marker_leaves_the_id_in_prepare() -> None:
     """A higher epoch on the partition fences the coordinator's marker, and the transaction is never complete."""
     side = begun()
-    side.answer(WriteTxnMarkers(1, (Marker(0, 3, True, 0, ("t-0",)),)))
+    side.answer(WriteTxnMarkers(1, (RecordedMarker(0, 3, True, 0, ("t-0",)),)))
 
     side.answer(end(0, committed=True))
     answer = side.answer(end(0, committed=True))
 
     assert side.seen().transactions["t0"].state == "PrepareCommit"
-    assert answer == Ended(ErrorCode.CONCURRENT_TRANSACTIONS)
+    assert answer == EndTxnAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
 
 
 def test_a_restart_keeps_an_open_transaction_open() -> None:
@@ -134,7 +141,7 @@ def test_a_restart_keeps_an_open_transaction_open() -> None:
     side.answer(Restart(clean=True, coordinator_epoch=2))
 
     assert side.seen().transactions["t0"].state == "Ongoing"
-    assert side.answer(end(0, committed=True)) == Ended(ErrorCode.NONE)
+    assert side.answer(end(0, committed=True)) == EndTxnAnswer(ErrorCode.NONE)
     assert side.seen().partitions["t-0"].producers[0].coordinator_epoch == 2
 
 
@@ -142,7 +149,7 @@ def test_under_version_2_the_next_transaction_has_the_next_epoch() -> None:
     """EndTxn of version 5 tells it, and the epoch before is refused by coordinator and partition."""
     side = begun(profile=SNAPSHOT_4_0)
 
-    assert side.answer(end(0, committed=True, version=5)) == Ended(ErrorCode.NONE, 0, 1)
+    assert side.answer(end(0, committed=True, version=5)) == EndTxnAnswer(ErrorCode.NONE, 0, 1)
     assert side.answer(add(0)) == Added({"t-0": ErrorCode.PRODUCER_FENCED})
     assert error(side, produce(0, 1)) is ErrorCode.INVALID_PRODUCER_EPOCH
 
@@ -150,7 +157,7 @@ def test_under_version_2_the_next_transaction_has_the_next_epoch() -> None:
 def test_data_of_no_transaction_is_refused_by_the_words_of_the_version() -> None:
     """The coordinator does not know the partition in the transaction."""
     side = OnSpecification(KAFKA_3_9, ["t-0"])
-    side.answer(InitProducerId(4, "t0"))
+    side.answer(RecordedInitProducerId(4, "t0"))
 
     assert [error(side, produce(0, 0, version)) for version in (10, 11)] == [
         ErrorCode.INVALID_TXN_STATE,
@@ -162,7 +169,7 @@ def test_since_4_0_a_stale_epoch_is_refused_without_asking() -> None:
     """The coordinator's decision is not among those of the step."""
     for profile, asked in ((replace(NEWEST, transaction_version=0), False), (KAFKA_3_9, True)):
         side = begun(profile=profile)
-        side.answer(WriteTxnMarkers(1, (Marker(0, 3, True, 0, ("t-0",)),)))
+        side.answer(WriteTxnMarkers(1, (RecordedMarker(0, 3, True, 0, ("t-0",)),)))
 
         assert error(side, produce(0, 1)) is ErrorCode.INVALID_PRODUCER_EPOCH
         assert any(getattr(decision, "subject", "") == "t0" for decision in side.decided) == asked

@@ -1,29 +1,35 @@
 import pytest
 
-from model_tests.conformance.answers import FetchedOffset, Joined, OffsetsAdded, OffsetsCommitted, OffsetsFetched
-from model_tests.conformance.decided import Ruled
+from model_tests.conformance.answers import (
+    FetchedOffsetAnswer,
+    OffsetsAdded,
+    OffsetsCommitted,
+    OffsetsFetched,
+    RecordedJoin,
+)
+from model_tests.conformance.decision_log import Ruled
 from model_tests.conformance.on_specification import OnSpecification
 from model_tests.conformance.requests import (
     AddOffsetsToTxn,
-    EndTxn,
-    InitProducerId,
     JoinSync,
-    OffsetCommit,
-    OffsetFetch,
+    RecordedEndTxn,
+    RecordedInitProducerId,
+    RecordedOffsetCommit,
+    RecordedOffsetFetch,
+    RecordedTxnOffsetCommit,
     Restart,
-    TxnOffsetCommit,
 )
 from spec import rules
 from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ErrorCode
 
-UNSTABLE = FetchedOffset(ErrorCode.UNSTABLE_OFFSET_COMMIT)
+UNSTABLE = FetchedOffsetAnswer(ErrorCode.UNSTABLE_OFFSET_COMMIT)
 
 
 def begun(profile: Profile = KAFKA_3_9, *, joins: bool = False) -> OnSpecification:
     """A broker on which t0 has an open transaction that the offsets of g0 belong to."""
     side = OnSpecification(profile, ["t-0"])
-    side.answer(InitProducerId(4, "t0"))
+    side.answer(RecordedInitProducerId(4, "t0"))
     if joins:
         side.answer(JoinSync("g0", None))
     assert side.answer(AddOffsetsToTxn(3, "t0", 0, 0, "g0")) == OffsetsAdded(ErrorCode.NONE)
@@ -32,22 +38,24 @@ def begun(profile: Profile = KAFKA_3_9, *, joins: bool = False) -> OnSpecificati
 
 def end(side: OnSpecification, version: int = 3, *, committed: bool) -> None:
     """End the transaction, and have its markers written."""
-    side.answer(EndTxn(version, "t0", 0, 0, committed))
+    side.answer(RecordedEndTxn(version, "t0", 0, 0, committed))
     side.settle()
 
 
-def held(offset: int, version: int = 3, epoch: int = 0, partition: str = "t-0", **claim: int | str) -> TxnOffsetCommit:
-    return TxnOffsetCommit(version, "t0", 0, epoch, "g0", ((partition, offset),), **claim)  # type: ignore[arg-type]  # a claim's fields
+def held(
+    offset: int, version: int = 3, epoch: int = 0, partition: str = "t-0", **claim: int | str
+) -> RecordedTxnOffsetCommit:
+    return RecordedTxnOffsetCommit(version, "t0", 0, epoch, "g0", ((partition, offset),), **claim)  # type: ignore[arg-type]  # a claim's fields
 
 
-def error(side: OnSpecification, request: TxnOffsetCommit | OffsetCommit) -> ErrorCode:
+def error(side: OnSpecification, request: RecordedTxnOffsetCommit | RecordedOffsetCommit) -> ErrorCode:
     answer = side.answer(request)
     assert isinstance(answer, OffsetsCommitted)
     return answer.errors["t-0"]
 
 
-def fetched(side: OnSpecification, *, stable: bool) -> FetchedOffset:
-    answer = side.answer(OffsetFetch(7, "g0", ("t-0",), stable))
+def fetched(side: OnSpecification, *, stable: bool) -> FetchedOffsetAnswer:
+    answer = side.answer(RecordedOffsetFetch(7, "g0", ("t-0",), stable))
     assert isinstance(answer, OffsetsFetched)
     return answer.partitions["t-0"]
 
@@ -57,26 +65,26 @@ def fetched(side: OnSpecification, *, stable: bool) -> FetchedOffset:
 def test_offsets_of_a_transaction_become_true_with_its_commit(profile: Profile, committed: bool) -> None:
     """Until it ends a stable fetch waits, and another tells the offset before; an abort leaves that."""
     side = begun(profile)
-    side.answer(OffsetCommit(7, "g0", -1, "", (("t-0", 4),)))
+    side.answer(RecordedOffsetCommit(7, "g0", -1, "", (("t-0", 4),)))
 
     accepted = error(side, held(9))
     waiting = (fetched(side, stable=False), fetched(side, stable=True))
     end(side, committed=committed)
 
     assert accepted is ErrorCode.NONE
-    assert waiting == (FetchedOffset(ErrorCode.NONE, 4), UNSTABLE)
-    assert fetched(side, stable=True) == FetchedOffset(ErrorCode.NONE, 9 if committed else 4)
+    assert waiting == (FetchedOffsetAnswer(ErrorCode.NONE, 4), UNSTABLE)
+    assert fetched(side, stable=True) == FetchedOffsetAnswer(ErrorCode.NONE, 9 if committed else 4)
 
 
 def test_a_later_commit_outside_the_transaction_holds() -> None:
     """Its record is after that of the transaction, though the marker is after both."""
     side = begun()
     side.answer(held(9))
-    side.answer(OffsetCommit(7, "g0", -1, "", (("t-0", 4),)))
+    side.answer(RecordedOffsetCommit(7, "g0", -1, "", (("t-0", 4),)))
 
     end(side, committed=True)
 
-    assert fetched(side, stable=True) == FetchedOffset(ErrorCode.NONE, 4)
+    assert fetched(side, stable=True) == FetchedOffsetAnswer(ErrorCode.NONE, 4)
 
 
 def test_a_restart_keeps_what_is_pending() -> None:
@@ -89,8 +97,8 @@ def test_a_restart_keeps_what_is_pending() -> None:
     end(side, committed=True)
 
     assert waiting == UNSTABLE
-    assert fetched(side, stable=True) == FetchedOffset(ErrorCode.NONE, 9)
-    assert error(side, OffsetCommit(7, "g0", 1, "member-1", (("t-0", 5),))) is ErrorCode.NONE
+    assert fetched(side, stable=True) == FetchedOffsetAnswer(ErrorCode.NONE, 9)
+    assert error(side, RecordedOffsetCommit(7, "g0", 1, "member-1", (("t-0", 5),))) is ErrorCode.NONE
 
 
 def test_a_refused_append_drops_what_was_pending_until_the_next_restart() -> None:
@@ -104,7 +112,7 @@ def test_a_refused_append_drops_what_was_pending_until_the_next_restart() -> Non
     side.answer(Restart(clean=True))
 
     assert refused is ErrorCode.INVALID_PRODUCER_EPOCH
-    assert told == FetchedOffset(ErrorCode.NONE, -1)
+    assert told == FetchedOffsetAnswer(ErrorCode.NONE, -1)
     assert fetched(side, stable=True) == UNSTABLE
 
 
@@ -116,8 +124,8 @@ def test_a_past_generation_commits_nothing() -> None:
     transactional = [error(side, held(9, generation=generation, member="member-1")) for generation in (0, 1)]
 
     assert transactional == [ErrorCode.ILLEGAL_GENERATION, ErrorCode.NONE]
-    assert error(side, OffsetCommit(7, "g0", 0, "member-1", plain)) is ErrorCode.ILLEGAL_GENERATION
-    assert error(side, OffsetCommit(7, "g0", -1, "", plain)) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert error(side, RecordedOffsetCommit(7, "g0", 0, "member-1", plain)) is ErrorCode.ILLEGAL_GENERATION
+    assert error(side, RecordedOffsetCommit(7, "g0", -1, "", plain)) is ErrorCode.UNKNOWN_MEMBER_ID
     assert error(side, held(9)) is ErrorCode.NONE
 
 
@@ -126,7 +134,7 @@ def test_a_static_member_that_was_replaced_is_fenced() -> None:
     side = begun()
     joined = [side.answer(JoinSync("g0", "i")) for _ in range(2)]
 
-    assert joined == [Joined(ErrorCode.NONE, "i-1", 1), Joined(ErrorCode.NONE, "i-2", 1)]
+    assert joined == [RecordedJoin(ErrorCode.NONE, "i-1", 1), RecordedJoin(ErrorCode.NONE, "i-2", 1)]
     assert error(side, held(9, generation=1, member="i-1", group_instance_id="i")) is ErrorCode.FENCED_INSTANCE_ID
     assert error(side, held(9, generation=1, member="i-2", group_instance_id="i")) is ErrorCode.NONE
 
@@ -159,7 +167,7 @@ def test_a_partition_that_is_not_there_changes_nothing() -> None:
 def test_add_offsets_is_of_a_client_of_version_0_or_1() -> None:
     """However new the request is: the transaction that it begins is not one of version 2."""
     side = OnSpecification(SNAPSHOT_4_0, ["t-0"])
-    side.answer(InitProducerId(4, "t0"))
+    side.answer(RecordedInitProducerId(4, "t0"))
     side.answer(AddOffsetsToTxn(4, "t0", 0, 0, "g0"))
 
     assert side.answer(AddOffsetsToTxn(1, "t0", 0, 7, "g0")) == OffsetsAdded(ErrorCode.INVALID_PRODUCER_EPOCH)
@@ -170,11 +178,11 @@ def test_add_offsets_is_of_a_client_of_version_0_or_1() -> None:
 def test_a_commit_of_a_client_of_version_2_joins_the_transaction_by_itself() -> None:
     """Version 5 adds the partition of the group's offsets; version 4 asks whether it is in the transaction."""
     side = OnSpecification(NEWEST, ["t-0"])
-    side.answer(InitProducerId(4, "t0"))
+    side.answer(RecordedInitProducerId(4, "t0"))
 
     asked, added = error(side, held(9, version=4)), error(side, held(9, version=5))
     end(side, 5, committed=True)
 
     assert (asked, added) == (ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.NONE)
-    assert fetched(side, stable=True) == FetchedOffset(ErrorCode.NONE, 9)
+    assert fetched(side, stable=True) == FetchedOffsetAnswer(ErrorCode.NONE, 9)
     assert error(side, held(10, version=5)) is ErrorCode.INVALID_PRODUCER_EPOCH

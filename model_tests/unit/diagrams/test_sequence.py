@@ -5,15 +5,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from model_tests.diagrams.events import Ending, Mark, Message, Note, Sequence, participants_of
+from model_tests.diagrams.events import DrawnMessage, Ending, Mark, Note, Sequence, participants_of
 from model_tests.diagrams.sequence import text_of
 from model_tests.diagrams.sequence_svg import LETTER, description_of, svg_of
 
 STEPS = (
-    (Message("client", "coordinator", "EndTxn abort"), Note("coordinator", "PREPARE_ABORT")),
-    (Message("coordinator", "partition", "marker <ABORT>", Mark.LOST),),
-    (Message("client", "coordinator", "EndTxn abort", Mark.LATE),),
-    (Message("partition", "client", "a reply over all columns that would need several lines if it were narrow"),),
+    (DrawnMessage("client", "coordinator", "EndTxn abort"), Note("coordinator", "PREPARE_ABORT")),
+    (DrawnMessage("coordinator", "partition", "marker <ABORT>", Mark.LOST),),
+    (DrawnMessage("client", "coordinator", "EndTxn abort", Mark.LATE),),
+    (DrawnMessage("partition", "client", "a reply over all columns that would need several lines if it were narrow"),),
 )
 DIAGRAM = Sequence(
     "An example", ("client", "coordinator", "partition"), STEPS, Ending("txn.no_crosstalk", "a late one ended it")
@@ -137,7 +137,10 @@ def test_a_long_name_stays_whole() -> None:
     """The name of an error may be longer than a line of a label: nobody searches for half of it, and there is room."""
     error = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
     steps = (
-        (Message("coordinator", "client", error, Mark.REFUSED), Note("coordinator", f"{error} of client-number-1")),
+        (
+            DrawnMessage("coordinator", "client", error, Mark.REFUSED),
+            Note("coordinator", f"{error} of client-number-1"),
+        ),
     )
     diagram = Sequence("An example", ("client", "coordinator"), steps, Ending("", "in the end"))
 

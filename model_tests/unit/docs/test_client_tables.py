@@ -6,7 +6,7 @@ import pytest
 
 from model_tests.unit.docs.extensions import extension
 from reference.client.drain_rules import Hold
-from reference.client.transaction_errors import MEANINGS, Meaning
+from reference.client.transaction_errors import MEANINGS, ErrorHandling
 
 client_tables = extension("client_tables")
 
@@ -17,7 +17,7 @@ class Silent(Enum):
     FIRST, SECOND = auto(), auto()
 
 
-@pytest.mark.parametrize("members", [Hold, Meaning])
+@pytest.mark.parametrize("members", [Hold, ErrorHandling])
 def test_every_member_is_told_of(members: type[Enum]) -> None:
     """By the comment beside it, in the order of the source; without one by its own words."""
     told = client_tables.told(members)

@@ -3,7 +3,7 @@
 from model_tests.unit.docs.extensions import extension
 from spec.sources.decisions import DECISIONS, RELEASED
 from spec.sources.known import known
-from spec.sources.table import Row, Support
+from spec.sources.table import SourceRow, Support
 
 page = extension("source_tables")
 
@@ -39,8 +39,8 @@ def test_the_page_counts_what_nothing_supports() -> None:
 
 def test_a_row_tells_method_file_and_what_is_so_instead() -> None:
     """A row without a method tells its recording."""
-    wrong = Row("append", "x", "NONE", "2.4", "2.5", Support.WRONG, "Log.read", ("a",), (), "no error")
-    recorded = Row("append", "x", "NONE", "3.9.0", "3.9.0", Support.RECORDING, note="3.9.0")
+    wrong = SourceRow("append", "x", "NONE", "2.4", "2.5", Support.WRONG, "Log.read", ("a",), (), "no error")
+    recorded = SourceRow("append", "x", "NONE", "3.9.0", "3.9.0", Support.RECORDING, note="3.9.0")
 
     assert page.told(wrong) == "wrong: no error; Log.read (core/src/main/scala/kafka/log/Log.scala)"
     assert page.told(recorded) == "recorded sessions of 3.9.0"

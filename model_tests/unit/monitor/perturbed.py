@@ -10,7 +10,7 @@ from model_tests.traces.coordinator_verdicts import NEEDED as NEEDED_OF_COORDINA
 from model_tests.traces.samples import answered, random_steps
 from model_tests.traces.schema import BY_NAME, STEP_PARTS, Row, columns_of, complete
 from model_tests.traces.simulate import trace_of
-from reference.trace import Kind
+from reference.trace import ColumnType
 from spec.versions import PROFILES
 
 APPEND_COLUMNS = tuple(dict.fromkeys((*columns_of(*STEP_PARTS), "verification_refused")))
@@ -45,10 +45,10 @@ def changed(row: Row, columns: tuple[str, ...], chance: Random) -> dict[str, Any
     """The row with another value in one of the columns."""
     column = chance.choice(columns)
     value = row[column]
-    if BY_NAME[column].kind is Kind.BOOLEAN:
+    if BY_NAME[column].kind is ColumnType.BOOLEAN:
         return {**row, column: not value}
     return {**row, column: max(-1, value + chance.choice((-2, -1, 1, 2)))}
 
 
 def _changeable_of_coordinators() -> tuple[str, ...]:
-    return tuple(name for name in NEEDED_OF_COORDINATORS if BY_NAME[name].kind is not Kind.TEXT)
+    return tuple(name for name in NEEDED_OF_COORDINATORS if BY_NAME[name].kind is not ColumnType.TEXT)

@@ -12,7 +12,7 @@ from model_tests.traces.verdicts import BITS, REFUSED, judged
 from model_tests.unit.monitor.perturbed import changed_traces, random_appends
 from spec.algebra import all_of, any_of, choose, negate
 from spec.protocol.coordinator_steps import DECISIONS
-from spec.protocol.judge import Check
+from spec.protocol.judge import RuleCheck
 from spec.protocol.judge_coordinator import judge
 from spec.versions import PROFILES
 
@@ -52,7 +52,7 @@ def interpreted_coordinator(row: dict[str, Any]) -> tuple[int, int, int]:
     return (int(expected.branch), *bits(checks))
 
 
-def bits(checks: Iterable[Check]) -> tuple[int, int]:
+def bits(checks: Iterable[RuleCheck]) -> tuple[int, int]:
     at_stake = [check for check in checks if check.at_stake]
     broken = {check.rule for check in at_stake if not check.holds}
     return sum(BITS[rule] for rule in {check.rule for check in at_stake}), sum(BITS[rule] for rule in broken)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from model_tests.diagrams.events import Ending, Mark, Message, Note
+from model_tests.diagrams.events import DrawnMessage, Ending, Mark, Note
 from model_tests.diagrams.sequence import text_of
 from model_tests.monitor.drawing import sequence_of
 from model_tests.traces.schema import complete
@@ -16,7 +16,7 @@ def a_step(**columns: Any) -> dict[str, Any]:
     return complete({"profile": "4.3", "transaction_version": 2, "step": 0, "error": 0, **columns})
 
 
-def drawn(*rows: dict[str, Any]) -> tuple[tuple[Message | Note, ...], ...]:
+def drawn(*rows: dict[str, Any]) -> tuple[tuple[DrawnMessage | Note, ...], ...]:
     return sequence_of(rows, "a trace", HOLDS).steps
 
 
@@ -27,7 +27,7 @@ def test_a_request_is_a_message_and_what_it_leaves_a_note() -> None:
 
     ((message, note),) = drawn({**asked, "reply_producer_id": 4000, "reply_epoch": 0, "timeout_ms": 60_000})
 
-    assert isinstance(message, Message)
+    assert isinstance(message, DrawnMessage)
     assert ("instance-0", "broker-1", Mark.PLAIN) == (message.sender, message.receiver, message.mark)
     assert "InitProducerId payments → NONE 4000/0 [" in message.text
     assert Note("broker-1", "4000/0 EMPTY") == note
@@ -38,7 +38,7 @@ def test_a_refusal_and_a_copy_are_marked() -> None:
     asked = a_step(api="EndTxn", client="instance-0", node="broker-1", transactional_id="payments", message=7)
     refused = {**asked, "step": 1, "message": 8, "error": 47}
 
-    marks = [step[0].mark for step in drawn(asked, {**asked, "step": 1}, refused) if isinstance(step[0], Message)]
+    marks = [step[0].mark for step in drawn(asked, {**asked, "step": 1}, refused) if isinstance(step[0], DrawnMessage)]
 
     assert [Mark.PLAIN, Mark.AGAIN, Mark.REFUSED] == marks
 

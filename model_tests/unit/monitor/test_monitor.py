@@ -6,14 +6,14 @@ from typing import Final
 
 import pytest
 
-from model_tests.monitor.monitor import Disagreement, Monitor, claimed_among, rule_counts
+from model_tests.monitor.monitor import DecisionMismatch, Monitor, claimed_among, rule_counts
 from model_tests.monitor.runs import Played, run_of
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS
 from model_tests.mutants.planted import Planted
 from model_tests.mutants.reference import PLANTED
 from model_tests.traces.check_report import RuleCount
 from model_tests.traces.corrupt import CORRUPTIONS, corrupted
-from model_tests.traces.corruption import Corruption
+from model_tests.traces.corruption import StepCorruption
 from model_tests.traces.schema import Row
 from model_tests.traces.simulate import WORKLOADS, seeds_of, trace_of
 from model_tests.traces.verdicts import BITS
@@ -67,7 +67,7 @@ def test_true_traces_of_every_profile_hold(true_runs: list[Played]) -> None:
 
 
 @pytest.mark.parametrize("corruption", CORRUPTIONS, ids=[corruption.name for corruption in CORRUPTIONS])
-def test_a_false_step_is_where_the_monitor_stops(corruption: Corruption, true_runs: list[Played]) -> None:
+def test_a_false_step_is_where_the_monitor_stops(corruption: StepCorruption, true_runs: list[Played]) -> None:
     """It names trace, step, rule and guard, the values that decide, and what was allowed instead."""
     false = corrupted(corruption, [run.rows for run in true_runs if is_claimed(corruption.rule, run)], 10**9)
     monitor = Monitor()
@@ -87,7 +87,7 @@ def test_a_monitor_stops_at_the_first_step_that_is_false() -> None:
     step = next(row["step"] for row in true if row["origin"] >= 0)
     rows = [{**row, "appended": not row["appended"]} if row["step"] == step else row for row in true]
 
-    with pytest.raises(Disagreement, match=f"trace 1, step {step} breaks") as stopped:
+    with pytest.raises(DecisionMismatch, match=f"trace 1, step {step} breaks") as stopped:
         judge_all(Monitor(), rows)
 
     assert {step} == {violation.step for violation in stopped.value.violations}

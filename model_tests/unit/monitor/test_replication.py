@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from model_tests.monitor.monitor import Disagreement, Monitor
+from model_tests.monitor.monitor import DecisionMismatch, Monitor
 from model_tests.monitor.runs import run_of
 from model_tests.mutants.of_replicas import OF_REPLICAS
 from model_tests.scenarios.elections import eligible_waits
@@ -98,7 +98,7 @@ def test_the_monitor_stops_at_a_defect(name: str) -> None:
     """At the step that shows it, by a rule of replication; who holds a high watermark back, no step shows."""
     planted = next(each for each in OF_REPLICAS if each.name == name)
 
-    with planted.in_place(), pytest.raises(Disagreement) as stopped:
+    with planted.in_place(), pytest.raises(DecisionMismatch) as stopped:
         monitored_under_every_profile()
 
     assert {rule.partition(".")[0] for rule in stopped.value.rules} == {rules.REPL_HW_BOUNDS.family}

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from model_tests.mutants.decisions.audited import DELETED, OF_NOBODY
-from model_tests.mutants.decisions.crossing import Cell, Sight, candidates, crossed
+from model_tests.mutants.decisions.call_sites import JudgedCall, watched
+from model_tests.mutants.decisions.crossing import CrossingCell, Sight, candidates, crossed
 from model_tests.mutants.decisions.crossing_page import ENOUGH, page, seen_by_few, unnamed, why_unnamed
 from model_tests.mutants.decisions.crossing_reasons import UNNAMED
 from model_tests.mutants.decisions.crossing_table import read_cells, write_cells
-from model_tests.mutants.decisions.hunting import Fate, Found, judged
+from model_tests.mutants.decisions.hunting import HuntResult, MutantFate, judged
 from model_tests.mutants.decisions.layers import AUDIT, KNOWN_BUGS, NAMING, PROOFS, SEARCHES, SESSIONS
 from model_tests.mutants.decisions.made import by_name
-from model_tests.mutants.decisions.mutations import Kind
-from model_tests.mutants.decisions.occasions import Place, watched
-from model_tests.mutants.decisions.shown_cells import shown_cells
+from model_tests.mutants.decisions.mutations import MutationKind
+from model_tests.mutants.decisions.replayed_cells import shown_cells
 from model_tests.mutants.decisions.table import read
 from model_tests.traces.logs.coordinator_log_edges import step_between
 from model_tests.traces.logs.coordinator_log_values import StateValue
@@ -27,12 +27,12 @@ LARGER = "lso.smaller: left < right becomes left < right - 1"
 BOUNDS = "lso.bounds"
 
 
-def found(mutant: str = LARGER) -> list[Found]:
+def found(mutant: str = LARGER) -> list[HuntResult]:
     """A table of one mutant that a test has killed."""
-    return [Found(mutant, Kind.OFF_BY_ONE, Fate.KILLED, "tests", "a test", ("test_lso.py::test",))]
+    return [HuntResult(mutant, MutationKind.OFF_BY_ONE, MutantFate.KILLED, "tests", "a test", ("test_lso.py::test",))]
 
 
-def cell_in(place: Place) -> Cell:
+def cell_in(place: JudgedCall) -> CrossingCell:
     """What a layer with one place makes of the smaller of two offsets."""
     (cell,) = crossed("offsets", watched([place]), found(), {}, lambda _: None)
     return cell
@@ -59,7 +59,7 @@ def test_few_layers_see_a_decision_only_where_it_is_said_why() -> None:
 
 def test_a_decision_that_few_layers_see_needs_a_reason() -> None:
     """Nobody has said one of a decision that is new."""
-    cells = [Cell("new.decision", "a", Sight.UNREAD), Cell("new.decision", "b", Sight.UNTRIED)]
+    cells = [CrossingCell("new.decision", "a", Sight.UNREAD), CrossingCell("new.decision", "b", Sight.UNTRIED)]
 
     assert seen_by_few(cells[:1]) == {"new.decision": ""}
     assert seen_by_few(cells) == {"new.decision": "not yet asked are b"}
@@ -93,7 +93,9 @@ def test_a_cell_whose_place_is_gone_is_not_seen() -> None:
 
 def test_a_layer_that_names_a_rule_sees_the_decision() -> None:
     """With the mutant, the place and the rule."""
-    cell = cell_in(Place("3 and 4", lambda: () if lso.smaller(3, 4) == 3 and lso.smaller(4, 3) == 3 else (BOUNDS,)))
+    cell = cell_in(
+        JudgedCall("3 and 4", lambda: () if lso.smaller(3, 4) == 3 and lso.smaller(4, 3) == 3 else (BOUNDS,))
+    )
 
     assert (cell.sight, cell.mutant, cell.place, cell.rules) == (Sight.SEEN, LARGER, "3 and 4", (BOUNDS,))
 
@@ -108,7 +110,7 @@ def test_a_layer_that_names_a_rule_sees_the_decision() -> None:
 )
 def test_a_layer_that_names_none_is_told_by_what_it_asks(asks: Callable[[], object], sight: Sight) -> None:
     """Whether mutants decide otherwise there, or the decision is not read."""
-    cell = cell_in(Place("quiet", lambda: (asks(), ())[1]))
+    cell = cell_in(JudgedCall("quiet", lambda: (asks(), ())[1]))
 
     assert cell.sight is sight
 
@@ -129,7 +131,7 @@ def test_the_table_of_a_mutant_is_met_where_it_is_imported() -> None:
 def test_a_place_is_watched_afresh_where_it_is_asked_for() -> None:
     """What an earlier place has worked out would hide that a later one asks it too."""
     at_rest = StateValue(1, 7, 0, 60_000, TransactionState.EMPTY.value, frozenset(), 0, 0)
-    places = [Place(name, lambda: () if step_between(at_rest, None) else ("",)) for name in ("first", "second")]
+    places = [JudgedCall(name, lambda: () if step_between(at_rest, None) else ("",)) for name in ("first", "second")]
 
     asked = {afresh: list(watched(places, afresh=afresh).calls.values()) for afresh in (True, False)}
 
@@ -183,9 +185,9 @@ def test_what_one_layer_alone_sees_it_names(mutant: str, layer: str, place: str,
 def test_the_page_tells_who_sees_what() -> None:
     """A rule, a goal, nothing."""
     cells = [
-        Cell("lso.smaller", "a", Sight.SEEN, LARGER, "here", (BOUNDS,)),
-        Cell("lso.smaller", "b", Sight.UNREAD),
-        Cell("lso.smaller", "c", Sight.SEEN, LARGER, "there", ("goal never happens",)),
+        CrossingCell("lso.smaller", "a", Sight.SEEN, LARGER, "here", (BOUNDS,)),
+        CrossingCell("lso.smaller", "b", Sight.UNREAD),
+        CrossingCell("lso.smaller", "c", Sight.SEEN, LARGER, "there", ("goal never happens",)),
     ]
 
     told = page(cells)
@@ -197,8 +199,8 @@ def test_the_page_tells_who_sees_what() -> None:
 def test_cells_are_read_as_they_were_written(tmp_path: Path) -> None:
     """Whatever their sight."""
     cells = (
-        Cell("lso.smaller", "a", Sight.SEEN, LARGER, "here", (BOUNDS,), 1, 1, 1, 0.5),
-        Cell("lso.smaller", "b", Sight.UNREAD),
+        CrossingCell("lso.smaller", "a", Sight.SEEN, LARGER, "here", (BOUNDS,), 1, 1, 1, 0.5),
+        CrossingCell("lso.smaller", "b", Sight.UNREAD),
     )
 
     write_cells(cells, tmp_path / "crossing.json")

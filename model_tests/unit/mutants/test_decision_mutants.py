@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from model_tests.conformance.bundled import sample, sessions_in
+from model_tests.mutants.decisions.call_sites import JudgedCall, Occasions, watched
 from model_tests.mutants.decisions.equivalence import Examples, Sameness, equivalent
 from model_tests.mutants.decisions.functions import COMPOSED, decisions
-from model_tests.mutants.decisions.hunting import Fate, Found, hunt, hunt_all
+from model_tests.mutants.decisions.hunting import HuntResult, MutantFate, hunt, hunt_all
 from model_tests.mutants.decisions.made import by_name, mutants, tables
-from model_tests.mutants.decisions.mutations import Kind
-from model_tests.mutants.decisions.occasions import Occasions, Place, watched
+from model_tests.mutants.decisions.mutations import MutationKind
 from model_tests.mutants.decisions.places import of_sessions
-from model_tests.mutants.decisions.shown import shown
+from model_tests.mutants.decisions.replayed_kills import shown
 from model_tests.mutants.decisions.table import not_hunted, page, read, write
 from spec.protocol import fence, lso, verification
 from spec.protocol.records import AppendRequest, ProducerEntry
@@ -22,14 +22,14 @@ FAMILIES = ("A", "EB")
 """Sessions of appends, and of transactions of version 2."""
 
 KNOWN = {
-    Kind.DROP_GUARD: ("append.guards: guard successor dropped", "seq.successor"),
-    Kind.SWAP_GUARDS: ("ending.guards: guards producer_other and epoch_other swapped", "fence.stale_epoch"),
-    Kind.FLIP: ("ending.guards: outcome == _WAIT becomes outcome != _WAIT", "txn.one_outcome"),
-    Kind.OFF_BY_ONE: ("ending.is_retry: request.producer_epoch + 1 with one more", "fence.stale_epoch"),
-    Kind.SKIP: ("append._reply: request.base_offset is never chosen where appended", "seq.first"),
-    Kind.DROP_OPERAND: ("append.guards: refused_as_stale dropped of all_of (2)", "fence.stale_epoch"),
-    Kind.NEGATE: ("ids._malformed: negate(bounded) becomes bounded", "txn.timeout"),
-    Kind.CELL: ("ending.WITHOUT_BUMP: cell (5, 1) says 51", "txn.one_outcome"),
+    MutationKind.DROP_GUARD: ("append.guards: guard successor dropped", "seq.successor"),
+    MutationKind.SWAP_GUARDS: ("ending.guards: guards producer_other and epoch_other swapped", "fence.stale_epoch"),
+    MutationKind.FLIP: ("ending.guards: outcome == _WAIT becomes outcome != _WAIT", "txn.one_outcome"),
+    MutationKind.OFF_BY_ONE: ("ending.is_retry: request.producer_epoch + 1 with one more", "fence.stale_epoch"),
+    MutationKind.SKIP: ("append._reply: request.base_offset is never chosen where appended", "seq.first"),
+    MutationKind.DROP_OPERAND: ("append.guards: refused_as_stale dropped of all_of (2)", "fence.stale_epoch"),
+    MutationKind.NEGATE: ("ids._malformed: negate(bounded) becomes bounded", "txn.timeout"),
+    MutationKind.CELL: ("ending.WITHOUT_BUMP: cell (5, 1) says 51", "txn.one_outcome"),
 }
 """A mutant of each kind, and the rule that recorded sessions name."""
 
@@ -48,17 +48,17 @@ def recorded() -> Occasions:
 
 def offset_calls() -> Occasions:
     """One call of the smaller of two offsets."""
-    return watched([Place("two offsets", lambda: () if lso.smaller(3, 5) == 3 else (BOUNDS,))])
+    return watched([JudgedCall("two offsets", lambda: () if lso.smaller(3, 5) == 3 else (BOUNDS,))])
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_session_sees_a_mutant_of_each_kind(kind: Kind, recorded: Occasions) -> None:
+@pytest.mark.parametrize("kind", MutationKind)
+def test_a_session_sees_a_mutant_of_each_kind(kind: MutationKind, recorded: Occasions) -> None:
     """And names the rule."""
     name, rule = KNOWN[kind]
 
-    found = hunt(Found(name, kind), by_name()[name], "recorded sessions", recorded)
+    found = hunt(HuntResult(name, kind), by_name()[name], "recorded sessions", recorded)
 
-    assert found.fate is Fate.KILLED
+    assert found.fate is MutantFate.KILLED
     assert rule in found.rules
 
 
@@ -71,7 +71,9 @@ def test_every_decision_has_mutants() -> None:
 
 def test_every_table_has_mutants() -> None:
     """A table decides cell by cell."""
-    of_tables = {mutant.name.partition(":")[0].rpartition(".")[2] for mutant in mutants() if mutant.kind is Kind.CELL}
+    of_tables = {
+        mutant.name.partition(":")[0].rpartition(".")[2] for mutant in mutants() if mutant.kind is MutationKind.CELL
+    }
 
     assert of_tables == {name for _, name, _ in tables()}
 
@@ -107,25 +109,30 @@ def test_the_solver_tells_which_mutant_is_the_same_for_all_inputs() -> None:
 
 def test_what_no_place_tells_apart_is_not_killed() -> None:
     """A layer says nothing of a mutant that decides alike in all of its places."""
-    found = hunt(Found(SMALLER, Kind.FLIP), by_name()[SMALLER], "offsets", offset_calls())
+    found = hunt(HuntResult(SMALLER, MutationKind.FLIP), by_name()[SMALLER], "offsets", offset_calls())
 
-    assert (found.fate, found.met) == (Fate.GAP, 0)
+    assert (found.fate, found.met) == (MutantFate.GAP, 0)
 
 
 def test_a_hunt_says_what_became_of_each() -> None:
     """Seen, the same for all inputs, or never told apart by whatever a search met."""
-    offsets = Place("4 and 5", lambda: () if (lso.smaller(4, 5), lso.is_replicated(4, 5)) == (4, True) else (BOUNDS,))
+    offsets = JudgedCall(
+        "4 and 5", lambda: () if (lso.smaller(4, 5), lso.is_replicated(4, 5)) == (4, True) else (BOUNDS,)
+    )
     listed = [by_name()[name] for name in (LARGER, SMALLER, AT_THE_HIGH_WATERMARK)]
 
     found = hunt_all(listed, {"searches": lambda: iter([offsets])}, say=lambda line: None)
 
-    assert [each.fate for each in found] == [Fate.KILLED, Fate.EQUIVALENT, Fate.UNREACHABLE]
+    assert [each.fate for each in found] == [MutantFate.KILLED, MutantFate.EQUIVALENT, MutantFate.UNREACHABLE]
     assert found[0].rules == (BOUNDS,)
 
 
 def test_the_page_names_whom_nothing_tells_apart() -> None:
     """With the count of every fate."""
-    table = [Found(LARGER, Kind.OFF_BY_ONE, Fate.KILLED, "searches", "4 and 5", (BOUNDS,)), Found(SMALLER, Kind.FLIP)]
+    table = [
+        HuntResult(LARGER, MutationKind.OFF_BY_ONE, MutantFate.KILLED, "searches", "4 and 5", (BOUNDS,)),
+        HuntResult(SMALLER, MutationKind.FLIP),
+    ]
 
     told = page(table)
 
@@ -135,7 +142,7 @@ def test_the_page_names_whom_nothing_tells_apart() -> None:
 
 def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
     """And says of which mutants it knows nothing."""
-    table = (Found(LARGER, Kind.OFF_BY_ONE, Fate.KILLED, "searches", "4 and 5", (BOUNDS,), 1, 0.5),)
+    table = (HuntResult(LARGER, MutationKind.OFF_BY_ONE, MutantFate.KILLED, "searches", "4 and 5", (BOUNDS,), 1, 0.5),)
 
     write(table, tmp_path / "table.json")
 
@@ -146,7 +153,7 @@ def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_a_place_that_is_red_by_itself_is_refused() -> None:
     """Red would say nothing of a mutant."""
     with pytest.raises(ValueError, match="with nothing broken"):
-        watched([Place("always red", lambda: (BOUNDS,))])
+        watched([JudgedCall("always red", lambda: (BOUNDS,))])
 
 
 def test_whoever_killed_a_mutant_still_does() -> None:

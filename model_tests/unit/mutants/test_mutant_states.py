@@ -6,7 +6,7 @@ import pytest
 
 from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.places import searched
-from model_tests.mutants.states import Counted, builds, count_all, counted, page, read, sample, write
+from model_tests.mutants.states import MutantCounts, builds, count_all, counted, page, read, sample, write
 
 TABLE = read()
 AGAIN = sample([each for each in TABLE if each.true < 600], 12)
@@ -14,7 +14,7 @@ OPENS = "append.guards: request.control dropped of all_of"
 
 
 @pytest.mark.parametrize("said", AGAIN, ids=lambda each: each.mutant)
-def test_a_mutant_does_again_what_the_table_says(said: Counted) -> None:
+def test_a_mutant_does_again_what_the_table_says(said: MutantCounts) -> None:
     """Both numbers, counted anew; a decision that has changed needs the table counted again."""
     assert said == counted(by_name()[said.mutant], said.instance)
 
@@ -49,7 +49,7 @@ def test_a_mutant_that_breaks_the_system_says_how() -> None:
 def test_the_page_says_what_each_does(tmp_path: Path) -> None:
     """And how many do what."""
     two = "ids, two brokers"
-    found = (Counted("ids.a", two, 10, 12), Counted("seq.b", two, 10, 10, "more than counted"))
+    found = (MutantCounts("ids.a", two, 10, 12), MutantCounts("seq.b", two, 10, 10, "more than counted"))
     write(found, tmp_path / "states.json")
 
     told = page(read(tmp_path / "states.json"))
@@ -63,6 +63,6 @@ def test_the_page_says_what_each_does(tmp_path: Path) -> None:
 
 def test_a_mutant_that_leaves_no_state_is_read_as_it_was_written(tmp_path: Path) -> None:
     """What is empty is left out of the table, a number too."""
-    write([Counted("ids.a", "ids, two brokers", 10, 0, "breaks: ValueError")], tmp_path / "states.json")
+    write([MutantCounts("ids.a", "ids, two brokers", 10, 0, "breaks: ValueError")], tmp_path / "states.json")
 
-    assert read(tmp_path / "states.json") == (Counted("ids.a", "ids, two brokers", 10, 0, "breaks: ValueError"),)
+    assert read(tmp_path / "states.json") == (MutantCounts("ids.a", "ids, two brokers", 10, 0, "breaks: ValueError"),)

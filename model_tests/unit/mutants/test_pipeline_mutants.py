@@ -11,7 +11,7 @@ from model_tests.mutants.part import PIPELINES_SAMPLE, caught, sampled, survival
 from model_tests.mutants.planted import Planted
 from model_tests.stateful.pipeline_watch import PIPELINE_RULES
 from model_tests.unit.mutants.few import few
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 
 ONE_OF_EACH: Final = tuple({planted.rule: planted for planted in reversed(OF_PIPELINES)}.values())
 """One defect for each rule; `eos verify` hunts a sample of all, and a deep run all of them."""
@@ -51,12 +51,12 @@ def test_names_of_defects_of_pipelines_are_unique() -> None:
     assert [] == [name for name, times in names.items() if times > 1]
 
 
-def of_effort(effort: Effort) -> list[Planted]:
+def of_effort(effort: RunEffort) -> list[Planted]:
     return sampled(OF_PIPELINES, effort, PIPELINES_SAMPLE)
 
 
 def test_a_deep_run_hunts_all_defects_of_pipelines() -> None:
     """A quick one hunts a sample, the same every time."""
-    assert list(OF_PIPELINES) == of_effort(Effort.DEEP)
-    assert 0 < len(of_effort(Effort.QUICK)) < len(of_effort(Effort.DEFAULT)) < len(OF_PIPELINES)
-    assert of_effort(Effort.DEFAULT) == of_effort(Effort.DEFAULT)
+    assert list(OF_PIPELINES) == of_effort(RunEffort.DEEP)
+    assert 0 < len(of_effort(RunEffort.QUICK)) < len(of_effort(RunEffort.DEFAULT)) < len(OF_PIPELINES)
+    assert of_effort(RunEffort.DEFAULT) == of_effort(RunEffort.DEFAULT)

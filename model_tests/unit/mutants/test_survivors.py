@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from model_tests.mutants.decisions.hunting import Fate, Found
+from model_tests.mutants.decisions.call_sites import JudgedCall, watched
+from model_tests.mutants.decisions.hunting import HuntResult, MutantFate
 from model_tests.mutants.decisions.layers import PROOFS, SEARCHES
 from model_tests.mutants.decisions.made import by_name
-from model_tests.mutants.decisions.mutations import Kind
-from model_tests.mutants.decisions.occasions import Place, watched
+from model_tests.mutants.decisions.mutations import MutationKind
 from model_tests.mutants.decisions.places import traced
 from model_tests.mutants.decisions.proved import proved
 from model_tests.mutants.decisions.survivors import Again, explained_again, sampled, survivors
@@ -23,7 +23,7 @@ OF_APPENDS = "append.guards"
 """A decision that few traces meet in every form."""
 
 
-def offsets(high_watermark: int) -> Mapping[str, Callable[[], Iterator[Place]]]:
+def offsets(high_watermark: int) -> Mapping[str, Callable[[], Iterator[JudgedCall]]]:
     """A search that asks for the smaller of two offsets, and whether a marker at 4 is replicated."""
 
     def violated() -> tuple[str, ...]:
@@ -31,23 +31,23 @@ def offsets(high_watermark: int) -> Mapping[str, Callable[[], Iterator[Place]]]:
         lso.is_replicated(4, high_watermark)
         return ()
 
-    return {SEARCHES: lambda: iter([Place("offsets", violated)])}
+    return {SEARCHES: lambda: iter([JudgedCall("offsets", violated)])}
 
 
-def again(mutant: str, fate: Fate, high_watermark: int = 5) -> Again:
+def again(mutant: str, fate: MutantFate, high_watermark: int = 5) -> Again:
     """One survivor, explained by these offsets."""
-    (only,) = explained_again([Found(mutant, Kind.FLIP, fate)], offsets(high_watermark))
+    (only,) = explained_again([HuntResult(mutant, MutationKind.FLIP, fate)], offsets(high_watermark))
     return only
 
 
 def test_an_equivalent_mutant_is_proved_again() -> None:
     """By the solver, at the decision that is the same under it."""
-    assert "proved the same: lso.smaller (1 question)" == again(SMALLER, Fate.EQUIVALENT).why
+    assert "proved the same: lso.smaller (1 question)" == again(SMALLER, MutantFate.EQUIVALENT).why
 
 
 def test_a_mutant_that_is_no_longer_equivalent_is_named() -> None:
     """Of 4 and 5 it takes 5."""
-    found = again(LARGER, Fate.EQUIVALENT)
+    found = again(LARGER, MutantFate.EQUIVALENT)
 
     assert "" == found.why
     assert f"{LARGER}: no longer equivalent" == str(found)
@@ -55,17 +55,17 @@ def test_a_mutant_that_is_no_longer_equivalent_is_named() -> None:
 
 def test_what_is_never_told_apart_is_searched_again() -> None:
     """A marker below the high watermark is replicated under both."""
-    assert "decides alike in all 1 different calls" in again(AT_THE_HIGH_WATERMARK, Fate.UNREACHABLE).why
+    assert "decides alike in all 1 different calls" in again(AT_THE_HIGH_WATERMARK, MutantFate.UNREACHABLE).why
 
 
 def test_a_mutant_that_is_told_apart_is_not_unreachable() -> None:
     """A marker at the high watermark is replicated under the mutant alone."""
-    assert "" == again(AT_THE_HIGH_WATERMARK, Fate.UNREACHABLE, high_watermark=4).why
+    assert "" == again(AT_THE_HIGH_WATERMARK, MutantFate.UNREACHABLE, high_watermark=4).why
 
 
 def test_a_mutant_that_is_made_no_more_is_named() -> None:
     """The table speaks of another text."""
-    assert "" == again("lso.smaller: nothing is as it was", Fate.EQUIVALENT).why
+    assert "" == again("lso.smaller: nothing is as it was", MutantFate.EQUIVALENT).why
 
 
 @pytest.mark.slow
@@ -74,7 +74,7 @@ def test_some_of_the_table_are_proved_again() -> None:
     of_appends = [
         each
         for each in survivors(read())
-        if each.fate is Fate.EQUIVALENT and each.place.startswith(f"proved the same: {OF_APPENDS}")
+        if each.fate is MutantFate.EQUIVALENT and each.place.startswith(f"proved the same: {OF_APPENDS}")
     ]
 
     found = list(explained_again(sampled(of_appends, 3), {"traces": lambda: traced(range(0, 4, 2))}))
@@ -89,7 +89,9 @@ def test_arguments_of_the_solver_are_no_example() -> None:
     facts = (place for place in proved() if place.name.startswith("fact ") and "stable" in place.name)
 
     met = watched(facts, {of})
-    (found,) = explained_again([Found(SMALLER, Kind.FLIP, Fate.EQUIVALENT)], {PROOFS: lambda: iter(met.seconds)})
+    (found,) = explained_again(
+        [HuntResult(SMALLER, MutationKind.FLIP, MutantFate.EQUIVALENT)], {PROOFS: lambda: iter(met.seconds)}
+    )
 
     assert met.calls.get(of) or met.unlisted.get(of)
     assert "" == found.why

@@ -9,7 +9,7 @@ from model_tests.mutants.in_transactions import OF_TRANSACTIONS, hunt_in_transac
 from model_tests.mutants.part import TRANSACTIONS_SAMPLE, caught, sampled, survival
 from model_tests.mutants.planted import Planted
 from model_tests.stateful.transaction_invariants import TRANSACTION_RULES
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 
 ONE_OF_EACH: Final = tuple({planted.rule: planted for planted in reversed(OF_TRANSACTIONS)}.values())
 """One defect for each rule; `eos verify` hunts a sample of all, and a deep run all of them."""
@@ -42,12 +42,12 @@ def test_names_of_defects_of_transactions_are_unique() -> None:
     assert [] == [name for name, times in names.items() if times > 1]
 
 
-def of_effort(effort: Effort) -> list[Planted]:
+def of_effort(effort: RunEffort) -> list[Planted]:
     return sampled(OF_TRANSACTIONS, effort, TRANSACTIONS_SAMPLE)
 
 
 def test_a_quick_run_hunts_a_sample_and_a_deep_one_hunts_all() -> None:
     """The sample is the same every time."""
-    assert 0 < len(of_effort(Effort.QUICK)) < len(of_effort(Effort.DEFAULT))
-    assert list(OF_TRANSACTIONS) == of_effort(Effort.DEEP)
-    assert of_effort(Effort.QUICK) == of_effort(Effort.QUICK)
+    assert 0 < len(of_effort(RunEffort.QUICK)) < len(of_effort(RunEffort.DEFAULT))
+    assert list(OF_TRANSACTIONS) == of_effort(RunEffort.DEEP)
+    assert of_effort(RunEffort.QUICK) == of_effort(RunEffort.QUICK)

@@ -7,12 +7,12 @@ import numpy as np
 
 from model_tests.traces.samples import Table, decided, outcome, random_steps, undecided
 from model_tests.verify.effort import effort_from_environment
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 from spec.protocol.append import append
 from spec.protocol.records import flatten
 from spec.versions import PROFILES, Profile
 
-RECORDS: Final = 100_000 if effort_from_environment() is Effort.DEEP else 20_000
+RECORDS: Final = 100_000 if effort_from_environment() is RunEffort.DEEP else 20_000
 SEED: Final = 20_250_711
 
 

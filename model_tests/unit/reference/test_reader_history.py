@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from reference.faults import STATE_RETAINED, Faults
+from reference.faults import STATE_RETAINED, FaultRates
 from reference.recorder import Row, Value
 from reference.shape import Shape
 from reference.simulate import simulate
@@ -26,7 +26,7 @@ Place = tuple[Value, Value]
 """Reader and partition, or writer and first record."""
 
 
-def traces(workload: str, steps: int = 600, faults: Faults = STATE_RETAINED) -> list[list[Row]]:
+def traces(workload: str, steps: int = 600, faults: FaultRates = STATE_RETAINED) -> list[list[Row]]:
     return [simulate(seed, RELEASES[seed % 3], steps, faults, workload) for seed in SEEDS]
 
 
@@ -98,7 +98,7 @@ def test_a_reader_goes_on_where_it_has_stopped(workload: str) -> None:
 def test_what_is_acknowledged_is_read_where_it_was_said_to_be(workload: str) -> None:
     """By its own rows alone, a reader that has come so far has taken each batch once, at the offset of its answer."""
     acknowledged = 0
-    for rows in filter(is_clean, traces(workload, faults=Faults(restart=0, expiry=0, late=0, power=0, deletion=0))):
+    for rows in filter(is_clean, traces(workload, faults=FaultRates(restart=0, expiry=0, late=0, power=0, deletion=0))):
         assert [] == [row for row in lost_or_doubled(rows) if row["acks"] == -1 and int(row["producer_id"]) >= 0]
         acknowledged += sum(row["api"] == "ClientAcknowledged" for row in rows)
 
@@ -148,7 +148,7 @@ def decided(batches: Iterable[Row]) -> dict[Value, bool]:
 
 def test_a_reader_is_refused_by_whoever_does_not_lead() -> None:
     """It names the leader epoch that it knows; what refuses it is a broker that has not heard, or has heard more."""
-    fetches = [row for rows in traces("replicas", 1000, Faults()) for row in rows if row["api"] == "ConsumerFetch"]
+    fetches = [row for rows in traces("replicas", 1000, FaultRates()) for row in rows if row["api"] == "ConsumerFetch"]
     refused = [row for row in fetches if row["error"] not in (0, 1)]
 
     assert FENCED in {row["error"] for row in refused}

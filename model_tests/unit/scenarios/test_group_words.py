@@ -5,10 +5,10 @@ import pytest
 from model_tests.scenarios.group_words import group_answer_words, group_request_words, is_told_of_group
 from reference.broker.group_api import OffsetsAnswer
 from reference.broker.group_requests import (
-    Claim,
     FetchedOffset,
     JoinAnswer,
     JoinRequest,
+    MemberClaim,
     OffsetAndMetadata,
     SyncAnswer,
     SyncRequest,
@@ -27,7 +27,7 @@ from reference.client.group_exchange import (
 from spec.vocabulary import ErrorCode, Offset
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
-CLAIM = Claim(2, "m-1")
+CLAIM = MemberClaim(2, "m-1")
 
 
 @pytest.mark.parametrize(

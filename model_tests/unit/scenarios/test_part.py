@@ -6,12 +6,12 @@ import pytest
 
 from model_tests.scenarios import part
 from model_tests.scenarios.catalogue import SCENARIOS
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 
 
 def test_every_scenario_is_played() -> None:
     """All are as expected, and none is left out."""
-    found = part.evidence(Effort.QUICK)
+    found = part.evidence(RunEffort.QUICK)
 
     assert found.passed
     assert len(SCENARIOS) == found.extra["scenarios"]
@@ -22,7 +22,7 @@ def test_a_scenario_that_shows_something_else_fails_the_part(monkeypatch: pytest
     name, scenario = next(iter(SCENARIOS.items()))
     monkeypatch.setattr(part, "SCENARIOS", {name: replace(scenario, expected={"the sky": "green"})})
 
-    found = part.evidence(Effort.QUICK)
+    found = part.evidence(RunEffort.QUICK)
 
     assert not found.passed
     assert any(line.startswith(f"{name}: the sky: expected") for line in found.failures)

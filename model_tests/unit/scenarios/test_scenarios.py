@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import pytest
 
-from model_tests.diagrams.events import Message
+from model_tests.diagrams.events import DrawnMessage
 from model_tests.scenarios.catalogue import CHAPTERS, SCENARIOS
 from model_tests.scenarios.judged import judged
 from model_tests.scenarios.producer_stage import OfProducers
@@ -34,7 +34,7 @@ def test_a_scenario_ends_as_expected(name: str) -> None:
     outcome = judged(SCENARIOS[name])
 
     assert dict(SCENARIOS[name].expected) == dict(outcome.observed)
-    assert any(isinstance(event, Message) for step in outcome.diagram.steps for event in step)
+    assert any(isinstance(event, DrawnMessage) for step in outcome.diagram.steps for event in step)
 
 
 @pytest.mark.parametrize("item", OWED)

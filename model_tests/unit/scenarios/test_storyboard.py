@@ -1,6 +1,6 @@
 """What a stage notes down: exchanges stay together, remarks stand alone, and what is offstage is not drawn."""
 
-from model_tests.diagrams.events import Mark, Message, Note
+from model_tests.diagrams.events import DrawnMessage, Mark, Note
 from model_tests.scenarios.storyboard import Storyboard
 
 
@@ -12,8 +12,11 @@ def test_an_answer_is_drawn_with_its_request() -> None:
     story.tell("broker", "producer", "offset 0", part_of=1)
     story.tell("producer", "broker", "Produce", Mark.LOST, part_of=2)
 
-    asked, noted = Message("producer", "broker", "Produce"), Note("broker", "appends it")
-    answered, lost = Message("broker", "producer", "offset 0"), Message("producer", "broker", "Produce", Mark.LOST)
+    asked, noted = DrawnMessage("producer", "broker", "Produce"), Note("broker", "appends it")
+    answered, lost = (
+        DrawnMessage("broker", "producer", "offset 0"),
+        DrawnMessage("producer", "broker", "Produce", Mark.LOST),
+    )
     assert ((asked, noted, answered), (lost,)) == story.steps
 
 

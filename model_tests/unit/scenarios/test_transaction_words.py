@@ -9,8 +9,8 @@ from reference.broker.markers import TxnMarker
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import AddPartitions, CoordinatorType, EndTxn, FindCoordinator
-from reference.client.producer import Reply
-from reference.world.messages import Answer, Asked, Body, Marked, Verified, Verify, WriteMarker
+from reference.client.producer import AttemptReply
+from reference.world.messages import Answer, Body, CoordinatorCall, MarkerAnswer, Verified, Verify, WriteMarker
 from spec.vocabulary import CoordinatorEpoch, Epoch, ErrorCode, Offset, ProducerId
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -21,8 +21,8 @@ MARKER = TxnMarker(ProducerId(7), Epoch(4), False, CoordinatorEpoch(1))
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (Asked(0, EndTxn(5, "payments", PRODUCER, True)), "EndTxn commit: epoch 3"),
-        (Asked(0, AddPartitions(3, "payments", PRODUCER, (T0, T1))), "AddPartitionsToTxn t-0, t-1"),
+        (CoordinatorCall(0, EndTxn(5, "payments", PRODUCER, True)), "EndTxn commit: epoch 3"),
+        (CoordinatorCall(0, AddPartitions(3, "payments", PRODUCER, (T0, T1))), "AddPartitionsToTxn t-0, t-1"),
         (WriteMarker(2, T0, MARKER), "ABORT marker: epoch 4"),
     ],
     ids=["end", "add", "marker"],
@@ -35,7 +35,10 @@ def test_a_request(body: Body, words: str) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [Asked(0, FindCoordinator(CoordinatorType.GROUP, "workers")), Verify("payments", PRODUCER, T0, adds=True)],
+    [
+        CoordinatorCall(0, FindCoordinator(CoordinatorType.GROUP, "workers")),
+        Verify("payments", PRODUCER, T0, adds=True),
+    ],
     ids=["find", "verify"],
 )
 def test_what_is_not_told(body: Body) -> None:
@@ -46,9 +49,9 @@ def test_what_is_not_told(body: Body) -> None:
 @pytest.mark.parametrize(
     ("answer", "words", "error"),
     [
-        (Reply(ErrorCode.NONE, Offset(3)), "offset 3", ErrorCode.NONE),
+        (AttemptReply(ErrorCode.NONE, Offset(3)), "offset 3", ErrorCode.NONE),
         (CoordinatorAnswer(identity=PRODUCER), "producer id 7, epoch 3", ErrorCode.NONE),
-        (Marked(ErrorCode.NONE), "done", ErrorCode.NONE),
+        (MarkerAnswer(ErrorCode.NONE), "done", ErrorCode.NONE),
         (
             CoordinatorAnswer(partitions={T0: ErrorCode.NONE, T1: ErrorCode.OPERATION_NOT_ATTEMPTED}),
             "OPERATION_NOT_ATTEMPTED",

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model_tests.monitor.monitor import Monitor
-from model_tests.traces.check_report import Violation
+from model_tests.traces.check_report import StepViolation
 from reference.server.handlers import check_readable, handle
 from reference.server.service import Call, Endpoint, Fields, Service, Settings
 from reference.wire.codec import Header, decode_body, decode_request, encode_body, encode_response, key_of
@@ -20,7 +20,7 @@ class Bench:
     profile: Profile = NEWEST
     nodes: int = 1
     now: int = START_MS
-    violations: list[Violation] = field(default_factory=list)
+    violations: list[StepViolation] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.service = Service(Settings(self.profile, self.nodes), lambda: self.now)

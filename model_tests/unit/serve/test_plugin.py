@@ -9,11 +9,11 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 
 from model_tests.reports import BadInput
 from model_tests.serve.cluster import Cluster, SpecificationViolated
-from model_tests.traces.check_report import Violation
+from model_tests.traces.check_report import StepViolation
 
 pytest_plugins = ("pytester",)
 
-VIOLATION = Violation(0, 7, "seq.successor", "successor", {}, {}, {}, "")
+VIOLATION = StepViolation(0, 7, "seq.successor", "successor", {}, {}, {}, "")
 
 SUITE = """
     import pytest

@@ -9,7 +9,7 @@ from model_tests.sources import check as check_module
 from model_tests.sources.__main__ import main
 from model_tests.sources.check import Clones, check, says, unseen
 from model_tests.sources.methods import bodies
-from spec.sources.table import Row, Support
+from spec.sources.table import SourceRow, Support
 
 SCALA = """
 class Log {
@@ -148,5 +148,5 @@ def test_without_a_clone_nothing_is_said(tmp_path: Path, capsys: pytest.CaptureF
     assert "clones of Kafka" in capsys.readouterr().out
 
 
-def _row(method: str, words: tuple[str, ...], lacks: tuple[str, ...] = ()) -> Row:
-    return Row("fetch", "below", "NONE", "3.6", "3.6", Support.SOURCE, f"Log.{method}", words, lacks)
+def _row(method: str, words: tuple[str, ...], lacks: tuple[str, ...] = ()) -> SourceRow:
+    return SourceRow("fetch", "below", "NONE", "3.6", "3.6", Support.SOURCE, f"Log.{method}", words, lacks)

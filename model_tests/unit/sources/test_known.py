@@ -16,12 +16,12 @@ from spec.sources import known as known_module
 from spec.sources.decisions import BEHAVIOURS, DECISIONS, RELEASED, answers_of
 from spec.sources.known import cells, known, support_of
 from spec.sources.releases import REFS
-from spec.sources.table import Malformed, Row, Support, _read, files, rows
+from spec.sources.table import InvalidTable, SourceRow, Support, _read, files, rows
 from spec.versions import PROFILES
 from spec.vocabulary import ErrorCode
 
 PROTOCOL: Final = Path(spec.protocol.__file__ or "").parent
-SOURCE: Final = Row("append", "successor", "OUT_OF_ORDER_SEQUENCE_NUMBER", "3.6", "4.0", Support.SOURCE, "A.b")
+SOURCE: Final = SourceRow("append", "successor", "OUT_OF_ORDER_SEQUENCE_NUMBER", "3.6", "4.0", Support.SOURCE, "A.b")
 
 
 def test_every_answer_of_every_guard_of_every_release_has_a_row() -> None:
@@ -123,7 +123,7 @@ def test_a_guard_without_a_source_is_named(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_row_beyond_its_guard_is_superfluous(monkeypatch: pytest.MonkeyPatch) -> None:
     """A range that begins before the guard does claims too much."""
-    beyond = Row("append", "unverified", "INVALID_TXN_STATE", "2.7", "4.0", Support.SOURCE, "A.b", ("c",))
+    beyond = SourceRow("append", "unverified", "INVALID_TXN_STATE", "2.7", "4.0", Support.SOURCE, "A.b", ("c",))
     monkeypatch.setattr(known_module, "rows", lambda: (beyond,))
     known.cache_clear()
     try:
@@ -159,7 +159,7 @@ def test_one_row_that_says_otherwise_outweighs_the_others(kinds: list[Support], 
 )
 def test_a_row_that_cannot_be_meant_is_refused(given: dict[str, str], why: str) -> None:
     """Where it is and what is wrong with it is said."""
-    with pytest.raises(Malformed, match=f"append.successor = NONE.*{why}"):
+    with pytest.raises(InvalidTable, match=f"append.successor = NONE.*{why}"):
         list(_read({"append": {"successor": {"NONE": [given]}}}))
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from spec.protocol.append import Append, append, guards, names
-from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry, Verification
+from spec.protocol.records import AppendRequest, CachedBatch, MetVerification, ProducerEntry
 from spec.versions import (
     KAFKA_0_11,
     KAFKA_1_0,
@@ -24,7 +24,7 @@ ONE_BATCH = ProducerEntry(epoch=3, cached=(CachedBatch(9, 109, 4), *[CachedBatch
 FULL = ProducerEntry(epoch=3, cached=tuple(CachedBatch(9 - i, 109 - i, 0) for i in range(5)))
 OPEN = replace(ONE_BATCH, txn_first_offset=100)
 MARKED = ProducerEntry(epoch=3, coordinator_epoch=7)
-GUARDED = Verification(verification_pending=True, verification_guarded=True, verification_lowest=10)
+GUARDED = MetVerification(verification_pending=True, verification_guarded=True, verification_lowest=10)
 
 
 def data(sequence: int, records: int = 1, epoch: int = 3, **changes: object) -> AppendRequest:

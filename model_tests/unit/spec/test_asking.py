@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from spec.protocol.asking import Waiting, guards, queue
+from spec.protocol.asking import PendingVerification, guards, queue
 from spec.protocol.coordinator import names_of
 from spec.vocabulary import ErrorCode
 
-WAITING = Waiting(any_request=True, version=12, same_id=True, producer_epoch=3)
+WAITING = PendingVerification(any_request=True, version=12, same_id=True, producer_epoch=3)
 FENCED, RETRY, NONE = ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.NETWORK_EXCEPTION, ErrorCode.NONE
 
 

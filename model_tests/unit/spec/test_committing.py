@@ -17,7 +17,7 @@ from spec.protocol.committing import (
     transactional_guards,
 )
 from spec.protocol.coordinator import names_of
-from spec.protocol.groups import Claim, GroupEntry
+from spec.protocol.groups import GroupEntry, KnownClaim
 from spec.protocol.records import ProducerEntry
 from spec.protocol.verification import NOTHING_ASKED, is_asked, met
 from spec.protocol.verification import asked as asking
@@ -25,7 +25,7 @@ from spec.versions import KAFKA_3_6, KAFKA_3_9, KAFKA_3_9_UNVERIFIED, NEWEST, SN
 from spec.vocabulary import ErrorCode, GroupState, Origin
 
 GROUP = GroupEntry(known=True, state=GroupState.STABLE.value, generation=3)
-CURRENT = Claim(generation=3, member_given=True, member_known=True)
+CURRENT = KnownClaim(generation=3, member_given=True, member_known=True)
 PAST = replace(CURRENT, generation=2)
 ABSENT_FROM_IT = ErrorCode.TRANSACTION_ABORTABLE.value
 PASSED = ("passed", ErrorCode.NONE)

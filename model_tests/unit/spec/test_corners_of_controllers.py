@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from spec.protocol import repl
-from spec.protocol.electing import Candidate, Election, Proposal, altered, chosen
-from spec.protocol.repl import EpochEnd, FetchReply, FollowerFetch, Leading, Returning
+from spec.protocol.electing import Candidate, ElectionOutcome, Proposal, altered, chosen
+from spec.protocol.repl import EpochEnd, FetchReply, FollowerFetch, Leading, ReturningReplica
 from spec.versions import KAFKA_2_5, KAFKA_2_7, NEWEST, Profile
 from spec.vocabulary import ErrorCode
 
@@ -55,22 +55,22 @@ def test_before_2_7_a_leader_wrote_the_set_itself(known: int, error: ErrorCode) 
 @pytest.mark.parametrize(
     ("candidates", "leader", "prefers", "expected"),
     [
-        ((FIRST, SECOND), 1, False, Election(1, stays_in_sync=True, unclean=False)),
-        ((FIRST, SECOND), 1, True, Election(0, stays_in_sync=True, unclean=False)),
-        ((DEAD, SECOND), 1, True, Election(1, stays_in_sync=True, unclean=False)),
-        ((DEAD, ELIGIBLE), 1, False, Election(1, stays_in_sync=True, unclean=False)),
-        ((DEAD, ELIGIBLE), -1, False, Election(1, stays_in_sync=False, unclean=False)),
-        ((ELIGIBLE,), -1, True, Election(1, stays_in_sync=False, unclean=False)),
-        ((ELIGIBLE, FIRST), 0, True, Election(0, stays_in_sync=True, unclean=False)),
-        ((ELIGIBLE, FIRST), 1, False, Election(0, stays_in_sync=True, unclean=False)),
-        ((ELIGIBLE, ABSENT_MEMBER), 1, True, Election(-1, stays_in_sync=True, unclean=False)),
-        ((LAST,), -1, True, Election(0, stays_in_sync=False, unclean=True)),
-        ((LAST, ABSENT_MEMBER), -1, False, Election(-1, stays_in_sync=True, unclean=False)),
-        ((LAST, replace(ELIGIBLE, alive=False)), -1, False, Election(-1, stays_in_sync=True, unclean=False)),
-        ((replace(LAST, alive=False),), -1, False, Election(-1, stays_in_sync=True, unclean=False)),
-        ((FIRST, SECOND), -1, False, Election(0, stays_in_sync=True, unclean=False)),
-        ((BEHIND, SECOND), 0, False, Election(1, stays_in_sync=True, unclean=False)),
-        ((DEAD,), 0, False, Election(-1, stays_in_sync=True, unclean=False)),
+        ((FIRST, SECOND), 1, False, ElectionOutcome(1, stays_in_sync=True, unclean=False)),
+        ((FIRST, SECOND), 1, True, ElectionOutcome(0, stays_in_sync=True, unclean=False)),
+        ((DEAD, SECOND), 1, True, ElectionOutcome(1, stays_in_sync=True, unclean=False)),
+        ((DEAD, ELIGIBLE), 1, False, ElectionOutcome(1, stays_in_sync=True, unclean=False)),
+        ((DEAD, ELIGIBLE), -1, False, ElectionOutcome(1, stays_in_sync=False, unclean=False)),
+        ((ELIGIBLE,), -1, True, ElectionOutcome(1, stays_in_sync=False, unclean=False)),
+        ((ELIGIBLE, FIRST), 0, True, ElectionOutcome(0, stays_in_sync=True, unclean=False)),
+        ((ELIGIBLE, FIRST), 1, False, ElectionOutcome(0, stays_in_sync=True, unclean=False)),
+        ((ELIGIBLE, ABSENT_MEMBER), 1, True, ElectionOutcome(-1, stays_in_sync=True, unclean=False)),
+        ((LAST,), -1, True, ElectionOutcome(0, stays_in_sync=False, unclean=True)),
+        ((LAST, ABSENT_MEMBER), -1, False, ElectionOutcome(-1, stays_in_sync=True, unclean=False)),
+        ((LAST, replace(ELIGIBLE, alive=False)), -1, False, ElectionOutcome(-1, stays_in_sync=True, unclean=False)),
+        ((replace(LAST, alive=False),), -1, False, ElectionOutcome(-1, stays_in_sync=True, unclean=False)),
+        ((FIRST, SECOND), -1, False, ElectionOutcome(0, stays_in_sync=True, unclean=False)),
+        ((BEHIND, SECOND), 0, False, ElectionOutcome(1, stays_in_sync=True, unclean=False)),
+        ((DEAD,), 0, False, ElectionOutcome(-1, stays_in_sync=True, unclean=False)),
     ],
     ids=[
         "stays",
@@ -91,7 +91,7 @@ def test_before_2_7_a_leader_wrote_the_set_itself(known: int, error: ErrorCode) 
         "none",
     ],
 )
-def test_who_leads(candidates: tuple[Candidate, ...], leader: int, prefers: bool, expected: Election) -> None:
+def test_who_leads(candidates: tuple[Candidate, ...], leader: int, prefers: bool, expected: ElectionOutcome) -> None:
     """The present leader while it is fit to lead, else the preferred one if it is fit, else one is elected."""
     assert chosen(candidates, leader, prefers, False) == expected
 
@@ -154,7 +154,7 @@ def test_since_3_5_a_fetch_is_of_an_incarnation(profile: Profile, error: ErrorCo
 )
 def test_how_far_a_returning_replica_goes_back(leader: EpochEnd, own: EpochEnd, expected: int) -> None:
     """To the smaller end of an epoch that both have; else to the end of its own older one, and asks again."""
-    assert repl.truncated_to(Returning(9, 2), leader, own) == expected
+    assert repl.truncated_to(ReturningReplica(9, 2), leader, own) == expected
 
 
 @pytest.mark.parametrize(("told", "expected"), [(2, 3), (3, 3), (4, 4), (10, 9)])

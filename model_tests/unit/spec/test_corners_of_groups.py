@@ -6,18 +6,18 @@ from dataclasses import replace
 import pytest
 
 from spec.protocol import committing, offsets
-from spec.protocol.committing import ADDS_SINCE, Commit, CommitRequest, commit, commit_in_transaction
+from spec.protocol.committing import ADDS_SINCE, CommitDecision, CommitRequest, commit, commit_in_transaction
 from spec.protocol.coordinator import names_of
-from spec.protocol.groups import NOBODY, Claim, GroupEntry, commit_guards, join, join_guards, sync, sync_guards
+from spec.protocol.groups import NOBODY, GroupEntry, KnownClaim, commit_guards, join, join_guards, sync, sync_guards
 from spec.protocol.guards import branch
 from spec.protocol.offsets import NO_OFFSET, OffsetEntry, apply
 from spec.versions import KAFKA_3_6, NEWEST
 from spec.vocabulary import ErrorCode, GroupState
 
 STABLE, DEAD, AWAITING = GroupState.STABLE, GroupState.DEAD, GroupState.COMPLETING_REBALANCE
-CURRENT = Claim(generation=3, member_given=True, member_known=True)
+CURRENT = KnownClaim(generation=3, member_given=True, member_known=True)
 STATIC = replace(CURRENT, instance_given=True, instance_known=True, instance_matches=True)
-STRANGER = Claim(generation=3, member_given=True)
+STRANGER = KnownClaim(generation=3, member_given=True)
 PAST = replace(CURRENT, generation=2)
 REFUSED = ErrorCode.INVALID_TXN_STATE.value
 
@@ -38,7 +38,7 @@ def group(state: GroupState = STABLE) -> GroupEntry:
     ids=["dead", "nobody", "awaited", "unknown", "generation 0"],
 )
 def test_of_two_checks_of_a_commit_the_first_decides(
-    entry: GroupEntry, claim: Claim, transactional: bool, first: str
+    entry: GroupEntry, claim: KnownClaim, transactional: bool, first: str
 ) -> None:
     """In Kafka's order."""
     checks = commit_guards(entry, claim, NEWEST, transactional=transactional)
@@ -54,7 +54,7 @@ def test_of_two_checks_of_a_commit_the_first_decides(
     ],
     ids=["dead", "fenced"],
 )
-def test_of_two_checks_of_a_join_the_first_decides(entry: GroupEntry, claim: Claim, first: str) -> None:
+def test_of_two_checks_of_a_join_the_first_decides(entry: GroupEntry, claim: KnownClaim, first: str) -> None:
     """In Kafka's order."""
     checks = join_guards(entry, claim, 5, NEWEST)
 
@@ -70,7 +70,7 @@ def test_of_two_checks_of_a_join_the_first_decides(entry: GroupEntry, claim: Cla
     ],
     ids=["dead", "unknown", "past"],
 )
-def test_of_two_checks_of_a_sync_the_first_decides(entry: GroupEntry, claim: Claim, first: str) -> None:
+def test_of_two_checks_of_a_sync_the_first_decides(entry: GroupEntry, claim: KnownClaim, first: str) -> None:
     """In Kafka's order."""
     checks = sync_guards(entry, claim, NEWEST)
 
@@ -88,7 +88,7 @@ def test_since_version_4_a_newcomer_comes_again_with_an_id(version: int, error: 
     [(NOBODY, 4), (STATIC, 4), (replace(STATIC, member_given=False), 3)],
     ids=["newcomer", "static, with its id", "static, back without its id"],
 )
-def test_only_a_static_member_that_comes_back_keeps_the_generation(claim: Claim, generation: int) -> None:
+def test_only_a_static_member_that_comes_back_keeps_the_generation(claim: KnownClaim, generation: int) -> None:
     """Whoever else joins begins a new one."""
     assert join(group(), claim, 3, NEWEST).entry.generation == generation
 
@@ -99,7 +99,7 @@ def test_only_a_static_member_that_comes_back_keeps_the_generation(claim: Claim,
 @pytest.mark.parametrize(
     ("commits", "since"), [(commit_in_transaction, 6), (commit, 9)], ids=["in a transaction", "plain"]
 )
-def test_since_when_a_group_is_not_found(commits: Callable[..., Commit], since: int) -> None:
+def test_since_when_a_group_is_not_found(commits: Callable[..., CommitDecision], since: int) -> None:
     """Older versions of the request know no such error."""
     errors = [
         commits(GroupEntry(), CommitRequest(version, claim=STRANGER), NEWEST).error for version in (since - 1, since)

@@ -8,9 +8,9 @@ from spec.engines.reading_z3 import INTEGERS, evaluate_record
 from spec.protocol import lso, seq
 from spec.protocol.append import append, names
 from spec.protocol.lso import AbortedTransaction, LogOffsets
-from spec.protocol.produce import ProduceRequest, admit, answered, recovered
+from spec.protocol.produce import PartitionProduce, admit, answered, recovered
 from spec.protocol.produce import names as admissions
-from spec.protocol.records import AppendReply, AppendRequest, CachedBatch, ProducerEntry, Verification
+from spec.protocol.records import AppendReply, AppendRequest, CachedBatch, MetVerification, ProducerEntry
 from spec.protocol.verification import (
     ADDS_SINCE,
     NOTHING_ASKED,
@@ -36,16 +36,16 @@ MARKER = replace(
     coordinator_epoch=7,
     marker_version=2,
 )
-BUMPING = Verification(verification_pending=True, verification_bumps=True, verification_lowest=2)
-PENDING = Verification(verification_pending=True, verification_lowest=2)
+BUMPING = MetVerification(verification_pending=True, verification_bumps=True, verification_lowest=2)
+PENDING = MetVerification(verification_pending=True, verification_lowest=2)
 UNWRAPPED = replace(SPLIT_OUT_OF_ORDER, max_sequence=None)
 HALF = 2**30
 
 
 def decided_by(
-    entry: ProducerEntry, request: AppendRequest, profile: Profile = NEWEST, seen: Verification | None = None
+    entry: ProducerEntry, request: AppendRequest, profile: Profile = NEWEST, seen: MetVerification | None = None
 ) -> str:
-    return names(profile)[append(entry, request, profile, seen or Verification()).branch]
+    return names(profile)[append(entry, request, profile, seen or MetVerification()).branch]
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ def decided_by(
         (ONLY_MARKERS, replace(DATA, producer_epoch=2), BUMPING, "stale_epoch"),
         (ProducerEntry(), DATA, BUMPING, "first_after_bump"),
         (LAST_IS_9, replace(DATA, producer_epoch=4), PENDING, "verification_overtaken"),
-        (OPEN, replace(MARKER, coordinator_epoch=6), Verification(), "marker_not_bumped"),
+        (OPEN, replace(MARKER, coordinator_epoch=6), MetVerification(), "marker_not_bumped"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_of_two_checks_the_first_decides(
-    entry: ProducerEntry, request_: AppendRequest, seen: Verification, first: str
+    entry: ProducerEntry, request_: AppendRequest, seen: MetVerification, first: str
 ) -> None:
     """In Kafka's order, and by the rule of the first."""
     assert decided_by(entry, request_, NEWEST, seen) == first
@@ -91,14 +91,20 @@ def test_a_refused_append_names_no_offsets() -> None:
 @pytest.mark.parametrize(
     ("entry", "request_", "profile", "seen", "expected"),
     [
-        (ProducerEntry(), replace(DATA, producer_id=0, base_sequence=-1), NEWEST, Verification(), "sequence_missing"),
+        (
+            ProducerEntry(),
+            replace(DATA, producer_id=0, base_sequence=-1),
+            NEWEST,
+            MetVerification(),
+            "sequence_missing",
+        ),
         (ProducerEntry(), replace(DATA, base_sequence=2), KAFKA_4_0, BUMPING, "appended"),
         (ProducerEntry(), DATA, KAFKA_3_9_UNVERIFIED, PENDING, "appended"),
     ],
     ids=["producer 0", "before 4.1", "verification off"],
 )
 def test_a_first_batch(
-    entry: ProducerEntry, request_: AppendRequest, profile: Profile, seen: Verification, expected: str
+    entry: ProducerEntry, request_: AppendRequest, profile: Profile, seen: MetVerification, expected: str
 ) -> None:
     """Producer 0 is a producer; what waits for verification counts only where the version looks at it."""
     assert decided_by(entry, request_, profile, seen) == expected
@@ -214,7 +220,7 @@ def test_an_absent_coordinator_is_retried(error: ErrorCode) -> None:
 )
 def test_before_the_log_the_first_check_decides(changes: dict[str, int], first: str) -> None:
     """In Kafka's order."""
-    asked_for = replace(ProduceRequest(version=9), **changes)
+    asked_for = replace(PartitionProduce(version=9), **changes)
 
     assert admissions()[admit(asked_for).branch] == first
 
@@ -223,7 +229,7 @@ def test_the_log_start_is_told_since_version_5() -> None:
     """Before, the answer has no place for it."""
     reply = AppendReply(0, 7, 7, duplicate=False, appended=True)
 
-    assert [answered(ProduceRequest(version), reply, 3).log_start_offset for version in (4, 5)] == [-1, 3]
+    assert [answered(PartitionProduce(version), reply, 3).log_start_offset for version in (4, 5)] == [-1, 3]
 
 
 def test_a_restart_keeps_the_newest_batch() -> None:

@@ -3,8 +3,15 @@
 import pytest
 
 from spec.protocol import electing, repl
-from spec.protocol.electing import Candidate, Election, Progress, elected, leader_epoch_after, progressed
-from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Returning, Watermark
+from spec.protocol.electing import (
+    Candidate,
+    ElectionOutcome,
+    ReplicationProgress,
+    elected,
+    leader_epoch_after,
+    progressed,
+)
+from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, ReturningReplica, Watermark
 from spec.versions import KAFKA_2_7, KAFKA_4_0, NEWEST
 from spec.vocabulary import ErrorCode
 
@@ -44,7 +51,7 @@ def test_a_follower_knows_its_leaders_high_watermark(told: int, end: int, expect
 
 def test_a_replica_without_the_leaders_epoch_goes_as_far_as_the_leader_says() -> None:
     """Its own log cannot say more."""
-    assert repl.truncated_to(Returning(9, 2), EpochEnd(3, 6), EpochEnd()) == 6
+    assert repl.truncated_to(ReturningReplica(9, 2), EpochEnd(3, 6), EpochEnd()) == 6
 
 
 @pytest.mark.parametrize(("least_end", "expected"), [(6, 6), (5, 5), (4, 5)])
@@ -60,22 +67,24 @@ def test_the_high_watermark_rises_by_one(least_end: int, expected: int) -> None:
 )
 def test_when_a_follower_was_caught_up(last_fetch: int, caught_up: int, offset: int, expected: int) -> None:
     """As of its last Fetch where it now has what the leader had then; as of now where it has everything."""
-    before = Progress(5, last_fetch, 8, caught_up)
+    before = ReplicationProgress(5, last_fetch, 8, caught_up)
 
-    assert progressed(before, offset, 9, 20) == Progress(offset, 20, 9, expected)
+    assert progressed(before, offset, 9, 20) == ReplicationProgress(offset, 20, 9, expected)
 
 
 @pytest.mark.parametrize(
     ("candidate", "unclean_allowed", "expected"),
     [
-        (Candidate(0, alive=True, in_sync=False), True, Election(0, stays_in_sync=False, unclean=True)),
-        (Candidate(0, alive=True, in_sync=True), True, Election(0, stays_in_sync=True, unclean=False)),
-        (Candidate(0, alive=False, in_sync=True), True, Election(-1, stays_in_sync=True, unclean=False)),
-        (Candidate(0, alive=True, in_sync=False), False, Election(-1, stays_in_sync=True, unclean=False)),
+        (Candidate(0, alive=True, in_sync=False), True, ElectionOutcome(0, stays_in_sync=False, unclean=True)),
+        (Candidate(0, alive=True, in_sync=True), True, ElectionOutcome(0, stays_in_sync=True, unclean=False)),
+        (Candidate(0, alive=False, in_sync=True), True, ElectionOutcome(-1, stays_in_sync=True, unclean=False)),
+        (Candidate(0, alive=True, in_sync=False), False, ElectionOutcome(-1, stays_in_sync=True, unclean=False)),
     ],
     ids=["unclean", "clean", "dead", "behind"],
 )
-def test_the_election_of_a_single_replica(candidate: Candidate, unclean_allowed: bool, expected: Election) -> None:
+def test_the_election_of_a_single_replica(
+    candidate: Candidate, unclean_allowed: bool, expected: ElectionOutcome
+) -> None:
     """Broker 0 is a broker; where nobody leads, nothing is unclean."""
     assert elected([candidate], unclean_allowed) == expected
 
@@ -95,4 +104,4 @@ def test_where_nothing_changes_no_leader_epoch_begins() -> None:
 
 def test_a_follower_in_step_does_not_lag() -> None:
     """However long ago it was heard of."""
-    assert not electing.lags(Progress(9, 0, 9, 0), 9, 99_999, 10_000)
+    assert not electing.lags(ReplicationProgress(9, 0, 9, 0), 9, 99_999, 10_000)

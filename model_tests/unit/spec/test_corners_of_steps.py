@@ -15,11 +15,11 @@ from model_tests.unit.spec.test_judge_coordinator import (
     step,
 )
 from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, OTHER, PRODUCER, entry
-from spec.protocol.cleaning import Met, stays
+from spec.protocol.cleaning import CleanedRecord, stays
 from spec.protocol.completing import MarkerRequest, prepare_complete, to_append
 from spec.protocol.coordinator import TransactionEntry, completed
 from spec.protocol.coordinator_steps import DECISIONS
-from spec.protocol.ending import EndRequest, Identity, end
+from spec.protocol.ending import EndRequest, IdAndEpoch, end
 from spec.versions import KAFKA_3_6, KAFKA_3_9, KAFKA_4_2, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ErrorCode, TransactionState
 
@@ -148,7 +148,7 @@ def test_an_init_whose_abort_fails_is_told_so(error: int) -> None:
 
 def test_a_fenced_client_was_not_refused_by_the_log() -> None:
     """It would have fenced, had it been the one that it says."""
-    fenced = replace(ASKED, expected=Identity(OTHER, 1))
+    fenced = replace(ASKED, expected=IdAndEpoch(OTHER, 1))
     open_one = replace(ONGOING, client_version=0)
 
     outcome = DECISIONS["InitProducerId"](step(open_one, fenced, error=NOT_TAKEN), KAFKA_3_9)
@@ -161,7 +161,7 @@ def test_a_fenced_client_was_not_refused_by_the_log() -> None:
 
 def test_a_repetition_needs_no_log() -> None:
     """Nothing is appended that the log could refuse."""
-    again = replace(ASKED, producer=Identity(PRODUCER, EPOCH - 1))
+    again = replace(ASKED, producer=IdAndEpoch(PRODUCER, EPOCH - 1))
 
     assert DECISIONS["EndTxn"](step(COMMITTED, again, error=NOT_TAKEN), NEWEST).error == ErrorCode.NONE
 
@@ -231,8 +231,8 @@ def test_what_a_coordinator_does_by_itself_has_one_check(api: str) -> None:
 
 # --- the cleaner ----------------------------------------------------------------------------------------------
 
-DATA = Met(control=False, superseded=False)
-MARKER = Met(control=True, superseded=False)
+DATA = CleanedRecord(control=False, superseded=False)
+MARKER = CleanedRecord(control=True, superseded=False)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ MARKER = Met(control=True, superseded=False)
         (replace(MARKER, spent=True, past_horizon=False), True),
     ],
 )
-def test_what_stays_after_a_pass_of_the_cleaner(record: Met, expected: bool) -> None:
+def test_what_stays_after_a_pass_of_the_cleaner(record: CleanedRecord, expected: bool) -> None:
     """The newest value of each key, tombstones for a while, and markers as long as they are needed."""
     assert stays(record) is expected
 

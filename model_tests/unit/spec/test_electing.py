@@ -4,9 +4,9 @@ import pytest
 
 from spec.protocol.electing import (
     Candidate,
-    Election,
-    Progress,
+    ElectionOutcome,
     Proposal,
+    ReplicationProgress,
     altered,
     elected,
     is_electable,
@@ -30,7 +30,7 @@ def candidate(broker: int, alive: bool = True, in_sync: bool = False, **other: b
 
 def test_a_follower_that_stands_still_leaves_after_the_lag_time() -> None:
     """It was last caught up at time 0."""
-    stuck = Progress(end=10, last_fetch=0, leader_end_then=10, caught_up=0)
+    stuck = ReplicationProgress(end=10, last_fetch=0, leader_end_then=10, caught_up=0)
 
     assert not lags(stuck, 20, LAG_MAX, LAG_MAX)
     assert lags(stuck, 20, LAG_MAX + 1, LAG_MAX)
@@ -38,12 +38,12 @@ def test_a_follower_that_stands_still_leaves_after_the_lag_time() -> None:
 
 def test_a_follower_that_has_everything_never_leaves() -> None:
     """Nothing was appended for longer than the lag time."""
-    assert not lags(Progress(10, 0, 10, 0), 10, 10 * LAG_MAX, LAG_MAX)
+    assert not lags(ReplicationProgress(10, 0, 10, 0), 10, 10 * LAG_MAX, LAG_MAX)
 
 
 def test_a_follower_that_fetches_but_is_behind_leaves_too() -> None:
     """Its fetches are frequent, and never reach what the leader had at the one before."""
-    slow = Progress(end=10, last_fetch=0, leader_end_then=20, caught_up=0)
+    slow = ReplicationProgress(end=10, last_fetch=0, leader_end_then=20, caught_up=0)
 
     for now in range(1_000, LAG_MAX + 2_000, 1_000):
         slow = progressed(slow, slow.end + 1, slow.leader_end_then + 10, now)
@@ -53,7 +53,7 @@ def test_a_follower_that_fetches_but_is_behind_leaves_too() -> None:
 
 def test_a_follower_of_a_busy_leader_stays() -> None:
     """Each Fetch has what the leader had at the one before, and the leader is ahead again."""
-    busy = Progress(end=10, last_fetch=0, leader_end_then=20, caught_up=0)
+    busy = ReplicationProgress(end=10, last_fetch=0, leader_end_then=20, caught_up=0)
 
     for now in range(1_000, 3 * LAG_MAX, 1_000):
         busy = progressed(busy, busy.leader_end_then, busy.leader_end_then + 10, now)
@@ -63,7 +63,7 @@ def test_a_follower_of_a_busy_leader_stays() -> None:
 
 def test_a_fetch_from_the_log_end_is_caught_up_now() -> None:
     """Whatever was before."""
-    assert 7 == progressed(Progress(0, 0, 9, 0), 10, 10, now=7).caught_up
+    assert 7 == progressed(ReplicationProgress(0, 0, 9, 0), 10, 10, now=7).caught_up
 
 
 @pytest.mark.parametrize(("end", "returns"), [(4, False), (7, False), (8, True)])
@@ -101,7 +101,7 @@ def test_the_first_live_in_sync_replica_of_the_assignment_leads() -> None:
     """Not the first live one, and not the first in sync."""
     replicas = (candidate(1), candidate(2, alive=False, in_sync=True), candidate(3, in_sync=True))
 
-    assert Election(3, stays_in_sync=True, unclean=False) == elected(replicas, unclean_allowed=True)
+    assert ElectionOutcome(3, stays_in_sync=True, unclean=False) == elected(replicas, unclean_allowed=True)
 
 
 def test_nobody_leads_where_nobody_in_sync_is_alive() -> None:
@@ -109,7 +109,7 @@ def test_nobody_leads_where_nobody_in_sync_is_alive() -> None:
     replicas = (candidate(1, alive=False, in_sync=True), candidate(2), candidate(3))
 
     assert ABSENT == elected(replicas, unclean_allowed=False).leader
-    assert Election(2, stays_in_sync=False, unclean=True) == elected(replicas, unclean_allowed=True)
+    assert ElectionOutcome(2, stays_in_sync=False, unclean=True) == elected(replicas, unclean_allowed=True)
 
 
 def test_an_eligible_replica_leads_cleanly_where_nobody_is_in_sync() -> None:
@@ -117,17 +117,17 @@ def test_an_eligible_replica_leads_cleanly_where_nobody_is_in_sync() -> None:
     replicas = (candidate(1), candidate(2, alive=False), candidate(3, eligible=True))
     waiting = (candidate(1), candidate(2, alive=False, in_sync=True), candidate(3, eligible=True))
 
-    assert Election(3, stays_in_sync=False, unclean=False) == elected(replicas, unclean_allowed=True)
-    assert Election(1, stays_in_sync=False, unclean=True) == elected(replicas, True, KAFKA_4_0)
-    assert Election(ABSENT, stays_in_sync=True, unclean=False) == elected(waiting, unclean_allowed=False)
-    assert Election(1, stays_in_sync=False, unclean=True) == elected(waiting, unclean_allowed=True)
+    assert ElectionOutcome(3, stays_in_sync=False, unclean=False) == elected(replicas, unclean_allowed=True)
+    assert ElectionOutcome(1, stays_in_sync=False, unclean=True) == elected(replicas, True, KAFKA_4_0)
+    assert ElectionOutcome(ABSENT, stays_in_sync=True, unclean=False) == elected(waiting, unclean_allowed=False)
+    assert ElectionOutcome(1, stays_in_sync=False, unclean=True) == elected(waiting, unclean_allowed=True)
 
 
 def test_the_last_leader_leads_where_nobody_is_left() -> None:
     """It may have lost records."""
     replicas = (candidate(1), candidate(2, last_known=True))
 
-    assert Election(2, stays_in_sync=False, unclean=True) == elected(replicas, unclean_allowed=False)
+    assert ElectionOutcome(2, stays_in_sync=False, unclean=True) == elected(replicas, unclean_allowed=False)
 
 
 @pytest.mark.parametrize("profile", [NEWEST, KAFKA_4_0], ids=lambda profile: profile.name)

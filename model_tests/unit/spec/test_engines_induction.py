@@ -8,7 +8,7 @@ from model_tests.unit.by_default import by_default
 from model_tests.verify.proofs import PROVED_HERE, check_quickly, proofs
 from model_tests.verify.prove import run
 from model_tests.verify.proved import Proofs
-from model_tests.verify.results import Verdict as Outcome
+from model_tests.verify.results import RuleVerdict as Outcome
 from model_tests.verify.spreading import here
 from spec import rules
 from spec.algebra import Term, negate
@@ -18,15 +18,15 @@ from spec.engines.verdict import Proved, Refuted, passed
 from spec.protocol import fence, seq
 from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry
 from spec.rules import Rule
-from spec.systems.deciding import UNWRAPPED
-from spec.systems.decision_facts import Turns, arithmetic_fact, stale_epoch_facts, wrapping_fact
-from spec.systems.decision_facts import _near as near
-from spec.systems.idempotence.stream import Knobs
+from spec.systems.decision_lemmas import Turns, arithmetic_fact, stale_epoch_facts, wrapping_fact
+from spec.systems.decision_lemmas import _near as near
+from spec.systems.idempotence.stream import StreamKnobs
 from spec.systems.idempotence.system import idempotence
+from spec.systems.unwrapped_append import UNWRAPPED
 from spec.vocabulary import MAX_SEQUENCE
 
 
-def failing(knobs: Knobs) -> set[str]:
+def failing(knobs: StreamKnobs) -> set[str]:
     return {str(o) for o in prove(idempotence(knobs)) if not isinstance(o.verdict, Proved)}
 
 
@@ -60,22 +60,22 @@ def test_obligations_are_solved_or_unchanged(proved: Proofs) -> None:
 
 BROKEN = {
     "window of four": (
-        Knobs(profile=replace(UNWRAPPED, cached_batches=4)),
+        StreamKnobs(profile=replace(UNWRAPPED, cached_batches=4)),
         "resend_is_recognised under in every state",
     ),
-    "six in flight": (Knobs(in_flight=6), "resend_is_recognised under in every state"),
-    "duplicate check off": (Knobs(without=frozenset({"duplicate"})), "resend_is_recognised under in every state"),
-    "epoch reset off": (Knobs(without=frozenset({"epoch_reset"})), "log_has_no_gap under leader_appends"),
-    "stale epoch check off": (Knobs(without=frozenset({"stale_epoch"})), "log_rises under leader_appends"),
-    "successor check off": (Knobs(without=frozenset({"successor"})), "log_has_no_gap under leader_appends"),
-    "expiry on": (Knobs(state_expires=True), "entry_is_of_log under leader_forgets"),
-    "first batch overtaken": (Knobs(first_in_order=False), "log_has_no_gap under leader_appends"),
-    "unclean election": (Knobs(clean_elections=False), "acknowledged_is_replicated under leader_fails_over"),
+    "six in flight": (StreamKnobs(in_flight=6), "resend_is_recognised under in every state"),
+    "duplicate check off": (StreamKnobs(without=frozenset({"duplicate"})), "resend_is_recognised under in every state"),
+    "epoch reset off": (StreamKnobs(without=frozenset({"epoch_reset"})), "log_has_no_gap under leader_appends"),
+    "stale epoch check off": (StreamKnobs(without=frozenset({"stale_epoch"})), "log_rises under leader_appends"),
+    "successor check off": (StreamKnobs(without=frozenset({"successor"})), "log_has_no_gap under leader_appends"),
+    "expiry on": (StreamKnobs(state_expires=True), "entry_is_of_log under leader_forgets"),
+    "first batch overtaken": (StreamKnobs(first_in_order=False), "log_has_no_gap under leader_appends"),
+    "unclean election": (StreamKnobs(clean_elections=False), "acknowledged_is_replicated under leader_fails_over"),
 }
 
 
 @pytest.mark.parametrize("broken", by_default(BROKEN, ["successor check off", "first batch overtaken"]))
-def test_a_broken_system_is_not_proved(broken: tuple[Knobs, str]) -> None:
+def test_a_broken_system_is_not_proved(broken: tuple[StreamKnobs, str]) -> None:
     """The obligation that fails is the one that the change breaks."""
     knobs, wanted = broken
 
@@ -87,7 +87,7 @@ def test_a_broken_system_is_not_proved(broken: tuple[Knobs, str]) -> None:
 @pytest.mark.slow
 def test_a_release_that_starts_at_0_needs_no_order_of_arrival() -> None:
     """Before 2.5 an unknown producer starts at sequence 0, and nothing need be assumed of its first batch."""
-    before_2_5 = Knobs(first_in_order=False, profile=replace(UNWRAPPED, any_first_sequence=False))
+    before_2_5 = StreamKnobs(first_in_order=False, profile=replace(UNWRAPPED, any_first_sequence=False))
 
     assert set() == failing(before_2_5)
 

@@ -9,10 +9,10 @@ from spec.algebra import Term, all_of, negate
 from spec.engines.finite import Finite
 from spec.engines.liveness import Livelock, components, graph_of, never_due, progresses
 from spec.engines.verdict import Happening, Holds
-from spec.systems.language import Action, Effect, Guard, Progress, State, System, Variable, always
+from spec.systems.language import Action, Effect, Guard, LivenessClaim, State, System, Variable, always
 
 
-def light(*fair: str, faults: tuple[str, ...] = ()) -> tuple[System, Progress]:
+def light(*fair: str, faults: tuple[str, ...] = ()) -> tuple[System, LivenessClaim]:
     """A light that flickers until it is switched on, and a bulb that breaks and is replaced."""
 
     def may(on: bool, broken: bool) -> Guard:
@@ -31,7 +31,7 @@ def light(*fair: str, faults: tuple[str, ...] = ()) -> tuple[System, Progress]:
         Action("is_replaced", (), may(False, True), sets(broken=False)),
     )
     variables = (Variable("on", (), initial=False), Variable("broken", (), initial=False))
-    claim = Progress(
+    claim = LivenessClaim(
         "shines",
         rules.TXN_COMPLETES,
         "It shines in the end.",
@@ -44,7 +44,7 @@ def light(*fair: str, faults: tuple[str, ...] = ()) -> tuple[System, Progress]:
     return System("light", variables, actions, (), (), (), ()), claim
 
 
-def verdict(system: System, claim: Progress) -> object:
+def verdict(system: System, claim: LivenessClaim) -> object:
     """What is said of the claim in the one instance that there is."""
     finite = Finite({})
     return progresses(graph_of(system, finite), finite, claim)
@@ -89,7 +89,7 @@ def test_a_fault_is_no_way_out_of_a_cycle() -> None:
 def test_a_claim_that_is_never_due_is_known() -> None:
     """It would hold of everything."""
     system, claim = light("switches_on")
-    never = Progress(
+    never = LivenessClaim(
         claim.name, claim.rule, claim.sentence, (), lambda _: False, claim.until, claim.fair, claim.is_fault
     )
     graph = graph_of(system, Finite({}))

@@ -8,11 +8,11 @@ from spec.engines.bmc import search
 from spec.engines.explore import explore, replayed
 from spec.engines.finite import Finite, Vacuous, demand_all_happen, instance_of
 from spec.engines.verdict import Happening, Holds, Refuted, Unknown, passed
-from spec.systems.deciding import remembered
 from spec.systems.idempotence.controls import CONTROLS, BrokenSystem
-from spec.systems.idempotence.stream import Knobs
+from spec.systems.idempotence.stream import StreamKnobs
 from spec.systems.idempotence.system import idempotence, sizes
 from spec.systems.language import Action, Claim, State, System, Variable, update
+from spec.systems.unwrapped_append import remembered
 
 COUNTS = {
     "all faults": (400, 2004),
@@ -45,7 +45,7 @@ SHALLOW = 6
 """Deeper bounded searches are left to `make verify`, which makes all of them."""
 
 
-def the_system(knobs: Knobs) -> System:
+def the_system(knobs: StreamKnobs) -> System:
     return idempotence(knobs, remembered(knobs.decide))
 
 
@@ -100,7 +100,7 @@ def test_bounded_search_finds_a_violation_at_the_same_depth(change: BrokenSystem
 
 def test_the_true_system_holds_as_deep_as_it_is_searched() -> None:
     """No violation in bounded search of few actions."""
-    knobs = Knobs(in_flight=2, requests=2, appends=2)
+    knobs = StreamKnobs(in_flight=2, requests=2, appends=2)
     system = idempotence(knobs)
 
     assert search(system, instance_of(system, sizes(knobs)), 4).verdict == Holds(4)
@@ -108,7 +108,7 @@ def test_the_true_system_holds_as_deep_as_it_is_searched() -> None:
 
 def test_two_streams_are_as_many_states_as_one_times_one() -> None:
     """Streams share nothing: their states are pairs."""
-    knobs = Knobs(in_flight=1, requests=1, appends=1, fails_over=False, gives_up=False)
+    knobs = StreamKnobs(in_flight=1, requests=1, appends=1, fails_over=False, gives_up=False)
     system = the_system(knobs)
 
     one = explore(system, instance_of(system, sizes(knobs))).states
@@ -119,7 +119,7 @@ def test_two_streams_are_as_many_states_as_one_times_one() -> None:
 
 def test_too_many_states_are_unknown_and_no_success() -> None:
     """A search that was cut short claims nothing."""
-    knobs = Knobs(in_flight=2, requests=3, appends=3)
+    knobs = StreamKnobs(in_flight=2, requests=3, appends=3)
     system = the_system(knobs)
 
     verdict = explore(system, instance_of(system, sizes(knobs)), most_states=10).verdict
@@ -138,7 +138,7 @@ def test_an_action_that_cannot_happen_is_named() -> None:
 
 def test_a_claim_that_is_false_at_the_start_is_named() -> None:
     """Both searches refute it after nothing has happened."""
-    knobs = Knobs(requests=1, appends=1)
+    knobs = StreamKnobs(requests=1, appends=1)
     system = the_system(knobs)
     false = replace(system.claim("counts"), name="never", holds=lambda state, s: state.length(s) > 0)
     finite = instance_of(system, sizes(knobs))
@@ -162,7 +162,7 @@ def test_a_violation_at_the_end_of_everything_is_found() -> None:
 
 def test_a_write_outside_the_instance_is_an_error() -> None:
     """An instance too small for its system would otherwise lose what is written."""
-    knobs = Knobs(requests=2, appends=2)
+    knobs = StreamKnobs(requests=2, appends=2)
     system = the_system(knobs)
 
     def beyond(state: State, stream: int, delta: int) -> State:

@@ -6,24 +6,24 @@ from itertools import count, product
 
 import pytest
 
-from model_tests.verify.looking import Instanced, look
+from model_tests.verify.model_checking import Instanced, look
 from model_tests.verify.transactions_searches import built
 from spec import rules
 from spec.engines import cells
-from spec.engines.cells import Layout, Reading, TooManyValues
+from spec.engines.cells import StateLayout, StateReading, TooManyValues
 from spec.engines.explore import Exploration, _Search, explore, replayed
 from spec.engines.finite import Finite, instance_of
-from spec.engines.remembered import Alarms, Remembered, Watch
+from spec.engines.memoization import Alarms, MemoizedValue, MemoizedValues
 from spec.engines.symmetry import Symmetry
 from spec.engines.verdict import Holds, Refuted
-from spec.systems.idempotence.stream import Knobs as StreamKnobs
+from spec.systems.idempotence.stream import StreamKnobs as StreamKnobs
 from spec.systems.idempotence.system import idempotence
 from spec.systems.idempotence.system import sizes as stream_sizes
-from spec.systems.ids.system import Knobs as BlockKnobs
+from spec.systems.ids.system import IdsKnobs as BlockKnobs
 from spec.systems.ids.system import ids
 from spec.systems.ids.system import sizes as block_sizes
 from spec.systems.language import Action, Claim, Sort, State, System, Variable, rewrite, update
-from spec.systems.partition.log import Knobs as LogKnobs
+from spec.systems.partition.log import PartitionKnobs as LogKnobs
 from spec.systems.partition.system import partition
 from spec.systems.partition.system import sizes as log_sizes
 from spec.systems.transactions.controls import CONTROLS
@@ -91,7 +91,7 @@ def test_what_is_interchangeable_counts_once(name: str) -> None:
 def test_every_state_is_one_of_a_representative(name: str) -> None:
     """Each state has its representative among those that were found; all of them are states."""
     instance = instance_called(name)
-    layout = Layout(instance.system, instance.finite)
+    layout = StateLayout(instance.system, instance.finite)
     symmetry = Symmetry(instance.system, instance.finite, layout)
 
     whole, alike = searched(instance), searched(instance, symmetry=True)
@@ -197,7 +197,7 @@ def test_a_trace_through_renamings_names_different_things(things: int, order: in
     assert 2 * things == replayed(system, finite, verdict.trace).next()
 
 
-def numbered(layout: Layout, system: System, numbers: dict[int, int]) -> int:
+def numbered(layout: StateLayout, system: System, numbers: dict[int, int]) -> int:
     """The first state, but for these numbers in these places; colours below 3 are their own numbers."""
     start = layout.initial(system)
     layout.written(layout.state(start).but(colour=lambda thing: thing))
@@ -207,13 +207,13 @@ def numbered(layout: Layout, system: System, numbers: dict[int, int]) -> int:
 def test_what_is_remembered_is_worked_out_once_for_the_cells_that_it_reads() -> None:
     """Another value in a cell that is not read is the same question."""
     system, finite = coloured(ALWAYS)
-    layout, asked = Layout(system, finite, narrow=True), count()
+    layout, asked = StateLayout(system, finite, narrow=True), count()
 
-    def reads_one(state: State, _: Reading) -> int:
+    def reads_one(state: State, _: StateReading) -> int:
         next(asked)
         return 7 if state.colour(0) == 0 else int(state.colour(1))
 
-    remembered = Remembered(layout, reads_one)
+    remembered = MemoizedValue(layout, reads_one)
     states = [numbered(layout, system, {place: number}) for place in (1, 2) for number in (0, 1)]
 
     assert [7] * 4 == [remembered(state) for state in states]
@@ -227,24 +227,24 @@ PAINTED = {at: {place: number for place, number in enumerate(at) if number} for 
 def test_what_turns_out_to_read_more_is_not_answered_by_what_it_read_before() -> None:
     """The first thing decides which other one is looked at: states that agree in what was read so far may differ."""
     system, finite = coloured(ALWAYS)
-    layout = Layout(system, finite, narrow=True)
-    remembered = Remembered(layout, lambda state, _: state.colour(state.colour(0)))
+    layout = StateLayout(system, finite, narrow=True)
+    remembered = MemoizedValue(layout, lambda state, _: state.colour(state.colour(0)))
 
     for _ in range(2):
         for at, numbers in PAINTED.items():
             assert at[at[0]] == remembered(numbered(layout, system, numbers))
 
 
-def looks_further(thing: int, state: State, _: Reading) -> bool:
+def looks_further(thing: int, state: State, _: StateReading) -> bool:
     return bool(state.colour(state.colour(thing)) < 2)
 
 
 def test_of_the_next_state_only_what_reads_what_was_written_is_asked() -> None:
     """Its answers are those of a state of which nothing is known, whatever was read on the way to the one before."""
     system, finite = coloured(ALWAYS)
-    layout = Layout(system, finite, narrow=True)
-    things = [Remembered(layout, partial(looks_further, thing)) for thing in range(3)]
-    watch, alarms = Watch(layout, things), Alarms(layout, things)
+    layout = StateLayout(system, finite, narrow=True)
+    things = [MemoizedValue(layout, partial(looks_further, thing)) for thing in range(3)]
+    watch, alarms = MemoizedValues(layout, things), Alarms(layout, things)
 
     for start in ((0, 0, 0), (1, 0, 1)):
         before = watch.all(numbered(layout, system, PAINTED[start]))
@@ -260,8 +260,8 @@ def test_of_the_next_state_only_what_reads_what_was_written_is_asked() -> None:
 def test_what_depends_on_more_than_the_state_is_an_error() -> None:
     """It would be remembered wrongly."""
     system, finite = coloured(ALWAYS)
-    layout, turn = Layout(system, finite, narrow=True), count()
-    remembered = Remembered(layout, lambda state, _: state.colour(next(turn)))
+    layout, turn = StateLayout(system, finite, narrow=True), count()
+    remembered = MemoizedValue(layout, lambda state, _: state.colour(next(turn)))
     remembered(numbered(layout, system, {}))
 
     with pytest.raises(AssertionError, match="depends on more than the state"):
@@ -275,7 +275,7 @@ def test_rewriting_a_function_writes_where_it_says() -> None:
     def all_after(state: State, thing: int) -> State:
         return state.but(colour=rewrite(state.colour, lambda at: at >= thing, lambda at: at + 5))
 
-    layout = Layout(system, finite)
+    layout = StateLayout(system, finite)
     start = layout.initial(system)
     after = layout.applied(start, layout.written(all_after(layout.state(start), 1)))
     assert [0, 6, 7] == [layout.state(after).colour(thing) for thing in range(3)]

@@ -7,8 +7,8 @@ from spec import rules
 from spec.protocol.coordinator import names_of
 from spec.protocol.groups import (
     NOBODY,
-    Claim,
     GroupEntry,
+    KnownClaim,
     after_commit,
     commit_guards,
     is_checked,
@@ -27,9 +27,9 @@ STABLE, EMPTY, AWAITING = GroupState.STABLE, GroupState.EMPTY, GroupState.COMPLE
 NO_GROUP = GroupEntry()
 SIMPLE = GroupEntry(known=True)
 
-CURRENT = Claim(generation=3, member_given=True, member_known=True)
+CURRENT = KnownClaim(generation=3, member_given=True, member_known=True)
 STATIC = replace(CURRENT, instance_given=True, instance_known=True, instance_matches=True)
-STRANGER = Claim(generation=3, member_given=True)
+STRANGER = KnownClaim(generation=3, member_given=True)
 
 
 def group(state: GroupState = STABLE, generation: int = 3) -> GroupEntry:
@@ -37,7 +37,12 @@ def group(state: GroupState = STABLE, generation: int = 3) -> GroupEntry:
 
 
 def decided(
-    entry: GroupEntry, claim: Claim, profile: Profile = NEWEST, *, transactional: bool = True, not_found: bool = False
+    entry: GroupEntry,
+    claim: KnownClaim,
+    profile: Profile = NEWEST,
+    *,
+    transactional: bool = True,
+    not_found: bool = False,
 ) -> tuple[str, ErrorCode]:
     checks = commit_guards(entry, claim, profile, transactional=transactional, not_found=not_found)
     number = branch(checks)
@@ -53,22 +58,27 @@ def decided(
         (SIMPLE, NOBODY, "passed", ErrorCode.NONE),
         (NO_GROUP, NOBODY, "passed", ErrorCode.NONE),
         (SIMPLE, replace(STRANGER, generation=-1), "passed", ErrorCode.NONE),
-        (SIMPLE, Claim(instance_given=True), "passed", ErrorCode.NONE),
+        (SIMPLE, KnownClaim(instance_given=True), "passed", ErrorCode.NONE),
         (NO_GROUP, STRANGER, "group_unknown", ErrorCode.ILLEGAL_GENERATION),
         (group(GroupState.DEAD), CURRENT, "group_dead", ErrorCode.COORDINATOR_NOT_AVAILABLE),
         (group(), replace(STATIC, instance_known=False), "instance_unknown", ErrorCode.UNKNOWN_MEMBER_ID),
         (group(), replace(STATIC, instance_matches=False), "instance_fenced", ErrorCode.FENCED_INSTANCE_ID),
-        (group(), Claim(instance_given=True, instance_known=True), "instance_fenced", ErrorCode.FENCED_INSTANCE_ID),
+        (
+            group(),
+            KnownClaim(instance_given=True, instance_known=True),
+            "instance_fenced",
+            ErrorCode.FENCED_INSTANCE_ID,
+        ),
         (group(), STRANGER, "member_unknown", ErrorCode.UNKNOWN_MEMBER_ID),
-        (group(), Claim(generation=3), "member_unknown", ErrorCode.UNKNOWN_MEMBER_ID),
-        (SIMPLE, Claim(generation=0), "member_unknown", ErrorCode.UNKNOWN_MEMBER_ID),
+        (group(), KnownClaim(generation=3), "member_unknown", ErrorCode.UNKNOWN_MEMBER_ID),
+        (SIMPLE, KnownClaim(generation=0), "member_unknown", ErrorCode.UNKNOWN_MEMBER_ID),
         (group(), replace(CURRENT, generation=2), "generation_other", ErrorCode.ILLEGAL_GENERATION),
         (group(), replace(CURRENT, generation=4), "generation_other", ErrorCode.ILLEGAL_GENERATION),
         (group(), replace(CURRENT, generation=-1), "generation_other", ErrorCode.ILLEGAL_GENERATION),
     ],
 )
 @pytest.mark.parametrize("transactional", [True, False], ids=["transactional", "plain"])
-def test_who_may_commit(entry: GroupEntry, claim: Claim, name: str, error: ErrorCode, transactional: bool) -> None:
+def test_who_may_commit(entry: GroupEntry, claim: KnownClaim, name: str, error: ErrorCode, transactional: bool) -> None:
     """Whoever names a member is a current one of the current generation, in a transaction as outside."""
     assert (name, error) == decided(entry, claim, transactional=transactional)
 
@@ -137,16 +147,16 @@ def test_who_names_no_member_is_not_checked() -> None:
 @pytest.mark.parametrize(
     ("entry", "claim", "version", "name", "error"),
     [
-        (NO_GROUP, Claim(), 5, "member_id_required", ErrorCode.MEMBER_ID_REQUIRED),
-        (NO_GROUP, Claim(), 3, "passed", ErrorCode.NONE),
-        (NO_GROUP, Claim(member_given=True, member_known=True), 5, "passed", ErrorCode.NONE),
-        (NO_GROUP, Claim(instance_given=True), 5, "passed", ErrorCode.NONE),
-        (group(), Claim(member_given=True), 5, "member_unknown", ErrorCode.UNKNOWN_MEMBER_ID),
+        (NO_GROUP, KnownClaim(), 5, "member_id_required", ErrorCode.MEMBER_ID_REQUIRED),
+        (NO_GROUP, KnownClaim(), 3, "passed", ErrorCode.NONE),
+        (NO_GROUP, KnownClaim(member_given=True, member_known=True), 5, "passed", ErrorCode.NONE),
+        (NO_GROUP, KnownClaim(instance_given=True), 5, "passed", ErrorCode.NONE),
+        (group(), KnownClaim(member_given=True), 5, "member_unknown", ErrorCode.UNKNOWN_MEMBER_ID),
         (group(), replace(STATIC, instance_matches=False), 5, "instance_fenced", ErrorCode.FENCED_INSTANCE_ID),
-        (group(GroupState.DEAD), Claim(), 5, "group_dead", ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (group(GroupState.DEAD), KnownClaim(), 5, "group_dead", ErrorCode.COORDINATOR_NOT_AVAILABLE),
     ],
 )
-def test_who_may_join(entry: GroupEntry, claim: Claim, version: int, name: str, error: ErrorCode) -> None:
+def test_who_may_join(entry: GroupEntry, claim: KnownClaim, version: int, name: str, error: ErrorCode) -> None:
     """A member without id is given one and comes again (KIP-394); a static one needs none."""
     decision = join(entry, claim, version, NEWEST)
 
@@ -156,7 +166,7 @@ def test_who_may_join(entry: GroupEntry, claim: Claim, version: int, name: str, 
 
 def test_a_generation_begins_with_joining_and_is_stable_with_its_assignment() -> None:
     """The first is 1; the end of the last member is a generation too."""
-    joined = join(NO_GROUP, Claim(instance_given=True), 5, NEWEST).entry
+    joined = join(NO_GROUP, KnownClaim(instance_given=True), 5, NEWEST).entry
     synced = sync(joined, replace(STATIC, generation=1), NEWEST).entry
     again = join(synced, CURRENT, 5, NEWEST).entry
 
@@ -166,7 +176,7 @@ def test_a_generation_begins_with_joining_and_is_stable_with_its_assignment() ->
 
 def test_a_static_member_that_comes_back_keeps_the_generation() -> None:
     """It has a new member id, by which the one before it is fenced (KIP-345)."""
-    back = Claim(instance_given=True, instance_known=True)
+    back = KnownClaim(instance_given=True, instance_known=True)
 
     assert join(group(STABLE, 4), back, 5, NEWEST).entry == group(STABLE, 4)
     assert join(group(EMPTY, 4), back, 5, NEWEST).entry == group(AWAITING, 5)
@@ -185,7 +195,7 @@ def test_a_static_member_that_comes_back_keeps_the_generation() -> None:
         (group(GroupState.DEAD), CURRENT, "group_dead", ErrorCode.COORDINATOR_NOT_AVAILABLE),
     ],
 )
-def test_who_gets_an_assignment(entry: GroupEntry, claim: Claim, name: str, error: ErrorCode) -> None:
+def test_who_gets_an_assignment(entry: GroupEntry, claim: KnownClaim, name: str, error: ErrorCode) -> None:
     """A current member of the current generation, once all have joined."""
     decision = sync(entry, claim, NEWEST)
 

@@ -3,12 +3,12 @@
 import pytest
 
 from model_tests.verify.ids_searches import INSTANCES, searched
-from model_tests.verify.looking import vacuous
-from model_tests.verify.results import Effort
+from model_tests.verify.model_checking import vacuous
+from model_tests.verify.results import RunEffort
 from spec.engines.explore import explore
 from spec.engines.induction import prove
 from spec.engines.verdict import Holds, passed
-from spec.systems.ids.system import CONTROLS, Knobs, ids, sizes
+from spec.systems.ids.system import CONTROLS, IdsKnobs, ids, sizes
 
 DEPTHS = {
     "claims are not compared": 8,
@@ -18,9 +18,9 @@ DEPTHS = {
 """Actions of the shortest violation."""
 
 BROKEN = {
-    "claims are not compared": (Knobs(compares=False), "blocks_of_two_are_apart under broker_claims"),
-    "a claim does not raise the record": (Knobs(raises=False), "blocks_are_claimed under broker_claims"),
-    "a restart begins its block anew": (Knobs(forgets=False), "blocks_are_fresh under broker_restarts"),
+    "claims are not compared": (IdsKnobs(compares=False), "blocks_of_two_are_apart under broker_claims"),
+    "a claim does not raise the record": (IdsKnobs(raises=False), "blocks_are_claimed under broker_claims"),
+    "a restart begins its block anew": (IdsKnobs(forgets=False), "blocks_are_fresh under broker_restarts"),
 }
 """Without bounds: the obligation that is no longer proved."""
 
@@ -55,7 +55,7 @@ def test_a_broken_system_is_not_proved(name: str) -> None:
 
 def test_both_searches_find_the_same_shortest_violation() -> None:
     """Every change hands an id out twice."""
-    controls = searched().controls(Effort.QUICK)
+    controls = searched().controls(RunEffort.QUICK)
 
     assert set(DEPTHS) == {name for name, _ in CONTROLS}
     assert all(control.passed for control in controls)
@@ -70,4 +70,4 @@ def test_everything_happens() -> None:
 def test_the_true_number_of_ids_is_no_instance() -> None:
     """There are 2^63 of them."""
     with pytest.raises(ValueError, match="not small"):
-        sizes(Knobs())
+        sizes(IdsKnobs())

@@ -6,7 +6,7 @@ import pytest
 
 from model_tests.unit.spec.test_append import FULL, ONE_BATCH, OPEN, data, marker
 from spec.protocol.append import append
-from spec.protocol.judge import Step, judge
+from spec.protocol.judge import AppendStep, judge
 from spec.protocol.records import AppendReply, AppendRequest, ProducerEntry
 from spec.versions import NEWEST
 from spec.vocabulary import ErrorCode
@@ -18,7 +18,7 @@ def refused(error: ErrorCode) -> AppendReply:
     return AppendReply(error.value, -1, -1, duplicate=False, appended=False)
 
 
-def broken(step: Step) -> set[str]:
+def broken(step: AppendStep) -> set[str]:
     _, checks = judge(step, NEWEST)
     return {check.rule.id for check in checks if check.at_stake and not check.holds}
 
@@ -43,7 +43,7 @@ def test_a_wrong_answer_breaks_the_rule_of_the_earliest_check(
     entry: ProducerEntry, request_: AppendRequest, reply: AppendReply, rule: str
 ) -> None:
     """Whatever else is wrong with the step, the rule of the check that comes first is named."""
-    assert rule in broken(Step(entry, request_, reply, entry))
+    assert rule in broken(AppendStep(entry, request_, reply, entry))
 
 
 @pytest.mark.parametrize("entry", [ProducerEntry(), ONE_BATCH, FULL, OPEN], ids=["unknown", "one", "full", "open"])
@@ -51,7 +51,7 @@ def test_a_wrong_answer_breaks_the_rule_of_the_earliest_check(
 def test_the_decisions_own_answer_breaks_nothing(entry: ProducerEntry, request_: AppendRequest) -> None:
     """A step that shows the decision holds, and at least one rule is at stake in it."""
     decided = append(entry, request_, NEWEST)
-    step = Step(entry, request_, decided.reply, decided.entry)
+    step = AppendStep(entry, request_, decided.reply, decided.entry)
 
     assert broken(step) == set()
     assert any(check.at_stake for check in judge(step, NEWEST)[1])
@@ -61,9 +61,11 @@ def test_a_refusal_that_changes_the_entry_is_not_pure() -> None:
     """The entry after a refused append is the entry before it."""
     reply = refused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
 
-    assert "seq.refusal_is_pure" in broken(Step(ONE_BATCH, data(11), reply, replace(ONE_BATCH, epoch=4)))
+    assert "seq.refusal_is_pure" in broken(AppendStep(ONE_BATCH, data(11), reply, replace(ONE_BATCH, epoch=4)))
 
 
 def test_a_falling_epoch_is_not_monotone() -> None:
     """An accepted append never lowers the epoch."""
-    assert "fence.epoch_monotone" in broken(Step(ONE_BATCH, data(10, epoch=2), ACCEPTED, replace(ONE_BATCH, epoch=2)))
+    assert "fence.epoch_monotone" in broken(
+        AppendStep(ONE_BATCH, data(10, epoch=2), ACCEPTED, replace(ONE_BATCH, epoch=2))
+    )

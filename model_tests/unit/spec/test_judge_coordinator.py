@@ -7,8 +7,8 @@ import pytest
 
 from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, PRODUCER, entry
 from spec.protocol.coordinator import TransactionEntry
-from spec.protocol.coordinator_steps import DECISIONS, NOBODY, Asked, CoordinatorStep
-from spec.protocol.ending import Identity
+from spec.protocol.coordinator_steps import DECISIONS, NOBODY, CoordinatorStep, StepInput
+from spec.protocol.ending import IdAndEpoch
 from spec.protocol.judge_coordinator import judge
 from spec.versions import NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ErrorCode, TransactionState
@@ -17,12 +17,12 @@ EMPTY, ONGOING = entry(TransactionState.EMPTY, start_time=-1), entry(Transaction
 COMMITTED = entry(TransactionState.COMPLETE_COMMIT)
 COMMITTING = entry(TransactionState.PREPARE_COMMIT, pending=TransactionState.COMPLETE_COMMIT.value)
 EXHAUSTED = replace(EMPTY, producer_epoch=LAST - 1)
-ASKED = Asked(5, 200, Identity(PRODUCER, EPOCH), NOBODY, 1000, commits=True, registered=False)
+ASKED = StepInput(5, 200, IdAndEpoch(PRODUCER, EPOCH), NOBODY, 1000, commits=True, registered=False)
 ADDED = replace(ASKED, version=4)
 LATE = replace(ASKED, now=2000)
 
 
-def step(before: TransactionEntry, asked: Asked, **fields: Any) -> CoordinatorStep:
+def step(before: TransactionEntry, asked: StepInput, **fields: Any) -> CoordinatorStep:
     """A step of one partition, answered NONE to nobody, after which the id is as before."""
     plain = CoordinatorStep(before, asked, 0, NOBODY, before, 1, 1, registered_after=True)
     return replace(plain, **fields)
@@ -51,7 +51,7 @@ TRUE = [
     ("VerifyPartitions", ONGOING, ADDED, 1),
     ("AddOffsetsToTxn", EMPTY, replace(ADDED, version=3), 2),
     ("EndTxn", ONGOING, ASKED, 1),
-    ("EndTxn", COMMITTED, replace(ASKED, producer=Identity(PRODUCER, EPOCH - 1)), 1),
+    ("EndTxn", COMMITTED, replace(ASKED, producer=IdAndEpoch(PRODUCER, EPOCH - 1)), 1),
     ("TransactionTimeout", ONGOING, LATE, 1),
     ("MarkerAnswered", COMMITTING, ASKED, 0),
     ("TransactionalIdExpiry", EMPTY, LATE, -1),
@@ -61,7 +61,7 @@ TRUE = [
 @pytest.mark.parametrize("profile", [NEWEST, NEWEST.under(0), SNAPSHOT_4_0], ids=["newest", "version-0", "snapshot"])
 @pytest.mark.parametrize(("api", "before", "asked", "left"), TRUE)
 def test_the_decisions_own_outcome_breaks_nothing(
-    api: str, before: TransactionEntry, asked: Asked, left: int, profile: Profile
+    api: str, before: TransactionEntry, asked: StepInput, left: int, profile: Profile
 ) -> None:
     """A step that shows the decision holds, and a rule is at stake in it."""
     known = replace(before, client_version=before.client_version and profile.transaction_version)
@@ -86,7 +86,7 @@ FIELDS = {
 
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize(("api", "before", "asked"), [("EndTxn", ONGOING, ASKED), ("InitProducerId", COMMITTED, ASKED)])
-def test_no_scalar_of_an_id_is_left_out(api: str, before: TransactionEntry, asked: Asked, field: str) -> None:
+def test_no_scalar_of_an_id_is_left_out(api: str, before: TransactionEntry, asked: StepInput, field: str) -> None:
     """Whatever is not as the decision has it breaks a rule, also what no next request depends on."""
     found = replace(decided(api, step(before, asked)), partitions_after=1 if api == "EndTxn" else 0)
     wrong = replace(found.after, **{field: FIELDS[field]})
@@ -98,7 +98,7 @@ def test_no_scalar_of_an_id_is_left_out(api: str, before: TransactionEntry, aske
 @pytest.mark.parametrize(
     ("found", "partitions_after"),
     [
-        (step(ONGOING, replace(ADDED, producer=Identity(PRODUCER, EPOCH - 1)), error=90, registered_after=False), 2),
+        (step(ONGOING, replace(ADDED, producer=IdAndEpoch(PRODUCER, EPOCH - 1)), error=90, registered_after=False), 2),
         (step(ONGOING, replace(ADDED, registered=True)), 0),
         (step(ONGOING, ASKED, error=ErrorCode.COORDINATOR_NOT_AVAILABLE.value), 2),
     ],
@@ -110,7 +110,7 @@ def test_partitions_do_not_come_or_go_by_themselves(found: CoordinatorStep, part
     assert broken("AddPartitionsToTxn", replace(found, partitions_after=partitions_after))
 
 
-STALE = replace(ASKED, producer=Identity(PRODUCER, EPOCH - 1))
+STALE = replace(ASKED, producer=IdAndEpoch(PRODUCER, EPOCH - 1))
 STALE_ADDED = replace(ADDED, producer=STALE.producer)
 FENCED = ErrorCode.PRODUCER_FENCED.value
 WRONG = [
@@ -133,13 +133,13 @@ WRONG = [
     (
         "the last epoch is counted on",
         "InitProducerId",
-        step(EXHAUSTED, ASKED, answered=Identity(PRODUCER, LAST), after=replace(EXHAUSTED, producer_epoch=LAST)),
+        step(EXHAUSTED, ASKED, answered=IdAndEpoch(PRODUCER, LAST), after=replace(EXHAUSTED, producer_epoch=LAST)),
         "fence.epoch_exhaustion",
     ),
     (
         "an identity is handed out again",
         "InitProducerId",
-        step(COMMITTED, ASKED, answered=Identity(PRODUCER, EPOCH)),
+        step(COMMITTED, ASKED, answered=IdAndEpoch(PRODUCER, EPOCH)),
         "ids.identity_never_repeats",
     ),
     (

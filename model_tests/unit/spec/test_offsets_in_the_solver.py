@@ -5,7 +5,7 @@ import pytest
 
 from spec.engines.reading_z3 import INTEGERS, WIDE, Numbers, evaluate
 from spec.protocol.committing import CommitRequest, commit, commit_in_transaction
-from spec.protocol.groups import Claim, GroupEntry, join, sync
+from spec.protocol.groups import GroupEntry, KnownClaim, join, sync
 from spec.protocol.offsets import OffsetEntry, apply, fetch, pending_after
 from spec.protocol.records import build, flatten, scalars
 from spec.versions import KAFKA_1_0, KAFKA_2_7, KAFKA_3_9, NEWEST, Profile
@@ -43,7 +43,7 @@ class Drawn:
     def request(self) -> tuple[CommitRequest, CommitRequest]:
         versions = self.pair(self.chance.randrange(10))
         errors = self.pair(self.chance.choice(ERRORS))
-        claims, unnamed = self.record(Claim), self.pair(self.chance.random() < 0.1)
+        claims, unnamed = self.record(KnownClaim), self.pair(self.chance.random() < 0.1)
         python, solver = (CommitRequest(*said) for said in zip(versions, errors, claims, unnamed, strict=True))
         return python, solver
 
@@ -72,7 +72,7 @@ def test_membership_is_the_same_in_the_solver_as_in_python(numbers: Numbers, pro
     drawn = Drawn(numbers)
 
     for _ in range(DRAWS):
-        (group, group_term), (claim, claim_term) = drawn.record(GroupEntry), drawn.record(Claim)
+        (group, group_term), (claim, claim_term) = drawn.record(GroupEntry), drawn.record(KnownClaim)
         for expected, got in (
             (join(group, claim, 5, profile), join(group_term, claim_term, numbers.value(5), profile)),
             (sync(group, claim, profile), sync(group_term, claim_term, profile)),

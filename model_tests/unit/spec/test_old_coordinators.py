@@ -12,8 +12,8 @@ from spec.protocol.committing import CommitRequest, commit, commit_in_transactio
 from spec.protocol.completing import fence, fencing_abort
 from spec.protocol.coordinator import TransactionEntry, append_failed, names_of
 from spec.protocol.coordinator_steps import DECISIONS
-from spec.protocol.ending import Identity, end, guards
-from spec.protocol.groups import NOBODY, Claim, GroupEntry, commit_guards, join_guards, sync_guards
+from spec.protocol.ending import IdAndEpoch, end, guards
+from spec.protocol.groups import NOBODY, GroupEntry, KnownClaim, commit_guards, join_guards, sync_guards
 from spec.protocol.guards import branch, error_of
 from spec.protocol.ids import fencing_epoch
 from spec.protocol.offsets import NO_OFFSET, OffsetEntry, pending_after_tombstone
@@ -38,7 +38,7 @@ ONGOING, PREPARE_COMMIT = TransactionState.ONGOING, TransactionState.PREPARE_COM
 NONE, UNKNOWN_MEMBER = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID
 STALE, FENCED = ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED
 
-CURRENT = Claim(generation=3, member_given=True, member_known=True)
+CURRENT = KnownClaim(generation=3, member_given=True, member_known=True)
 STATIC = replace(CURRENT, instance_given=True, instance_known=True, instance_matches=True)
 INSTANCE_UNKNOWN = replace(STATIC, instance_known=False, instance_matches=False)
 PAST = replace(CURRENT, generation=2)
@@ -60,7 +60,7 @@ def since(first: Profile) -> dict[str, bool]:
     return {profile.name: RELEASED.index(profile) >= RELEASED.index(first) for profile in RELEASED}
 
 
-def of_commit(entry: GroupEntry, claim: Claim, profile: Profile, *, transactional: bool) -> tuple[str, ErrorCode]:
+def of_commit(entry: GroupEntry, claim: KnownClaim, profile: Profile, *, transactional: bool) -> tuple[str, ErrorCode]:
     checks = commit_guards(entry, claim, profile, transactional=transactional)
     return names_of(checks)[branch(checks)], ErrorCode(error_of(checks, branch(checks)))
 
@@ -103,7 +103,7 @@ def test_of_a_repetition_no_higher_epoch_is_told_before_2_6() -> None:
 
 def test_what_was_ended_with_a_higher_epoch_waits_for_the_next_coordinator() -> None:
     """No markers are sent, and Complete is not pending, until the record is read again."""
-    asked = replace(ASKED, version=1, producer=Identity(PRODUCER, EPOCH + 1))
+    asked = replace(ASKED, version=1, producer=IdAndEpoch(PRODUCER, EPOCH + 1))
     found = decided("EndTxn", step(entry(ONGOING, client_version=0), asked), KAFKA_2_5)
 
     assert (found.error, found.after.state, found.after.pending) == (STALE, PREPARE_COMMIT, -1)
@@ -306,14 +306,14 @@ def test_another_member_of_an_instance_is_fenced_in_every_release(profile: Profi
 
 
 BY_PART = [
-    ("a member, in an empty group", group(GroupState.EMPTY), Claim(member_given=True), UNKNOWN_MEMBER, NONE),
-    ("a generation, in an empty group", group(GroupState.EMPTY), Claim(3), NONE, UNKNOWN_MEMBER),
-    ("a past one there", group(GroupState.EMPTY), Claim(2), ErrorCode.ILLEGAL_GENERATION, UNKNOWN_MEMBER),
-    ("a generation", group(), Claim(3), NONE, UNKNOWN_MEMBER),
-    ("a past generation", group(), Claim(2), ErrorCode.ILLEGAL_GENERATION, UNKNOWN_MEMBER),
+    ("a member, in an empty group", group(GroupState.EMPTY), KnownClaim(member_given=True), UNKNOWN_MEMBER, NONE),
+    ("a generation, in an empty group", group(GroupState.EMPTY), KnownClaim(3), NONE, UNKNOWN_MEMBER),
+    ("a past one there", group(GroupState.EMPTY), KnownClaim(2), ErrorCode.ILLEGAL_GENERATION, UNKNOWN_MEMBER),
+    ("a generation", group(), KnownClaim(3), NONE, UNKNOWN_MEMBER),
+    ("a past generation", group(), KnownClaim(2), ErrorCode.ILLEGAL_GENERATION, UNKNOWN_MEMBER),
     ("a member", group(), replace(CURRENT, generation=-1), NONE, ErrorCode.ILLEGAL_GENERATION),
-    ("an unknown member", group(), Claim(member_given=True), UNKNOWN_MEMBER, UNKNOWN_MEMBER),
-    ("an instance", group(), Claim(instance_given=True), NONE, UNKNOWN_MEMBER),
+    ("an unknown member", group(), KnownClaim(member_given=True), UNKNOWN_MEMBER, UNKNOWN_MEMBER),
+    ("an instance", group(), KnownClaim(instance_given=True), NONE, UNKNOWN_MEMBER),
     ("both", group(), CURRENT, NONE, NONE),
     ("nobody", group(), NOBODY, NONE, NONE),
 ]
@@ -323,7 +323,7 @@ BY_PART = [
     ("entry", "claim", "by_part", "whole"), [row[1:] for row in BY_PART], ids=[row[0] for row in BY_PART]
 )
 def test_before_3_0_a_transactional_commit_is_held_against_what_it_names(
-    entry: GroupEntry, claim: Claim, by_part: ErrorCode, whole: ErrorCode
+    entry: GroupEntry, claim: KnownClaim, by_part: ErrorCode, whole: ErrorCode
 ) -> None:
     """Since then it names a member of a generation, or nobody."""
     errors = [of_commit(entry, claim, profile, transactional=True)[1] for profile in (KAFKA_2_5, KAFKA_2_7, KAFKA_3_6)]
@@ -335,7 +335,7 @@ def test_before_3_0_a_transactional_commit_is_held_against_what_it_names(
 def test_before_3_0_a_plain_commit_is_held_against_all_of_it() -> None:
     """As later ones are, the unknown instance apart."""
     releases = (KAFKA_2_0, KAFKA_2_7, NEWEST)
-    errors = [of_commit(group(), Claim(3), profile, transactional=False)[1] for profile in releases]
+    errors = [of_commit(group(), KnownClaim(3), profile, transactional=False)[1] for profile in releases]
 
     assert errors == [UNKNOWN_MEMBER] * 3
 

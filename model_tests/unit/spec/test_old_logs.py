@@ -9,7 +9,7 @@ from spec import rules
 from spec.protocol import electing, judge, produce, repl, verification
 from spec.protocol.append import append
 from spec.protocol.electing import Proposal, altered
-from spec.protocol.produce import ProduceRequest
+from spec.protocol.produce import PartitionProduce
 from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry
 from spec.protocol.repl import EpochEnd, FollowerFetch, Leading
 from spec.versions import (
@@ -77,8 +77,8 @@ def test_what_is_ill_formed(guard: str, request_: AppendRequest, profile: Profil
 def test_several_batches(profile: Profile) -> None:
     """Since 2.4 the log counts them too; before, the request is not read, and its client hears of no connection."""
     log = decided_by(append(ONE_BATCH, data(10, batch_count=2), profile), profile)
-    broker = produce.admit(ProduceRequest(9, any_transactional=True, partition_exists=False, batch_count=2), profile)
-    alone = produce.admit(ProduceRequest(9, batch_count=2), profile)
+    broker = produce.admit(PartitionProduce(9, any_transactional=True, partition_exists=False, batch_count=2), profile)
+    alone = produce.admit(PartitionProduce(9, batch_count=2), profile)
     named = produce.names()
 
     if profile in OLDEST:
@@ -202,9 +202,9 @@ def test_a_falling_epoch_breaks_a_rule_where_it_counts(profile: Profile) -> None
     """Of a coordinator's data that is since 2.2; of a client's always."""
     lowered = replace(ONE_BATCH, epoch=2)
 
-    def rule_of(request: AppendRequest) -> judge.Check:
+    def rule_of(request: AppendRequest) -> judge.RuleCheck:
         reply = append(ProducerEntry(), request, profile).reply
-        checks = judge.judge(judge.Step(ONE_BATCH, request, reply, lowered), profile)[1]
+        checks = judge.judge(judge.AppendStep(ONE_BATCH, request, reply, lowered), profile)[1]
         return next(check for check in checks if check.rule is rules.FENCE_EPOCH_MONOTONE)
 
     of_coordinator = rule_of(replace(offsets_of_transaction(2), transactional=False))

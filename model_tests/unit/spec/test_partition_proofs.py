@@ -17,12 +17,12 @@ from spec.systems.partition.controls import (
     without_ongoing,
     without_unreplicated,
 )
-from spec.systems.partition.log import Knobs
+from spec.systems.partition.log import PartitionKnobs
 from spec.systems.partition.system import partition
 from spec.versions import KAFKA_1_0, KAFKA_2_0, PROFILES, Profile
 
 
-def open_of(knobs: Knobs) -> set[str]:
+def open_of(knobs: PartitionKnobs) -> set[str]:
     """What is not proved of a partition."""
     return {str(each) for each in prove(partition(knobs)) if not passed(each.verdict)}
 
@@ -55,66 +55,66 @@ def test_every_release_keeps_the_rules(profile: Profile) -> None:
     """
     release = replace(profile, max_sequence=None) if profile.first_offset_by_sequences else profile
 
-    assert set() == open_of(Knobs(profile=release, offset_commits=profile.coordinator_data_checked))
+    assert set() == open_of(PartitionKnobs(profile=release, offset_commits=profile.coordinator_data_checked))
 
 
 @pytest.mark.parametrize(
     ("knobs", "lemma"),
     [
-        (Knobs(profile=KAFKA_2_0), "epochs_rise under group_coordinator_commits"),
-        (Knobs(profile=KAFKA_1_0, offset_commits=False), "open_is_in_log under producer_appends"),
+        (PartitionKnobs(profile=KAFKA_2_0), "epochs_rise under group_coordinator_commits"),
+        (PartitionKnobs(profile=KAFKA_1_0, offset_commits=False), "open_is_in_log under producer_appends"),
     ],
     ids=["offsets lower the epoch", "a batch that wraps begins beyond the log"],
 )
-def test_old_releases_do_not_keep_them_otherwise(knobs: Knobs, lemma: str) -> None:
+def test_old_releases_do_not_keep_them_otherwise(knobs: PartitionKnobs, lemma: str) -> None:
     """What the proof for them leaves out is what breaks it."""
     assert lemma in open_of(knobs)
 
 
 BROKEN = {
     "transactions not yet replicated are ignored": (
-        Knobs(last_stable=without_unreplicated),
+        PartitionKnobs(last_stable=without_unreplicated),
         "below_stable_is_decided under in every state",
     ),
     "open transactions are ignored": (
-        Knobs(last_stable=without_ongoing),
+        PartitionKnobs(last_stable=without_ongoing),
         "below_stable_is_decided under in every state",
     ),
     "all that is replicated is stable": (
-        Knobs(last_stable=high_watermark),
+        PartitionKnobs(last_stable=high_watermark),
         "below_stable_is_decided under in every state",
     ),
     "not clamped to the log start": (
-        Knobs(last_stable=without_log_start),
+        PartitionKnobs(last_stable=without_log_start),
         "stable_is_within_bounds under in every state",
     ),
     "not bounded by the high watermark": (
-        Knobs(last_stable=without_high_watermark),
+        PartitionKnobs(last_stable=without_high_watermark),
         "stable_is_within_bounds under in every state",
     ),
     "a marker does not end the transaction": (
-        Knobs(marker_ends=False),
+        PartitionKnobs(marker_ends=False),
         "open_is_in_log under coordinator_writes_marker",
     ),
     "stale epoch checks off": (
-        Knobs(without=frozenset({"stale_epoch", "stale_epoch_of_transaction"})),
+        PartitionKnobs(without=frozenset({"stale_epoch", "stale_epoch_of_transaction"})),
         "epochs_rise under producer_appends",
     ),
     "coordinator check off": (
-        Knobs(without=frozenset({"stale_coordinator"})),
+        PartitionKnobs(without=frozenset({"stale_coordinator"})),
         "epochs_rise under coordinator_writes_marker",
     ),
     "stale marker checks off": (
-        Knobs(without=frozenset({"stale_marker", "stale_epoch_of_transaction"})),
+        PartitionKnobs(without=frozenset({"stale_marker", "stale_epoch_of_transaction"})),
         "epochs_rise under coordinator_writes_marker",
     ),
-    "expiry on": (Knobs(state_expires=True), "epochs_rise under leader_forgets"),
-    "unclean election": (Knobs(clean_elections=False), "given_is_safe under leader_fails_over"),
+    "expiry on": (PartitionKnobs(state_expires=True), "epochs_rise under leader_forgets"),
+    "unclean election": (PartitionKnobs(clean_elections=False), "given_is_safe under leader_fails_over"),
 }
 
 
 @pytest.mark.parametrize("broken", by_default(BROKEN, ["not clamped to the log start"]))
-def test_a_broken_partition_is_not_proved(broken: tuple[Knobs, str]) -> None:
+def test_a_broken_partition_is_not_proved(broken: tuple[PartitionKnobs, str]) -> None:
     """The obligation that fails is the one that the change breaks."""
     knobs, wanted = broken
 
@@ -126,7 +126,7 @@ def test_a_broken_partition_is_not_proved(broken: tuple[Knobs, str]) -> None:
 @pytest.mark.slow
 def test_bounds_hold_whatever_is_lost_or_forgotten() -> None:
     """In unclean elections and with expired producers the last stable offset stays between its bounds."""
-    system = partition(Knobs(state_expires=True, clean_elections=False))
+    system = partition(PartitionKnobs(state_expires=True, clean_elections=False))
     needed = {"counts", "offsets_rise", "stable_is_within_bounds"}
 
     assert not [str(o) for o in Prover(system).obligations() if o.claim in needed and not passed(o.verdict)]

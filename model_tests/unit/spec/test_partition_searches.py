@@ -4,17 +4,17 @@ from functools import cache
 
 import pytest
 
-from model_tests.verify.looking import Instanced, controlled, vacuous
+from model_tests.verify.model_checking import Instanced, controlled, vacuous
 from model_tests.verify.partition_searches import INSTANCES, searched
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 from spec.engines.bmc import search
 from spec.engines.explore import Exploration, explore, replayed
 from spec.engines.finite import instance_of
 from spec.engines.verdict import Happening, Holds, Refuted
-from spec.systems.deciding import remembered
 from spec.systems.partition.controls import CONTROLS, BrokenPartition
-from spec.systems.partition.log import Knobs
+from spec.systems.partition.log import PartitionKnobs
 from spec.systems.partition.system import partition, sizes
+from spec.systems.unwrapped_append import remembered
 
 COUNTS = {
     "two producers": (699, 2637),
@@ -138,7 +138,7 @@ def test_bounded_search_finds_nothing_in_the_true_system(name: str) -> None:
 
 def test_the_last_stable_offset_waits_below_the_high_watermark() -> None:
     """Two transactions are open, one ends: readers wait for the older, and then for the marker's replication."""
-    knobs = Knobs(appends=4, plain_data=False)
+    knobs = PartitionKnobs(appends=4, plain_data=False)
     system = partition(knobs, remembered(knobs.decide))
     finite = instance_of(system, sizes(knobs, producers=2))
 
@@ -158,28 +158,28 @@ def test_the_last_stable_offset_waits_below_the_high_watermark() -> None:
 def test_an_unbounded_partition_has_no_finite_instance() -> None:
     """Its log could grow for ever."""
     with pytest.raises(ValueError, match="bound"):
-        sizes(Knobs())
+        sizes(PartitionKnobs())
 
 
 def test_every_action_is_left_in_or_out_by_its_knob() -> None:
     """Without faults nothing fails."""
-    names = {action.name for action in partition(Knobs(fails_over=False, log_start_rises=False)).actions}
+    names = {action.name for action in partition(PartitionKnobs(fails_over=False, log_start_rises=False)).actions}
 
     assert not names & {"leader_fails_over", "records_are_deleted", "leader_forgets"}
-    assert "leader_forgets" in {action.name for action in partition(Knobs(state_expires=True)).actions}
+    assert "leader_forgets" in {action.name for action in partition(PartitionKnobs(state_expires=True)).actions}
 
 
 @pytest.mark.slow
 def test_the_report_names_every_control() -> None:
     """Each says what was expected and what came."""
-    assert [change.name for change in CONTROLS] == [control.name for control in searched().controls(Effort.QUICK)]
+    assert [change.name for change in CONTROLS] == [control.name for control in searched().controls(RunEffort.QUICK)]
 
 
 def test_the_quick_run_is_part_of_the_deeper_ones() -> None:
     """An instance is explored by every effort from its first one on."""
     for each in INSTANCES:
-        efforts = [effort for effort in Effort if effort in each.depth]
-        assert efforts == list(Effort)[len(Effort) - len(efforts) :]
+        efforts = [effort for effort in RunEffort if effort in each.depth]
+        assert efforts == list(RunEffort)[len(RunEffort) - len(efforts) :]
 
 
 def test_a_refutation_is_a_trace() -> None:

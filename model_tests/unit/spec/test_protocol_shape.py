@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import spec.protocol
-from reference.trace import COLUMNS, Kind
-from spec.protocol.records import AppendReply, AppendRequest, ProducerEntry, Verification, build, flatten, scalars
+from reference.trace import COLUMNS, ColumnType
+from spec.protocol.records import AppendReply, AppendRequest, MetVerification, ProducerEntry, build, flatten, scalars
 
 FOLDER = Path(spec.protocol.__file__).parent
 FUNCTIONS = [
@@ -16,7 +16,7 @@ FUNCTIONS = [
     for node in ast.walk(ast.parse(path.read_text()))
     if isinstance(node, ast.FunctionDef)
 ]
-KINDS = {int: Kind.INTEGER, bool: Kind.BOOLEAN}
+KINDS = {int: ColumnType.INTEGER, bool: ColumnType.BOOLEAN}
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -33,7 +33,13 @@ def test_a_decision_reads_at_most_five_behaviours(function: ast.FunctionDef) -> 
 
 @pytest.mark.parametrize(
     ("record", "prefix"),
-    [(AppendRequest, ""), (AppendReply, ""), (Verification, ""), (ProducerEntry, "before_"), (ProducerEntry, "after_")],
+    [
+        (AppendRequest, ""),
+        (AppendReply, ""),
+        (MetVerification, ""),
+        (ProducerEntry, "before_"),
+        (ProducerEntry, "after_"),
+    ],
     ids=["request", "reply", "verification", "before", "after"],
 )
 def test_scalars_are_columns_of_the_trace(record: type, prefix: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, PRODUCER, ended, ending, entry
 from spec.protocol import asking, cleaning, committing, completing, groups, registering, verification
-from spec.protocol.asking import Waiting, queue
+from spec.protocol.asking import PendingVerification, queue
 from spec.protocol.cleaning import MetBatch
 from spec.protocol.coordinator import TransactionEntry, completed, names_of
 from spec.protocol.coordinator_steps import not_logged
@@ -204,14 +204,14 @@ def test_an_error_of_the_coordinators_log_is_passed_on_unless_it_has_a_word(erro
 
 def test_the_same_epoch_asks_again_and_the_one_before_is_told_to() -> None:
     """A client that retries is asked for once; the copy that waited comes back with an error to retry."""
-    queued = queue(Waiting(any_request=True, version=12, same_id=True, producer_epoch=3), 3, 12)
+    queued = queue(PendingVerification(any_request=True, version=12, same_id=True, producer_epoch=3), 3, 12)
 
     assert (ErrorCode.NETWORK_EXCEPTION, ErrorCode.NONE) == (queued.waiting_error, queued.asker_error)
 
 
 def test_a_rotated_producer_is_told_that_it_is_fenced() -> None:
     """Epochs are compared without the producer id: (8, 0) after (7, 32766) looks like a stale one."""
-    old, new = Waiting(any_request=True, version=12, same_id=True, producer_epoch=LAST - 1), 0
+    old, new = PendingVerification(any_request=True, version=12, same_id=True, producer_epoch=LAST - 1), 0
 
     queued = queue(old, new, 12)
 
@@ -222,8 +222,8 @@ def test_a_rotated_producer_is_told_that_it_is_fenced() -> None:
 
 def test_all_in_a_request_are_answered_as_the_first_one() -> None:
     """Somebody else's Produce of version 10 takes the word away that one of version 11 knows."""
-    beside = queue(Waiting(any_request=True, version=10), 3, 11)
-    alone = queue(Waiting(), 3, 11)
+    beside = queue(PendingVerification(any_request=True, version=10), 3, 11)
+    alone = queue(PendingVerification(), 3, 11)
     abortable = ErrorCode.TRANSACTION_ABORTABLE.value
 
     assert (0, 10, 11) == (beside.branch, beside.version, alone.version)

@@ -10,7 +10,7 @@ from spec.protocol.repl import (
     FollowerFetch,
     Leading,
     Produce,
-    Returning,
+    ReturningReplica,
     Watermark,
     acknowledged,
     admitted,
@@ -77,17 +77,17 @@ def test_a_follower_with_other_records_is_told_so_and_gets_none(last_epoch: int,
 
 def test_a_returning_replica_cuts_off_what_the_leader_does_not_have() -> None:
     """It has epoch 1 up to offset 12, and the leader up to offset 10."""
-    assert 10 == truncated_to(Returning(12, 3), EpochEnd(1, 10), EpochEnd(1, 12))
+    assert 10 == truncated_to(ReturningReplica(12, 3), EpochEnd(1, 10), EpochEnd(1, 12))
 
 
 def test_a_returning_replica_keeps_what_it_has_of_the_leaders_log() -> None:
     """It is behind, and nothing is cut off."""
-    assert 8 == truncated_to(Returning(8, 3), EpochEnd(1, 10), EpochEnd(1, 8))
+    assert 8 == truncated_to(ReturningReplica(8, 3), EpochEnd(1, 10), EpochEnd(1, 8))
 
 
 def test_an_epoch_that_the_leader_does_not_have_is_cut_off_whole() -> None:
     """The replica has epoch 1 up to offset 5 and then epoch 2, of which the leader has nothing (KIP-279)."""
-    replica, leader, own = Returning(15, 3), EpochEnd(1, 10), EpochEnd(1, 5)
+    replica, leader, own = ReturningReplica(15, 3), EpochEnd(1, 10), EpochEnd(1, 5)
 
     assert 5 == truncated_to(replica, leader, own)
     assert 10 == truncated_to(replica, leader, own, KAFKA_1_0)
@@ -95,8 +95,8 @@ def test_an_epoch_that_the_leader_does_not_have_is_cut_off_whole() -> None:
 
 def test_without_an_answer_a_replica_goes_back_to_its_own_high_watermark() -> None:
     """The leader knows of no epoch that is small enough; before KIP-101 that was the rule."""
-    assert 3 == truncated_to(Returning(12, 3), EpochEnd(), EpochEnd())
-    assert 3 == truncated_to(Returning(12, 3), EpochEnd(1, 10), EpochEnd(1, 12), BY_HIGH_WATERMARK)
+    assert 3 == truncated_to(ReturningReplica(12, 3), EpochEnd(), EpochEnd())
+    assert 3 == truncated_to(ReturningReplica(12, 3), EpochEnd(1, 10), EpochEnd(1, 12), BY_HIGH_WATERMARK)
 
 
 def test_the_high_watermark_rises_to_the_least_log_end() -> None:

@@ -19,15 +19,15 @@ from spec.systems.coordinator.system import sizes as coordinator_sizes
 from spec.systems.language import System
 from spec.versions import BEFORE_3_7, KAFKA_2_7, KAFKA_3_9, NEWEST
 
-CLIENT, EXPIRY, ASKING = clients.Knobs(), expiry.Knobs(), verifying.Knobs()
-MARKERS, GROUP = offsets.Knobs(), membership.Knobs()
-OTHERS = offsets.Knobs(others=2)
-ZOMBIES = offsets.Knobs(zombies=2)
-LEADERS = marking.Knobs(departures=2)
-EMPTYING = membership.Knobs(generations=4, apart=True)
-COMPACTED = cleaning.Knobs()
-ONE_ID = ids.Knobs(ids.early(NEWEST), loses_replies=True, fails_over=True, append_fails=True, starts=2)
-LOWERED = ids.Knobs(ids.early(NEWEST), lowered_to=0, times_out=False)
+CLIENT, EXPIRY, ASKING = clients.ClientKnobs(), expiry.ExpiryKnobs(), verifying.VerificationKnobs()
+MARKERS, GROUP = offsets.OffsetsKnobs(), membership.MembershipKnobs()
+OTHERS = offsets.OffsetsKnobs(others=2)
+ZOMBIES = offsets.OffsetsKnobs(zombies=2)
+LEADERS = marking.MarkingKnobs(departures=2)
+EMPTYING = membership.MembershipKnobs(generations=4, apart=True)
+COMPACTED = cleaning.CleaningKnobs()
+ONE_ID = ids.CoordinatorKnobs(ids.early(NEWEST), loses_replies=True, fails_over=True, append_fails=True, starts=2)
+LOWERED = ids.CoordinatorKnobs(ids.early(NEWEST), lowered_to=0, times_out=False)
 
 TRUE: Mapping[str, tuple[System, Mapping[str, int], int]] = {
     "client": (client(CLIENT), client_sizes(CLIENT), 512),
@@ -61,7 +61,7 @@ BROKEN: Mapping[str, tuple[Callable[[], System], Mapping[str, int], str]] = {
         "nothing_is_overtaken",
     ),
     "markers lag": (
-        lambda: offsets.committing(offsets.Knobs(KAFKA_3_9)),
+        lambda: offsets.committing(offsets.OffsetsKnobs(KAFKA_3_9)),
         offsets.sizes(MARKERS),
         "visible_is_of_committed",
     ),
@@ -81,12 +81,12 @@ BROKEN: Mapping[str, tuple[Callable[[], System], Mapping[str, int], str]] = {
         "complete_has_every_marker",
     ),
     "a marker's key is compared": (
-        lambda: cleaning.cleaning(cleaning.Knobs(KAFKA_2_7)),
+        lambda: cleaning.cleaning(cleaning.CleaningKnobs(KAFKA_2_7)),
         cleaning.sizes(COMPACTED),
         "decided_stays_decided",
     ),
     "looked at first": (
-        lambda: membership.membership(membership.Knobs(BEFORE_3_7)),
+        lambda: membership.membership(membership.MembershipKnobs(BEFORE_3_7)),
         membership.sizes(GROUP),
         "past_generations_write_nothing",
     ),
@@ -96,8 +96,8 @@ BROKEN: Mapping[str, tuple[Callable[[], System], Mapping[str, int], str]] = {
         "open_can_time_out",
     ),
     "a timeout does not fence": (
-        lambda: coordinating(ids.Knobs(ids.early(NEWEST.under(0), 3), timeout_fences=False)),
-        coordinator_sizes(ids.Knobs()),
+        lambda: coordinating(ids.CoordinatorKnobs(ids.early(NEWEST.under(0), 3), timeout_fences=False)),
+        coordinator_sizes(ids.CoordinatorKnobs()),
         "commit_is_of_the_whole",
     ),
 }
@@ -150,6 +150,6 @@ def test_both_searches_find_the_same_depth(name: str) -> None:
 def test_the_coordinator_holds_with_two_instances_and_expiry() -> None:
     """What is claimed of one id holds when another instance takes over and the id expires, in two releases."""
     for profile, last_epoch in ((NEWEST, 2), (KAFKA_3_9, 3)):
-        knobs = ids.Knobs(ids.early(profile, last_epoch), expires=True, starts=2, instances=2, faults=1)
+        knobs = ids.CoordinatorKnobs(ids.early(profile, last_epoch), expires=True, starts=2, instances=2, faults=1)
 
         assert isinstance(explored(coordinating(knobs), coordinator_sizes(knobs)).verdict, Holds)

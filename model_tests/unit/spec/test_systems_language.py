@@ -1,7 +1,7 @@
 import pytest
 import z3
 
-from spec.systems.idempotence.stream import Knobs
+from spec.systems.idempotence.stream import StreamKnobs
 from spec.systems.idempotence.system import idempotence, sizes
 from spec.systems.language import State, always, either, pick, rewrite, update
 
@@ -73,7 +73,7 @@ def test_every_claim_is_a_sentence() -> None:
 
 def test_knobs_leave_faults_out() -> None:
     """Without timeouts, failover and expiry their actions are not there."""
-    names = {action.name for action in idempotence(Knobs(gives_up=False, fails_over=False)).actions}
+    names = {action.name for action in idempotence(StreamKnobs(gives_up=False, fails_over=False)).actions}
 
     assert not names & {"client_gives_up", "client_raises_epoch", "leader_fails_over", "leader_forgets"}
 
@@ -81,4 +81,4 @@ def test_knobs_leave_faults_out() -> None:
 def test_an_instance_must_be_bounded() -> None:
     """The unbounded system has no finite instance."""
     with pytest.raises(ValueError, match="bound"):
-        sizes(Knobs())
+        sizes(StreamKnobs())

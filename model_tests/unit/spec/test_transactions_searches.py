@@ -3,8 +3,8 @@
 import pytest
 
 from model_tests.verify import offsets_searches, transactions_searches
-from model_tests.verify.results import Effort
-from model_tests.verify.results import Verdict as Outcome
+from model_tests.verify.results import RuleVerdict as Outcome
+from model_tests.verify.results import RunEffort
 from model_tests.verify.searched import Searched
 from spec.rules import RULES
 
@@ -29,11 +29,11 @@ def test_every_rule_of_transactions_that_owes_a_search_is_searched() -> None:
 @pytest.mark.parametrize("searched", [offsets_searches.of_transactions(), offsets_searches.of_generations()])
 def test_offsets_hold_in_the_newest_release_and_not_before(searched: Searched) -> None:
     """Nothing is found in the true system, everything happens in it, and the known bug is found twice."""
-    results, vacuous = searched.bounded(Effort.QUICK)
+    results, vacuous = searched.bounded(RunEffort.QUICK)
 
     assert [Outcome.HOLDS] == [result.verdict for result in results]
     assert () == vacuous
-    assert all(control.passed for control in searched.controls(Effort.QUICK))
+    assert all(control.passed for control in searched.controls(RunEffort.QUICK))
 
 
 def test_the_instance_that_is_whole_leaves_nothing_out() -> None:
@@ -41,4 +41,4 @@ def test_the_instance_that_is_whole_leaves_nothing_out() -> None:
     named = [each for each in transactions_searches.INSTANCES if each.whole]
 
     assert [transactions_searches.WHOLE] == [each.name for each in named]
-    assert Effort.DEFAULT in named[0].depth
+    assert RunEffort.DEFAULT in named[0].depth

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from spec.protocol.records import AppendRequest, ProducerEntry, Verification
+from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry
 from spec.protocol.verification import (
     NOTHING_ASKED,
     VerificationEntry,
@@ -58,7 +58,7 @@ def test_the_lowest_sequence_of_the_highest_epoch_is_kept_in_mind(
 ) -> None:
     """A repeated question updates the entry."""
     assert expected == asked(known, DATA, 9)
-    assert met(expected, guarded=True) == Verification(True, True, False, expected.lowest)
+    assert met(expected, guarded=True) == MetVerification(True, True, False, expected.lowest)
 
 
 def test_an_appended_transactional_batch_settles_the_question() -> None:

@@ -8,13 +8,13 @@ import pytest
 
 from model_tests.stateful import disk_invariants
 from model_tests.stateful.disk_events import DiskEvents
-from model_tests.stateful.disk_history import Header, Known
-from model_tests.stateful.disk_invariants import DISK_RULES, Cleaned, Derived, cleaning_keeps_producers
+from model_tests.stateful.disk_history import Header, LoggedProducer
+from model_tests.stateful.disk_invariants import DISK_RULES, Cleaned, RecoveredState, cleaning_keeps_producers
 from model_tests.stateful.disk_machine import DiskMachine
 from model_tests.stateful.disk_runs import DISK_ACTIONS, run_on_disk
 from model_tests.stateful.disk_world import DiskSetting
 from model_tests.stateful.events import Choices
-from model_tests.stateful.ledger import USUAL, Ledger
+from model_tests.stateful.rule_counts import USUAL, Ledger
 from reference.log.batch import RecordBatch, data_batch, marker_batch
 from reference.log.record import Record
 from spec import rules
@@ -49,12 +49,12 @@ CIRCUMSTANCES = {
 
 
 @pytest.fixture
-def derivations(monkeypatch: pytest.MonkeyPatch) -> list[Derived]:
+def derivations(monkeypatch: pytest.MonkeyPatch) -> list[RecoveredState]:
     """Every state that was held against its log and snapshots."""
-    seen: list[Derived] = []
+    seen: list[RecoveredState] = []
     check = disk_invariants.seq_state_recoverable
 
-    def noted(derived: Derived, ledger: Ledger) -> None:
+    def noted(derived: RecoveredState, ledger: Ledger) -> None:
         seen.append(derived)
         check(derived, ledger)
 
@@ -62,7 +62,7 @@ def derivations(monkeypatch: pytest.MonkeyPatch) -> list[Derived]:
     return seen
 
 
-def test_state_is_recovered_in_all_circumstances(derivations: list[Derived]) -> None:
+def test_state_is_recovered_in_all_circumstances(derivations: list[RecoveredState]) -> None:
     """Crash points, lost files, truncation, compaction and retention all come before a state that is looked at."""
     for seed in range(100):
         run_on_disk(seed, Ledger(asks_decision=False))
@@ -128,12 +128,12 @@ def in_transaction(producer_id: int) -> RecordBatch:
 @pytest.mark.parametrize(
     ("known", "header"),
     [
-        (Known(epoch=1, window=((4, 9, 0),)), Header(7, 1, 4, 9)),
-        (Known(epoch=2, coordinator_epoch=0), Header(7, 2)),
+        (LoggedProducer(epoch=1, window=((4, 9, 0),)), Header(7, 1, 4, 9)),
+        (LoggedProducer(epoch=2, coordinator_epoch=0), Header(7, 2)),
     ],
     ids=["last sequence", "epoch of a marker"],
 )
-def test_cleaning_may_not_forget_a_producer(known: Known, header: Header) -> None:
+def test_cleaning_may_not_forget_a_producer(known: LoggedProducer, header: Header) -> None:
     """What the log told before of an active producer it tells after, or the rule of recoverable state is broken."""
     right, wrong, never_there = Ledger(), Ledger(), Ledger()
 

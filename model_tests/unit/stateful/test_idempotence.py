@@ -10,9 +10,9 @@ from model_tests.mutants.reference import PLANTED
 from model_tests.stateful import part
 from model_tests.stateful.actions import ACTIONS, EXPIRY
 from model_tests.stateful.idempotence import ForgetfulMachine, IdempotenceMachine
-from model_tests.stateful.ledger import Ledger, Violation
 from model_tests.stateful.part import IDEMPOTENCE_RULES, failures_of
-from model_tests.verify.results import Verdict
+from model_tests.stateful.rule_counts import Ledger, LedgerEntry
+from model_tests.verify.results import RuleVerdict
 from spec import rules
 
 SMALL: Final = settings(
@@ -26,12 +26,12 @@ SMALL: Final = settings(
 
 
 @pytest.fixture(scope="module")
-def retained() -> tuple[Ledger, list[Violation | str]]:
+def retained() -> tuple[Ledger, list[LedgerEntry | str]]:
     ledger = Ledger()
     return ledger, failures_of(IdempotenceMachine, ledger, SMALL)
 
 
-def test_the_reference_keeps_every_rule(retained: tuple[Ledger, list[Violation | str]]) -> None:
+def test_the_reference_keeps_every_rule(retained: tuple[Ledger, list[LedgerEntry | str]]) -> None:
     """Nothing breaks, by the invariants and by the specification's decision."""
     _, failures = retained
 
@@ -39,7 +39,7 @@ def test_the_reference_keeps_every_rule(retained: tuple[Ledger, list[Violation |
 
 
 @pytest.mark.parametrize("rule", IDEMPOTENCE_RULES, ids=lambda rule: rule.id)
-def test_every_rule_was_at_stake(retained: tuple[Ledger, list[Violation | str]], rule: rules.Rule) -> None:
+def test_every_rule_was_at_stake(retained: tuple[Ledger, list[LedgerEntry | str]], rule: rules.Rule) -> None:
     """An invariant that was never asked about anything has shown nothing."""
     ledger, _ = retained
 
@@ -68,17 +68,17 @@ def test_the_machine_names_the_rule_that_a_defect_breaks(name: str) -> None:
     with planted.in_place():
         failures = failures_of(IdempotenceMachine, ledger, settings(SMALL, phases=[Phase.generate]))
 
-    assert any(isinstance(failure, Violation) for failure in failures)
+    assert any(isinstance(failure, LedgerEntry) for failure in failures)
     assert planted.rule in {violation.rule for violation in ledger.broken}  # one event may break more than one
 
 
 def test_a_violation_becomes_a_result() -> None:
     """The result of a broken rule says what was done, and why it is wrong."""
-    broken = Violation(rules.SEQ_ORDER, "invariant", "the order is [1, 0]")
+    broken = LedgerEntry(rules.SEQ_ORDER, "invariant", "the order is [1, 0]")
 
     found = part.result(rules.SEQ_ORDER, Ledger(), [broken], 1.0)
 
-    assert (Verdict.VIOLATED, "[seq.order] by invariant: the order is [1, 0]") == (found.verdict, found.detail)
+    assert (RuleVerdict.VIOLATED, "[seq.order] by invariant: the order is [1, 0]") == (found.verdict, found.detail)
 
 
 def test_an_error_that_is_no_violation_is_told_too() -> None:

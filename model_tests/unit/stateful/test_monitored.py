@@ -11,11 +11,11 @@ from model_tests.mutants.of_replicas import OF_REPLICAS
 from model_tests.mutants.planted import Planted
 from model_tests.mutants.reference import PLANTED
 from model_tests.stateful import tape_runs
-from model_tests.stateful.ledger import Ledger, Violation
 from model_tests.stateful.part import Account, failures_of
 from model_tests.stateful.pipeline_runs import run_pipeline
 from model_tests.stateful.replica_events import run_replicas
 from model_tests.stateful.replica_machine import ReplicaMachine
+from model_tests.stateful.rule_counts import Ledger, LedgerEntry
 from model_tests.stateful.transaction_runs import run_transactions
 from model_tests.unit.stateful.small import small
 from spec import rules
@@ -89,7 +89,7 @@ def test_a_machine_stops_where_its_monitor_disagrees() -> None:
     with planted(DEFECTS["replicas"]).in_place():
         failures = failures_of(ReplicaMachine, ledger, few)
 
-    found = [failure for failure in failures if isinstance(failure, Violation)]
+    found = [failure for failure in failures if isinstance(failure, LedgerEntry)]
     results = Account((rules.REPL_PREFIX_AGREEMENT,), ledger, tuple(failures), 1.0).results()
     assert found
     assert {failure.rule for failure in found} <= {result.rule for result in results if not result.passed}
@@ -100,5 +100,5 @@ def accounts(run: Run) -> Iterator[Ledger]:
         yield run_once(run, seed, Ledger())[0]
 
 
-def by_monitor(ledger: Ledger, rule: Rule) -> list[Violation]:
+def by_monitor(ledger: Ledger, rule: Rule) -> list[LedgerEntry]:
     return [broken for broken in ledger.broken if broken.seen_by == "monitor" and broken.rule is rule]

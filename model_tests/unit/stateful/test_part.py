@@ -8,10 +8,10 @@ from model_tests.mutants.of_disk import OF_DISK
 from model_tests.stateful import part
 from model_tests.stateful.disk_invariants import DISK_RULES
 from model_tests.stateful.disk_machine import DiskMachine
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.stateful.transaction_invariants import TRANSACTION_RULES
 from model_tests.unit.stateful.small import small
-from model_tests.verify.results import Effort, Verdict
+from model_tests.verify.results import RuleVerdict, RunEffort
 from spec import rules
 from spec.evidence import Layer
 
@@ -23,7 +23,7 @@ def test_the_disk_machine_brings_evidence_for_its_rules(monkeypatch: pytest.Monk
     """Every rule of the log on disk holds, and was at stake more than once."""
     monkeypatch.setenv("CI", "1")
 
-    results = part.on_disk(Effort.QUICK).results()
+    results = part.on_disk(RunEffort.QUICK).results()
 
     assert list(DISK_RULES) == [result.rule for result in results]
     assert {Layer.STATEFUL} == {result.layer for result in results}
@@ -35,7 +35,7 @@ def test_the_machines_of_transactions_bring_evidence_for_their_rules(monkeypatch
     """Every rule of transactions holds, and was at stake more than once."""
     monkeypatch.setenv("CI", "1")
 
-    results = part.on_transactions(Effort.QUICK).results()
+    results = part.on_transactions(RunEffort.QUICK).results()
 
     assert list(TRANSACTION_RULES) == [result.rule for result in results]
     assert [] == [str(result) for result in results if not result.passed or result.count < 2]
@@ -43,13 +43,13 @@ def test_the_machines_of_transactions_bring_evidence_for_their_rules(monkeypatch
 
 def test_the_part_brings_the_rules_of_all_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     """One result for each rule, and figures over all runs."""
-    monkeypatch.setattr(part, "EXAMPLES", {Effort.QUICK: 5})
-    monkeypatch.setattr(part, "DISK_EXAMPLES", {Effort.QUICK: 5})
-    monkeypatch.setattr(part, "TRANSACTION_EXAMPLES", {Effort.QUICK: 2})
-    monkeypatch.setattr(part, "PIPELINE_EXAMPLES", {Effort.QUICK: 1})
-    monkeypatch.setattr(part, "SENDING_EXAMPLES", {Effort.QUICK: 2})
+    monkeypatch.setattr(part, "EXAMPLES", {RunEffort.QUICK: 5})
+    monkeypatch.setattr(part, "DISK_EXAMPLES", {RunEffort.QUICK: 5})
+    monkeypatch.setattr(part, "TRANSACTION_EXAMPLES", {RunEffort.QUICK: 2})
+    monkeypatch.setattr(part, "PIPELINE_EXAMPLES", {RunEffort.QUICK: 1})
+    monkeypatch.setattr(part, "SENDING_EXAMPLES", {RunEffort.QUICK: 2})
 
-    brought = part.evidence(Effort.QUICK)
+    brought = part.evidence(RunEffort.QUICK)
 
     assert list(part.RULES) == [result.rule for result in brought.results]
     assert {rules.SEQ_STATE_RECOVERABLE, rules.LSO_BOUNDS, rules.FENCE_COORDINATOR_EPOCH} <= set(part.RULES)
@@ -80,7 +80,7 @@ def test_a_defect_of_the_disk_log_turns_its_rule_red(name: str) -> None:
         failures = part.failures_of(DiskMachine, ledger, SMALL)
 
     results = part.Account(DISK_RULES, ledger, tuple(failures), 1.0).results()
-    red = {result.rule.id: result.detail for result in results if result.verdict is Verdict.VIOLATED}
+    red = {result.rule.id: result.detail for result in results if result.verdict is RuleVerdict.VIOLATED}
     assert planted.rule.id in red
     assert red[planted.rule.id].startswith(f"[{planted.rule.id}] by invariant: ")
 

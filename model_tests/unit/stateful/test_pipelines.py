@@ -7,12 +7,12 @@ import pytest
 
 from model_tests.mutants.of_pipelines import OF_PIPELINES
 from model_tests.stateful import part
-from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.pipeline_control import DOCUMENTED, pipeline_controls, totals_of
 from model_tests.stateful.pipeline_logs import Generations, Outcomes
 from model_tests.stateful.pipeline_machine import PipelineMachine
 from model_tests.stateful.pipeline_runs import PIPELINE_ACTIONS, run_pipeline
 from model_tests.stateful.pipeline_watch import PIPELINE_RULES
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.unit.stateful.small import small
 from reference.broker.markers import TxnMarker
 from reference.log.batch import RecordBatch, value_batch

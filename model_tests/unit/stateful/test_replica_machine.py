@@ -6,11 +6,11 @@ from hypothesis import settings
 from model_tests.mutants.of_replicas import OF_REPLICAS, hunt_in_replicas, true_replicas
 from model_tests.mutants.part import caught, survival
 from model_tests.mutants.planted import Planted
-from model_tests.stateful.ledger import Ledger
 from model_tests.stateful.part import failures_of
 from model_tests.stateful.replica_events import ACTIONS, ReplicaRun, run_replicas
 from model_tests.stateful.replica_machine import ReplicaMachine
 from model_tests.stateful.replica_watch import REPLICA_RULES
+from model_tests.stateful.rule_counts import Ledger
 from spec import rules
 
 SOME = settings(max_examples=10, deadline=None, derandomize=True, database=None)

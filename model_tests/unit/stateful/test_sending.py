@@ -10,7 +10,7 @@ from model_tests.mutants.of_sending import OF_SENDING, hunt_in_sending
 from model_tests.mutants.part import caught, survival
 from model_tests.mutants.planted import Planted
 from model_tests.stateful import part
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.stateful.sending_events import SENDING_RULES
 from model_tests.stateful.sending_machine import SendingMachine
 from model_tests.stateful.sending_runs import SENDING_ACTIONS, run_sending

@@ -1,8 +1,8 @@
 """Runs from a seed: the same everywhere, and in the domain of the rules or marked as outside."""
 
 from model_tests.stateful.actions import ACTIONS, EXPIRY
-from model_tests.stateful.ledger import Ledger
-from model_tests.stateful.streams import Faults, StreamHistory, circumstances
+from model_tests.stateful.rule_counts import Ledger
+from model_tests.stateful.streams import FaultsSoFar, StreamHistory, circumstances
 from model_tests.stateful.tape_runs import run
 from spec import rules
 
@@ -42,12 +42,12 @@ def test_a_renumbering_client_on_an_orderly_network_is_not_excused() -> None:
     """Without a broker that forgot or an answer that came late, a batch written twice is a violation."""
     history = StreamHistory(renumbered=True)
 
-    assert rules.SEQ_EXACTLY_ONCE.claimed_in(circumstances(history, Faults()))
-    assert not rules.SEQ_EXACTLY_ONCE.claimed_in(circumstances(history, Faults(reordered=True)))
+    assert rules.SEQ_EXACTLY_ONCE.claimed_in(circumstances(history, FaultsSoFar()))
+    assert not rules.SEQ_EXACTLY_ONCE.claimed_in(circumstances(history, FaultsSoFar(reordered=True)))
 
 
 def test_renumbering_is_no_excuse_for_another_order() -> None:
     """A batch may be written twice where a client was misled, but never before its predecessor."""
     history = StreamHistory(renumbered=True)
 
-    assert rules.SEQ_ORDER.claimed_in(circumstances(history, Faults(reordered=True), renumbering=False))
+    assert rules.SEQ_ORDER.claimed_in(circumstances(history, FaultsSoFar(reordered=True), renumbering=False))

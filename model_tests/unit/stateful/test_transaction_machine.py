@@ -9,7 +9,7 @@ import pytest
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS
 from model_tests.stateful import part
 from model_tests.stateful.events import Choices
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.stateful.transaction_coordinator_log import DECIDED, IdHistory
 from model_tests.stateful.transaction_ending import TransactionRun
 from model_tests.stateful.transaction_ids import use_up_producer_ids
@@ -24,7 +24,7 @@ from model_tests.stateful.transaction_machine import (
 from model_tests.stateful.transaction_runs import ACTIONS, has_a_past, run_transactions
 from model_tests.stateful.transaction_setting import FAILOVER, LATE, STORIES, Story
 from model_tests.unit.stateful.small import small
-from model_tests.verify.results import Verdict
+from model_tests.verify.results import RuleVerdict
 from reference.broker.ids import BlockAllocator
 from spec import rules
 from spec.rules import Rule
@@ -188,7 +188,7 @@ def test_a_defect_of_transactions_turns_its_rule_red(name: str, machine: type[Tr
         failures = part.failures_of(machine, ledger, SMALL)
 
     results = part.Account(TRANSACTION_RULES, ledger, tuple(failures), 1.0).results()
-    red = {result.rule.id: result.detail for result in results if result.verdict is Verdict.VIOLATED}
+    red = {result.rule.id: result.detail for result in results if result.verdict is RuleVerdict.VIOLATED}
     assert planted.rule.id in red
     assert red[planted.rule.id].startswith(f"[{planted.rule.id}] by invariant: ")
 

@@ -5,14 +5,14 @@ from typing import Final
 
 import pytest
 
-from model_tests.stateful.ledger import Ledger
+from model_tests.stateful.ghost_state import Owner
+from model_tests.stateful.rule_counts import Ledger
 from model_tests.stateful.transaction_ending import TransactionRun
-from model_tests.stateful.transaction_ghosts import Owner
 from model_tests.stateful.transaction_setting import TransactionSetting
 from reference.broker.group_requests import OffsetAndMetadata
-from reference.network import Message
-from reference.world.instances import Instance
-from reference.world.messages import Broker, Request, Response, Verify
+from reference.network import NetworkMessage
+from reference.world.instances import ApplicationRun
+from reference.world.messages import BrokerSender, Request, Response, Verify
 from reference.world.settling import send_all, settle
 from spec import rules
 from spec.versions import NEWEST, Profile
@@ -29,7 +29,7 @@ def world_of(profile: Profile, workers: bool = False) -> TransactionRun:
     return TransactionRun(TransactionSetting(profile, ids=3, nodes=2, workers=workers), Ledger())
 
 
-def questions(world: TransactionRun) -> list[Message[Request]]:
+def questions(world: TransactionRun) -> list[NetworkMessage[Request]]:
     """What brokers ask, on its way to the coordinator."""
     return [each for each in world.wires.requests.in_transit if isinstance(each.payload.body, Verify)]
 
@@ -40,7 +40,7 @@ def ids_asked(world: TransactionRun) -> list[list[str]]:
     return [[asked.transactional_id for asked in body.all] for body in bodies if isinstance(body, Verify)]
 
 
-def answers(world: TransactionRun) -> list[Message[Response]]:
+def answers(world: TransactionRun) -> list[NetworkMessage[Response]]:
     """What brokers are answered."""
     return [each for each in world.wires.replies.in_transit if isinstance(each.payload.request.body, Verify)]
 
@@ -51,14 +51,14 @@ def arrive_from_clients(world: TransactionRun) -> None:
         for instance in world.instances:
             send_all(world, instance, 0)
         for request in tuple(world.wires.requests.in_transit):
-            if not isinstance(request.payload.sender, Broker):
+            if not isinstance(request.payload.sender, BrokerSender):
                 world.broker_receives(request)
         for answer in tuple(world.wires.replies.in_transit):
-            if not isinstance(answer.payload.request.sender, Broker):
+            if not isinstance(answer.payload.request.sender, BrokerSender):
                 world.sender_receives(answer)
 
 
-def write(world: TransactionRun, instance: Instance) -> None:
+def write(world: TransactionRun, instance: ApplicationRun) -> None:
     """An instance begins a transaction, and its batch waits at the partition's leader for a verification."""
     world.application_begins(instance)
     world.application_sends(instance, world.partitions[0])

@@ -8,7 +8,7 @@ import pytest
 from model_tests.monitor.files import read_trace
 from model_tests.traces import check
 from model_tests.traces.bad.catalogue import BAD
-from model_tests.traces.bad.files import HERE, TRACES, TWIN, TWINS, Expected, expected, readme, rows_of
+from model_tests.traces.bad.files import HERE, TRACES, TWIN, TWINS, ExpectedVerdict, expected, readme, rows_of
 from model_tests.traces.bad.made import violations
 from model_tests.traces.check_report import CheckReport
 from model_tests.traces.schema import Row
@@ -18,7 +18,7 @@ EXPECTED: Final = expected()
 MOST_BYTES: Final = 1_000_000
 
 
-def told(each: Expected) -> tuple[int, int, str, str]:
+def told(each: ExpectedVerdict) -> tuple[int, int, str, str]:
     return (each.trace, each.step, each.rule, each.guard)
 
 
@@ -41,7 +41,7 @@ def test_the_text_beside_the_files_says_what_they_are() -> None:
 
 
 @pytest.mark.parametrize("each", EXPECTED, ids=[each.rule for each in EXPECTED])
-def test_the_monitor_names_the_rule_at_its_step(each: Expected) -> None:
+def test_the_monitor_names_the_rule_at_its_step(each: ExpectedVerdict) -> None:
     """No step before is false, and the guard is told."""
     found = violations(rows_of(each.file))
 
@@ -50,7 +50,7 @@ def test_the_monitor_names_the_rule_at_its_step(each: Expected) -> None:
 
 
 @pytest.mark.parametrize("each", EXPECTED, ids=[each.rule for each in EXPECTED])
-def test_its_twin_is_true(each: Expected) -> None:
+def test_its_twin_is_true(each: ExpectedVerdict) -> None:
     """And another trace."""
     true = rows_of(each.twin)
 
@@ -81,7 +81,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> CheckReport:
 
 @pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("each", EXPECTED, ids=[each.rule for each in EXPECTED])
-def test_the_check_names_the_rule_at_its_step(each: Expected, report: CheckReport) -> None:
+def test_the_check_names_the_rule_at_its_step(each: ExpectedVerdict, report: CheckReport) -> None:
     """As the monitor does."""
     found = {(v.trace, v.step, v.rule, v.guard) for v in report.violations}
 

@@ -8,17 +8,17 @@ from typing import Final
 
 import pytest
 
-from model_tests.monitor.monitor import Finding
+from model_tests.monitor.monitor import StepFinding
 from model_tests.monitor.runs import run_of
 from model_tests.reports import BadInput
 from model_tests.traces import branch_coverage
-from model_tests.traces.branch_coverage import SHOWN, Coverage, Met, coverage, share_of, told
+from model_tests.traces.branch_coverage import SHOWN, BranchTally, Coverage, coverage, share_of, told
 from model_tests.traces.branch_names import table
 from model_tests.traces.check_report import CheckReport
 from model_tests.traces.part import not_shown
 from model_tests.traces.reachable import derived
 from model_tests.traces.simulate import WORKLOADS
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 from spec.versions import PROFILES
 
 SEED: Final = 300_000
@@ -27,14 +27,14 @@ LEAST: Final = 0.80
 """Of so small a batch, over all releases; measured it was 0.86."""
 
 
-def met(findings: Counter[Finding]) -> Iterable[Met]:
-    return (Met(found.kind, found.profile, found.branch, count) for found, count in findings.items())
+def met(findings: Counter[StepFinding]) -> Iterable[BranchTally]:
+    return (BranchTally(found.kind, found.profile, found.branch, count) for found, count in findings.items())
 
 
 @pytest.fixture(scope="module")
 def of_batch() -> tuple[Coverage, ...]:
     """A batch of traces, judged while they are made."""
-    found: Counter[Finding] = Counter()
+    found: Counter[StepFinding] = Counter()
     for seed in range(SEED, SEED + TRACES):
         found.update(run_of(seed).play().findings)
     return coverage(met(found))
@@ -67,12 +67,12 @@ def test_a_release_that_nothing_was_derived_of_is_named(monkeypatch: pytest.Monk
     monkeypatch.setattr(branch_coverage, "table", dict)
 
     with pytest.raises(BadInput, match=r"of what 4\.3 can reach: run make tables"):
-        coverage([Met("row", "4.3", 0, 7)])
+        coverage([BranchTally("row", "4.3", 0, 7)])
 
 
 def test_what_is_not_met_is_unreached() -> None:
     """A single append leaves all else to be reached, under its own release alone."""
-    (of_newest,) = coverage([Met("row", "4.3", 0, 7), Met("link", "4.3", -1, 9)])
+    (of_newest,) = coverage([BranchTally("row", "4.3", 0, 7), BranchTally("link", "4.3", -1, 9)])
 
     assert {"append": {"appended": 7}} == of_newest.hits
     assert of_newest.reachable - 1 == len(of_newest.unreached)
@@ -81,7 +81,9 @@ def test_what_is_not_met_is_unreached() -> None:
 
 def test_what_a_batch_reached_is_told_by_decision_and_by_release() -> None:
     """How often each branch decided, the share of all, and for each release what is missing."""
-    covered = coverage([Met("row", "4.3", 0, 7), Met("row", "0.11", 0, 2), Met("InitProducerId", "4.3", 1, 3)])
+    covered = coverage(
+        [BranchTally("row", "4.3", 0, 7), BranchTally("row", "0.11", 0, 2), BranchTally("InitProducerId", "4.3", 1, 3)]
+    )
 
     share, of_append, of_ids, *releases = told(covered)
 
@@ -101,13 +103,13 @@ def test_the_reader_of_the_table_needs_no_solver() -> None:
     assert 0 == subprocess.run([sys.executable, "-c", asked], check=False).returncode
 
 
-@pytest.mark.parametrize(("effort", "fails"), [(Effort.QUICK, 1), (Effort.DEFAULT, 2)])
-def test_a_batch_that_shows_little_fails_by_name(effort: Effort, fails: int) -> None:
+@pytest.mark.parametrize(("effort", "fails"), [(RunEffort.QUICK, 1), (RunEffort.DEFAULT, 2)])
+def test_a_batch_that_shows_little_fails_by_name(effort: RunEffort, fails: int) -> None:
     """Of its branches hardly one, and of what is known nothing, which a small batch need not show."""
-    poor = CheckReport(1, 1, 1.0, (), (), (), (), coverage=coverage([Met("row", "4.3", 0, 1)]))
+    poor = CheckReport(1, 1, 1.0, (), (), (), (), coverage=coverage([BranchTally("row", "4.3", 0, 1)]))
 
     told_of = list(not_shown(poor, effort))
 
     assert fails == len(told_of)
     assert "append.duplicate (4.3)" in told_of[0]
-    assert "txn.no_crosstalk" in told_of[-1] or effort is Effort.QUICK
+    assert "txn.no_crosstalk" in told_of[-1] or effort is RunEffort.QUICK

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
-from model_tests.traces import check, passed_over, replay, rows_judged, simulate, trace_files
+from model_tests.traces import check, check_plan, replay, simulate, trace_files, unjudged_steps
 from model_tests.traces.check_report import CheckReport
 from model_tests.traces.schema import Row, arrow_schema, write_ndjson
 from model_tests.traces.session import session
@@ -121,7 +121,7 @@ def test_what_no_rule_judges_is_counted_by_name(tmp_path: Path) -> None:
     ended = next(row for row in true if row["api"] == "EndTxn")
     nameless = dict(ended, trace=2, step=0, transactional_id="", transaction=-1)
     others = [{**nameless, "trace": 2, "step": 1, "api": "EndTransaction"}]
-    counted = passed_over.counted([*true, nameless, *others])
+    counted = unjudged_steps.counted([*true, nameless, *others])
 
     report = check.run(str(written([*true, nobody, nameless, *others], tmp_path)))
 
@@ -236,7 +236,7 @@ def test_nothing_to_judge_is_bad_input(name: str, tmp_path: Path) -> None:
 def test_the_plan_holds_no_python_and_one_shuffle_by_trace(true_rows: Rows, tmp_path: Path) -> None:
     """Verdicts are Spark's own expressions; link rules read the one layout, and only counts are shuffled again."""
     path = str(written(true_rows, tmp_path / "true"))
-    counted = rows_judged.counted(trace_files.read(session(), path).steps, check.NOTHING_APART)
+    counted = check_plan.counted(trace_files.read(session(), path).steps, check.NOTHING_APART)
 
     plan = str(counted._jdf.queryExecution().executedPlan())
 

@@ -7,7 +7,7 @@ import pytest
 
 from model_tests.monitor.runs import run_of
 from model_tests.traces import check
-from model_tests.traces.check_report import CheckReport, Violation
+from model_tests.traces.check_report import CheckReport, StepViolation
 from model_tests.traces.coordinator_links import changes_id
 from model_tests.traces.corrupt import corrupted
 from model_tests.traces.corrupt_coordinators import OF_COORDINATORS
@@ -78,7 +78,7 @@ def report(traces: list[list[Row]], tmp_path_factory: pytest.TempPathFactory) ->
     return check.run(str(written(rows, tmp_path_factory.mktemp("transactions"))))
 
 
-def of_trace(report: CheckReport, trace: int) -> list[Violation]:
+def of_trace(report: CheckReport, trace: int) -> list[StepViolation]:
     return [violation for violation in report.violations if violation.trace == trace]
 
 

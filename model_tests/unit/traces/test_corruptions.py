@@ -18,13 +18,13 @@ from model_tests.traces.corruption_report import (
     REPORTED,
     SET_ASIDE,
     UNSEEN,
+    CorruptionCount,
     CorruptionReport,
-    Outcome,
     judged,
     run,
 )
-from model_tests.traces.harmless import Reason, harmless
-from model_tests.traces.random_corruption import Corrupted, Kind, corrupted
+from model_tests.traces.equivalent_traces import Reason, harmless
+from model_tests.traces.random_corruption import CorruptionKind, RandomlyCorruptedTrace, corrupted
 from model_tests.traces.schema import Row
 from model_tests.traces.simulate import WORKLOADS, trace_of
 from model_tests.unit.traces.conftest import written
@@ -50,16 +50,16 @@ def test_what_is_shown_to_be_harmless_is_never_reported(report: CorruptionReport
 
 def test_every_corruption_is_reported_or_says_why_not(report: CorruptionReport) -> None:
     """Most that may do harm are reported or set aside; of all others it is said what the trace does not tell."""
-    for kind in Kind:
+    for kind in CorruptionKind:
         assert report.count(REPORTED, kind) > 0, kind
     assert (report.rate() or 0) >= 0.7
     assert 0 == report.count(UNSEEN)
-    assert report.count(SET_ASIDE, Kind.SWAP) > 0
-    assert {kind.value for kind in Kind} == report.rates.keys()
+    assert report.count(SET_ASIDE, CorruptionKind.SWAP) > 0
+    assert {kind.value for kind in CorruptionKind} == report.rates.keys()
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_a_seed_draws_the_same_corruption(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(CorruptionKind))
+def test_a_seed_draws_the_same_corruption(kind: CorruptionKind) -> None:
     """What was drawn once is drawn again, numbered from 0 on, and is not the true trace."""
     true = trace_of(SEEDS[1], 60)
 
@@ -73,9 +73,11 @@ def test_a_seed_draws_the_same_corruption(kind: Kind) -> None:
     assert [dict(row) for row in true] != [dict(row) for row in one.rows]
 
 
-def _dropped(rows: list[Row], place: int) -> Corrupted:
+def _dropped(rows: list[Row], place: int) -> RandomlyCorruptedTrace:
     kept = [*rows[:place], *rows[place + 1 :]]
-    return Corrupted(Kind.DROP, place, place, "", tuple({**row, "step": step} for step, row in enumerate(kept)))
+    return RandomlyCorruptedTrace(
+        CorruptionKind.DROP, place, place, "", tuple({**row, "step": step} for step, row in enumerate(kept))
+    )
 
 
 def test_a_batch_that_an_application_handed_over_is_missed() -> None:
@@ -107,7 +109,7 @@ def test_spark_and_the_monitor_agree_on_corrupted_traces(tmp_path: Path) -> None
     broken = set()
     for number in range(25):
         true = trace_of(SEEDS[number], 120)
-        made = corrupted(true, list(Kind)[number % len(Kind)], Random(number))
+        made = corrupted(true, list(CorruptionKind)[number % len(CorruptionKind)], Random(number))
         if made is not None:
             rows += [{**row, "trace": number} for row in made.rows]
             broken |= {number} if judged(made.rows)[0] else set()
@@ -149,7 +151,7 @@ def test_headings_are_whole_in_a_narrow_terminal() -> None:
     """At 80 columns no word of the table is shortened."""
     console = Console(file=io.StringIO(), width=80)
 
-    CorruptionReport(60, 0, 1.0, (Outcome("duplicate", "", "Produce", REPORTED, 500, ""),), ()).print(console)
+    CorruptionReport(60, 0, 1.0, (CorruptionCount("duplicate", "", "Produce", REPORTED, 500, ""),), ()).print(console)
 
     assert isinstance(console.file, io.StringIO)
     told = console.file.getvalue()
@@ -159,7 +161,10 @@ def test_headings_are_whole_in_a_narrow_terminal() -> None:
 
 def test_what_is_not_noticed_fails_by_name() -> None:
     """A kind that is hardly seen, and a check that contradicts itself; nothing to corrupt is no success."""
-    outcomes = (Outcome("drop", "raw", "Produce", UNSEEN, 90, ""), Outcome("drop", "raw", "EndTxn", REPORTED, 10, ""))
+    outcomes = (
+        CorruptionCount("drop", "raw", "Produce", UNSEEN, 90, ""),
+        CorruptionCount("drop", "raw", "EndTxn", REPORTED, 10, ""),
+    )
     poor = CorruptionReport(1, 0, 1.0, outcomes, ("trace 1, step 2, swap of Produce: reported, but",))
 
     unseen, few, contradiction = sorted(part.not_noticed(poor))

@@ -9,10 +9,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from model_tests.monitor.compiled import compiled
-from model_tests.traces.composed import Integers, Record, Those, Where
 from model_tests.traces.formulas import Sheet
-from model_tests.traces.java_source import Cases
+from model_tests.traces.java_source import RowCases
 from model_tests.traces.judged_column import Element, evaluate
+from model_tests.traces.row_values import GuardedValue, Integers, NamedValues, Those
 from model_tests.traces.session import session
 from spec.algebra import Term, all_of, any_of, choose, negate
 
@@ -55,7 +55,7 @@ def table_of(spark: SparkSession, rows: list[dict[str, Any]]) -> DataFrame:
     return spark.createDataFrame([{"row": at, **row} for at, row in enumerate(rows)], SCHEMA)
 
 
-def values(table: DataFrame, results: Cases | dict[str, Term], **options: Any) -> list[dict[str, Any]]:
+def values(table: DataFrame, results: RowCases | dict[str, Term], **options: Any) -> list[dict[str, Any]]:
     judged = evaluate(table, ("row",), results, **options).orderBy("row").collect()
     return [{name: value for name, value in row.asDict().items() if name != "row"} for row in judged]
 
@@ -122,7 +122,7 @@ def test_the_first_kind_that_applies_is_judged_and_no_other_is_asked(spark: Spar
     sheet = Sheet()
     number, fact = sheet.column("n0"), sheet.column("f0")
     overflows = number - (2**63 - 1)
-    cases = Cases(((number <= 0, {"is": 1}), (fact, {"is": number}), (number < 0, {"is": overflows})), {"is": -7})
+    cases = RowCases(((number <= 0, {"is": 1}), (fact, {"is": number}), (number < 0, {"is": overflows})), {"is": -7})
     rows = [{"n0": -2, "f0": True}, {"n0": 2, "f0": True}, {"n0": 2, "f0": False}]
 
     assert [{"is": 1}, {"is": 2}, {"is": -7}] == values(table_of(spark, rows), cases)
@@ -197,9 +197,11 @@ def test_results_are_arrays_and_records_too(spark: SparkSession) -> None:
     """Of formulas; null where a fact does not hold, and only those records whose fact does."""
     sheet = Sheet()
     number, text, fact = sheet.column("n0"), sheet.column("t0"), sheet.column("f0")
-    record = Record({"is": text, "twice": Integers((number, number + number)), "last": Where(negate(fact), number)})
-    other = Record({"is": "é", "twice": Integers(()), "last": Where(False, 0)})
-    results = {"maybe": Where(fact, Integers((number, 7))), "some": Those(((fact, record), (number < 3, other)))}
+    record = NamedValues(
+        {"is": text, "twice": Integers((number, number + number)), "last": GuardedValue(negate(fact), number)}
+    )
+    other = NamedValues({"is": "é", "twice": Integers(()), "last": GuardedValue(False, 0)})
+    results = {"maybe": GuardedValue(fact, Integers((number, 7))), "some": Those(((fact, record), (number < 3, other)))}
     rows = [{"n0": 2, "t0": "a", "f0": True}, {"n0": 5, "t0": "b", "f0": False}]
 
     first, second = values(table_of(spark, rows), results)

@@ -2,22 +2,22 @@
 
 import os
 
-from model_tests.verify.results import Effort, Part, Result, Verdict
+from model_tests.verify.results import PartResult, Result, RuleVerdict, RunEffort
 from spec import rules
 from spec.evidence import Layer
 
 
-def proves(effort: Effort) -> Part:
+def proves(effort: RunEffort) -> PartResult:
     """A part that finds something."""
-    found = Result(rules.SEQ_ORDER, Layer.PROOF, Verdict.PROVED, 12, 1.0)
-    return Part("proves", (found,), extra={"process": os.getpid(), "rules": frozenset({"seq.order"})})
+    found = Result(rules.SEQ_ORDER, Layer.PROOF, RuleVerdict.PROVED, 12, 1.0)
+    return PartResult("proves", (found,), extra={"process": os.getpid(), "rules": frozenset({"seq.order"})})
 
 
-def breaks(effort: Effort) -> Part:
+def breaks(effort: RunEffort) -> PartResult:
     """A part that raises."""
     raise ValueError("no such thing")
 
 
-def dies(effort: Effort) -> Part:
+def dies(effort: RunEffort) -> PartResult:
     """A part whose process ends."""
     os._exit(3)

@@ -3,7 +3,7 @@
 import pytest
 
 from model_tests.verify import agreement
-from model_tests.verify.agreement import DRAWS, Compared, compared, configuration
+from model_tests.verify.agreement import DRAWS, ComparedSearches, compared, configuration
 from spec.engines.bmc import Search
 from spec.engines.verdict import Happening, Holds, Refuted, Unknown
 
@@ -42,7 +42,7 @@ DEEP = Refuted("claim", (Happening("act", ()),) * 2)
 )
 def test_only_the_same_depth_is_agreement(explicit: object, bounded: object, agree: bool) -> None:
     """Which of several claims breaks first is not for the searches to agree on."""
-    assert agree is Compared(0, "made up", explicit, bounded).agree  # type: ignore[arg-type]
+    assert agree is ComparedSearches(0, "made up", explicit, bounded).agree  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

@@ -10,13 +10,13 @@ from typer.testing import CliRunner
 from model_tests.cli import app
 from model_tests.verify import agreement, assumed, liveness_searches, proofs, table
 from model_tests.verify.assumed import as_json, places, unshown
-from model_tests.verify.looking import controlled
+from model_tests.verify.model_checking import controlled
 from model_tests.verify.parts import PARTS
-from model_tests.verify.proofs import SEARCHES, Attempt
+from model_tests.verify.proofs import SEARCHES, ProofAttempt
 from model_tests.verify.prove import ProofReport, run
 from model_tests.verify.proved import Proofs
-from model_tests.verify.report import Outcome, VerifyReport
-from model_tests.verify.results import Control, Effort, Part
+from model_tests.verify.report import PartRun, VerifyReport
+from model_tests.verify.results import Control, PartResult, RunEffort
 from model_tests.verify.spreading import here
 from model_tests.verify.theorems import CLAIMED, SYSTEMS, theorems
 from model_tests.verify.transactions_searches import built
@@ -112,7 +112,7 @@ def test_a_control_that_is_gone_is_named(change: dict[str, str]) -> None:
 
 def test_a_run_that_searches_no_control_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """The part `proofs` of `eos verify` says so of each assumption that has one."""
-    nothing = Attempt(Proofs((), ()), (), {})
+    nothing = ProofAttempt(Proofs((), ()), (), {})
     monkeypatch.setattr(proofs, "attempted", lambda _: nothing)
     monkeypatch.setattr(proofs, "PROVED_HERE", ())
     monkeypatch.setattr(proofs, "SEARCHES", ())
@@ -121,7 +121,7 @@ def test_a_run_that_searches_no_control_fails(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(liveness_searches, "controls", tuple)
     monkeypatch.setattr(agreement, "disagreements", lambda _: ())
 
-    found = proofs.evidence(Effort.QUICK)
+    found = proofs.evidence(RunEffort.QUICK)
 
     named = [each for each in EVERY for control in each.controls if control.system != assume.BUGS]
     assert [str(each) for each in named] == [line.partition(": its control")[0] for line in found.failures]
@@ -186,7 +186,7 @@ def test_results_theorems_and_print_agree(report: ProofReport) -> None:
 def test_a_proof_has_its_own_and_a_search_has_its_own() -> None:
     """Of one rule, side by side: neither has what only the other takes for granted."""
     (searched,) = (each for each in SEARCHES if each.system.name == "transactions")
-    found, _ = searched.bounded(Effort.QUICK, [rules.TXN_ONE_OUTCOME])
+    found, _ = searched.bounded(RunEffort.QUICK, [rules.TXN_ONE_OUTCOME])
     proved = theorems([rules.TXN_ONE_OUTCOME])
 
     assert [set(ASSUMPTIONS)] == [set(result.assumptions) for result in found]
@@ -210,8 +210,8 @@ def test_the_report_of_a_run_has_them_too(report: ProofReport) -> None:
     """By rule and kind of evidence, in its JSON and in its table; where two parts judged the same, those of both."""
     proof, search = report.results
     other = replace(search, assumptions=(assume.ONE_COORDINATOR_AT_A_TIME,))
-    part = Part("proofs", (proof, search, other))
-    whole = VerifyReport(Effort.QUICK, (Outcome(PARTS[0], part, 1.0, None),), 1.0)
+    part = PartResult("proofs", (proof, search, other))
+    whole = VerifyReport(RunEffort.QUICK, (PartRun(PARTS[0], part, 1.0, None),), 1.0)
     console = Console(record=True, width=1000)
     table.assumed(console, whole.cells)
     printed = console.export_text()

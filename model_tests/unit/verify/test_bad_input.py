@@ -8,7 +8,7 @@ from types import MappingProxyType
 import pytest
 
 from model_tests.verify import proofs, prove, proving
-from model_tests.verify.looking import Instanced, vacuous
+from model_tests.verify.model_checking import Instanced, vacuous
 from model_tests.verify.prove import ProofReport
 from model_tests.verify.spreading import here
 from model_tests.verify.theorems import SYSTEMS

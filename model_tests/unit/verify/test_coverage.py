@@ -7,14 +7,14 @@ from typing import Final
 import pytest
 
 from model_tests.verify.coverage import joined, owed_by, uncontrolled, uncovered, waived_by
-from model_tests.verify.results import Control, Mutant, Result, Verdict
+from model_tests.verify.results import Control, PlantedDefect, Result, RuleVerdict
 from spec.evidence import Layer
 from spec.rules import RULES, Rule
 
 RULE: Final = Rule("seq.example", "An example.", ("KIP-98",), "PT")
 REGISTRY: Final = MappingProxyType({RULE.id: RULE})
-PROOF: Final = Result(RULE, Layer.PROOF, Verdict.PROVED, 12, 0.5)
-TRACE: Final = Result(RULE, Layer.TRACE, Verdict.HOLDS, 1000, 2.0)
+PROOF: Final = Result(RULE, Layer.PROOF, RuleVerdict.PROVED, 12, 0.5)
+TRACE: Final = Result(RULE, Layer.TRACE, RuleVerdict.HOLDS, 1000, 2.0)
 
 
 def test_all_that_is_owed_covers_a_rule() -> None:
@@ -50,8 +50,10 @@ def test_only_the_kinds_that_a_run_was_to_bring_are_asked_for() -> None:
     ("result", "said"),
     [
         pytest.param(replace(PROOF, count=0), "judged nothing", id="zero"),
-        pytest.param(replace(PROOF, verdict=Verdict.UNKNOWN, detail="step"), "which is a failure: step", id="unknown"),
-        pytest.param(replace(PROOF, verdict=Verdict.VIOLATED, detail="at 7"), "violated: at 7", id="violated"),
+        pytest.param(
+            replace(PROOF, verdict=RuleVerdict.UNKNOWN, detail="step"), "which is a failure: step", id="unknown"
+        ),
+        pytest.param(replace(PROOF, verdict=RuleVerdict.VIOLATED, detail="at 7"), "violated: at 7", id="violated"),
         pytest.param(replace(PROOF, rule=replace(RULE, id="seq.typo")), "a rule that is not registered", id="stranger"),
         pytest.param(replace(PROOF, rule=replace(RULE, statement="Else.")), "not registered", id="another-statement"),
     ],
@@ -65,19 +67,19 @@ def test_a_result_that_is_no_evidence_is_named(result: Result, said: str) -> Non
 
 def test_a_violation_counts_where_nothing_is_owed() -> None:
     """A rule that is violated by evidence that it does not owe is violated all the same."""
-    more = Result(RULE, Layer.AUDIT, Verdict.VIOLATED, 3, 0.1, detail="offset 9")
+    more = Result(RULE, Layer.AUDIT, RuleVerdict.VIOLATED, 3, 0.1, detail="offset 9")
 
     assert ("seq.example: audit is violated: offset 9",) == uncovered([PROOF, TRACE, more], rules=REGISTRY)
 
 
 def test_joined_results_keep_the_worst_verdict_and_the_shallower_depth() -> None:
     """Two parts that judged one cell make one result that claims no more than both."""
-    deep = Result(RULE, Layer.BOUNDED, Verdict.HOLDS, 2, 1.0, {"depth": 12, "queries": 2})
-    shallow = Result(RULE, Layer.BOUNDED, Verdict.UNKNOWN, 1, 0.5, {"depth": 8, "queries": 1}, "timeout")
+    deep = Result(RULE, Layer.BOUNDED, RuleVerdict.HOLDS, 2, 1.0, {"depth": 12, "queries": 2})
+    shallow = Result(RULE, Layer.BOUNDED, RuleVerdict.UNKNOWN, 1, 0.5, {"depth": 8, "queries": 1}, "timeout")
 
     both = joined([deep, shallow])[RULE.id, Layer.BOUNDED]
 
-    expected = Result(RULE, Layer.BOUNDED, Verdict.UNKNOWN, 3, 1.5, {"depth": 8, "queries": 3}, "timeout")
+    expected = Result(RULE, Layer.BOUNDED, RuleVerdict.UNKNOWN, 3, 1.5, {"depth": 8, "queries": 3}, "timeout")
     assert expected == both
 
 
@@ -92,7 +94,7 @@ def test_waived_evidence_is_not_owed() -> None:
 def test_a_rule_that_nothing_violates_is_named() -> None:
     """Each rule needs a control or a mutant that must violate it."""
     control = Control("window_4", RULE, "refuted", "refuted")
-    mutant = Mutant("keeps four batches", RULE, (RULE.id,))
+    mutant = PlantedDefect("keeps four batches", RULE, (RULE.id,))
 
     assert ("seq.example: no control and no mutant violates it",) == uncontrolled([], [], REGISTRY)
     assert () == uncontrolled([control], [], REGISTRY)

@@ -7,7 +7,7 @@ from hypothesis import settings
 
 from model_tests.reports import BadInput
 from model_tests.verify.effort import effort_from_environment, hypothesis_settings, register
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_more_effort_is_more_examples() -> None:
     """Quick, default and deep run ever more."""
-    counts = [hypothesis_settings(effort).max_examples for effort in Effort]
+    counts = [hypothesis_settings(effort).max_examples for effort in RunEffort]
 
     assert sorted(set(counts)) == counts
 
@@ -30,7 +30,7 @@ def test_a_build_server_sees_the_same_examples_every_time(monkeypatch: pytest.Mo
     """With CI set nothing is random, and no database is kept."""
     monkeypatch.setenv("CI", "true")
 
-    chosen = hypothesis_settings(Effort.QUICK)
+    chosen = hypothesis_settings(RunEffort.QUICK)
 
     assert (True, None) == (chosen.derandomize, chosen.database)
 
@@ -40,7 +40,7 @@ def test_a_nightly_run_is_random_and_prints_what_it_found(monkeypatch: pytest.Mo
     monkeypatch.setenv("CI", "true")
     monkeypatch.setenv("EOS_RANDOM", "1")
 
-    chosen = hypothesis_settings(Effort.DEEP)
+    chosen = hypothesis_settings(RunEffort.DEEP)
 
     assert (False, True) == (chosen.derandomize, chosen.print_blob)
     assert chosen.database is not None
@@ -52,7 +52,7 @@ def test_the_environment_names_the_profile(monkeypatch: pytest.MonkeyPatch) -> N
 
     register()
 
-    assert hypothesis_settings(Effort.QUICK).max_examples == settings.get_profile("quick").max_examples
+    assert hypothesis_settings(RunEffort.QUICK).max_examples == settings.get_profile("quick").max_examples
     assert settings.get_current_profile_name() == "quick"
 
 

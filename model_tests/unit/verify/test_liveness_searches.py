@@ -3,7 +3,7 @@
 import pytest
 
 from model_tests.verify.liveness_searches import INSTANCES, LIVELOCKS, RULES, built, controls, results
-from model_tests.verify.results import Effort, Verdict
+from model_tests.verify.results import RuleVerdict, RunEffort
 from spec.engines.liveness import Livelock
 
 STATES = {
@@ -15,10 +15,10 @@ STATES = {
 
 def test_every_rule_holds_of_some_states() -> None:
     """In all fair runs of the quick instances."""
-    found = results(Effort.QUICK)
+    found = results(RunEffort.QUICK)
 
     assert RULES == tuple(result.rule for result in found)
-    assert {Verdict.HOLDS} == {result.verdict for result in found}
+    assert {RuleVerdict.HOLDS} == {result.verdict for result in found}
     assert all(result.count > 0 for result in found)
 
 

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from model_tests.cli import app
-from model_tests.verify import earlier as earlier_versions
+from model_tests.verify import older_versions as earlier_versions
 from model_tests.verify.breaking import open_along, run_against
-from model_tests.verify.earlier import earlier
+from model_tests.verify.older_versions import earlier
 from model_tests.verify.proofs import attempted
 from model_tests.verify.prove import ProofReport, run
 from model_tests.verify.proved import ProvedSystem, beneath
@@ -21,10 +21,10 @@ from model_tests.verify.theorems import CLAIMED, SYSTEMS
 from spec import rules
 from spec.algebra import any_of, negate
 from spec.engines.induction import ALWAYS, Obligation, Prover, prove, prove_fact
-from spec.engines.kept import Entries, Kept, read, write
+from spec.engines.proof_cache import Entries, ProofCache, read, write
 from spec.engines.solving import Settings
 from spec.engines.verdict import Proved, Refuted, Unknown, passed
-from spec.systems.decision_facts import arithmetic_fact
+from spec.systems.decision_lemmas import arithmetic_fact
 from spec.systems.idempotence.system import idempotence
 from spec.systems.ids.system import ids
 from spec.systems.language import System
@@ -34,7 +34,7 @@ ALL_RULES = frozenset(rules.RULES.values())
 ALL = frozenset(str(o) for o in prove(ids()))
 
 
-def solved(system: System, kept: Kept, settings: Settings | None = None) -> set[str]:
+def solved(system: System, kept: ProofCache, settings: Settings | None = None) -> set[str]:
     """The obligations that went to the solver; all are proved."""
     found = list(Prover(system, settings or Settings(), kept).obligations())
     assert all(passed(o.verdict) for o in found)
@@ -49,14 +49,14 @@ def with_lemma(system: System, name: str, **changed: object) -> System:
 
 @pytest.fixture(scope="module")
 def answers() -> Entries:
-    kept = Kept()
+    kept = ProofCache()
     solved(ids(), kept)
     return kept.taken()
 
 
 @pytest.fixture(scope="module")
 def first(answers: Entries) -> tuple[Obligation, ...]:
-    return tuple(Prover(ids(), kept=Kept(answers)).obligations())
+    return tuple(Prover(ids(), kept=ProofCache(answers)).obligations())
 
 
 def test_what_was_solved_is_not_solved_again(first: tuple[Obligation, ...]) -> None:
@@ -75,15 +75,15 @@ def test_a_changed_lemma_has_its_own_obligations_solved_again(
     old = ids().claim(name).holds
 
     changed = with_lemma(ids(), name, holds=lambda *at: negate(negate(old(*at))))
-    again = solved(changed, Kept(answers))
+    again = solved(changed, ProofCache(answers))
 
-    assert again == solved(changed, Kept()) & {str(o) for o in first if o.claim == name or name in o.needs}
+    assert again == solved(changed, ProofCache()) & {str(o) for o in first if o.claim == name or name in o.needs}
     assert 0 < len(again) < sum(o.kept for o in first)
 
 
 def test_another_seed_or_effort_is_another_question(answers: Entries) -> None:
     """What is kept says nothing of them."""
-    assert solved(ids(), Kept(answers), Settings(seed=1)) == solved(ids(), Kept(), Settings(many=9_999_999))
+    assert solved(ids(), ProofCache(answers), Settings(seed=1)) == solved(ids(), ProofCache(), Settings(many=9_999_999))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -97,7 +97,7 @@ def test_no_verdict_depends_on_chance(seed: int) -> None:
 
 def test_a_fact_is_kept_too() -> None:
     """By its formula."""
-    kept = Kept()
+    kept = ProofCache()
     first, again = (prove_fact(arithmetic_fact(), kept=kept) for _ in range(2))
 
     assert (True, False) == (first.solved, again.solved)

@@ -14,29 +14,29 @@ from model_tests.reports import HOLDS, VIOLATED, BadInput
 from model_tests.verify import parts
 from model_tests.verify.coverage import owed
 from model_tests.verify.parts import PARTS, PartOfRun
-from model_tests.verify.results import Control, Effort, Mutant, Part, Result, Verdict
+from model_tests.verify.results import Control, PartResult, PlantedDefect, Result, RuleVerdict, RunEffort
 from model_tests.verify.run import chosen, verify
 from spec import rules
 from spec.evidence import Layer
 from spec.rules import RULES
 
 
-def complete(layers: tuple[Layer, ...]) -> Part:
+def complete(layers: tuple[Layer, ...]) -> PartResult:
     """Passing evidence for all that these kinds owe."""
-    results = (Result(rule, layer, Verdict.HOLDS, 7, 0.1) for rule, layer in owed() if layer in layers)
-    return Part("any", tuple(results), extra={"steps": 7})
+    results = (Result(rule, layer, RuleVerdict.HOLDS, 7, 0.1) for rule, layer in owed() if layer in layers)
+    return PartResult("any", tuple(results), extra={"steps": 7})
 
 
-def part(name: str, run: Callable[[Effort], Part], *layers: Layer, share: float = 60.0) -> PartOfRun:
+def part(name: str, run: Callable[[RunEffort], PartResult], *layers: Layer, share: float = 60.0) -> PartOfRun:
     """A part of a run made up here."""
     _MADE_UP[name] = run
-    return PartOfRun(name, f"{__name__}:{name}", layers, MappingProxyType({Effort.QUICK: share}))
+    return PartOfRun(name, f"{__name__}:{name}", layers, MappingProxyType({RunEffort.QUICK: share}))
 
 
-_MADE_UP: dict[str, Callable[[Effort], Part]] = {}
+_MADE_UP: dict[str, Callable[[RunEffort], PartResult]] = {}
 
 
-def __getattr__(name: str) -> Callable[[Effort], Part]:
+def __getattr__(name: str) -> Callable[[RunEffort], PartResult]:
     try:
         return _MADE_UP[name]
     except KeyError:
@@ -57,7 +57,7 @@ def test_a_run_in_which_everything_holds_is_ok(tmp_path: Path, console: Console)
     """With all evidence that its parts owe, a run is ok and says so in report.json."""
     whole = part("proofs", lambda _: complete((Layer.PROOF,)), Layer.PROOF)
 
-    report = verify(Effort.QUICK, [whole], tmp_path, console)
+    report = verify(RunEffort.QUICK, [whole], tmp_path, console)
 
     written = json.loads((tmp_path / "report.json").read_text())
     assert HOLDS == report.exit_code
@@ -70,12 +70,12 @@ def test_a_run_in_which_everything_holds_is_ok(tmp_path: Path, console: Console)
 def test_a_part_that_breaks_fails_the_run_and_the_others_still_run(tmp_path: Path, console: Console) -> None:
     """A part that raises is a failure with its first line; its traceback is kept beside the report."""
 
-    def breaks(effort: Effort) -> Part:
+    def breaks(effort: RunEffort) -> PartResult:
         raise ValueError("no such thing\nand more")
 
     bad, good = part("traces", breaks), part("audit", lambda _: complete((Layer.AUDIT,)), Layer.AUDIT)
 
-    report = verify(Effort.QUICK, [bad, good], tmp_path, console)
+    report = verify(RunEffort.QUICK, [bad, good], tmp_path, console)
 
     assert VIOLATED == report.exit_code
     assert report.failures[0].startswith("traces: the part broke: ValueError: no such thing (see ")
@@ -87,7 +87,7 @@ def test_a_part_that_is_not_there_is_a_failure(tmp_path: Path, console: Console)
     """A missing part is an error in the report, never a skip."""
     absent = PartOfRun("absent", "model_tests.no_such_part:evidence", (), MappingProxyType({}))
 
-    report = verify(Effort.QUICK, [absent], tmp_path, console)
+    report = verify(RunEffort.QUICK, [absent], tmp_path, console)
 
     assert not report.ok
     assert "No module named 'model_tests.no_such_part'" in report.failures[0]
@@ -95,7 +95,7 @@ def test_a_part_that_is_not_there_is_a_failure(tmp_path: Path, console: Console)
 
 def test_missing_evidence_is_written_as_missing(tmp_path: Path, console: Console) -> None:
     """A cell without a result is `missing` in report.json, and fails the run."""
-    report = verify(Effort.QUICK, [part("proofs", lambda _: Part("proofs"), Layer.PROOF)], tmp_path, console)
+    report = verify(RunEffort.QUICK, [part("proofs", lambda _: PartResult("proofs"), Layer.PROOF)], tmp_path, console)
 
     (order,) = [
         rule for rule in json.loads((tmp_path / "report.json").read_text())["rules"] if rule["id"] == "seq.order"
@@ -108,7 +108,7 @@ def test_missing_evidence_is_written_as_missing(tmp_path: Path, console: Console
 
 def test_waived_evidence_is_written_with_its_reason(tmp_path: Path, console: Console) -> None:
     """It is no part of the evidence, and nothing is missing where it would stand."""
-    report = verify(Effort.QUICK, [part("proofs", lambda _: Part("proofs"), Layer.PROOF)], tmp_path, console)
+    report = verify(RunEffort.QUICK, [part("proofs", lambda _: PartResult("proofs"), Layer.PROOF)], tmp_path, console)
 
     written = json.loads((tmp_path / "report.json").read_text())["rules"]
     (waiving,) = [rule for rule in written if rule["id"] == "repl.committed_survives"]
@@ -120,10 +120,13 @@ def test_waived_evidence_is_written_with_its_reason(tmp_path: Path, console: Con
 def test_controls_and_mutants_that_do_not_do_what_they_must_fail_the_run(tmp_path: Path, console: Console) -> None:
     """A control that holds and a mutant that survives are each named."""
     control = Control("six_in_flight", rules.SEQ_WINDOW_SUFFICES, "refuted", "holds")
-    mutant = Mutant("forgets_epoch", rules.SEQ_EPOCH_RESET, ("fence.stale_epoch",))
+    mutant = PlantedDefect("forgets_epoch", rules.SEQ_EPOCH_RESET, ("fence.stale_epoch",))
 
     report = verify(
-        Effort.QUICK, [part("mutants", lambda _: Part("m", controls=(control,), mutants=(mutant,)))], tmp_path, console
+        RunEffort.QUICK,
+        [part("mutants", lambda _: PartResult("m", controls=(control,), mutants=(mutant,)))],
+        tmp_path,
+        console,
     )
 
     assert (
@@ -136,7 +139,7 @@ def test_a_part_that_overruns_its_share_is_named(tmp_path: Path, console: Consol
     """Too slow is told, and is no failure."""
     slow = part("audit", lambda _: complete((Layer.AUDIT,)), Layer.AUDIT, share=0.0)
 
-    report = verify(Effort.QUICK, [slow], tmp_path, console)
+    report = verify(RunEffort.QUICK, [slow], tmp_path, console)
     report.print(console)
 
     assert report.ok
@@ -146,10 +149,12 @@ def test_a_part_that_overruns_its_share_is_named(tmp_path: Path, console: Consol
 def test_the_table_shows_each_kind_of_cell(tmp_path: Path, console: Console) -> None:
     """Judged, missing, not run and waived look different."""
     proofs = part(
-        "proofs", lambda _: Part("p", (Result(rules.SEQ_ORDER, Layer.PROOF, Verdict.PROVED, 12, 1.0),)), Layer.PROOF
+        "proofs",
+        lambda _: PartResult("p", (Result(rules.SEQ_ORDER, Layer.PROOF, RuleVerdict.PROVED, 12, 1.0),)),
+        Layer.PROOF,
     )
 
-    verify(Effort.QUICK, [proofs], tmp_path, console).print(console)
+    verify(RunEffort.QUICK, [proofs], tmp_path, console).print(console)
 
     assert all(word in said(console) for word in ("proved 12", "MISSING", "not run", "waived"))
 
@@ -179,7 +184,7 @@ def test_parts_side_by_side_report_as_they_do_one_by_one(tmp_path: Path, console
     """Each has a process of its own; what it found is the same, its rules are the registered ones."""
     parts_asked = [importable("proves"), importable("breaks")]
 
-    report = verify(Effort.QUICK, parts_asked, tmp_path, console, jobs=2)
+    report = verify(RunEffort.QUICK, parts_asked, tmp_path, console, jobs=2)
 
     assert ["proves", "breaks"] == [outcome.part.name for outcome in report.outcomes]
     assert os.getpid() != report.outcomes[0].found.extra["process"]
@@ -189,7 +194,7 @@ def test_parts_side_by_side_report_as_they_do_one_by_one(tmp_path: Path, console
 
 def test_a_process_that_dies_fails_its_part(tmp_path: Path, console: Console) -> None:
     """What it would have found is missing, and said to be."""
-    report = verify(Effort.QUICK, [importable("dies")], tmp_path, console, jobs=2)
+    report = verify(RunEffort.QUICK, [importable("dies")], tmp_path, console, jobs=2)
 
     assert not report.ok
     assert "the part's process broke" in report.failures[0]

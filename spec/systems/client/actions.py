@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from functools import partial
 
 from spec.algebra import Term, all_of, any_of, choose, negate
-from spec.systems.client.producer import BATCH, EPOCH, PARTITION, Knobs, Producer
-from spec.systems.deciding import Decide
+from spec.systems.client.producer import BATCH, EPOCH, PARTITION, ClientKnobs, ClientProducer
 from spec.systems.language import Action, Sort, State, rewrite, update
+from spec.systems.unwrapped_append import Decide
 from spec.vocabulary import ABSENT
 
 
-class Actions:
+class ClientActions:
     """The actions of the system, as guards (a fact a line) and effects."""
 
-    def __init__(self, knobs: Knobs, decide: Decide) -> None:
+    def __init__(self, knobs: ClientKnobs, decide: Decide) -> None:
         self.knobs = knobs
-        self.of = partial(Producer, knobs, decide)
+        self.of = partial(ClientProducer, knobs, decide)
 
     def all(self) -> tuple[Action, ...]:
         """Every action of the system."""

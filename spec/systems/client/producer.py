@@ -14,8 +14,8 @@ from spec.algebra import Term, all_of, any_of, negate
 from spec.protocol import append as decision
 from spec.protocol.append import Append
 from spec.protocol.records import AppendRequest, ProducerEntry
-from spec.systems.deciding import UNWRAPPED, Decide
 from spec.systems.language import Function, Sort, State, Variable
+from spec.systems.unwrapped_append import UNWRAPPED, Decide
 from spec.versions import Profile
 from spec.vocabulary import ABSENT
 
@@ -26,7 +26,7 @@ EPOCH: Final = Sort("epoch")
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class ClientKnobs:
     """What the system is made of; the defaults are the true client.
 
     Attributes:
@@ -70,10 +70,10 @@ VARIABLES: Final = (
 )
 
 
-class Producer:
+class ClientProducer:
     """The producer and one of its partitions in one state, and the words of the protocol about them."""
 
-    def __init__(self, knobs: Knobs, decide: Decide, state: State, partition: Term) -> None:
+    def __init__(self, knobs: ClientKnobs, decide: Decide, state: State, partition: Term) -> None:
         self.knobs = knobs
         self.decide = decide
         self.state = state

@@ -7,12 +7,12 @@ from functools import partial
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import completing, coordinator, ending
 from spec.protocol.coordinator import TransactionEntry, Transition, choose_entry
-from spec.protocol.ending import Identity
+from spec.protocol.ending import IdAndEpoch
 from spec.systems.coordinator.transactional_id import (
     COMMIT,
     INSTANCE,
     OUTCOME,
-    Knobs,
+    CoordinatorKnobs,
     TransactionalId,
     decided,
     drawn,
@@ -24,10 +24,10 @@ NONE = ErrorCode.NONE.value
 WAIT = ErrorCode.CONCURRENT_TRANSACTIONS.value
 
 
-class Actions:
+class CoordinatorActions:
     """The actions of the system, as guards (a fact a line) and effects."""
 
-    def __init__(self, knobs: Knobs) -> None:
+    def __init__(self, knobs: CoordinatorKnobs) -> None:
         self.knobs = knobs
         self.of = partial(TransactionalId, knobs)
 
@@ -233,7 +233,7 @@ class Actions:
         """An instance has the identity that InitProducerId handed out."""
         target = transition.target
         return self._written(state, transition).but(
-            **self._given(state, instance, Identity(target.producer_id, target.producer_epoch)),
+            **self._given(state, instance, IdAndEpoch(target.producer_id, target.producer_epoch)),
             alive=update(state.alive, instance, to=True),
             in_transaction=update(state.in_transaction, instance, to=False),
             in_doubt=update(state.in_doubt, instance, to=ABSENT),
@@ -241,7 +241,7 @@ class Actions:
             torn=update(state.torn, instance, to=False),
         )
 
-    def _given(self, state: State, instance: Term, identity: Identity, told: Term = True) -> dict[str, Term]:
+    def _given(self, state: State, instance: Term, identity: IdAndEpoch, told: Term = True) -> dict[str, Term]:
         """The identity of an instance, and the newest one that anybody got, where one is told."""
         producer_id, epoch = identity.producer_id, identity.producer_epoch
         return {

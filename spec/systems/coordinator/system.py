@@ -10,14 +10,14 @@ from spec.protocol.coordinator import is_in
 from spec.protocol.ids import cannot_fence
 from spec.rules import Rule
 from spec.systems import assumptions as assume
-from spec.systems.coordinator.actions import Actions
+from spec.systems.coordinator.actions import CoordinatorActions
 from spec.systems.coordinator.transactional_id import (
     INSTANCE,
     OF_DOWNGRADES,
     OUTCOME,
     SHUT_OUT,
     VARIABLES,
-    Knobs,
+    CoordinatorKnobs,
     TransactionalId,
 )
 from spec.systems.language import Claim, Goal, Sort, State, System
@@ -88,12 +88,12 @@ CLAIMS: Final[tuple[tuple[Callable[..., Term], Rule, tuple[Sort, ...]], ...]] = 
 )
 
 
-def sizes(knobs: Knobs) -> dict[str, int]:
+def sizes(knobs: CoordinatorKnobs) -> dict[str, int]:
     """How many values each sort has."""
     return {INSTANCE.name: knobs.instances, OUTCOME.name: 2}
 
 
-def coordinating(knobs: Knobs) -> System:
+def coordinating(knobs: CoordinatorKnobs) -> System:
     """The system with these knobs."""
     of = partial(TransactionalId, knobs)
 
@@ -109,7 +109,7 @@ def coordinating(knobs: Knobs) -> System:
     return System(
         name="coordinator",
         variables=(*VARIABLES, *(OF_DOWNGRADES * (knobs.lowered_to is not None))),
-        actions=Actions(knobs).all(),
+        actions=CoordinatorActions(knobs).all(),
         theorems=tuple(claim(*each) for each in CLAIMS),
         lemmas=(),
         goals=(Goal(rotated.__name__, str(rotated.__doc__), (INSTANCE,), said(rotated)),),

@@ -33,7 +33,7 @@ SHUT_OUT: Final = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPP
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class CoordinatorKnobs:
     """What the system is made of; the defaults are the true system, in a small instance.
 
     Attributes:
@@ -113,7 +113,7 @@ OF_DOWNGRADES: Final = (Variable("lowered", (), initial=False),)
 class TransactionalId:
     """The id in one state, and the decisions that its coordinator would take."""
 
-    def __init__(self, knobs: Knobs, state: State) -> None:
+    def __init__(self, knobs: CoordinatorKnobs, state: State) -> None:
         self.knobs = knobs
         self.state = state
 
@@ -123,9 +123,9 @@ class TransactionalId:
         known: TransactionEntry = self.state.entry()
         return known
 
-    def of(self, instance: Term) -> "Instance":
+    def of(self, instance: Term) -> "IdView":
         """One of the instances."""
-        return Instance(self, instance)
+        return IdView(self, instance)
 
     def ids_left(self) -> Term:
         """A new producer id can be drawn."""
@@ -216,7 +216,7 @@ class TransactionalId:
         return all_of(self.entry.known, ongoing, self.entry.pending == ABSENT)
 
 
-class Instance:
+class IdView:
     """One instance in one state."""
 
     def __init__(self, of: TransactionalId, instance: Term) -> None:

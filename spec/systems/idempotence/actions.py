@@ -7,18 +7,28 @@ from functools import partial
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import seq
 from spec.protocol.records import WINDOW, CachedBatch, ProducerEntry
-from spec.systems.deciding import Decide
-from spec.systems.idempotence.stream import BATCH, DELTA, EPOCH, OTHERS, POSITION, REQUEST, STREAM, Knobs, Stream
+from spec.systems.idempotence.stream import (
+    BATCH,
+    DELTA,
+    EPOCH,
+    OTHERS,
+    POSITION,
+    REQUEST,
+    STREAM,
+    StreamKnobs,
+    StreamView,
+)
 from spec.systems.language import Action, Function, Sort, State, rewrite, update
+from spec.systems.unwrapped_append import Decide
 from spec.vocabulary import ABSENT, ErrorCode
 
 
-class Actions:
+class StreamActions:
     """The actions of the system, as guards (a fact a line) and effects."""
 
-    def __init__(self, knobs: Knobs, decide: Decide) -> None:
+    def __init__(self, knobs: StreamKnobs, decide: Decide) -> None:
         self.knobs = knobs
-        self.of = partial(Stream, knobs, decide)
+        self.of = partial(StreamView, knobs, decide)
 
     def all(self) -> tuple[Action, ...]:
         """Every action that the knobs leave in the system."""

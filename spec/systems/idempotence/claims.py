@@ -11,9 +11,9 @@ from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol import seq
 from spec.protocol.records import WINDOW, CachedBatch
 from spec.rules import Rule
-from spec.systems.deciding import Decide
-from spec.systems.idempotence.stream import BATCH, POSITION, REQUEST, STREAM, Knobs, Stream
+from spec.systems.idempotence.stream import BATCH, POSITION, REQUEST, STREAM, StreamKnobs, StreamView
 from spec.systems.language import Claim, Sort, State, given
+from spec.systems.unwrapped_append import Decide
 from spec.vocabulary import ABSENT
 
 Sentence: TypeAlias = Callable[..., Term]
@@ -27,7 +27,7 @@ def _before(low: Term, *numbers: Term) -> Term:
 # --- theorems -------------------------------------------------------------------------------------------------
 
 
-def logged_at_most_once(stream: Stream, i: Term, j: Term) -> Term:
+def logged_at_most_once(stream: StreamView, i: Term, j: Term) -> Term:
     """No two positions of the log hold the same batch."""
     return given(
         _before(0, i, j, stream.length()),
@@ -35,14 +35,14 @@ def logged_at_most_once(stream: Stream, i: Term, j: Term) -> Term:
     )
 
 
-def acknowledged_is_logged(stream: Stream, batch: Term) -> Term:
+def acknowledged_is_logged(stream: StreamView, batch: Term) -> Term:
     """An acknowledged batch is in the log."""
     place = stream.place(batch)
     there = all_of(_before(0, place, stream.length()), stream.batch(stream.written(place)) == batch)
     return implies(stream.acked(batch), there)
 
 
-def log_order_is_send_order(stream: Stream, i: Term, j: Term) -> Term:
+def log_order_is_send_order(stream: StreamView, i: Term, j: Term) -> Term:
     """Of two batches in the log the earlier one was sent first."""
     return given(
         _before(0, i, j, stream.length()),
@@ -50,7 +50,7 @@ def log_order_is_send_order(stream: Stream, i: Term, j: Term) -> Term:
     )
 
 
-def epochs_never_fall(stream: Stream, i: Term, j: Term) -> Term:
+def epochs_never_fall(stream: StreamView, i: Term, j: Term) -> Term:
     """No batch of a lower epoch is in the log after one of a higher epoch."""
     return given(
         _before(0, i, j, stream.length()),
@@ -58,14 +58,14 @@ def epochs_never_fall(stream: Stream, i: Term, j: Term) -> Term:
     )
 
 
-def resend_is_recognised(stream: Stream, batch: Term) -> Term:
+def resend_is_recognised(stream: StreamView, batch: Term) -> Term:
     """A resend of a batch in flight that is in the log is a duplicate to the leader."""
     current, place = stream.current(batch), stream.place(batch)
     logged = all_of(stream.in_flight(batch), place >= 0, stream.written(place) == current)
     return given(logged, lambda: stream.decided(current).reply.duplicate)
 
 
-def lower_epoch_is_refused(stream: Stream, request: Term) -> Term:
+def lower_epoch_is_refused(stream: StreamView, request: Term) -> Term:
     """A request of a lower epoch than the one the leader knows is neither appended nor taken for a duplicate."""
     known = stream.entry(stream.length()).epoch
     stale = all_of(_before(0, request, stream.requests()), stream.epoch(request) < known)
@@ -77,20 +77,20 @@ def lower_epoch_is_refused(stream: Stream, request: Term) -> Term:
     return given(stale, refused)
 
 
-def next_in_order_is_appended(stream: Stream, batch: Term) -> Term:
+def next_in_order_is_appended(stream: StreamView, batch: Term) -> Term:
     """A batch in flight that is the first of its epoch, or follows the log's last, is appended when it arrives."""
     current = stream.current(batch)
     due = all_of(stream.in_flight(batch), stream.place(batch) == ABSENT, _is_next(stream, current))
     return given(due, lambda: stream.decided(current).reply.appended)
 
 
-def _is_next(stream: Stream, request: Term) -> Term:
+def _is_next(stream: StreamView, request: Term) -> Term:
     length = stream.length()
     follows = all_of(length > 0, stream.written(length - 1) == request - 1)
     return any_of(request == 0, stream.epoch(request - 1) < stream.epoch(request), follows)
 
 
-def lowest_is_next(stream: Stream, batch: Term) -> Term:
+def lowest_is_next(stream: StreamView, batch: Term) -> Term:
     """While nothing is in doubt, the lowest batch in flight is in the log or next in order."""
     lowest = all_of(stream.in_flight(batch), any_of(batch == 0, stream.settled(batch - 1)))
     absent = all_of(negate(stream.unresolved()), stream.place(batch) == ABSENT)
@@ -100,7 +100,7 @@ def lowest_is_next(stream: Stream, batch: Term) -> Term:
 # --- lemmas ---------------------------------------------------------------------------------------------------
 
 
-def counts(stream: Stream) -> Term:
+def counts(stream: StreamView) -> Term:
     """The high watermark is within the log, and every batch was sent in exactly one request."""
     return all_of(
         stream.replicated() >= 0,
@@ -111,12 +111,12 @@ def counts(stream: Stream) -> Term:
     )
 
 
-def request_is_batch(stream: Stream, request: Term) -> Term:
+def request_is_batch(stream: StreamView, request: Term) -> Term:
     """Requests carry the batches in the order of sending."""
     return implies(_before(0, request, stream.requests()), stream.batch(request) == request)
 
 
-def request_shape(stream: Stream, request: Term) -> Term:
+def request_shape(stream: StreamView, request: Term) -> Term:
     """A request has at least one record, a sequence, and no epoch above the client's."""
     shape = all_of(
         stream.delta(request) >= 0,
@@ -128,7 +128,7 @@ def request_shape(stream: Stream, request: Term) -> Term:
     return implies(_before(0, request, stream.requests()), shape)
 
 
-def sequences_follow(stream: Stream, r: Term, q: Term) -> Term:
+def sequences_follow(stream: StreamView, r: Term, q: Term) -> Term:
     """Epochs rise from request to request; within an epoch sequences are consecutive, and each epoch starts at 0."""
     later = stream.base(r) + stream.delta(r) + (q - r)
     consecutive = all_of(stream.base(q) >= later, implies(q == r + 1, stream.base(q) == later))
@@ -142,12 +142,12 @@ def sequences_follow(stream: Stream, r: Term, q: Term) -> Term:
     )
 
 
-def client_starts_at_zero(stream: Stream) -> Term:
+def client_starts_at_zero(stream: StreamView) -> Term:
     """The client's next sequence is never negative, and 0 before the first request."""
     return all_of(stream.next_sequence() >= 0, implies(stream.requests() == 0, stream.next_sequence() == 0))
 
 
-def client_continues(stream: Stream, request: Term) -> Term:
+def client_continues(stream: StreamView, request: Term) -> Term:
     """The client's next sequence follows its requests of this epoch, and is 0 where there is none."""
     count = stream.requests()
     later = stream.base(request) + stream.delta(request) + (count - request)
@@ -157,21 +157,21 @@ def client_continues(stream: Stream, request: Term) -> Term:
     return implies(_before(0, request, count), choose(of_this_epoch, follows, restarted))
 
 
-def log_holds_requests(stream: Stream, i: Term) -> Term:
+def log_holds_requests(stream: StreamView, i: Term) -> Term:
     """Every position of the log holds a request that was sent, knows its place, and has an offset."""
     written = stream.written(i)
     held = all_of(_before(0, written, stream.requests()), stream.place(written) == i, stream.offset(i) >= 0)
     return implies(_before(0, i, stream.length()), held)
 
 
-def place_is_position(stream: Stream, batch: Term) -> Term:
+def place_is_position(stream: StreamView, batch: Term) -> Term:
     """A batch has the place in the log where it is written, and none where it is not."""
     place = stream.place(batch)
     there = all_of(_before(0, place, stream.length()), stream.written(place) == batch)
     return any_of(place == ABSENT, all_of(there, _before(0, batch, stream.requests())))
 
 
-def log_rises(stream: Stream, i: Term, j: Term) -> Term:
+def log_rises(stream: StreamView, i: Term, j: Term) -> Term:
     """Along the log requests rise at least as fast as positions, and offsets follow the records."""
     return implies(
         _before(0, i, j, stream.length()),
@@ -182,14 +182,14 @@ def log_rises(stream: Stream, i: Term, j: Term) -> Term:
     )
 
 
-def log_has_no_gap(stream: Stream, r: Term, q: Term) -> Term:
+def log_has_no_gap(stream: StreamView, r: Term, q: Term) -> Term:
     """With a batch, the log has all batches of its epoch that were sent before it, directly before it."""
     within = all_of(_before(0, r, q, stream.requests()), stream.epoch(r) == stream.epoch(q))
     there = all_of(stream.place(r) >= 0, stream.place(r) == stream.place(q) - (q - r))
     return implies(all_of(within, stream.place(q) >= 0), there)
 
 
-def entry_is_of_log(stream: Stream, i: Term) -> Term:
+def entry_is_of_log(stream: StreamView, i: Term) -> Term:
     """What a replica knows of the producer is the epoch of its last batch, and no transaction."""
     entry = stream.entry(i)
     known = choose(i == 0, ABSENT, stream.epoch(stream.written(i - 1)))
@@ -197,7 +197,7 @@ def entry_is_of_log(stream: Stream, i: Term) -> Term:
     return implies(inside, all_of(entry.epoch == known, entry.txn_first_offset == ABSENT))
 
 
-def window_is_of_log(stream: Stream, i: Term, *, slot: int) -> Term:
+def window_is_of_log(stream: StreamView, i: Term, *, slot: int) -> Term:
     """A slot of the window is the batch so many positions back, if it has the epoch of the last one."""
     cached, position = stream.entry(i).cached[slot], i - 1 - slot
     written = stream.written(position)
@@ -213,7 +213,7 @@ def window_is_of_log(stream: Stream, i: Term, *, slot: int) -> Term:
     return implies(all_of(i >= 0, i <= stream.length()), agrees)
 
 
-def few_in_flight(stream: Stream, batch: Term) -> Term:
+def few_in_flight(stream: StreamView, batch: Term) -> Term:
     """Every batch that is so many behind the newest one as may be in flight is settled, and only sent ones are."""
     old = all_of(batch >= 0, batch + stream.knobs.in_flight < stream.batches())
     return all_of(
@@ -222,27 +222,27 @@ def few_in_flight(stream: Stream, batch: Term) -> Term:
     )
 
 
-def in_flight_is_of_this_epoch(stream: Stream, batch: Term) -> Term:
+def in_flight_is_of_this_epoch(stream: StreamView, batch: Term) -> Term:
     """A batch in flight has the client's epoch."""
     return implies(stream.in_flight(batch), stream.epoch(batch) == stream.client_epoch())
 
 
-def acknowledged_is_replicated(stream: Stream, batch: Term) -> Term:
+def acknowledged_is_replicated(stream: StreamView, batch: Term) -> Term:
     """An acknowledged batch is below the high watermark."""
     return implies(stream.acked(batch), _before(0, stream.place(batch), stream.replicated()))
 
 
-def resolved_is_replicated(stream: Stream, batch: Term) -> Term:
+def resolved_is_replicated(stream: StreamView, batch: Term) -> Term:
     """While nothing is in doubt, every settled batch of the client's epoch is below the high watermark."""
     sure = all_of(negate(stream.unresolved()), stream.given_up(batch), stream.epoch(batch) == stream.client_epoch())
     return implies(sure, _before(0, stream.place(batch), stream.replicated()))
 
 
-class Claims:
+class StreamClaims:
     """The claims about a system with these knobs."""
 
-    def __init__(self, knobs: Knobs, decide: Decide) -> None:
-        self._of = partial(Stream, knobs, decide)
+    def __init__(self, knobs: StreamKnobs, decide: Decide) -> None:
+        self._of = partial(StreamView, knobs, decide)
 
     def theorems(self) -> tuple[Claim, ...]:
         """What the rules claim."""

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from spec.systems.deciding import UNWRAPPED
-from spec.systems.idempotence.stream import Knobs
+from spec.systems.idempotence.stream import StreamKnobs
+from spec.systems.unwrapped_append import UNWRAPPED
 
 _TWO: Final = replace(UNWRAPPED, cached_batches=2)
 _THREE: Final = replace(UNWRAPPED, cached_batches=3)
 _NO_GUARD_OFF: Final[Mapping[str, Any]] = {"without": frozenset()}
-_QUIET: Final = Knobs(fails_over=False, gives_up=False)
+_QUIET: Final = StreamKnobs(fails_over=False, gives_up=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +28,18 @@ class BrokenSystem:
 
     name: str
     violates: str
-    knobs: Knobs
+    knobs: StreamKnobs
     takes_back: Mapping[str, Any]
     epochs: int = 2
     deltas: int = 1
 
     @property
-    def mended(self) -> Knobs:
+    def mended(self) -> StreamKnobs:
         """The knobs without the change."""
         return replace(self.knobs, **self.takes_back)
 
 
-def _bounded(knobs: Knobs, requests: int, appends: int) -> Knobs:
+def _bounded(knobs: StreamKnobs, requests: int, appends: int) -> StreamKnobs:
     return replace(knobs, requests=requests, appends=appends)
 
 
@@ -73,20 +73,20 @@ CONTROLS: Final = (
     BrokenSystem(
         "duplicate check off",
         "logged_at_most_once",
-        _bounded(Knobs(without=frozenset({"duplicate"})), 3, 3),
+        _bounded(StreamKnobs(without=frozenset({"duplicate"})), 3, 3),
         _NO_GUARD_OFF,
     ),
     BrokenSystem(
         "epoch reset off",
         "log_order_is_send_order",
-        _bounded(Knobs(without=frozenset({"epoch_reset"}), fails_over=False), 6, 4),
+        _bounded(StreamKnobs(without=frozenset({"epoch_reset"}), fails_over=False), 6, 4),
         _NO_GUARD_OFF,
         epochs=3,
     ),
     BrokenSystem(
         "stale epoch check off",
         "epochs_never_fall",
-        _bounded(Knobs(without=frozenset({"stale_epoch"})), 2, 2),
+        _bounded(StreamKnobs(without=frozenset({"stale_epoch"})), 2, 2),
         _NO_GUARD_OFF,
     ),
     BrokenSystem(
@@ -104,18 +104,18 @@ CONTROLS: Final = (
         epochs=1,
     ),
     BrokenSystem(
-        "expiry on", "logged_at_most_once", _bounded(Knobs(state_expires=True), 3, 3), {"state_expires": False}
+        "expiry on", "logged_at_most_once", _bounded(StreamKnobs(state_expires=True), 3, 3), {"state_expires": False}
     ),
     BrokenSystem(
         "first batch overtaken",
         "log_order_is_send_order",
-        _bounded(Knobs(first_in_order=False), 4, 3),
+        _bounded(StreamKnobs(first_in_order=False), 4, 3),
         {"first_in_order": True},
     ),
     BrokenSystem(
         "a new leader knows the last batch alone",
         "resend_is_recognised",
-        _bounded(Knobs(in_flight=3, profile=_THREE, window_survives=False, gives_up=False), 3, 3),
+        _bounded(StreamKnobs(in_flight=3, profile=_THREE, window_survives=False, gives_up=False), 3, 3),
         {"window_survives": True},
         epochs=1,
     ),
@@ -128,7 +128,7 @@ CONTROLS: Final = (
     BrokenSystem(
         "unclean election",
         "acknowledged_is_logged",
-        _bounded(Knobs(clean_elections=False), 2, 2),
+        _bounded(StreamKnobs(clean_elections=False), 2, 2),
         {"clean_elections": True},
     ),
 )

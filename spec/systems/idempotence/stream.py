@@ -19,8 +19,8 @@ from spec.protocol import append as decision
 from spec.protocol import seq
 from spec.protocol.append import Append
 from spec.protocol.records import AppendRequest, ProducerEntry
-from spec.systems.deciding import UNWRAPPED, Decide
 from spec.systems.language import Function, Sort, State, Variable
+from spec.systems.unwrapped_append import UNWRAPPED, Decide
 from spec.versions import Profile
 from spec.vocabulary import ABSENT
 
@@ -34,7 +34,7 @@ EPOCH: Final = Sort("epoch")
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class StreamKnobs:
     """What the system is made of; the defaults are the true system, without bounds.
 
     Attributes:
@@ -82,7 +82,7 @@ _LATE_ANSWERS: Final = (Variable("refused", (STREAM, REQUEST), initial=False),)
 """Requests that were answered out of order, of which the client may not have heard yet."""
 
 
-def variables(knobs: Knobs) -> tuple[Variable, ...]:
+def variables(knobs: StreamKnobs) -> tuple[Variable, ...]:
     """The functions of the state."""
     return (*VARIABLES, *(_LATE_ANSWERS * (not knobs.heard_at_once)))
 
@@ -112,10 +112,10 @@ VARIABLES: Final = (
 )
 
 
-class Stream:
+class StreamView:
     """One producer id on one partition in one state: its functions, and the words of the protocol about them."""
 
-    def __init__(self, knobs: Knobs, decide: Decide, state: State, stream: Term) -> None:
+    def __init__(self, knobs: StreamKnobs, decide: Decide, state: State, stream: Term) -> None:
         self.knobs = knobs
         self.decide = decide
         self._state = state

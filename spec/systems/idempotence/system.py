@@ -5,11 +5,21 @@ from typing import Final
 
 from spec.algebra import Term, all_of, negate
 from spec.systems import assumptions as assume
-from spec.systems.deciding import Decide
-from spec.systems.idempotence.actions import Actions
-from spec.systems.idempotence.claims import Claims
-from spec.systems.idempotence.stream import BATCH, DELTA, EPOCH, POSITION, REQUEST, STREAM, Knobs, Stream, variables
+from spec.systems.idempotence.actions import StreamActions
+from spec.systems.idempotence.claims import StreamClaims
+from spec.systems.idempotence.stream import (
+    BATCH,
+    DELTA,
+    EPOCH,
+    POSITION,
+    REQUEST,
+    STREAM,
+    StreamKnobs,
+    StreamView,
+    variables,
+)
 from spec.systems.language import Goal, Sort, State, System
+from spec.systems.unwrapped_append import Decide
 
 ASSUMPTIONS: Final = (
     assume.COMMITTED_SURVIVES,
@@ -25,33 +35,33 @@ ASSUMPTIONS: Final = (
 )
 
 
-TRUE_SYSTEM: Final = Knobs()
+TRUE_SYSTEM: Final = StreamKnobs()
 """As Kafka has it, without bounds."""
 
 
-def in_flight_in_oldest_slot(stream: Stream, batch: Term) -> Term:
+def in_flight_in_oldest_slot(stream: StreamView, batch: Term) -> Term:
     """A batch in flight is in the log, and as many batches after it as leave it in the oldest slot."""
     last = stream.length() - stream.knobs.in_flight
     return all_of(stream.in_flight(batch), stream.place(batch) >= 0, stream.place(batch) == last)
 
 
-def acknowledged_in_second_epoch(stream: Stream, batch: Term) -> Term:
+def acknowledged_in_second_epoch(stream: StreamView, batch: Term) -> Term:
     """A batch of a raised epoch is acknowledged."""
     return all_of(stream.acked(batch), stream.epoch(batch) > 0)
 
 
-def given_up_yet_logged(stream: Stream, batch: Term) -> Term:
+def given_up_yet_logged(stream: StreamView, batch: Term) -> Term:
     """A batch that the application was told has failed is in the log."""
     return all_of(stream.given_up(batch), stream.place(batch) >= 0)
 
 
-def two_epochs_in_log(stream: Stream, i: Term) -> Term:
+def two_epochs_in_log(stream: StreamView, i: Term) -> Term:
     """The log holds batches of two epochs, one after the other."""
     last = stream.length() - 1
     return all_of(i >= 0, i < last, negate(stream.epoch(stream.written(i)) == stream.epoch(stream.written(last))))
 
 
-def sizes(knobs: Knobs, epochs: int = 2, deltas: int = 1, streams: int = 1) -> dict[str, int]:
+def sizes(knobs: StreamKnobs, epochs: int = 2, deltas: int = 1, streams: int = 1) -> dict[str, int]:
     """How many values each sort has in the finite instance that the knobs bound.
 
     Args:
@@ -75,7 +85,7 @@ def sizes(knobs: Knobs, epochs: int = 2, deltas: int = 1, streams: int = 1) -> d
     }
 
 
-def idempotence(knobs: Knobs = TRUE_SYSTEM, decide: Decide | None = None) -> System:
+def idempotence(knobs: StreamKnobs = TRUE_SYSTEM, decide: Decide | None = None) -> System:
     """The system with these knobs.
 
     Args:
@@ -83,18 +93,18 @@ def idempotence(knobs: Knobs = TRUE_SYSTEM, decide: Decide | None = None) -> Sys
         decide: the decision, where it is to be remembered; by default that of the knobs.
     """
     taken = decide or knobs.decide
-    claims = Claims(knobs, taken)
+    claims = StreamClaims(knobs, taken)
 
     def goal(reached: Callable[..., Term], *over: Sort) -> Goal:
         def holds(state: State, stream: Term, *at: Term) -> Term:
-            return reached(Stream(knobs, taken, state, stream), *at)
+            return reached(StreamView(knobs, taken, state, stream), *at)
 
         return Goal(reached.__name__, str(reached.__doc__), (STREAM, *over), holds)
 
     return System(
         name="idempotence",
         variables=variables(knobs),
-        actions=Actions(knobs, taken).all(),
+        actions=StreamActions(knobs, taken).all(),
         theorems=claims.theorems(),
         lemmas=claims.lemmas(),
         goals=(

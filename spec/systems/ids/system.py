@@ -7,7 +7,7 @@ from typing import Any, Final
 from spec import rules
 from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.protocol import blocks
-from spec.protocol.blocks import LARGEST, NOTHING_LEFT, UNREAD, Block, BlockRecord, Claim
+from spec.protocol.blocks import LARGEST, NOTHING_LEFT, UNREAD, Block, BlockClaim, BlockRecord
 from spec.systems import assumptions as assume
 from spec.systems import language
 from spec.systems.language import Action, Goal, Sort, State, System, Variable, update
@@ -33,7 +33,7 @@ ASSUMPTIONS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class IdsKnobs:
     """What is in the system; by default what Kafka has, without bounds.
 
     Attributes:
@@ -50,17 +50,17 @@ class Knobs:
     raises: bool = True
     forgets: bool = True
 
-    def claim(self, record: BlockRecord, read: BlockRecord) -> Claim:
+    def claim(self, record: BlockRecord, read: BlockRecord) -> BlockClaim:
         """The decision, with what the knobs change in it."""
         taken = read if self.compares else replace(read, version=record.version)
         claimed = blocks.claim(record, taken, self.size, NEWEST, self.largest)
         return claimed if self.raises else replace(claimed, record=record)
 
 
-class Actions:
+class IdsActions:
     """The actions of the system, as guards (a fact a line) and effects."""
 
-    def __init__(self, knobs: Knobs) -> None:
+    def __init__(self, knobs: IdsKnobs) -> None:
         self.knobs = knobs
 
     def all(self) -> tuple[Action, ...]:
@@ -224,7 +224,7 @@ LEMMAS: Final = (
 GOALS: Final = ((burnt, (BROKER, NUMBER)), (two_hand_out, (BROKER, BROKER)), (raced, (BROKER,)))
 
 
-def sizes(knobs: Knobs, brokers: int = 2) -> dict[str, int]:
+def sizes(knobs: IdsKnobs, brokers: int = 2) -> dict[str, int]:
     """How many values each sort has in a finite instance.
 
     Raises:
@@ -235,7 +235,7 @@ def sizes(knobs: Knobs, brokers: int = 2) -> dict[str, int]:
     return {BROKER.name: brokers, NUMBER.name: knobs.largest + 1}
 
 
-def ids(knobs: Knobs = Knobs()) -> System:
+def ids(knobs: IdsKnobs = IdsKnobs()) -> System:
     """The system with these knobs; by default the true one, without bounds."""
 
     def claim(holds: Callable[..., Term], over: tuple[Sort, ...], name: str = "") -> language.Claim:
@@ -244,7 +244,7 @@ def ids(knobs: Knobs = Knobs()) -> System:
     return System(
         name="ids",
         variables=VARIABLES,
-        actions=Actions(knobs).all(),
+        actions=IdsActions(knobs).all(),
         theorems=(claim(handed_out_once, (NUMBER,), "no_id_twice"),),
         lemmas=tuple(claim(holds, over) for holds, over in LEMMAS),
         goals=tuple(Goal(reached.__name__, str(reached.__doc__), over, reached) for reached, over in GOALS),
@@ -255,8 +255,8 @@ def ids(knobs: Knobs = Knobs()) -> System:
 _SMALL: Final[dict[str, Any]] = {"size": 2, "largest": 5}
 
 CONTROLS: Final = (
-    ("claims are not compared", Knobs(compares=False, **_SMALL)),
-    ("a claim does not raise the record", Knobs(raises=False, **_SMALL)),
-    ("a restart begins its block anew", Knobs(forgets=False, **_SMALL)),
+    ("claims are not compared", IdsKnobs(compares=False, **_SMALL)),
+    ("a claim does not raise the record", IdsKnobs(raises=False, **_SMALL)),
+    ("a restart begins its block anew", IdsKnobs(forgets=False, **_SMALL)),
 )
 """Changes of the system that hand an id out twice, by what is changed."""

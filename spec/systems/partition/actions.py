@@ -8,7 +8,6 @@ from typing import TypeAlias
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import seq
 from spec.protocol.records import AppendRequest, ProducerEntry
-from spec.systems.deciding import Decide
 from spec.systems.language import Action, Function, Sort, State, pick, rewrite, update
 from spec.systems.partition.log import (
     COORDINATOR_EPOCH,
@@ -18,20 +17,21 @@ from spec.systems.partition.log import (
     POSITION,
     PRODUCER,
     SEQUENCE,
-    Knobs,
-    Partition,
+    PartitionKnobs,
+    PartitionView,
 )
+from spec.systems.unwrapped_append import Decide
 from spec.vocabulary import ABSENT, NO_SEQUENCE, Origin
 
 Guard: TypeAlias = Iterator[Term]
 
 
-class Actions:
+class PartitionActions:
     """The actions of the system, as guards (a fact a line) and effects."""
 
-    def __init__(self, knobs: Knobs, decide: Decide) -> None:
+    def __init__(self, knobs: PartitionKnobs, decide: Decide) -> None:
         self.knobs = knobs
-        self.of = partial(Partition, knobs, decide)
+        self.of = partial(PartitionView, knobs, decide)
 
     def all(self) -> tuple[Action, ...]:
         """Every action that the knobs leave in the system."""
@@ -53,7 +53,7 @@ class Actions:
     def _action(self, name: str, *over: Sort) -> Action:
         return Action(name, over, getattr(self, f"{name}_if"), getattr(self, name))
 
-    def _data(self, log: Partition, epoch: Term, sequence: Term, delta: Term) -> AppendRequest:
+    def _data(self, log: PartitionView, epoch: Term, sequence: Term, delta: Term) -> AppendRequest:
         return AppendRequest(
             base_offset=log.end(log.length()),
             producer_id=0,  # that of the producer; any other that is not negative would do
@@ -64,14 +64,14 @@ class Actions:
             transactional=True,
         )
 
-    def _plain(self, log: Partition, epoch: Term, sequence: Term, delta: Term) -> AppendRequest:
+    def _plain(self, log: PartitionView, epoch: Term, sequence: Term, delta: Term) -> AppendRequest:
         return replace(self._data(log, epoch, sequence, delta), transactional=False)
 
-    def _commits(self, log: Partition, epoch: Term, delta: Term) -> AppendRequest:
+    def _commits(self, log: PartitionView, epoch: Term, delta: Term) -> AppendRequest:
         data = self._data(log, epoch, NO_SEQUENCE, delta)
         return replace(data, origin=Origin.COORDINATOR.value)
 
-    def _marker(self, log: Partition, epoch: Term, coordinator_epoch: Term) -> AppendRequest:
+    def _marker(self, log: PartitionView, epoch: Term, coordinator_epoch: Term) -> AppendRequest:
         """Of version 0, which lets through whatever a later version does."""
         return replace(
             self._data(log, epoch, NO_SEQUENCE, 0),
@@ -155,7 +155,7 @@ class Actions:
     def _sendable(self, *numbers: Term) -> Guard:
         yield from (number >= 0 for number in numbers)
 
-    def _passes(self, log: Partition, producer: Term, request: AppendRequest) -> Guard:
+    def _passes(self, log: PartitionView, producer: Term, request: AppendRequest) -> Guard:
         if self.knobs.appends is not None:
             yield log.length() < self.knobs.appends
         yield log.decided(producer, request).reply.appended

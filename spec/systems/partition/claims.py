@@ -8,9 +8,9 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, implies
 from spec.protocol import lso
 from spec.rules import Rule
-from spec.systems.deciding import Decide
 from spec.systems.language import Claim, Sort, State, given
-from spec.systems.partition.log import OFFSET, PARTITION, POSITION, PRODUCER, Knobs, Partition
+from spec.systems.partition.log import OFFSET, PARTITION, POSITION, PRODUCER, PartitionKnobs, PartitionView
+from spec.systems.unwrapped_append import Decide
 from spec.vocabulary import ABSENT
 
 Sentence: TypeAlias = Callable[..., Term]
@@ -25,12 +25,12 @@ def _up_to(length: Term, *positions: Term) -> Term:
 # --- theorems -------------------------------------------------------------------------------------------------
 
 
-def stable_is_within_bounds(log: Partition) -> Term:
+def stable_is_within_bounds(log: PartitionView) -> Term:
     """Log start <= last stable offset <= high watermark <= log end."""
     return lso.bounds(log.offsets(), log.stable())
 
 
-def below_stable_is_decided(log: Partition, producer: Term, position: Term, offset: Term) -> Term:
+def below_stable_is_decided(log: PartitionView, producer: Term, position: Term, offset: Term) -> Term:
     """Every transactional record below the last stable offset is decided by a marker below the high watermark."""
     there = all_of(
         log.data(producer, position), log.holds(position, offset), log.log_start() <= offset, position < log.length()
@@ -39,18 +39,18 @@ def below_stable_is_decided(log: Partition, producer: Term, position: Term, offs
     return given(there, lambda: lso.is_decided_below(offset, log.stable(), decided))
 
 
-def what_was_read_stays_decided(log: Partition, producer: Term, position: Term, offset: Term) -> Term:
+def what_was_read_stays_decided(log: PartitionView, producer: Term, position: Term, offset: Term) -> Term:
     """Every transactional record that a reader of committed data was given is decided by a marker that is safe."""
     there = all_of(log.given(offset), log.data(producer, position), log.holds(position, offset))
     return implies(there, log.is_decided(producer, position, log.copied()))
 
 
-def stable_never_falls(log: Partition) -> Term:
+def stable_never_falls(log: PartitionView) -> Term:
     """The last stable offset is not below one that the same leader has told before."""
     return log.told() <= log.stable()
 
 
-def open_is_undecided(log: Partition, producer: Term) -> Term:
+def open_is_undecided(log: PartitionView, producer: Term) -> Term:
     """A transaction that the leader takes for open has a record that no marker has decided, and begins with it."""
     first, opened = log.known(producer).txn_first_offset, log.opened(producer, log.length())
     begins = all_of(opened >= 0, opened < log.length(), log.end(opened) == first)
@@ -58,14 +58,14 @@ def open_is_undecided(log: Partition, producer: Term) -> Term:
     return given(first >= 0, lambda: all_of(begins, undecided))
 
 
-def epochs_never_fall(log: Partition, producer: Term, i: Term, j: Term) -> Term:
+def epochs_never_fall(log: PartitionView, producer: Term, i: Term, j: Term) -> Term:
     """Along the log a producer's epoch never falls, and a new leader knows no lower one than was safe."""
     safe = log.safe_epoch(producer) <= log.known(producer).epoch
     rising = given(_up_to(log.length(), i, j), lambda: log.entry(producer, i).epoch <= log.entry(producer, j).epoch)
     return all_of(safe, rising)
 
 
-def coordinator_epochs_never_fall(log: Partition, producer: Term, i: Term, j: Term) -> Term:
+def coordinator_epochs_never_fall(log: PartitionView, producer: Term, i: Term, j: Term) -> Term:
     """Along the log a producer's coordinator epoch never falls, and a new leader knows no lower one than was safe."""
     safe = log.safe_coordinator_epoch(producer) <= log.known(producer).coordinator_epoch
     rising = given(
@@ -78,7 +78,7 @@ def coordinator_epochs_never_fall(log: Partition, producer: Term, i: Term, j: Te
 # --- lemmas ---------------------------------------------------------------------------------------------------
 
 
-def counts(log: Partition) -> Term:
+def counts(log: PartitionView) -> Term:
     """What is visible is safe and in the log; the log starts not after what is visible."""
     return all_of(
         _up_to(log.length(), log.visible(), log.copied()),
@@ -88,49 +88,49 @@ def counts(log: Partition) -> Term:
     )
 
 
-def offsets_rise(log: Partition, i: Term, j: Term) -> Term:
+def offsets_rise(log: PartitionView, i: Term, j: Term) -> Term:
     """Offsets rise from batch to batch."""
     return implies(all_of(i >= 0, i < j, j <= log.length()), all_of(log.end(i) >= 0, log.end(i) < log.end(j)))
 
 
-def data_is_in_log(log: Partition, producer: Term, position: Term) -> Term:
+def data_is_in_log(log: PartitionView, producer: Term, position: Term) -> Term:
     """Transactional data has a position in the log."""
     return implies(log.data(producer, position), all_of(position >= 0, position < log.length()))
 
 
-def marker_is_in_log(log: Partition, producer: Term, position: Term) -> Term:
+def marker_is_in_log(log: PartitionView, producer: Term, position: Term) -> Term:
     """A marker has a position in the log."""
     return implies(log.marker(producer, position), all_of(position >= 0, position < log.length()))
 
 
-def deciding_is_a_marker(log: Partition, producer: Term, position: Term) -> Term:
+def deciding_is_a_marker(log: PartitionView, producer: Term, position: Term) -> Term:
     """What decides transactional data is a marker of its producer further on in the log."""
     marker = log.decided_by(producer, position)
     there = all_of(log.data(producer, position), position < marker, marker < log.length(), log.marker(producer, marker))
     return any_of(marker == ABSENT, there)
 
 
-def _undecided_at(log: Partition, producer: Term, position: Term, length: Term) -> Term:
+def _undecided_at(log: PartitionView, producer: Term, position: Term, length: Term) -> Term:
     """In the log's first batches no marker decides the data at this position."""
     marker = log.decided_by(producer, position)
     return all_of(log.data(producer, position), any_of(marker == ABSENT, marker >= length))
 
 
-def undecided_is_open(log: Partition, producer: Term, i: Term, j: Term) -> Term:
+def undecided_is_open(log: PartitionView, producer: Term, i: Term, j: Term) -> Term:
     """A replica that has transactional data but not its marker knows a transaction that begins not after it."""
     first = log.entry(producer, j).txn_first_offset
     here = all_of(_up_to(log.length(), i, j), i < j, _undecided_at(log, producer, i, j))
     return implies(here, all_of(first >= 0, first <= log.end(i)))
 
 
-def undecided_is_open_now(log: Partition, producer: Term, i: Term) -> Term:
+def undecided_is_open_now(log: PartitionView, producer: Term, i: Term) -> Term:
     """The leader knows a transaction that begins not after any undecided data."""
     first = log.known(producer).txn_first_offset
     here = all_of(log.data(producer, i), log.decided_by(producer, i) == ABSENT)
     return implies(here, all_of(first >= 0, first <= log.end(i)))
 
 
-def open_is_in_log(log: Partition, producer: Term, j: Term) -> Term:
+def open_is_in_log(log: PartitionView, producer: Term, j: Term) -> Term:
     """The transaction that a replica takes for open begins with data that no marker of its log has decided."""
     entry, opened = log.entry(producer, j), log.opened(producer, j)
     begins = all_of(opened >= 0, opened < j, log.end(opened) == entry.txn_first_offset)
@@ -138,35 +138,35 @@ def open_is_in_log(log: Partition, producer: Term, j: Term) -> Term:
     return implies(known, all_of(begins, _undecided_at(log, producer, opened, j)))
 
 
-def told_is_visible(log: Partition) -> Term:
+def told_is_visible(log: PartitionView) -> Term:
     """No last stable offset above the high watermark was told."""
     return all_of(log.told() >= 0, log.told() <= log.high_watermark())
 
 
-def below_told_is_decided(log: Partition, producer: Term, position: Term) -> Term:
+def below_told_is_decided(log: PartitionView, producer: Term, position: Term) -> Term:
     """Data that begins below a last stable offset that was told is decided, or the log starts not before that."""
     undecided = _undecided_at(log, producer, position, log.visible())
     return implies(all_of(undecided, log.end(position) < log.told()), log.told() <= log.log_start())
 
 
-def given_is_safe(log: Partition, offset: Term) -> Term:
+def given_is_safe(log: PartitionView, offset: Term) -> Term:
     """Nothing was given to a reader that a new leader might not have."""
     return implies(log.given(offset), all_of(offset >= 0, offset < log.end(log.copied())))
 
 
-def given_is_decided(log: Partition, producer: Term, position: Term, offset: Term) -> Term:
+def given_is_decided(log: PartitionView, producer: Term, position: Term, offset: Term) -> Term:
     """What a reader was given is decided by a marker that is safe."""
     return what_was_read_stays_decided(log, producer, position, offset)
 
 
-def epochs_rise(log: Partition, producer: Term, i: Term, j: Term) -> Term:
+def epochs_rise(log: PartitionView, producer: Term, i: Term, j: Term) -> Term:
     """Along the log neither a producer's epoch nor its coordinator's falls."""
     before, after = log.entry(producer, i), log.entry(producer, j)
     rising = all_of(before.epoch <= after.epoch, before.coordinator_epoch <= after.coordinator_epoch)
     return implies(_up_to(log.length(), i, j), rising)
 
 
-def safe_epochs_are_of_log(log: Partition, producer: Term) -> Term:
+def safe_epochs_are_of_log(log: PartitionView, producer: Term) -> Term:
     """The epochs that are safe are those that the safe part of the log gives."""
     entry = log.entry(producer, log.copied())
     return all_of(
@@ -174,11 +174,11 @@ def safe_epochs_are_of_log(log: Partition, producer: Term) -> Term:
     )
 
 
-class Claims:
+class PartitionClaims:
     """The claims about a system with these knobs."""
 
-    def __init__(self, knobs: Knobs, decide: Decide) -> None:
-        self._of = partial(Partition, knobs, decide)
+    def __init__(self, knobs: PartitionKnobs, decide: Decide) -> None:
+        self._of = partial(PartitionView, knobs, decide)
 
     def theorems(self) -> tuple[Claim, ...]:
         """What the rules claim."""

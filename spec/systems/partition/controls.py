@@ -7,9 +7,9 @@ from typing import Any, Final
 from spec.algebra import Term, choose
 from spec.protocol import lso
 from spec.protocol.lso import LogOffsets
-from spec.systems.deciding import UNWRAPPED
-from spec.systems.partition.log import Knobs
+from spec.systems.partition.log import PartitionKnobs
 from spec.systems.partition.system import sizes
+from spec.systems.unwrapped_append import UNWRAPPED
 from spec.vocabulary import ABSENT
 
 _STALE_EPOCHS: Final = frozenset({"stale_epoch", "stale_epoch_of_transaction", "stale_marker"})
@@ -28,7 +28,7 @@ class BrokenPartition:
 
     name: str
     violates: str
-    knobs: Knobs
+    knobs: PartitionKnobs
     several: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     @property
@@ -37,7 +37,7 @@ class BrokenPartition:
         return sizes(self.knobs, **self.several)
 
     @property
-    def mended(self) -> Knobs:
+    def mended(self) -> PartitionKnobs:
         """The true system, in the same instance."""
         return replace(_QUIET, appends=self.knobs.appends, fails_over=self.knobs.fails_over)
 
@@ -68,10 +68,10 @@ def high_watermark(offsets: LogOffsets) -> Term:
     return offsets.high_watermark
 
 
-_QUIET: Final = Knobs(profile=UNWRAPPED, fails_over=False, plain_data=False, offset_commits=False)
+_QUIET: Final = PartitionKnobs(profile=UNWRAPPED, fails_over=False, plain_data=False, offset_commits=False)
 
 
-def _small(appends: int, **changed: Any) -> Knobs:
+def _small(appends: int, **changed: Any) -> PartitionKnobs:
     return replace(_QUIET, appends=appends, **changed)
 
 

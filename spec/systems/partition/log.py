@@ -17,9 +17,9 @@ from spec.protocol import append as decision
 from spec.protocol import lso
 from spec.protocol.append import Append
 from spec.protocol.lso import LogOffsets
-from spec.protocol.records import AppendRequest, ProducerEntry, Verification
-from spec.systems.deciding import Decide
+from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry
 from spec.systems.language import Function, Least, Sort, State, Variable
+from spec.systems.unwrapped_append import Decide
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
 
@@ -32,12 +32,12 @@ COORDINATOR_EPOCH: Final = Sort("coordinator_epoch")
 SEQUENCE: Final = Sort("sequence")
 DELTA: Final = Sort("last_offset_delta")
 
-CONFIRMED: Final = Verification(verification_guarded=True)
+CONFIRMED: Final = MetVerification(verification_guarded=True)
 """The coordinator has confirmed the partition: whatever is let in without that is let in with it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class PartitionKnobs:
     """What the system is made of; the defaults are the true system, without bounds.
 
     Attributes:
@@ -101,10 +101,10 @@ VARIABLES: Final = (
 )
 
 
-class Partition:
+class PartitionView:
     """One partition in one state: its functions, and the words of the protocol about them."""
 
-    def __init__(self, knobs: Knobs, decide: Decide, state: State, partition: Term) -> None:
+    def __init__(self, knobs: PartitionKnobs, decide: Decide, state: State, partition: Term) -> None:
         self.knobs = knobs
         self.decide = decide
         self._state = state
@@ -159,9 +159,9 @@ class Partition:
         return all_of(marker >= 0, marker < below)
 
 
-def derived(knobs: Knobs, decide: Decide) -> tuple[Least, ...]:
+def derived(knobs: PartitionKnobs, decide: Decide) -> tuple[Least, ...]:
     """First offset of the oldest open transaction, and of the oldest one whose marker is not yet replicated."""
-    of = partial(Partition, knobs, decide)
+    of = partial(PartitionView, knobs, decide)
 
     def ongoing(state: State, partition: Term, producer: Term) -> Term:
         return of(state, partition).known(producer).txn_first_offset

@@ -5,10 +5,9 @@ from typing import Final
 
 from spec.algebra import Term, all_of
 from spec.systems import assumptions as assume
-from spec.systems.deciding import Decide
 from spec.systems.language import Goal, Sort, State, System
-from spec.systems.partition.actions import Actions
-from spec.systems.partition.claims import Claims
+from spec.systems.partition.actions import PartitionActions
+from spec.systems.partition.claims import PartitionClaims
 from spec.systems.partition.log import (
     COORDINATOR_EPOCH,
     DELTA,
@@ -19,10 +18,11 @@ from spec.systems.partition.log import (
     PRODUCER,
     SEQUENCE,
     VARIABLES,
-    Knobs,
-    Partition,
+    PartitionKnobs,
+    PartitionView,
     derived,
 )
+from spec.systems.unwrapped_append import Decide
 
 ASSUMPTIONS: Final = (
     assume.COMMITTED_SURVIVES,
@@ -32,35 +32,35 @@ ASSUMPTIONS: Final = (
     assume.FAILED_APPEND_CHANGES_NOTHING,
 )
 
-TRUE_SYSTEM: Final = Knobs()
+TRUE_SYSTEM: Final = PartitionKnobs()
 """As Kafka has it, without bounds."""
 
 
-def held_with_two_open(log: Partition, one: Term, other: Term) -> Term:
+def held_with_two_open(log: PartitionView, one: Term, other: Term) -> Term:
     """Two transactions are open, and the last stable offset is below the high watermark, that below the log end."""
     two = all_of(log.known(one).in_transaction, log.known(other).txn_first_offset > log.known(one).txn_first_offset)
     apart = all_of(log.stable() < log.high_watermark(), log.visible() < log.length())
     return all_of(two, apart)
 
 
-def decided_but_not_replicated(log: Partition, producer: Term, position: Term) -> Term:
+def decided_but_not_replicated(log: PartitionView, producer: Term, position: Term) -> Term:
     """A transaction below the high watermark is decided by a marker that is not."""
     marker = log.decided_by(producer, position)
     return all_of(position < log.visible(), marker >= log.visible(), log.stable() == log.end(position))
 
 
-def held_at_log_start(log: Partition, producer: Term) -> Term:
+def held_at_log_start(log: PartitionView, producer: Term) -> Term:
     """The log starts in the midst of an open transaction, and there the last stable offset is."""
     first = log.known(producer).txn_first_offset
     return all_of(first >= 0, first < log.log_start(), log.stable() == log.log_start(), log.visible() < log.length())
 
 
-def read_past_a_transaction(log: Partition, producer: Term, position: Term) -> Term:
+def read_past_a_transaction(log: PartitionView, producer: Term, position: Term) -> Term:
     """A reader was given a record of a transaction."""
     return all_of(log.data(producer, position), log.given(log.end(position)))
 
 
-def epoch_and_coordinator_rose(log: Partition, producer: Term, position: Term) -> Term:
+def epoch_and_coordinator_rose(log: PartitionView, producer: Term, position: Term) -> Term:
     """Of one producer the log has two epochs, and markers of two coordinators."""
     before, after = log.entry(producer, position), log.known(producer)
     return all_of(
@@ -72,7 +72,7 @@ def epoch_and_coordinator_rose(log: Partition, producer: Term, position: Term) -
     )
 
 
-def high_watermark_lags(log: Partition, producer: Term, position: Term) -> Term:
+def high_watermark_lags(log: PartitionView, producer: Term, position: Term) -> Term:
     """After a failover a transaction that had been decided for good is not known to be, and holds readers back."""
     decided = log.is_decided(producer, position, log.copied())
     return all_of(decided, log.decided_by(producer, position) >= log.visible(), position < log.visible())
@@ -89,7 +89,12 @@ GOALS: Final = (
 
 
 def sizes(
-    knobs: Knobs, producers: int = 1, epochs: int = 1, coordinator_epochs: int = 1, sequences: int = 1, deltas: int = 1
+    knobs: PartitionKnobs,
+    producers: int = 1,
+    epochs: int = 1,
+    coordinator_epochs: int = 1,
+    sequences: int = 1,
+    deltas: int = 1,
 ) -> dict[str, int]:
     """How many values each sort has in the finite instance that the knobs bound.
 
@@ -118,7 +123,7 @@ def sizes(
     }
 
 
-def partition(knobs: Knobs = TRUE_SYSTEM, decide: Decide | None = None) -> System:
+def partition(knobs: PartitionKnobs = TRUE_SYSTEM, decide: Decide | None = None) -> System:
     """The system with these knobs.
 
     Args:
@@ -126,18 +131,18 @@ def partition(knobs: Knobs = TRUE_SYSTEM, decide: Decide | None = None) -> Syste
         decide: the decision, where it is to be remembered; by default that of the knobs.
     """
     taken = decide or knobs.decide
-    claims = Claims(knobs, taken)
+    claims = PartitionClaims(knobs, taken)
 
     def goal(reached: Callable[..., Term], *over: Sort) -> Goal:
         def holds(state: State, partition: Term, *at: Term) -> Term:
-            return reached(Partition(knobs, taken, state, partition), *at)
+            return reached(PartitionView(knobs, taken, state, partition), *at)
 
         return Goal(reached.__name__, str(reached.__doc__), (PARTITION, *over), holds)
 
     return System(
         name="partition",
         variables=VARIABLES,
-        actions=Actions(knobs, taken).all(),
+        actions=PartitionActions(knobs, taken).all(),
         theorems=claims.theorems(),
         lemmas=claims.lemmas(),
         goals=tuple(goal(reached, *over) for reached, over in GOALS),

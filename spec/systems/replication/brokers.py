@@ -5,12 +5,12 @@ from dataclasses import replace
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import electing
 from spec.systems.language import Action, State, rewrite, update
-from spec.systems.replication.acting import Acting, Guard, cut, decided, row
+from spec.systems.replication.action_base import Guard, ReplicationActionBase, cut, decided, row
 from spec.systems.replication.world import LENGTH, REPLICA, Position, following
 from spec.vocabulary import ABSENT
 
 
-class Brokers(Acting):
+class BrokerActions(ReplicationActionBase):
     """The actions of brokers."""
 
     def all(self) -> tuple[Action, ...]:

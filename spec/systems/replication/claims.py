@@ -7,7 +7,7 @@ from spec import rules
 from spec.algebra import Term, all_of, negate
 from spec.rules import Rule
 from spec.systems.language import Sort, given
-from spec.systems.replication.world import POSITION, REPLICA, World
+from spec.systems.replication.world import POSITION, REPLICA, ReplicationView
 from spec.vocabulary import ABSENT
 
 Sentence: TypeAlias = tuple[Rule, Callable[..., Term], tuple[Sort, ...]]
@@ -16,31 +16,31 @@ Sentence: TypeAlias = tuple[Rule, Callable[..., Term], tuple[Sort, ...]]
 # --- theorems -------------------------------------------------------------------------------------------------
 
 
-def high_watermark_is_in_every_in_sync_log(world: World, leader: Term, replica: Term) -> Term:
+def high_watermark_is_in_every_in_sync_log(world: ReplicationView, leader: Term, replica: Term) -> Term:
     """The high watermark of whoever takes itself for the leader is at most the log end of each in-sync replica."""
     state = world.state
     there = all_of(world.leads(leader), state.in_sync(replica))
     return given(there, lambda: state.high_watermark(leader) <= state.length(replica))
 
 
-def high_watermark_never_falls(world: World, leader: Term) -> Term:
+def high_watermark_never_falls(world: ReplicationView, leader: Term) -> Term:
     """A leader's high watermark is not below one that it told in the same epoch."""
     return given(world.leads(leader), lambda: world.state.told(leader) <= world.state.high_watermark(leader))
 
 
-def leader_has_what_is_committed(world: World, replica: Term, position: Term) -> Term:
+def leader_has_what_is_committed(world: ReplicationView, replica: Term, position: Term) -> Term:
     """Whoever the controller elected has every batch that was below a high watermark."""
     return given(world.state.leader() == replica, lambda: _has_committed(world, replica, position))
 
 
-def replicas_agree_below_high_watermarks(world: World, one: Term, other: Term, position: Term) -> Term:
+def replicas_agree_below_high_watermarks(world: ReplicationView, one: Term, other: Term, position: Term) -> Term:
     """Below the high watermarks that two replicas know they have the same batches."""
     state = world.state
     both = all_of(position < state.high_watermark(one), position < state.high_watermark(other))
     return given(both, lambda: same_batch(world, one, other, position))
 
 
-def followers_have_the_leaders_history(world: World, leader: Term, follower: Term, position: Term) -> Term:
+def followers_have_the_leaders_history(world: ReplicationView, leader: Term, follower: Term, position: Term) -> Term:
     """A follower whose Fetch was answered has what the leader of its epoch has, as far as its log goes."""
     state = world.state
     answered = all_of(state.reply(follower).high_watermark >= 0, position < state.length(follower))
@@ -51,22 +51,22 @@ def followers_have_the_leaders_history(world: World, leader: Term, follower: Ter
 # --- lemmas ---------------------------------------------------------------------------------------------------
 
 
-def in_sync_replicas_have_what_is_committed(world: World, replica: Term, position: Term) -> Term:
+def in_sync_replicas_have_what_is_committed(world: ReplicationView, replica: Term, position: Term) -> Term:
     """Whoever may be elected has every batch that was below a high watermark."""
     return given(world.is_electable(replica), lambda: _has_committed(world, replica, position))
 
 
-def high_watermark_is_in_the_log(world: World, replica: Term) -> Term:
+def high_watermark_is_in_the_log(world: ReplicationView, replica: Term) -> Term:
     """No replica's high watermark is beyond its own log."""
     return world.state.high_watermark(replica) <= world.state.length(replica)
 
 
-def _has_committed(world: World, replica: Term, position: Term) -> Term:
+def _has_committed(world: ReplicationView, replica: Term, position: Term) -> Term:
     committed = world.state.committed(position)
     return given(negate(committed == ABSENT), lambda: world.state.log(replica, position).batch == committed)
 
 
-def same_batch(world: World, one: Term, other: Term, position: Term) -> Term:
+def same_batch(world: ReplicationView, one: Term, other: Term, position: Term) -> Term:
     """Two replicas have the same batch at a position, or both none."""
     return world.state.log(one, position).batch == world.state.log(other, position).batch
 

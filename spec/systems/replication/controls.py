@@ -7,7 +7,7 @@ from typing import Any, Final
 from spec.algebra import Term
 from spec.protocol.repl import ACKS_LEADER
 from spec.systems.replication import claims
-from spec.systems.replication.world import Knobs
+from spec.systems.replication.world import ReplicationKnobs
 from spec.versions import KAFKA_4_0, NEWEST
 
 
@@ -23,7 +23,7 @@ class BrokenReplication:
 
     name: str
     breaks: Callable[..., Term]
-    knobs: Knobs
+    knobs: ReplicationKnobs
 
     @property
     def violates(self) -> str:
@@ -31,10 +31,10 @@ class BrokenReplication:
         return self.breaks.__name__
 
     @property
-    def mended(self) -> Knobs:
+    def mended(self) -> ReplicationKnobs:
         """The true system, in the same instance; where brokers lose records, one does, and two must have them."""
         here, losses = self.knobs, min(self.knobs.losses, 1)
-        return Knobs(
+        return ReplicationKnobs(
             replicas=here.replicas,
             appends=here.appends,
             elections=here.elections,
@@ -45,8 +45,8 @@ class BrokenReplication:
         )
 
 
-def _small(appends: int = 1, elections: int = 1, **changed: Any) -> Knobs:
-    return Knobs(appends=appends, elections=elections, **changed)
+def _small(appends: int = 1, elections: int = 1, **changed: Any) -> ReplicationKnobs:
+    return ReplicationKnobs(appends=appends, elections=elections, **changed)
 
 
 def _release(**behaviours: Any) -> Any:

@@ -6,12 +6,12 @@ from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import electing
 from spec.protocol.electing import Proposal
 from spec.systems.language import Action, Function, State, pick, update
-from spec.systems.replication.acting import Acting, Guard, cut, decided, row
-from spec.systems.replication.world import EPOCH, NO_REPLY, REPLICA, Election, Position, View, following
+from spec.systems.replication.action_base import Guard, ReplicationActionBase, cut, decided, row
+from spec.systems.replication.world import EPOCH, NO_REPLY, REPLICA, ElectionView, Position, ReplicaView, following
 from spec.vocabulary import ABSENT
 
 
-class Decisions(Acting):
+class ControllerActions(ReplicationActionBase):
     """The actions of leaders that propose, of the controller, and of replicas that hear of it."""
 
     def all(self) -> tuple[Action, ...]:
@@ -102,11 +102,11 @@ class Decisions(Acting):
             return choose(stays, state.in_sync(other), other == replica)
 
         members = choose(stays, state.members(), 1)
-        return self._kept(decided(state), epoch, Election(replica, members), in_sync).but(
+        return self._kept(decided(state), epoch, ElectionView(replica, members), in_sync).but(
             leader=lambda: replica, epoch=lambda: epoch, in_sync=in_sync, eligible=eligible, members=lambda: members
         )
 
-    def _kept(self, state: State, epoch: Term, election: Election, in_sync: Function) -> State:
+    def _kept(self, state: State, epoch: Term, election: ElectionView, in_sync: Function) -> State:
         """An election that some replicas may yet hear of when it is past."""
         if not self.knobs.hears_late:
             return state
@@ -122,7 +122,7 @@ class Decisions(Acting):
 
     def replica_hears_of_controller(self, state: State, replica: Term) -> State:
         """It leads or follows; a leader that stays one only learns the in-sync set."""
-        now = Election(state.leader(), state.members())
+        now = ElectionView(state.leader(), state.members())
         return self._heard(state, replica, state.epoch(), now, state.in_sync, outdated=False)
 
     def replica_hears_of_a_past_election_if(self, state: State, replica: Term, epoch: Term) -> Guard:
@@ -139,12 +139,12 @@ class Decisions(Acting):
         return self._heard(state, replica, epoch, state.elected(epoch), in_sync, outdated=True)
 
     def _heard(
-        self, state: State, replica: Term, epoch: Term, now: Election, in_sync: Function, outdated: bool
+        self, state: State, replica: Term, epoch: Term, now: ElectionView, in_sync: Function, outdated: bool
     ) -> State:
         view, leads = state.view(replica), now.leader == replica
         goes_on = all_of(leads, view.leader == replica, view.epoch == epoch)
         start = choose(goes_on, view.start, state.length(replica))
-        leading = View(epoch, replica, start, now.in_sync, ABSENT, outdated)
+        leading = ReplicaView(epoch, replica, start, now.in_sync, ABSENT, outdated)
         told = choose(goes_on, state.told(replica), choose(leads, state.high_watermark(replica), 0))
         return self._as_follower_before_kip_101(state, replica, leads).but(
             view=update(state.view, replica, to=pick(leads, leading, following(self.knobs, epoch, now.leader))),

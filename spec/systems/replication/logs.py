@@ -4,12 +4,12 @@ from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import repl
 from spec.protocol.repl import ACKS_ALL
 from spec.systems.language import Action, State, pick, rewrite, update
-from spec.systems.replication.acting import Acting, Guard, cut
-from spec.systems.replication.world import NO_REPLY, REPLICA, Entry, Position, Reply
+from spec.systems.replication.action_base import Guard, ReplicationActionBase, cut
+from spec.systems.replication.world import NO_REPLY, REPLICA, Entry, FetchReplyView, Position
 from spec.vocabulary import ABSENT
 
 
-class Logs(Acting):
+class Logs(ReplicationActionBase):
     """The actions of producers, leaders and followers."""
 
     def all(self) -> tuple[Action, ...]:
@@ -53,7 +53,7 @@ class Logs(Acting):
         """The leader knows how far the follower is, and gives it the next batch, or none, and its high watermark."""
         end = state.length(follower)
         entry = state.log(leader, end)
-        reply = Reply(state.high_watermark(leader), entry.batch, entry.epoch)
+        reply = FetchReplyView(state.high_watermark(leader), entry.batch, entry.epoch)
         return state.but(
             known=update(state.known, leader, follower, to=Position(end, heard=True)),
             reply=update(state.reply, follower, to=reply),

@@ -13,22 +13,22 @@ from spec.algebra import Term, all_of
 from spec.systems.language import Claim, Sort, State, System, given
 from spec.systems.replication.claims import high_watermark_is_in_the_log, high_watermark_never_falls
 from spec.systems.replication.system import replication
-from spec.systems.replication.world import EPOCH, REPLICA, Knobs, World
+from spec.systems.replication.world import EPOCH, REPLICA, ReplicationKnobs, ReplicationView
 
 _ANY: Final = 10**18
 """More than any run has."""
 
-UNBOUNDED: Final = Knobs(
+UNBOUNDED: Final = ReplicationKnobs(
     replicas=_ANY, appends=_ANY, elections=_ANY, losses=_ANY, restarts=True, hears_late=True, min_in_sync=2
 )
 """The newest release with every fault, and as many of everything as a run has."""
 
 
-def _leads(world: World, leader: Term) -> Term:
+def _leads(world: ReplicationView, leader: Term) -> Term:
     return all_of(leader >= 0, world.leads(leader))
 
 
-def leader_counts_itself(world: World, leader: Term) -> Term:
+def leader_counts_itself(world: ReplicationView, leader: Term) -> Term:
     """Whoever takes itself for the leader takes itself for in sync, and its own log end for that of one of the set."""
 
     def counts() -> Term:
@@ -40,33 +40,33 @@ def leader_counts_itself(world: World, leader: Term) -> Term:
     return given(_leads(world, leader), counts)
 
 
-def leader_awaits_no_reply(world: World, leader: Term) -> Term:
+def leader_awaits_no_reply(world: ReplicationView, leader: Term) -> Term:
     """No answer to a Fetch is on its way to who takes itself for the leader."""
     return given(_leads(world, leader), lambda: world.state.reply(leader).high_watermark < 0)
 
 
-def leader_is_in_sync(world: World) -> Term:
+def leader_is_in_sync(world: ReplicationView) -> Term:
     """The leader that the controller elected is in the in-sync set."""
     return given(world.state.leader() >= 0, lambda: world.state.in_sync(world.state.leader()))
 
 
-def elected_was_in_sync(world: World, epoch: Term) -> Term:
+def elected_was_in_sync(world: ReplicationView, epoch: Term) -> Term:
     """So was the leader of each election."""
     elected = world.state.elected(epoch)
     return given(elected.leader >= 0, lambda: world.state.in_sync_then(epoch, elected.leader))
 
 
-def lengths_are_natural(world: World, replica: Term) -> Term:
+def lengths_are_natural(world: ReplicationView, replica: Term) -> Term:
     """Neither a log nor what is replicated of it is shorter than nothing."""
     return all_of(world.state.length(replica) >= 0, world.state.high_watermark(replica) >= 0)
 
 
-def told_is_not_taken_back(world: World, leader: Term) -> Term:
+def told_is_not_taken_back(world: ReplicationView, leader: Term) -> Term:
     """A leader's high watermark is not below one that it told in the same epoch."""
     return given(leader >= 0, lambda: high_watermark_never_falls(world, leader))
 
 
-def watermark_is_in_the_log(world: World, replica: Term) -> Term:
+def watermark_is_in_the_log(world: ReplicationView, replica: Term) -> Term:
     """No replica's high watermark is beyond its own log."""
     return given(replica >= 0, lambda: high_watermark_is_in_the_log(world, replica))
 
@@ -85,7 +85,7 @@ LEMMAS: Final[tuple[tuple[Sentence, tuple[Sort, ...]], ...]] = (
 """Each lemma, and what it speaks of; the last two are the theorems."""
 
 
-def proved(knobs: Knobs = UNBOUNDED) -> System:
+def proved(knobs: ReplicationKnobs = UNBOUNDED) -> System:
     """The system with what is proved of it.
 
     Args:
@@ -94,7 +94,7 @@ def proved(knobs: Knobs = UNBOUNDED) -> System:
 
     def claim(sentence: Sentence, over: tuple[Sort, ...]) -> Claim:
         def holds(state: State, *at: Term) -> Term:
-            return sentence(World(knobs, state), *at)
+            return sentence(ReplicationView(knobs, state), *at)
 
         return Claim(sentence.__name__, rules.REPL_HW_BOUNDS, str(sentence.__doc__), over, holds)
 

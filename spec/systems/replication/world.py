@@ -10,7 +10,16 @@ from typing import Final
 from spec.algebra import Term, all_of, choose
 from spec.protocol import electing, repl
 from spec.protocol.electing import Candidate
-from spec.protocol.repl import ACKS_ALL, EpochEnd, FetchReply, FollowerFetch, Leading, Produce, Returning, Watermark
+from spec.protocol.repl import (
+    ACKS_ALL,
+    EpochEnd,
+    FetchReply,
+    FollowerFetch,
+    Leading,
+    Produce,
+    ReturningReplica,
+    Watermark,
+)
 from spec.systems.language import Least, Sort, State, Variable
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
@@ -33,7 +42,7 @@ NOTHING: Final = Entry()
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ReplicaView:
     """What a replica last heard of the controller.
 
     Attributes:
@@ -54,7 +63,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Election:
+class ElectionView:
     """What an election decided: the leader, and how many members the in-sync set had."""
 
     leader: Term
@@ -70,7 +79,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class FetchReplyView:
     """The leader's answer to a Fetch, on its way: its high watermark, -1 where there is none, and a batch or none."""
 
     high_watermark: Term = ABSENT
@@ -78,11 +87,11 @@ class Reply:
     epoch: Term = ABSENT
 
 
-NO_REPLY: Final = Reply()
+NO_REPLY: Final = FetchReplyView()
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class ReplicationKnobs:
     """What is in the system; the defaults are the true system, in its smallest instance.
 
     Attributes:
@@ -135,12 +144,12 @@ class Knobs:
         }
 
 
-def following(knobs: Knobs, epoch: Term, leader: Term) -> View:
+def following(knobs: ReplicationKnobs, epoch: Term, leader: Term) -> ReplicaView:
     """The view of a replica that does not lead."""
-    return View(epoch, leader, 0, knobs.replicas, ABSENT, outdated=False)
+    return ReplicaView(epoch, leader, 0, knobs.replicas, ABSENT, outdated=False)
 
 
-def variables(knobs: Knobs) -> tuple[Variable, ...]:
+def variables(knobs: ReplicationKnobs) -> tuple[Variable, ...]:
     """The functions of the state: at the start replica 0 leads, all are in sync, and all know it."""
     return (
         # each replica's log, and its high watermark
@@ -161,7 +170,7 @@ def variables(knobs: Knobs) -> tuple[Variable, ...]:
         Variable("members", (), knobs.replicas),
         Variable("last_known", (), ABSENT),  # the leader that left an in-sync set of which it was the last one
         # elections that replicas may hear of late
-        Variable("elected", (EPOCH,), Election(0, knobs.replicas)),
+        Variable("elected", (EPOCH,), ElectionView(0, knobs.replicas)),
         Variable("in_sync_then", (EPOCH, REPLICA), initial=True),
         # how much has happened
         Variable("sent", (), 0),
@@ -172,10 +181,10 @@ def variables(knobs: Knobs) -> tuple[Variable, ...]:
     )
 
 
-class World:
+class ReplicationView:
     """The words of the protocol about one state."""
 
-    def __init__(self, knobs: Knobs, state: State) -> None:
+    def __init__(self, knobs: ReplicationKnobs, state: State) -> None:
         self.knobs = knobs
         self.state = state
 
@@ -221,9 +230,9 @@ class World:
             return self.state.length(leader)  # its end was cut when it became a follower; what is out of range goes too
         return repl.truncated_to(self.returning(follower), told, own, self.knobs.profile)
 
-    def returning(self, replica: Term) -> Returning:
+    def returning(self, replica: Term) -> ReturningReplica:
         """What a replica has that becomes a follower."""
-        return Returning(self.state.length(replica), self.state.high_watermark(replica))
+        return ReturningReplica(self.state.length(replica), self.state.high_watermark(replica))
 
     def produce(self, leader: Term) -> Produce:
         """A Produce at a leader."""
@@ -269,7 +278,7 @@ class World:
         return electing.is_electable(candidate, True, nobody_eligible, self.knobs.unclean, self.knobs.profile)
 
 
-def derived(knobs: Knobs) -> tuple[Least, ...]:
+def derived(knobs: ReplicationKnobs) -> tuple[Least, ...]:
     """Where a later epoch begins in a log, who is eligible, and how far those are that hold the high watermark back."""
 
     def first_later(state: State, replica: Term, epoch: Term, position: Term) -> Term:
@@ -277,10 +286,13 @@ def derived(knobs: Knobs) -> tuple[Least, ...]:
         return choose(all_of(entry.batch >= 0, entry.epoch > epoch), position, ABSENT)
 
     def least_end(state: State, leader: Term, replica: Term) -> Term:
-        return World(knobs, state).counted_end(leader, replica)
+        return ReplicationView(knobs, state).counted_end(leader, replica)
 
     def majority_end(state: State, leader: Term, one: Term, other: Term) -> Term:
-        left, right = World(knobs, state).known_end(leader, one), World(knobs, state).known_end(leader, other)
+        left, right = (
+            ReplicationView(knobs, state).known_end(leader, one),
+            ReplicationView(knobs, state).known_end(leader, other),
+        )
         return choose(one == other, ABSENT, choose(left < right, right, left))
 
     def first_eligible(state: State, replica: Term) -> Term:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from spec.systems.transactions.world import Bounds, Knobs, finite
+from spec.systems.transactions.world import Bounds, TransactionKnobs, finite
 from spec.versions import Profile
 
 NOTHING: Final[frozenset[str]] = frozenset()
@@ -29,8 +29,8 @@ class BrokenTransactions:
 
     name: str
     violates: str
-    knobs: Knobs
-    mended: Knobs
+    knobs: TransactionKnobs
+    mended: TransactionKnobs
     left_to_tests: bool = False
 
     @property
@@ -39,9 +39,9 @@ class BrokenTransactions:
         return self.knobs.sizes()
 
 
-def quiet(profile: Profile, max_epoch: int = 14, **changed: Any) -> Knobs:
+def quiet(profile: Profile, max_epoch: int = 14, **changed: Any) -> TransactionKnobs:
     """A release that has only what is changed of all that may fail, time out, read, commit offsets, or bump."""
-    calm = Knobs(
+    calm = TransactionKnobs(
         profile=finite(profile, max_epoch),
         readers=False,
         groups=False,
@@ -53,7 +53,9 @@ def quiet(profile: Profile, max_epoch: int = 14, **changed: Any) -> Knobs:
     return replace(calm, **changed)
 
 
-def broken(name: str, violates: str, knobs: Knobs, *, left_to_tests: bool = False, **mended: Any) -> BrokenTransactions:
+def broken(
+    name: str, violates: str, knobs: TransactionKnobs, *, left_to_tests: bool = False, **mended: Any
+) -> BrokenTransactions:
     """A change, and what takes it back; behaviours of the release are given by name in `behaviours`."""
     behaviours: Mapping[str, Any] = mended.pop("behaviours", {})
     profile = replace(knobs.profile, **behaviours)

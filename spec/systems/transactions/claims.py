@@ -9,10 +9,10 @@ from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol.coordinator import is_fencing, is_in, is_preparing
 from spec.rules import Rule
 from spec.systems.language import Claim, Sort, State, given
+from spec.systems.transactions.decisions import ReleaseDecisions
 from spec.systems.transactions.group_claims import OF_GROUPS
 from spec.systems.transactions.reader_claims import OF_READERS
-from spec.systems.transactions.taking import Decisions
-from spec.systems.transactions.view import View
+from spec.systems.transactions.view import TransactionsView
 from spec.systems.transactions.world import (
     BATCH,
     COMMIT,
@@ -25,7 +25,7 @@ from spec.systems.transactions.world import (
     PARTITION,
     PRODUCER,
     TRANSACTION,
-    Knobs,
+    TransactionKnobs,
 )
 from spec.vocabulary import ABSENT, TransactionState
 
@@ -38,40 +38,40 @@ _ABORTS = (TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT)
 # --- txn: one transaction and the next ------------------------------------------------------------------------
 
 
-def ends_its_own(view: View, decision: Term) -> Term:
+def ends_its_own(view: TransactionsView, decision: Term) -> Term:
     """A transaction is ended by a request of its own client transaction, or by the coordinator itself."""
     made = view.outcome(decision) >= 0
     by_client = all_of(made, view.ended_by(decision) >= 0)
     return implies(by_client, view.ended_by(decision) == view.opened_by(decision))
 
 
-def joins_its_own(view: View, partition: Term) -> Term:
+def joins_its_own(view: TransactionsView, partition: Term) -> Term:
     """Every partition of the open transaction was registered by the client transaction that opened it."""
     registered = view.registered(partition)
     return implies(all_of(registered >= 0, view.opened() >= 0), registered == view.opened())
 
 
-def decided_with_its_own(view: View, txn: Term, partition: Term, batch: Term, decision: Term) -> Term:
+def decided_with_its_own(view: TransactionsView, txn: Term, partition: Term, batch: Term, decision: Term) -> Term:
     """The marker that decides a batch is that of the batch's own transaction."""
     here = all_of(decision >= 0, view.data(txn, partition, batch) == DECIDED + decision)
     return implies(here, view.opened_by(decision) == txn)
 
 
-def bump_ends_no_other(view: View) -> Term:
+def bump_ends_no_other(view: TransactionsView) -> Term:
     """A client's bump fences no transaction but an earlier one of its own instance."""
     by, owner = view.fenced_by(), view.opened()
     fences = all_of(is_fencing(view.remembers()), by >= 0)
     return implies(fences, all_of(view.owner(owner) == view.owner(by), owner < by))
 
 
-def same_outcome_everywhere(view: View, txn: Term, p: Term, b: Term, q: Term, c: Term) -> Term:
+def same_outcome_everywhere(view: TransactionsView, txn: Term, p: Term, b: Term, q: Term, c: Term) -> Term:
     """Whatever of a transaction is decided is decided alike, on every partition."""
     one, other = view.data(txn, p, b), view.data(txn, q, c)
     both = all_of(one >= DECIDED, other >= DECIDED)
     return given(both, lambda: view.outcome(one - DECIDED) == view.outcome(other - DECIDED))
 
 
-def outcome_is_kept(view: View, decision: Term) -> Term:
+def outcome_is_kept(view: TransactionsView, decision: Term) -> Term:
     """Memory and log keep the outcome that was decided, until the transaction is over."""
     memory, record = view.remembers(), view.knobs.settled(view.record())
     carried = all_of(decision >= 0, view.decision() == decision)
@@ -84,12 +84,12 @@ def outcome_is_kept(view: View, decision: Term) -> Term:
     return given(carried, kept)
 
 
-def marker_has_effect_once(view: View, decision: Term, partition: Term) -> Term:
+def marker_has_effect_once(view: TransactionsView, decision: Term, partition: Term) -> Term:
     """The marker of a decision ends an open transaction at most once on a partition."""
     return view.effects(decision, partition) <= 1
 
 
-def open_data_will_be_decided(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+def open_data_will_be_decided(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
     """Open data has a marker to come: its partition is in the open transaction, or its marker is on the way."""
     memory, decision = view.remembers(), view.decision()
     is_open = view.data(txn, partition, batch) == OPEN
@@ -103,7 +103,7 @@ def open_data_will_be_decided(view: View, txn: Term, partition: Term, batch: Ter
     return given(is_open, to_come)
 
 
-def client_was_told_the_truth(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+def client_was_told_the_truth(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
     """Commit was answered OK: no acknowledged batch is aborted. Abort was: none is committed."""
     where = view.data(txn, partition, batch)
     told = all_of(view.ended(txn), negate(view.is_bump(txn)), where >= DECIDED)
@@ -115,7 +115,7 @@ def client_was_told_the_truth(view: View, txn: Term, partition: Term, batch: Ter
     return given(told, true)
 
 
-def no_batch_is_skipped(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+def no_batch_is_skipped(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
     """A batch is in the log only after those that its client sent before it."""
     here = view.data(txn, partition, batch) >= OPEN
     return implies(all_of(here, batch > 0), view.data(txn, partition, batch - 1) > NOWHERE)
@@ -124,7 +124,7 @@ def no_batch_is_skipped(view: View, txn: Term, partition: Term, batch: Term) -> 
 # --- fencing and failover -------------------------------------------------------------------------------------
 
 
-def zombie_does_not_commit(view: View, txn: Term, partition: Term, batch: Term, instance: Term) -> Term:
+def zombie_does_not_commit(view: TransactionsView, txn: Term, partition: Term, batch: Term, instance: Term) -> Term:
     """Once a later instance has its identity, nothing of an earlier one becomes committed."""
     where = view.data(txn, partition, batch)
     earlier = all_of(view.owner(txn) >= 0, view.owner(txn) < instance, view.given(instance).producer_epoch >= 0)
@@ -136,19 +136,19 @@ def zombie_does_not_commit(view: View, txn: Term, partition: Term, batch: Term, 
     return given(all_of(earlier, where >= DECIDED), before)
 
 
-def log_knows_the_decision(view: View) -> Term:
+def log_knows_the_decision(view: TransactionsView) -> Term:
     """What would be loaded after a crash carries on the decision that markers are sent for."""
     deciding = all_of(is_preparing(view.remembers()), view.decision() >= 0)
     return implies(deciding, all_of(is_preparing(view.record()), view.record_decision() == view.decision()))
 
 
-def coordinator_epochs_never_fall(view: View, partition: Term, producer: Term) -> Term:
+def coordinator_epochs_never_fall(view: TransactionsView, partition: Term, producer: Term) -> Term:
     """A partition takes no marker of a coordinator older than one whose marker it has of the same producer."""
     known = view.entry(producer, partition).coordinator_epoch
     return any_of(known == ABSENT, known >= view.latest_coordinator(producer, partition))
 
 
-def identities_differ(view: View, one: Term, other: Term) -> Term:
+def identities_differ(view: TransactionsView, one: Term, other: Term) -> Term:
     """No two client transactions have the same identity; before version 2, no two of different instances."""
     both = all_of(view.owner(one) >= 0, view.owner(other) >= 0, negate(one == other))
     apart = True if view.knobs.bumps else negate(view.owner(one) == view.owner(other))
@@ -157,12 +157,12 @@ def identities_differ(view: View, one: Term, other: Term) -> Term:
     return implies(all_of(both, apart), negate(alike))
 
 
-def newest_is_not_fenced(view: View, txn: Term) -> Term:
+def newest_is_not_fenced(view: TransactionsView, txn: Term) -> Term:
     """The client with the newest identity is never told that another one has taken its place."""
     return negate(view.fenced_wrongly(txn))
 
 
-def marker_leaves_next_guard(view: View, txn: Term) -> Term:
+def marker_leaves_next_guard(view: TransactionsView, txn: Term) -> Term:
     """Data of the open transaction is not refused because an earlier transaction's marker took its guard away."""
     return negate(view.refused_wrongly(txn))
 
@@ -170,7 +170,7 @@ def marker_leaves_next_guard(view: View, txn: Term) -> Term:
 # --- nothing is stuck -----------------------------------------------------------------------------------------
 
 
-def markers_are_let_in(view: View, partition: Term, decision: Term, coordinator: Term) -> Term:
+def markers_are_let_in(view: TransactionsView, partition: Term, decision: Term, coordinator: Term) -> Term:
     """While a coordinator waits for a marker to be written, the leader does not refuse it."""
     waits = all_of(
         is_preparing(view.remembers()),
@@ -181,12 +181,12 @@ def markers_are_let_in(view: View, partition: Term, decision: Term, coordinator:
     return given(waits, lambda: view.marker_accepted(decision, coordinator, partition))
 
 
-def complete_is_awaited(view: View) -> Term:
+def complete_is_awaited(view: TransactionsView) -> Term:
     """A coordinator that has sent markers completes the transaction when they are answered."""
     return implies(is_preparing(view.remembers()), view.awaited())
 
 
-def open_can_be_ended(view: View) -> Term:
+def open_can_be_ended(view: TransactionsView) -> Term:
     """An open transaction can be aborted by its coordinator, or ended by its client."""
     memory, owner = view.remembers(), view.opened()
     is_open = all_of(is_in(memory, TransactionState.ONGOING), memory.pending == ABSENT)
@@ -200,24 +200,24 @@ def open_can_be_ended(view: View) -> Term:
     return given(is_open, ended)
 
 
-def last_epoch_is_the_coordinators(view: View, txn: Term) -> Term:
+def last_epoch_is_the_coordinators(view: TransactionsView, txn: Term) -> Term:
     """No client has the epoch that is kept for its fence."""
     return negate(view.who(txn).producer_epoch == view.knobs.profile.max_epoch)
 
 
-def one_fence_takes_one_epoch(view: View) -> Term:
+def one_fence_takes_one_epoch(view: TransactionsView) -> Term:
     """While a transaction is open its epoch is at most one above that of its client."""
     memory, owner = view.remembers(), view.opened()
     is_open = all_of(is_in(memory, TransactionState.ONGOING), owner >= 0)
     return given(is_open, lambda: memory.producer_epoch <= view.who(owner).producer_epoch + 1)
 
 
-class Claims:
+class TransactionClaims:
     """The claims about a system with these knobs."""
 
-    def __init__(self, knobs: Knobs, taken: Decisions) -> None:
+    def __init__(self, knobs: TransactionKnobs, taken: ReleaseDecisions) -> None:
         self._knobs = knobs
-        self._of = partial(View, knobs, taken)
+        self._of = partial(TransactionsView, knobs, taken)
 
     def theorems(self) -> tuple[Claim, ...]:
         """What the rules claim."""

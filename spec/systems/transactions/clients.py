@@ -2,8 +2,8 @@
 
 from spec.algebra import Term, all_of, any_of, negate
 from spec.systems.language import Action, State, rewrite, update
-from spec.systems.transactions.acting import Acting, Guard
-from spec.systems.transactions.view import View
+from spec.systems.transactions.action_base import Guard, TransactionActionBase
+from spec.systems.transactions.view import TransactionsView
 from spec.systems.transactions.world import (
     ABORT,
     BATCH,
@@ -22,7 +22,7 @@ from spec.systems.transactions.world import (
 from spec.vocabulary import ABSENT
 
 
-class Clients(Acting):
+class ClientInstances(TransactionActionBase):
     """The actions of the instances, which follow the protocol; what they send stays on the network."""
 
     def all(self) -> tuple[Action, ...]:
@@ -111,7 +111,7 @@ class Clients(Acting):
         begun = self._begun(state, instance, txn, anew=True)
         return begun.but(end_sent=update(state.end_sent, txn, to=BUMP))
 
-    def _in_transaction(self, view: View, instance: Term, txn: Term) -> Term:
+    def _in_transaction(self, view: TransactionsView, instance: Term, txn: Term) -> Term:
         mine = all_of(view.owner(txn) == instance, view.is_open(txn))
         return any_of(mine, view.may_begin(instance, txn))
 

@@ -10,11 +10,11 @@ from spec.protocol.coordinator import (
     is_preparing,
     loaded,
 )
-from spec.protocol.ending import Identity
+from spec.protocol.ending import IdAndEpoch
 from spec.systems.language import Action, State, always, either, pick, rewrite, update
-from spec.systems.transactions.acting import Guard
+from spec.systems.transactions.action_base import Guard
 from spec.systems.transactions.recording import NONE, Recording
-from spec.systems.transactions.view import View
+from spec.systems.transactions.view import TransactionsView
 from spec.systems.transactions.world import (
     ADDS,
     ANSWERED,
@@ -79,7 +79,7 @@ class Coordinators(Recording):
         """The record of the new identity is appended, and the instance is told once it is durable."""
         view = self.of(state)
         transition, durable = view.initialized(), self._is_taken(fate)
-        identity = Identity(transition.target.producer_id, transition.target.producer_epoch)
+        identity = IdAndEpoch(transition.target.producer_id, transition.target.producer_epoch)
         before = state.decided_before(instance)
         return self._emptied(view, transition, fate).but(
             given=update(state.given, instance, to=pick(durable, identity, state.given(instance))),
@@ -98,7 +98,7 @@ class Coordinators(Recording):
         """The record of the identity is appended; once it is durable the instance is told, if it still waits."""
         view = self.of(state)
         transition, durable, waits = view.bumped(txn), self._is_taken(fate), negate(state.ended(txn))
-        identity = Identity(transition.target.producer_id, transition.target.producer_epoch)
+        identity = IdAndEpoch(transition.target.producer_id, transition.target.producer_epoch)
         told = all_of(durable, waits)
         unsure = all_of(waits, negate(fate == LOST))
         return self._emptied(view, transition, fate).but(
@@ -118,7 +118,7 @@ class Coordinators(Recording):
         """The coordinator is about to abort it."""
         return self._remembers(state, self.of(state).bumped(txn).entry).but(fenced_by=always(txn))
 
-    def _bump_arrives(self, view: View, txn: Term) -> Guard:
+    def _bump_arrives(self, view: TransactionsView, txn: Term) -> Guard:
         yield view.is_bump(txn)
         successor = view.given(view.owner(txn) + 1).producer_epoch >= 0
         yield any_of(BUMPS in self.knobs.outlive, negate(any_of(view.ended(txn), successor)))
@@ -143,7 +143,7 @@ class Coordinators(Recording):
         fencing = completing.fence(self.of(state).remembers())
         return self._remembers(state, fencing).but(fenced_by=always(ABSENT))
 
-    def _next(self, view: View, instance: Term) -> Guard:
+    def _next(self, view: TransactionsView, instance: Term) -> Guard:
         yield view.given(instance).producer_epoch == ABSENT
         yield any_of(instance == 0, view.given(instance - 1).producer_epoch >= 0)
 
@@ -272,7 +272,7 @@ class Coordinators(Recording):
             sent_by=rewrite(after.sent_by, lambda d, c: all_of(preparing, d == decision, c == epoch), lambda *_: True),
         )
 
-    def _deposed(self, state: State, before: View) -> State:
+    def _deposed(self, state: State, before: TransactionsView) -> State:
         """The coordinator before keeps what it knew, as long as it has not heard that there is another one."""
         if not self.knobs.deposed_answers:
             return state

@@ -8,18 +8,18 @@ from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.protocol.offsets import fetch
 from spec.rules import Rule
 from spec.systems.language import Sort, given
-from spec.systems.transactions.view import View
+from spec.systems.transactions.view import TransactionsView
 from spec.systems.transactions.world import ABORT, BATCH, DECIDED, OFFSETS, OPEN, PARTITION, TRANSACTION
 from spec.vocabulary import ABSENT, ErrorCode
 
 
-def is_committed(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+def is_committed(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
     """The batch is in the log and committed."""
     where = view.data(txn, partition, batch)
     return all_of(where >= DECIDED, view.commits(where - DECIDED))
 
 
-def offset_is_of_committed(view: View, partition: Term) -> Term:
+def offset_is_of_committed(view: TransactionsView, partition: Term) -> Term:
     """The group's offset is of a committed transaction, and of none whose client was told of an abort."""
     visible = view.group_offset(partition)
     txn = visible.offset
@@ -31,27 +31,27 @@ def offset_is_of_committed(view: View, partition: Term) -> Term:
     return given(visible.present, committed)
 
 
-def offsets_come_with_outputs(view: View, partition: Term, other: Term, batch: Term) -> Term:
+def offsets_come_with_outputs(view: TransactionsView, partition: Term, other: Term, batch: Term) -> Term:
     """Of the transaction whose offset is the group's, nothing is aborted on any partition."""
     visible = view.group_offset(partition)
     where = view.data(visible.offset, other, batch)
     return given(all_of(visible.present, where >= DECIDED), lambda: view.commits(where - DECIDED))
 
 
-def outputs_come_with_offsets(view: View, txn: Term, partition: Term, other: Term, batch: Term) -> Term:
+def outputs_come_with_offsets(view: TransactionsView, txn: Term, partition: Term, other: Term, batch: Term) -> Term:
     """Where anything of a transaction is committed, its offset is the group's once decided, or a later one is."""
     decided = all_of(view.kind(partition) == OFFSETS, view.data(txn, partition, 0) >= DECIDED)
     both = all_of(decided, is_committed(view, txn, other, batch))
     return implies(both, view.group_offset(partition).recorded_at >= view.offset(txn, partition, 0))
 
 
-def commit_is_of_its_generation(view: View, txn: Term, partition: Term) -> Term:
+def commit_is_of_its_generation(view: TransactionsView, txn: Term, partition: Term) -> Term:
     """Offsets go to the log only while the generation that they name is the group's."""
     written = view.committed_in(txn, partition)
     return any_of(written == ABSENT, written == view.named(txn, partition))
 
 
-def stable_fetch_waits(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+def stable_fetch_waits(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
     """While offsets of a transaction are in the log and undecided, a stable fetch tells none, and says so."""
     is_open = all_of(view.kind(partition) == OFFSETS, view.data(txn, partition, batch) == OPEN)
 

@@ -9,12 +9,12 @@ from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import offsets, verification
 from spec.protocol.offsets import OffsetEntry
 from spec.systems.language import Action, State, always, pick, update
-from spec.systems.transactions.acting import Guard
+from spec.systems.transactions.action_base import Guard
 from spec.systems.transactions.leaders import Leaders
 from spec.systems.transactions.world import BATCHES, CONFIRMED, IDLE, OFFSETS, PARTITION, TRANSACTION, UNASKED
 
 
-class Groups(Leaders):
+class GroupActions(Leaders):
     """The actions of the group's coordinator, which leads a partition of offsets."""
 
     def all(self) -> tuple[Action, ...]:

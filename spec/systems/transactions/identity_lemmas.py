@@ -2,11 +2,11 @@
 
 from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol.coordinator import is_in
-from spec.systems.transactions.known import Known, earlier, not_later, same
+from spec.systems.transactions.known import LemmaView, earlier, not_later, same
 from spec.vocabulary import ABSENT, TransactionState
 
 
-def given_is_known(view: Known, instance: Term) -> Term:
+def given_is_known(view: LemmaView, instance: Term) -> Term:
     """An instance has no identity later than the newest; one that came with the end of a transaction is not its."""
     handed, last = view.handed(instance), view.knobs.profile.max_epoch
     known = all_of(
@@ -20,20 +20,20 @@ def given_is_known(view: Known, instance: Term) -> Term:
     return implies(view.is_given(instance), known)
 
 
-def instances_are_in_order(view: Known, one: Term, other: Term) -> Term:
+def instances_are_in_order(view: LemmaView, one: Term, other: Term) -> Term:
     """A later instance has a later identity, and every one before it has one."""
     both = all_of(one >= 0, one < other, view.is_given(other))
     return implies(both, all_of(view.is_given(one), earlier(view.handed(one), view.handed(other))))
 
 
-def instance_has_its_transaction(view: Known, instance: Term) -> Term:
+def instance_has_its_transaction(view: LemmaView, instance: Term) -> Term:
     """The last transaction of an instance is its own."""
     current = view.current(instance)
     own = all_of(current >= 0, view.is_given(instance), view.owner(current) == instance)
     return any_of(current == ABSENT, own)
 
 
-def transaction_has_identity(view: Known, txn: Term) -> Term:
+def transaction_has_identity(view: LemmaView, txn: Term) -> Term:
     """A transaction has an identity of its instance, not later than the newest; before it begins it has nothing."""
     identity, owner = view.who(txn), view.owner(txn)
     begun = all_of(
@@ -50,12 +50,12 @@ def transaction_has_identity(view: Known, txn: Term) -> Term:
     return any_of(begun, nothing)
 
 
-def ended_was_told(view: Known, txn: Term) -> Term:
+def ended_was_told(view: LemmaView, txn: Term) -> Term:
     """A client is told the next identity when its end is answered, and only then."""
     return choose(view.ended(txn), all_of(view.end_sent(txn) >= 0, view.is_told(txn)), negate(view.is_told(txn)))
 
 
-def told_follows(view: Known, txn: Term) -> Term:
+def told_follows(view: LemmaView, txn: Term) -> Term:
     """The identity told at the end of a transaction follows its own, and is not later than the newest."""
     told, identity, last = view.told(txn), view.who(txn), view.knobs.profile.max_epoch - 1
     next_epoch = all_of(told.producer_id == identity.producer_id, told.producer_epoch == identity.producer_epoch + 1)
@@ -65,7 +65,7 @@ def told_follows(view: Known, txn: Term) -> Term:
     return implies(view.is_told(txn), all_of(follows, known))
 
 
-def newest_was_told_to_the_last(view: Known, txn: Term) -> Term:
+def newest_was_told_to_the_last(view: LemmaView, txn: Term) -> Term:
     """Where a transaction was ended, only its client was told the identity after it."""
     newest = same(view.told(txn), view.frontier())
     last = same(view.who(txn), view.used_up())
@@ -73,68 +73,68 @@ def newest_was_told_to_the_last(view: Known, txn: Term) -> Term:
     return implies(both, all_of(implies(newest, last), implies(last, newest)))
 
 
-def newest_is_used_once_told(view: Known, txn: Term) -> Term:
+def newest_is_used_once_told(view: LemmaView, txn: Term) -> Term:
     """Where a transaction was ended, the identity after it is used only once its client was told."""
     used = all_of(view.ends(), view.owner(txn) >= 0, same(view.who(txn), view.frontier()))
     return implies(used, view.is_told(view.opened_by(view.decisions() - 1)))
 
 
-def told_is_nobodys_else(view: Known, one: Term, other: Term) -> Term:
+def told_is_nobodys_else(view: LemmaView, one: Term, other: Term) -> Term:
     """No two transactions are told the same identity."""
     both = all_of(view.is_told(one), view.is_told(other), negate(one == other))
     return implies(both, negate(same(view.told(one), view.told(other))))
 
 
-def told_was_not_given(view: Known, txn: Term, instance: Term) -> Term:
+def told_was_not_given(view: LemmaView, txn: Term, instance: Term) -> Term:
     """What the end of a transaction tells was given to no instance."""
     both = all_of(view.is_told(txn), view.is_given(instance))
     return implies(both, negate(same(view.told(txn), view.handed(instance))))
 
 
-def given_is_used_by_its_first(view: Known, txn: Term, instance: Term) -> Term:
+def given_is_used_by_its_first(view: LemmaView, txn: Term, instance: Term) -> Term:
     """A transaction that has the identity given to an instance is of this instance, which has begun."""
     used = all_of(view.owner(txn) >= 0, view.is_given(instance), same(view.who(txn), view.handed(instance)))
     return implies(used, view.current(instance) >= 0)
 
 
-def told_is_used_by_the_next(view: Known, txn: Term, before: Term) -> Term:
+def told_is_used_by_the_next(view: LemmaView, txn: Term, before: Term) -> Term:
     """A transaction that has the identity told at the end of another one came after it."""
     used = all_of(view.owner(txn) >= 0, view.is_told(before), same(view.who(txn), view.told(before)))
     return implies(used, negate(view.current(view.owner(before)) == before))
 
 
-def identities_are_apart(view: Known, one: Term, other: Term) -> Term:
+def identities_are_apart(view: LemmaView, one: Term, other: Term) -> Term:
     """No two transactions have the same identity."""
     both = all_of(view.owner(one) >= 0, view.owner(other) >= 0, negate(one == other))
     return implies(both, negate(same(view.who(one), view.who(other))))
 
 
-def earlier_instance_is_lower(view: Known, txn: Term, instance: Term) -> Term:
+def earlier_instance_is_lower(view: LemmaView, txn: Term, instance: Term) -> Term:
     """Whatever an earlier instance has or is told is earlier than the identity of a later one."""
     later = all_of(view.owner(txn) >= 0, view.owner(txn) < instance, view.is_given(instance))
     told = implies(view.is_told(txn), earlier(view.told(txn), view.handed(instance)))
     return implies(later, all_of(earlier(view.who(txn), view.handed(instance)), told))
 
 
-def overtaken_was_given_and_used(view: Known, instance: Term) -> Term:
+def overtaken_was_given_and_used(view: LemmaView, instance: Term) -> Term:
     """An overtaken identity is none that an instance is to begin with."""
     waits = all_of(view.is_given(instance), view.current(instance) == ABSENT)
     return implies(all_of(view.is_overtaken(), waits), negate(same(view.handed(instance), view.last_told())))
 
 
-def overtaken_was_told_and_used(view: Known, txn: Term) -> Term:
+def overtaken_was_told_and_used(view: LemmaView, txn: Term) -> Term:
     """An overtaken identity is none that an instance is to go on with."""
     waits = all_of(view.is_told(txn), view.current(view.owner(txn)) == txn)
     return implies(all_of(view.is_overtaken(), waits), negate(same(view.told(txn), view.last_told())))
 
 
-def overtaken_has_asked_for_its_end(view: Known, txn: Term) -> Term:
+def overtaken_has_asked_for_its_end(view: LemmaView, txn: Term) -> Term:
     """The transaction that has an overtaken identity has asked for its end."""
     used = all_of(view.owner(txn) >= 0, same(view.who(txn), view.last_told()))
     return implies(all_of(view.is_overtaken(), used), view.end_sent(txn) >= 0)
 
 
-def epoch_before_is_one_lower(view: Known) -> Term:
+def epoch_before_is_one_lower(view: LemmaView) -> Term:
     """The epoch by which a repeated request is known is the one before, at a producer id's first epoch the last."""
     memory = view.remembers()
     epoch, before = memory.producer_epoch, memory.last_epoch
@@ -142,7 +142,7 @@ def epoch_before_is_one_lower(view: Known) -> Term:
     return any_of(before == ABSENT, first, all_of(epoch > 0, before == epoch - 1))
 
 
-def epoch_before_was_told(view: Known) -> Term:
+def epoch_before_was_told(view: LemmaView) -> Term:
     """Where there is one and no transaction was ended, the bump that used it up was answered."""
     memory, bump = view.remembers(), view.bumped_by()
     bumped = all_of(is_in(memory, TransactionState.EMPTY), memory.last_epoch >= 0)
@@ -151,6 +151,6 @@ def epoch_before_was_told(view: Known) -> Term:
     return implies(bumped, all_of(answered, any_of(rotated, same(view.who(bump), view.used_up()))))
 
 
-def nobody_is_fenced_wrongly(view: Known, txn: Term) -> Term:
+def nobody_is_fenced_wrongly(view: LemmaView, txn: Term) -> Term:
     """No client with the newest identity was told that another one has taken its place."""
     return negate(view.fenced_wrongly(txn))

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from spec.systems.transactions.broken import NEAR_THE_END, NOTHING, quiet
-from spec.systems.transactions.world import IN_ORDER, Bounds, Knobs
+from spec.systems.transactions.world import IN_ORDER, Bounds, TransactionKnobs
 from spec.versions import KAFKA_3_9, NEWEST, SNAPSHOT_4_0
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class ReleaseInstance:
     """A finite instance of the true system of one release.
 
     Attributes:
@@ -17,19 +17,19 @@ class Instance:
     """
 
     name: str
-    knobs: Knobs
+    knobs: TransactionKnobs
     large: bool = False
 
 
 INSTANCES: Final = (
-    Instance("two transactions", quiet(NEWEST)),
-    Instance("timeouts, and leaders that fail", quiet(NEWEST, times_out=True, leaders_fail=True)),
-    Instance("records that fail", quiet(NEWEST, appends_fail=True)),
-    Instance(
+    ReleaseInstance("two transactions", quiet(NEWEST)),
+    ReleaseInstance("timeouts, and leaders that fail", quiet(NEWEST, times_out=True, leaders_fail=True)),
+    ReleaseInstance("records that fail", quiet(NEWEST, appends_fail=True)),
+    ReleaseInstance(
         "coordinators that fail",
         quiet(NEWEST, appends_fail=True, bounds=Bounds(transactions=1, coordinators=2)),
     ),
-    Instance(
+    ReleaseInstance(
         "epochs that run out",
         quiet(
             NEWEST,
@@ -39,26 +39,26 @@ INSTANCES: Final = (
             bounds=Bounds(decisions=3, producer_ids=3),
         ),
     ),
-    Instance(
+    ReleaseInstance(
         "version 0, requests in order",
         quiet(KAFKA_3_9, outlive=NOTHING, times_out=True),
     ),
-    Instance(
+    ReleaseInstance(
         "version 1, requests in order",
         quiet(SNAPSHOT_4_0.under(1), outlive=NOTHING, times_out=True),
     ),
-    Instance("bumps by the client", quiet(NEWEST, clients_bump=True, outlive=IN_ORDER)),
-    Instance("version 0, bumps by the client", quiet(KAFKA_3_9, clients_bump=True, outlive=NOTHING)),
-    Instance("readers of two batches", quiet(NEWEST, readers=True, bounds=Bounds(transactions=1, batches=2))),
-    Instance("offsets of a group", quiet(NEWEST, groups=True, bounds=Bounds(transactions=1, generations=2))),
-    Instance("one transaction on two partitions", quiet(NEWEST, bounds=Bounds(transactions=1, partitions=2))),
-    Instance("a successor", quiet(NEWEST, times_out=True, bounds=Bounds(instances=2)), large=True),
-    Instance(
+    ReleaseInstance("bumps by the client", quiet(NEWEST, clients_bump=True, outlive=IN_ORDER)),
+    ReleaseInstance("version 0, bumps by the client", quiet(KAFKA_3_9, clients_bump=True, outlive=NOTHING)),
+    ReleaseInstance("readers of two batches", quiet(NEWEST, readers=True, bounds=Bounds(transactions=1, batches=2))),
+    ReleaseInstance("offsets of a group", quiet(NEWEST, groups=True, bounds=Bounds(transactions=1, generations=2))),
+    ReleaseInstance("one transaction on two partitions", quiet(NEWEST, bounds=Bounds(transactions=1, partitions=2))),
+    ReleaseInstance("a successor", quiet(NEWEST, times_out=True, bounds=Bounds(instances=2)), large=True),
+    ReleaseInstance(
         "bumps by the client, and a successor",
         quiet(NEWEST, clients_bump=True, outlive=IN_ORDER, bounds=Bounds(instances=2)),
         large=True,
     ),
-    Instance(
+    ReleaseInstance(
         "bumps by the client, epochs that run out",
         quiet(
             NEWEST,
@@ -70,25 +70,27 @@ INSTANCES: Final = (
         ),
         large=True,
     ),
-    Instance("another coordinator", quiet(NEWEST, times_out=True, bounds=Bounds(coordinators=2)), large=True),
-    Instance("readers", quiet(NEWEST, readers=True, times_out=True), large=True),
-    Instance(
+    ReleaseInstance("another coordinator", quiet(NEWEST, times_out=True, bounds=Bounds(coordinators=2)), large=True),
+    ReleaseInstance("readers", quiet(NEWEST, readers=True, times_out=True), large=True),
+    ReleaseInstance(
         "readers of two partitions",
         quiet(NEWEST, readers=True, bounds=Bounds(transactions=1, partitions=2)),
         large=True,
     ),
-    Instance(
+    ReleaseInstance(
         "offsets and outputs", quiet(NEWEST, groups=True, bounds=Bounds(transactions=1, partitions=2)), large=True
     ),
-    Instance("offsets of two transactions", quiet(NEWEST, groups=True, bounds=Bounds(generations=2)), large=True),
-    Instance(
+    ReleaseInstance(
+        "offsets of two transactions", quiet(NEWEST, groups=True, bounds=Bounds(generations=2)), large=True
+    ),
+    ReleaseInstance(
         "version 0, offsets of two transactions, requests in order",
         quiet(KAFKA_3_9, groups=True, outlive=NOTHING, times_out=True, bounds=Bounds(generations=2)),
         large=True,
     ),
-    Instance("two batches", quiet(NEWEST, bounds=Bounds(batches=2)), large=True),
-    Instance("two transactions on two partitions", quiet(NEWEST, bounds=Bounds(partitions=2)), large=True),
-    Instance(
+    ReleaseInstance("two batches", quiet(NEWEST, bounds=Bounds(batches=2)), large=True),
+    ReleaseInstance("two transactions on two partitions", quiet(NEWEST, bounds=Bounds(partitions=2)), large=True),
+    ReleaseInstance(
         "version 0, a successor, requests in order",
         quiet(KAFKA_3_9, outlive=NOTHING, times_out=True, bounds=Bounds(instances=2)),
         large=True,

@@ -9,44 +9,44 @@ from typing import Final
 from spec.algebra import Term, all_of, any_of, negate
 from spec.protocol.completing import MarkerRequest
 from spec.protocol.coordinator import TransactionEntry, is_in, is_preparing
-from spec.protocol.ending import Identity
+from spec.protocol.ending import IdAndEpoch
 from spec.systems.language import pick
-from spec.systems.transactions.view import View
+from spec.systems.transactions.view import TransactionsView
 from spec.vocabulary import ABSENT, TransactionState
 
 COMPLETE: Final = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 """States after all markers."""
 
 
-def same(one: Identity, other: Identity) -> Term:
+def same(one: IdAndEpoch, other: IdAndEpoch) -> Term:
     """The two identities are one."""
     return all_of(one.producer_id == other.producer_id, one.producer_epoch == other.producer_epoch)
 
 
-def earlier(one: Identity, other: Identity) -> Term:
+def earlier(one: IdAndEpoch, other: IdAndEpoch) -> Term:
     """The first identity comes before the second: a lower producer id, or the same with a lower epoch."""
     lower = all_of(one.producer_id == other.producer_id, one.producer_epoch < other.producer_epoch)
     return any_of(one.producer_id < other.producer_id, lower)
 
 
-def not_later(one: Identity, other: Identity) -> Term:
+def not_later(one: IdAndEpoch, other: IdAndEpoch) -> Term:
     """The first identity comes before the second, or is the same."""
     lower = all_of(one.producer_id == other.producer_id, one.producer_epoch <= other.producer_epoch)
     return any_of(one.producer_id < other.producer_id, lower)
 
 
-class Known(View):
+class LemmaView(TransactionsView):
     """A state in the words of the lemmas."""
 
-    def one_id(self, identity: Identity | MarkerRequest) -> Identity:
+    def one_id(self, identity: IdAndEpoch | MarkerRequest) -> IdAndEpoch:
         """The identity, its producer id being the only one where epochs do not run out."""
         return self._one_id(identity)
 
-    def told(self, txn: Term) -> Identity:
+    def told(self, txn: Term) -> IdAndEpoch:
         """The identity that the end of a transaction told its client."""
         return self.one_id(self.next_identity(txn))
 
-    def handed(self, instance: Term) -> Identity:
+    def handed(self, instance: Term) -> IdAndEpoch:
         """The identity that an instance was given."""
         return self.one_id(self.given(instance))
 
@@ -63,28 +63,28 @@ class Known(View):
         memory = self.remembers()
         return any_of(is_preparing(memory), is_in(memory, *COMPLETE))
 
-    def held(self) -> Identity:
+    def held(self) -> IdAndEpoch:
         """The identity in the coordinator's memory."""
         memory = self.remembers()
-        return self.one_id(Identity(memory.producer_id, memory.producer_epoch))
+        return self.one_id(IdAndEpoch(memory.producer_id, memory.producer_epoch))
 
     def recorded_entry(self) -> TransactionEntry:
         """The last record of the coordinator's log."""
         return self.knobs.settled(self.record())
 
-    def logged(self) -> Identity:
+    def logged(self) -> IdAndEpoch:
         """The identity in it."""
         record = self.recorded_entry()
-        return self.one_id(Identity(record.producer_id, record.producer_epoch))
+        return self.one_id(IdAndEpoch(record.producer_id, record.producer_epoch))
 
-    def frontier(self) -> Identity:
+    def frontier(self) -> IdAndEpoch:
         """The newest identity of all; while an exhausted id completes, that of the next producer id."""
         memory = self.remembers()
         rotates = all_of(is_preparing(memory), memory.next_producer_id >= 0)
-        found: Identity = pick(rotates, Identity(memory.next_producer_id, 0), self.held())
+        found: IdAndEpoch = pick(rotates, IdAndEpoch(memory.next_producer_id, 0), self.held())
         return found
 
-    def last_told(self) -> Identity:
+    def last_told(self) -> IdAndEpoch:
         """The last identity that anyone was told, unless it was fenced since."""
         return self.one_id(self.newest())
 
@@ -92,15 +92,15 @@ class Known(View):
         """It is there, and a decision that nobody was told of has made a newer one."""
         return all_of(self.newest().producer_epoch >= 0, negate(same(self.last_told(), self.frontier())))
 
-    def used_up(self) -> Identity:
+    def used_up(self) -> IdAndEpoch:
         """Where a transaction was ended: the identity that it had."""
         memory, last = self.remembers(), self.knobs.profile.max_epoch - 1
         rotated = memory.producer_epoch == 0
-        before = Identity(memory.producer_id, memory.producer_epoch - 1)
-        found: Identity = pick(rotated, Identity(memory.previous_producer_id, last), before)
+        before = IdAndEpoch(memory.producer_id, memory.producer_epoch - 1)
+        found: IdAndEpoch = pick(rotated, IdAndEpoch(memory.previous_producer_id, last), before)
         return found
 
-    def mark(self, decision: Term) -> Identity:
+    def mark(self, decision: Term) -> IdAndEpoch:
         """The identity of a decision's markers."""
         return self.one_id(self.marker(decision))
 

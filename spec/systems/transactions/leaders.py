@@ -5,13 +5,13 @@ from typing import TypeAlias
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import completing, offsets, seq, verification
 from spec.protocol.append import Append
-from spec.protocol.ending import Identity
+from spec.protocol.ending import IdAndEpoch
 from spec.protocol.offsets import NO_OFFSET
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.verification import NOTHING_ASKED
 from spec.systems.language import Action, State, both, pick, rewrite, update
-from spec.systems.transactions.acting import Acting, Guard
-from spec.systems.transactions.view import View
+from spec.systems.transactions.action_base import Guard, TransactionActionBase
+from spec.systems.transactions.view import TransactionsView
 from spec.systems.transactions.world import (
     ASKED,
     BATCH,
@@ -34,7 +34,7 @@ Message: TypeAlias = tuple[Term, Term, Term]
 """Transaction, partition and number of a batch."""
 
 
-class Leaders(Acting):
+class Leaders(TransactionActionBase):
     """The actions of the partitions' leaders."""
 
     def all(self) -> tuple[Action, ...]:
@@ -68,7 +68,7 @@ class Leaders(Acting):
         view = self.of(state)
         return self._received(view, (txn, partition, batch), view.batch(txn, partition, batch))
 
-    def _received(self, view: View, at: Message, request: AppendRequest) -> State:
+    def _received(self, view: TransactionsView, at: Message, request: AppendRequest) -> State:
         """While the coordinator is asked about this request, if it needs to be."""
         state, (txn, partition, _) = view.state, at
         identity, asks = view.who(txn), view.is_asked_about(txn, partition, request)
@@ -93,7 +93,9 @@ class Leaders(Acting):
         request = view.batch(*at)
         return self._appended(view, at, request, view.appended(*at, request), let=True)
 
-    def _appended(self, view: View, at: Message, request: AppendRequest, decided: Append, let: Term) -> State:
+    def _appended(
+        self, view: TransactionsView, at: Message, request: AppendRequest, decided: Append, let: Term
+    ) -> State:
         """After a request that the log was asked about, unless somebody else refused it before."""
         state, (txn, partition, _), reply = view.state, at, decided.reply
         identity, appended = view.who(txn), all_of(let, reply.appended)
@@ -130,7 +132,7 @@ class Leaders(Acting):
         marker = view.sent_marker(decision, coordinator)
         before = state.entry(marker.producer_id, partition)
         decided = view.marker_appended(decision, coordinator, partition)
-        identity = Identity(marker.producer_id, marker.producer_epoch)
+        identity = IdAndEpoch(marker.producer_id, marker.producer_epoch)
         settled = self._settled(view, identity, partition, completing.to_append(marker, 0), True)
         effects, latest = state.effects(decision, partition), state.latest_coordinator(marker.producer_id, partition)
 
@@ -211,7 +213,7 @@ class Leaders(Acting):
         )
 
     def _settled(
-        self, view: View, identity: Identity, partition: Term, request: AppendRequest, appended: Term
+        self, view: TransactionsView, identity: IdAndEpoch, partition: Term, request: AppendRequest, appended: Term
     ) -> State:
         """What was being verified, once a batch is in the log: where the entry is gone, its guards are stale."""
         state, producer = view.state, view.producer(identity)

@@ -13,11 +13,11 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, negate
 from spec.protocol.coordinator import is_fencing, is_in
 from spec.rules import Rule
-from spec.systems.language import Action, Function, Progress, Sort, State, System
-from spec.systems.transactions.acting import Guard
-from spec.systems.transactions.taking import Decisions
-from spec.systems.transactions.view import View
-from spec.systems.transactions.world import COORDINATOR, DECISION, DURABLE, PARTITION, TRANSACTION, Knobs
+from spec.systems.language import Action, Function, LivenessClaim, Sort, State, System
+from spec.systems.transactions.action_base import Guard
+from spec.systems.transactions.decisions import ReleaseDecisions
+from spec.systems.transactions.view import TransactionsView
+from spec.systems.transactions.world import COORDINATOR, DECISION, DURABLE, PARTITION, TRANSACTION, TransactionKnobs
 from spec.vocabulary import ErrorCode, TransactionState
 
 FAIR: Final = frozenset(
@@ -59,45 +59,45 @@ def is_fault(action: str, at: tuple[int, ...]) -> bool:
     return action in FAULTS or (action in LUCKY and at[-1] != DURABLE)
 
 
-def is_carried_out(view: View, decision: Term) -> Term:
+def is_carried_out(view: TransactionsView, decision: Term) -> Term:
     """The coordinator has prepared the outcome."""
     return all_of(decision >= 0, view.decision() == decision)
 
 
-def is_over(view: View, decision: Term) -> Term:
+def is_over(view: TransactionsView, decision: Term) -> Term:
     """Every partition has answered, and the transaction is complete."""
     return negate(is_carried_out(view, decision))
 
 
-def is_ongoing(view: View, txn: Term) -> Term:
+def is_ongoing(view: TransactionsView, txn: Term) -> Term:
     """The transaction is open."""
     memory = view.remembers()
     return all_of(view.opened() == txn, any_of(is_in(memory, TransactionState.ONGOING), is_fencing(memory)))
 
 
-def is_not_ongoing(view: View, txn: Term) -> Term:
+def is_not_ongoing(view: TransactionsView, txn: Term) -> Term:
     """It has been ended."""
     return negate(is_ongoing(view, txn))
 
 
-def is_fenced(view: View, txn: Term) -> Term:
+def is_fenced(view: TransactionsView, txn: Term) -> Term:
     """A client asks for the end of a transaction that the coordinator is about to abort by itself."""
     mine = all_of(view.opened() == txn, negate(view.ended(txn)))
     return all_of(is_fencing(view.remembers()), mine, view.asked_for_end(txn))
 
 
-def is_told(view: View, txn: Term) -> Term:
+def is_told(view: TransactionsView, txn: Term) -> Term:
     """Whenever its request arrives now it is answered for good; that the answer is true is another claim."""
     error = view.end_decided(txn).error
     final = (ErrorCode.NONE, *REFUSED)
     return any_of(view.ended(txn), *(error == code.value for code in final))
 
 
-def with_refusals(system: System, knobs: Knobs, of: Decisions) -> System:
+def with_refusals(system: System, knobs: TransactionKnobs, of: ReleaseDecisions) -> System:
     """The system, and what changes nothing in it: a marker is refused, and its coordinator sends it again."""
 
     def is_refused(state: State, decision: Term, coordinator: Term, partition: Term) -> Guard:
-        view = View(knobs, of, state)
+        view = TransactionsView(knobs, of, state)
         yield view.decision() == decision
         yield view.coordinator_epoch() == coordinator
         yield view.to_mark(decision, partition)
@@ -108,14 +108,14 @@ def with_refusals(system: System, knobs: Knobs, of: Decisions) -> System:
     return replace(system, actions=(*system.actions, refuses))
 
 
-def progress(knobs: Knobs, of: Decisions) -> tuple[Progress, ...]:
+def progress(knobs: TransactionKnobs, of: ReleaseDecisions) -> tuple[LivenessClaim, ...]:
     """What is claimed of every fair run."""
 
     def claim(
         name: str, rule: Rule, sentence: str, since: Callable[..., Term], until: Callable[..., Term], *over: Sort
-    ) -> Progress:
+    ) -> LivenessClaim:
         seen = partial(_seen, knobs, of)
-        return Progress(name, rule, sentence, over, seen(since), seen(until), FAIR, is_fault)
+        return LivenessClaim(name, rule, sentence, over, seen(since), seen(until), FAIR, is_fault)
 
     claims = (
         claim(
@@ -150,8 +150,8 @@ def progress(knobs: Knobs, of: Decisions) -> tuple[Progress, ...]:
     )
 
 
-def _seen(knobs: Knobs, of: Decisions, fact: Callable[..., Term]) -> Function:
+def _seen(knobs: TransactionKnobs, of: ReleaseDecisions, fact: Callable[..., Term]) -> Function:
     def holds(state: State, *at: Term) -> Term:
-        return fact(View(knobs, of, state), *at)
+        return fact(TransactionsView(knobs, of, state), *at)
 
     return holds

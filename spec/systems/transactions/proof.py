@@ -16,9 +16,9 @@ from spec.systems.transactions import partition_lemmas as of_partitions
 from spec.systems.transactions import reader_lemmas as of_readers
 from spec.systems.transactions import sequence_lemmas as of_sequences
 from spec.systems.transactions.claims import Sentence
-from spec.systems.transactions.known import Known
+from spec.systems.transactions.decisions import ReleaseDecisions, decisions
+from spec.systems.transactions.known import LemmaView
 from spec.systems.transactions.system import transactions
-from spec.systems.transactions.taking import Decisions, decisions
 from spec.systems.transactions.world import (
     BATCH,
     COORDINATOR,
@@ -30,11 +30,11 @@ from spec.systems.transactions.world import (
     READER,
     TRANSACTION,
     Bounds,
-    Knobs,
+    TransactionKnobs,
 )
 from spec.versions import NEWEST
 
-UNBOUNDED: Final = Knobs(
+UNBOUNDED: Final = TransactionKnobs(
     profile=replace(NEWEST, max_sequence=None),
     compared=frozenset({EXHAUSTED}),
     commits_wait=False,
@@ -188,7 +188,7 @@ LEMMAS_OF_GROUPS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
 """Those of a system in which transactions commit offsets."""
 
 
-def proved(knobs: Knobs = UNBOUNDED, taken: Decisions | None = None) -> System:
+def proved(knobs: TransactionKnobs = UNBOUNDED, taken: ReleaseDecisions | None = None) -> System:
     """The transactions with the lemmas, and the theorems that follow from them.
 
     Args:
@@ -201,15 +201,15 @@ def proved(knobs: Knobs = UNBOUNDED, taken: Decisions | None = None) -> System:
     return replace(system, theorems=theorems, lemmas=lemmas(knobs, of), assumptions=assumed(knobs))
 
 
-def assumed(knobs: Knobs = UNBOUNDED) -> tuple[assume.Assumption, ...]:
+def assumed(knobs: TransactionKnobs = UNBOUNDED) -> tuple[assume.Assumption, ...]:
     """What the proof takes for granted; under an earlier transaction version it is tried without this one."""
     newest = knobs.profile.transaction_version == NEWEST.transaction_version
     return tuple(each for each in PROOF_ASSUMPTIONS if newest or each is not assume.NEWEST_RELEASE)
 
 
-def lemmas(knobs: Knobs, taken: Decisions) -> tuple[Claim, ...]:
+def lemmas(knobs: TransactionKnobs, taken: ReleaseDecisions) -> tuple[Claim, ...]:
     """What makes the theorems inductive in a system with these knobs."""
-    of = partial(Known, knobs, taken)
+    of = partial(LemmaView, knobs, taken)
 
     def claim(sentence: Sentence, rule: Rule, over: tuple[Sort, ...]) -> Claim:
         def holds(state: State, *at: Term) -> Term:

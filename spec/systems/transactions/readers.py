@@ -10,13 +10,13 @@ from spec.algebra import Term, all_of
 from spec.protocol import lso
 from spec.protocol.lso import LogOffsets
 from spec.systems.language import Action, State, update
-from spec.systems.transactions.acting import Acting, Guard
-from spec.systems.transactions.view import View
+from spec.systems.transactions.action_base import Guard, TransactionActionBase
+from spec.systems.transactions.view import TransactionsView
 from spec.systems.transactions.world import BATCH, DECIDED, PARTITION, READ_COMMITTED, READER, TRANSACTION
 from spec.vocabulary import ABSENT
 
 
-class Readers(Acting):
+class ReaderActions(TransactionActionBase):
     """The actions of two readers, of committed data and of all of it."""
 
     def all(self) -> tuple[Action, ...]:
@@ -39,7 +39,7 @@ class Readers(Acting):
             received=update(state.received, *at, to=given),
         )
 
-    def _bound(self, view: View, reader: Term, partition: Term) -> Term:
+    def _bound(self, view: TransactionsView, reader: Term, partition: Term) -> Term:
         """Where the reader's fetch ends."""
         end = view.log_end(partition)
         offsets = LogOffsets(
@@ -52,7 +52,7 @@ class Readers(Acting):
         waits = all_of(reader == READ_COMMITTED, self.knobs.readers_wait)
         return lso.fetch(offsets, view.position(reader, partition), waits).bound
 
-    def _is_given(self, view: View, reader: Term, txn: Term, partition: Term, batch: Term) -> Term:
+    def _is_given(self, view: TransactionsView, reader: Term, txn: Term, partition: Term, batch: Term) -> Term:
         """The application is given the batch."""
         where = view.data(txn, partition, batch)
         aborted = all_of(where >= DECIDED, view.aborts(where - DECIDED), self.knobs.aborted_filtered)

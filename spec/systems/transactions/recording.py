@@ -14,15 +14,15 @@ from spec.protocol.coordinator import (
     is_in,
 )
 from spec.systems.language import State, always, either, pick, rewrite, update
-from spec.systems.transactions.acting import Acting
-from spec.systems.transactions.view import View
+from spec.systems.transactions.action_base import TransactionActionBase
+from spec.systems.transactions.view import TransactionsView
 from spec.systems.transactions.world import DURABLE, LOST
 from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
 NONE: Final = ErrorCode.NONE.value
 
 
-class Recording(Acting):
+class Recording(TransactionActionBase):
     """Memory and log after each kind of record, whatever its fate."""
 
     def _remembers(self, state: State, entry: TransactionEntry) -> State:
@@ -32,7 +32,7 @@ class Recording(Acting):
         """The coordinator takes its record for durable."""
         return any_of(fate == DURABLE, not self.knobs.waits_for_log)
 
-    def _appended(self, view: View, transition: Transition, fate: Term) -> State:
+    def _appended(self, view: TransactionsView, transition: Transition, fate: Term) -> State:
         """Memory and log after a record with this fate."""
         state, before = view.state, view.remembers()
         profile = self.knobs.profile
@@ -47,7 +47,7 @@ class Recording(Acting):
         )
         return changed.but(drawn=always(choose(draws, drawn + 1, drawn))) if self.knobs.rotates else changed
 
-    def _emptied(self, view: View, transition: Transition, fate: Term) -> State:
+    def _emptied(self, view: TransactionsView, transition: Transition, fate: Term) -> State:
         """After the record of an identity that has no transaction yet, with this fate."""
         state, lost = view.state, fate == LOST
         return self._appended(view, transition, fate).but(
@@ -82,11 +82,11 @@ class Recording(Acting):
         told = choose(failed, ErrorCode.COORDINATOR_NOT_AVAILABLE.value, transition.error)
         return after.but(fenced_wrongly=update(state.fenced_wrongly, txn, to=wrongly)), told
 
-    def _fences_wrongly(self, view: View, txn: Term, partition: Term) -> Term:
+    def _fences_wrongly(self, view: TransactionsView, txn: Term, partition: Term) -> Term:
         """The client with the newest identity of all is told that another one has taken its place."""
         return self._tells_wrongly(view, txn, view.added_to(txn, partition).error)
 
-    def _tells_wrongly(self, view: View, txn: Term, error: Term) -> Term:
+    def _tells_wrongly(self, view: TransactionsView, txn: Term, error: Term) -> Term:
         """An answer tells the client with the newest identity of all that another one has taken its place."""
         return all_of(view.is_fatal(error), view.is_open(txn), view.is_current(view.who(txn)))
 
@@ -97,10 +97,12 @@ class Recording(Acting):
         ids, target = self.knobs.bounds.producer_ids, self.knobs.settled(transition.target)
         return any_of(not self.knobs.limited, all_of(target.producer_id < ids, target.next_producer_id < ids))
 
-    def _may_decide(self, view: View) -> Term:
+    def _may_decide(self, view: TransactionsView) -> Term:
         return any_of(not self.knobs.limited, view.decisions() < self.knobs.bounds.decisions)
 
-    def _decided(self, view: View, transition: Transition, fate: Term, opened_by: Term, ended_by: Term) -> State:
+    def _decided(
+        self, view: TransactionsView, transition: Transition, fate: Term, opened_by: Term, ended_by: Term
+    ) -> State:
         """After a Prepare record with this fate: where it is durable its markers are sent, and Complete is pending."""
         state, profile = view.state, self.knobs.profile
         appended = self._appended(view, transition, fate)

@@ -6,15 +6,15 @@ from typing import Final
 from spec.algebra import Term, all_of
 from spec.systems import assumptions as assume
 from spec.systems.language import Goal, Sort, State, System
-from spec.systems.transactions.claims import Claims
-from spec.systems.transactions.clients import Clients
+from spec.systems.transactions.claims import TransactionClaims
+from spec.systems.transactions.clients import ClientInstances
 from spec.systems.transactions.coordinators import Coordinators
-from spec.systems.transactions.groups import Groups
+from spec.systems.transactions.decisions import ReleaseDecisions, decisions
+from spec.systems.transactions.groups import GroupActions
 from spec.systems.transactions.leaders import Leaders
 from spec.systems.transactions.reader_claims import has_passed
-from spec.systems.transactions.readers import Readers
-from spec.systems.transactions.taking import Decisions, decisions
-from spec.systems.transactions.view import View
+from spec.systems.transactions.readers import ReaderActions
+from spec.systems.transactions.view import TransactionsView
 from spec.systems.transactions.world import (
     BATCH,
     DECIDED,
@@ -24,7 +24,7 @@ from spec.systems.transactions.world import (
     READ_COMMITTED,
     READ_UNCOMMITTED,
     TRANSACTION,
-    Knobs,
+    TransactionKnobs,
     derived,
     variables,
 )
@@ -50,44 +50,44 @@ ASSUMPTIONS: Final = (
     assume.FIRST_SEEN_FIRST,
 )
 
-TRUE_SYSTEM: Final = Knobs()
+TRUE_SYSTEM: Final = TransactionKnobs()
 """As the newest release has it, in the smallest instance."""
 
 
-def committed_after_another(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+def committed_after_another(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
     """A transaction is committed that is not the first one."""
     where = view.data(txn, partition, batch)
     return all_of(txn > 0, where >= DECIDED, view.commits(where - DECIDED))
 
 
-def aborted(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+def aborted(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
     """A batch is aborted."""
     where = view.data(txn, partition, batch)
     return all_of(where >= DECIDED, view.aborts(where - DECIDED))
 
 
-def open_when_its_end_is_asked_for(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+def open_when_its_end_is_asked_for(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
     """Data is open whose end its client has asked for."""
     return all_of(view.data(txn, partition, batch) == OPEN, view.end_sent(txn) >= 0)
 
 
-def successor_has_transaction(view: View, txn: Term, instance: Term) -> Term:
+def successor_has_transaction(view: TransactionsView, txn: Term, instance: Term) -> Term:
     """A later instance has a transaction of its own."""
     return all_of(instance > 0, view.owner(txn) == instance)
 
 
-def aborted_is_read_by_one(view: View, txn: Term, partition: Term, batch: Term) -> Term:
+def aborted_is_read_by_one(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
     """A reader of everything has an aborted batch, which one of committed data has passed over."""
     passed = has_passed(view, READ_COMMITTED, txn, partition, batch)
     return all_of(aborted(view, txn, partition, batch), view.received(READ_UNCOMMITTED, txn, partition, batch), passed)
 
 
-def offset_is_taken_over(view: View, partition: Term) -> Term:
+def offset_is_taken_over(view: TransactionsView, partition: Term) -> Term:
     """A group has the offset of a transaction."""
     return view.group_offset(partition).present
 
 
-def transactions(knobs: Knobs = TRUE_SYSTEM, taken: Decisions | None = None) -> System:
+def transactions(knobs: TransactionKnobs = TRUE_SYSTEM, taken: ReleaseDecisions | None = None) -> System:
     """The system with these knobs.
 
     Args:
@@ -98,7 +98,7 @@ def transactions(knobs: Knobs = TRUE_SYSTEM, taken: Decisions | None = None) -> 
 
     def goal(reached: Callable[..., Term], *over: Sort) -> Goal:
         def holds(state: State, *at: Term) -> Term:
-            return reached(View(knobs, of, state), *at)
+            return reached(TransactionsView(knobs, of, state), *at)
 
         return Goal(reached.__name__, str(reached.__doc__), over, holds)
 
@@ -107,9 +107,11 @@ def transactions(knobs: Knobs = TRUE_SYSTEM, taken: Decisions | None = None) -> 
         name="transactions",
         variables=variables(knobs),
         actions=tuple(
-            action for party in (Clients, Leaders, Groups, Readers, Coordinators) for action in party(knobs, of).all()
+            action
+            for party in (ClientInstances, Leaders, GroupActions, ReaderActions, Coordinators)
+            for action in party(knobs, of).all()
         ),
-        theorems=Claims(knobs, of).theorems(),
+        theorems=TransactionClaims(knobs, of).theorems(),
         lemmas=(),
         goals=(
             goal(committed_after_another, *message),

@@ -8,15 +8,15 @@ from spec.protocol.append import Append
 from spec.protocol.committing import CommitRequest
 from spec.protocol.completing import MarkerRequest
 from spec.protocol.coordinator import TransactionEntry, Transition, is_at_rest, is_exhausted, is_in
-from spec.protocol.ending import EndRequest, Identity
-from spec.protocol.groups import Claim as Member
+from spec.protocol.ending import EndRequest, IdAndEpoch
 from spec.protocol.groups import GroupEntry
+from spec.protocol.groups import KnownClaim as Member
 from spec.protocol.ids import InitRequest
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.registering import AddRequest
 from spec.protocol.verification import ABORTABLE_SINCE, ADDS_SINCE, VerificationEntry
 from spec.systems.language import Function, State, pick
-from spec.systems.transactions.taking import Decisions
+from spec.systems.transactions.decisions import ReleaseDecisions
 from spec.systems.transactions.world import (
     ABORT,
     ANSWERED,
@@ -28,15 +28,15 @@ from spec.systems.transactions.world import (
     ONGOING,
     OPEN,
     TIMEOUT,
-    Knobs,
+    TransactionKnobs,
 )
 from spec.vocabulary import ABSENT, ErrorCode, GroupState, TransactionState
 
 
-class View:
+class TransactionsView:
     """One state: its functions, what the parties know in it, and what the protocol decides in it."""
 
-    def __init__(self, knobs: Knobs, taken: Decisions, state: State) -> None:
+    def __init__(self, knobs: TransactionKnobs, taken: ReleaseDecisions, state: State) -> None:
         self.knobs = knobs
         self.taken = taken
         self.state = state
@@ -47,11 +47,11 @@ class View:
 
     # --- the client -------------------------------------------------------------------------------------------
 
-    def who(self, txn: Term) -> Identity:
+    def who(self, txn: Term) -> IdAndEpoch:
         """Producer id and epoch that every request of a transaction carries."""
         return self._one_id(self.identity(txn))
 
-    def producer(self, identity: Identity | MarkerRequest) -> Term:
+    def producer(self, identity: IdAndEpoch | MarkerRequest) -> Term:
         """The producer id; the only one, where epochs do not run out."""
         return identity.producer_id if self.knobs.rotates else 0
 
@@ -77,11 +77,11 @@ class View:
             any_of(txn == 0, self.owner(txn - 1) >= 0),
         )
 
-    def next_of(self, instance: Term) -> Identity:
+    def next_of(self, instance: Term) -> IdAndEpoch:
         """The identity for the instance's next transaction: as the end of its last one told, or as it was."""
         last = self.current(instance)
-        told: Identity = pick(self.next_identity(last).producer_epoch >= 0, self.next_identity(last), self.who(last))
-        identity: Identity = pick(last == ABSENT, self.given(instance), told)
+        told: IdAndEpoch = pick(self.next_identity(last).producer_epoch >= 0, self.next_identity(last), self.who(last))
+        identity: IdAndEpoch = pick(last == ABSENT, self.given(instance), told)
         return identity
 
     def arrives(self, what: str, txn: Term) -> Term:
@@ -94,12 +94,12 @@ class View:
 
     # --- the partition ----------------------------------------------------------------------------------------
 
-    def known(self, identity: Identity, partition: Term) -> ProducerEntry:
+    def known(self, identity: IdAndEpoch, partition: Term) -> ProducerEntry:
         """What the partition knows of a producer."""
         entry: ProducerEntry = self.entry(self.producer(identity), partition)
         return entry
 
-    def verifying(self, identity: Identity, partition: Term) -> VerificationEntry:
+    def verifying(self, identity: IdAndEpoch, partition: Term) -> VerificationEntry:
         """What the partition asks the coordinator about a producer."""
         entry: VerificationEntry = self.asked(self.producer(identity), partition)
         return entry
@@ -262,7 +262,7 @@ class View:
         request = replace(self.end_request(txn), commits=False)
         return self.taken.end(self.remembers(), request).appends
 
-    def is_current(self, identity: Identity) -> Term:
+    def is_current(self, identity: IdAndEpoch) -> Term:
         """It is the newest identity that anyone was given, and no fence has made it stale."""
         newest = self._one_id(self.newest())
         return all_of(identity.producer_id == newest.producer_id, identity.producer_epoch == newest.producer_epoch)
@@ -294,8 +294,8 @@ class View:
         """The client knows that the partition has joined the transaction."""
         return self.added(txn, partition) == ANSWERED
 
-    def _one_id(self, identity: Identity | MarkerRequest) -> Identity:
-        return Identity(self.producer(identity), identity.producer_epoch)
+    def _one_id(self, identity: IdAndEpoch | MarkerRequest) -> IdAndEpoch:
+        return IdAndEpoch(self.producer(identity), identity.producer_epoch)
 
 
 FATAL = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING)

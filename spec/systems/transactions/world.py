@@ -17,7 +17,7 @@ from typing import Final
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol.completing import MarkerRequest
 from spec.protocol.coordinator import BUMPING, TransactionEntry
-from spec.protocol.ending import Identity
+from spec.protocol.ending import IdAndEpoch
 from spec.protocol.offsets import NO_OFFSET
 from spec.protocol.records import ProducerEntry
 from spec.protocol.verification import NOTHING_ASKED
@@ -97,7 +97,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class TransactionKnobs:
     """What the system is made of; the defaults are the true system of the newest release.
 
     Attributes:
@@ -199,10 +199,10 @@ class Knobs:
         return replace(fixed, producer_id=0, previous_producer_id=0, next_producer_id=ABSENT)
 
 
-NOBODY: Final = Identity(ABSENT, ABSENT)
+NOBODY: Final = IdAndEpoch(ABSENT, ABSENT)
 
 
-def variables(knobs: Knobs) -> tuple[Variable, ...]:
+def variables(knobs: TransactionKnobs) -> tuple[Variable, ...]:
     """The functions of the state."""
     before = knobs.settled(TransactionEntry(producer_id=0, producer_epoch=knobs.first_epoch - 1))
     message = (TRANSACTION, PARTITION, BATCH)
@@ -268,13 +268,13 @@ def variables(knobs: Knobs) -> tuple[Variable, ...]:
     )
 
 
-def _of_the_deposed(knobs: Knobs, before: TransactionEntry) -> tuple[Variable, ...]:
+def _of_the_deposed(knobs: TransactionKnobs, before: TransactionEntry) -> tuple[Variable, ...]:
     """What the coordinator before the last failover knew, and knows as long as it has not heard of it."""
     cache = (Variable("cached", (), before), Variable("cached_partitions", (PARTITION,), ABSENT))
     return cache * knobs.deposed_answers
 
 
-def _of_readers(knobs: Knobs) -> tuple[Variable, ...]:
+def _of_readers(knobs: TransactionKnobs) -> tuple[Variable, ...]:
     """Where each batch is among those of its partition, how far each reader is, and what it was given."""
     message = (TRANSACTION, PARTITION, BATCH)
     numbers = (Variable("offset", message, ABSENT), Variable("log_end", (PARTITION,), 0)) * knobs.numbers
@@ -285,7 +285,7 @@ def _of_readers(knobs: Knobs) -> tuple[Variable, ...]:
     return (*numbers, *(readers * knobs.readers))
 
 
-def _of_groups(knobs: Knobs) -> tuple[Variable, ...]:
+def _of_groups(knobs: TransactionKnobs) -> tuple[Variable, ...]:
     """What partitions are for, the generation, what commits name and when they are written, what is pending, and taken.
 
     An offset is told by the number of its transaction.
@@ -306,7 +306,7 @@ def _if(fact: Term) -> Term:
     return choose(fact, 0, ABSENT)
 
 
-def derived(knobs: Knobs) -> tuple[Least, ...]:
+def derived(knobs: TransactionKnobs) -> tuple[Least, ...]:
     """Whether there is some such request, partition or batch: 0 where there is, -1 where there is none.
 
     Of what is open on a partition, the least number.

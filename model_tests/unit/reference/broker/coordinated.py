@@ -24,7 +24,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 @dataclass(slots=True)
-class World:
+class CoordinatedBroker:
     """One broker: coordinator, two partitions, a clock that stands at 1000.
 
     Attributes:

@@ -12,10 +12,10 @@ from reference.broker.group_coordinator import GroupConfig, GroupCoordinator, Tr
 from reference.broker.group_log import OffsetsTopic
 from reference.broker.group_requests import (
     NOBODY,
-    Claim,
     FetchedOffset,
     JoinAnswer,
     JoinRequest,
+    MemberClaim,
     OffsetAndMetadata,
     Offsets,
     SyncAnswer,
@@ -86,14 +86,14 @@ class GroupWorld:
 
     # --- offsets ----------------------------------------------------------------------------------------------
 
-    def commit(self, offset: int, claim: Claim = NOBODY, partition: TopicPartition = T0) -> None:
+    def commit(self, offset: int, claim: MemberClaim = NOBODY, partition: TopicPartition = T0) -> None:
         """OffsetCommit of one offset."""
         self.groups.commit_offsets(GROUP, offsets({partition: offset}), claim)
 
     def pend(
         self,
         offset: int,
-        claim: Claim = NOBODY,
+        claim: MemberClaim = NOBODY,
         *,
         producer: ProducerIdentity = PRODUCER,
         partition: TopicPartition = T0,
@@ -140,7 +140,7 @@ class GroupWorld:
             self.groups.take_over_decided()
 
     def request(
-        self, producer: ProducerIdentity, offset: int, version: int = 4, claim: Claim = NOBODY
+        self, producer: ProducerIdentity, offset: int, version: int = 4, claim: MemberClaim = NOBODY
     ) -> dict[TopicPartition, ErrorCode]:
         """TxnOffsetCommit at the broker, for a partition that exists and one that does not."""
         missing = TopicPartition("missing", 0)
@@ -168,15 +168,15 @@ class GroupWorld:
     def sync(self, joined: JoinAnswer, assignments: Mapping[str, bytes] | None = None) -> list[SyncAnswer]:
         """SyncGroup of a member that has joined."""
         answers: list[SyncAnswer] = []
-        claim = Claim(joined.generation, joined.member_id)
+        claim = MemberClaim(joined.generation, joined.member_id)
         self.groups.sync(SyncRequest(GROUP, claim, assignments or {}), answers.append)
         return answers
 
-    def member(self, instance: str | None = None) -> Claim:
+    def member(self, instance: str | None = None) -> MemberClaim:
         """A single member of a stable group."""
         joined = self.join(instance=instance)[0]
         self.sync(joined)
-        return Claim(joined.generation, joined.member_id, instance)
+        return MemberClaim(joined.generation, joined.member_id, instance)
 
     def pass_time(self, milliseconds: int) -> None:
         """Let time pass."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from model_tests.unit.reference.broker.coordinated import ID, T0, T1, World, identity
+from model_tests.unit.reference.broker.coordinated import ID, T0, T1, CoordinatedBroker, identity
 from reference.broker.coordinator_errors import ConcurrentTransactions, InvalidProducerIdMapping
 from reference.broker.transaction_api import (
     AddPartitionsRequest,
@@ -28,18 +28,18 @@ def by_name(state: TransactionState) -> str:
 def test_unknown_id() -> None:
     """An id that no producer has begun with is unknown."""
     with pytest.raises(InvalidProducerIdMapping):
-        World().begin(ONE)
+        CoordinatedBroker().begin(ONE)
 
 
 def test_empty_id() -> None:
     """The empty string is no transactional id."""
     with pytest.raises(InvalidRequest):
-        World().coordinator.add_partitions("", ONE, (T0,))
+        CoordinatedBroker().coordinator.add_partitions("", ONE, (T0,))
 
 
 def test_pending() -> None:
     """A pending change is told first since 4.0; before, producer id and epoch are looked at first."""
-    newest, older = World(NEWEST), World(SNAPSHOT_4_0)
+    newest, older = CoordinatedBroker(NEWEST), CoordinatedBroker(SNAPSHOT_4_0)
     for world in (newest, older):
         world.put(TransactionState.EMPTY).pending = TransactionState.ONGOING
 
@@ -53,7 +53,7 @@ def test_pending() -> None:
 
 def test_another_producer_id() -> None:
     """The id has another producer id now."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.EMPTY)
 
     with pytest.raises(InvalidProducerIdMapping):
@@ -63,7 +63,7 @@ def test_another_producer_id() -> None:
 @pytest.mark.parametrize("epoch", [4, 6], ids=["stale", "unknown"])
 def test_another_epoch(epoch: int) -> None:
     """A producer with any other epoch than the newest is fenced."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.EMPTY)
 
     with pytest.raises(ProducerFenced):
@@ -73,7 +73,7 @@ def test_another_epoch(epoch: int) -> None:
 @pytest.mark.parametrize("state", PREPARED, ids=by_name)
 def test_prepared(state: TransactionState) -> None:
     """The transaction before is completed first."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(state)
 
     with pytest.raises(ConcurrentTransactions):
@@ -82,7 +82,7 @@ def test_prepared(state: TransactionState) -> None:
 
 def test_known_partitions_are_not_written_again() -> None:
     """What is in the transaction already costs no record."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.ONGOING)
 
     world.begin(ONE, (T0,))
@@ -92,7 +92,7 @@ def test_known_partitions_are_not_written_again() -> None:
 
 def test_more_partitions() -> None:
     """More partitions join the open transaction, which keeps its start."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.ONGOING)
     world.clock.advance(500)
 
@@ -106,7 +106,7 @@ def test_more_partitions() -> None:
 @pytest.mark.parametrize("state", AT_REST, ids=by_name)
 def test_the_first_partition_begins_a_transaction(state: TransactionState) -> None:
     """A transaction begins with its first partition."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(state)
     world.clock.advance(500)
 
@@ -118,7 +118,7 @@ def test_the_first_partition_begins_a_transaction(state: TransactionState) -> No
 
 def test_a_missing_partition_fails_the_request() -> None:
     """If one partition does not exist, none is added."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.EMPTY)
     missing = TopicPartition("nope", 0)
 
@@ -135,7 +135,7 @@ def test_a_missing_partition_fails_the_request() -> None:
 )
 def test_old_clients_know_no_fence(version: int, error: ErrorCode) -> None:
     """Before version 2 a fenced producer is told of an invalid epoch."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.EMPTY)
 
     answer = handle_add_partitions(world.coordinator, AddPartitionsRequest(version, ID, identity(7, 1), (T0,)), {T0})
@@ -146,7 +146,7 @@ def test_old_clients_know_no_fence(version: int, error: ErrorCode) -> None:
 @pytest.mark.parametrize(("version", "client_version"), [(3, 0), (4, 2)], ids=["client", "broker"])
 def test_the_version_says_who_asks(version: int, client_version: int) -> None:
     """Up to version 3 a client of version 0 adds partitions, from 4 on a broker for a client of version 2."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.EMPTY)
 
     handle_add_partitions(world.coordinator, AddPartitionsRequest(version, ID, ONE, (T0,)), {T0})
@@ -156,7 +156,7 @@ def test_the_version_says_who_asks(version: int, client_version: int) -> None:
 
 def test_offsets_join_as_a_partition() -> None:
     """AddOffsetsToTxn adds the group's partition of the offsets topic."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.EMPTY)
 
     answer = handle_add_offsets(world.coordinator, 3, ID, ONE, offsets_partition_of("g", 50))
@@ -167,7 +167,7 @@ def test_offsets_join_as_a_partition() -> None:
 
 def test_offsets_of_a_fenced_producer() -> None:
     """AddOffsetsToTxn fences as AddPartitionsToTxn does."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.EMPTY)
 
     answers = [handle_add_offsets(world.coordinator, version, ID, identity(7, 1), T0) for version in (1, 2)]
@@ -177,7 +177,7 @@ def test_offsets_of_a_fenced_producer() -> None:
 
 def test_verification_says_what_is_in_the_transaction() -> None:
     """Who only asks is told of each partition whether it is in the transaction."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.ONGOING)
 
     answer = world.coordinator.verify_partitions(ID, ONE, (T0, T1))
@@ -188,7 +188,7 @@ def test_verification_says_what_is_in_the_transaction() -> None:
 @pytest.mark.parametrize("state", PREPARED, ids=by_name)
 def test_verification_of_a_decided_transaction(state: TransactionState) -> None:
     """A decided transaction takes no more data."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(state)
 
     with pytest.raises(ConcurrentTransactions):
@@ -197,7 +197,7 @@ def test_verification_of_a_decided_transaction(state: TransactionState) -> None:
 
 def test_verification_ignores_a_pending_change() -> None:
     """A partition that is about to join does not stop data of one that has joined (KAFKA-14904)."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.ONGOING).pending = TransactionState.ONGOING
 
     assert {T0: ErrorCode.NONE} == world.coordinator.verify_partitions(ID, ONE, (T0,))
@@ -205,7 +205,7 @@ def test_verification_ignores_a_pending_change() -> None:
 
 def test_listing() -> None:
     """ListTransactions filters by state and producer id, and names the states that are none."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.ONGOING)
 
     found = [list_transactions(world.coordinator, states, ids) for states, ids in ((["Ongoing"], [7]), (["Empty"], []))]

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from model_tests.unit.reference.broker.coordinated import ID, World, identity
+from model_tests.unit.reference.broker.coordinated import ID, CoordinatedBroker, identity
 from reference.broker.coordinator_errors import (
     ConcurrentTransactions,
     CoordinatorNotAvailable,
@@ -30,7 +30,7 @@ EPOCH: Final = 5
 Cell = tuple[TransactionState, bool, bool, ErrorCode, TransactionState]
 
 
-def outcome(world: World, epoch: int, commit: bool, version: int) -> tuple[ErrorCode, TransactionState]:
+def outcome(world: CoordinatedBroker, epoch: int, commit: bool, version: int) -> tuple[ErrorCode, TransactionState]:
     """Error and state of producer 7 after an EndTxn with an epoch."""
     try:
         world.end(identity(7, epoch), commit, version)
@@ -68,7 +68,7 @@ BY_RESULT: Final = (
 def test_versions_0_and_1(profile: Profile, cell: tuple[TransactionState, bool, ErrorCode, TransactionState]) -> None:
     """Without bumps, state and wanted result alone decide, and the epoch stays."""
     state, commit, error, after = cell
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     world.put(state, EPOCH)
 
     found = outcome(world, EPOCH, commit, version=0)
@@ -109,7 +109,7 @@ BY_RETRY: Final = (
 def test_version_2(cell: Cell) -> None:
     """With bumps, the epoch tells a retry from a new wish; a decision takes the epoch up by one."""
     state, commit, again, error, after = cell
-    world = World(NEWEST)
+    world = CoordinatedBroker(NEWEST)
     world.put(state, EPOCH, client_version=2)
 
     found = outcome(world, EPOCH - again, commit, version=2)
@@ -144,7 +144,7 @@ BY_STORED_VERSION: Final = (
 def test_version_2_before_4_0(cell: Cell, version: int) -> None:
     """The version of the last transition says whether an epoch was bumped, whatever version the request has."""
     state, commit, again, error, after = cell
-    world = World(SNAPSHOT_4_0)
+    world = CoordinatedBroker(SNAPSHOT_4_0)
     world.put(state, EPOCH, client_version=2)
 
     found = outcome(world, EPOCH - again, commit, version)
@@ -154,7 +154,7 @@ def test_version_2_before_4_0(cell: Cell, version: int) -> None:
 
 def test_another_producer_id() -> None:
     """A producer id that is not the newest of the transactional id is unknown."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(ONGOING)
 
     with pytest.raises(InvalidProducerIdMapping):
@@ -164,13 +164,13 @@ def test_another_producer_id() -> None:
 def test_unknown_id() -> None:
     """An id that never began has no transaction to end."""
     with pytest.raises(InvalidProducerIdMapping):
-        World().end(identity(7, 0))
+        CoordinatedBroker().end(identity(7, 0))
 
 
 @pytest.mark.parametrize("version", [0, 2])
 def test_pending(version: int) -> None:
     """While a change is on its way to the log, everybody waits."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(ONGOING).pending = PREPARE_COMMIT
 
     with pytest.raises(ConcurrentTransactions):
@@ -179,7 +179,7 @@ def test_pending(version: int) -> None:
 
 def test_pending_comes_first() -> None:
     """Since 4.0, under version 2, a pending change is told before a stale epoch is; before, after it."""
-    newest, older = World(NEWEST), World(SNAPSHOT_4_0)
+    newest, older = CoordinatedBroker(NEWEST), CoordinatedBroker(SNAPSHOT_4_0)
     newest.put(ONGOING).pending = PREPARE_COMMIT
     older.put(ONGOING).pending = PREPARE_COMMIT
 
@@ -191,7 +191,7 @@ def test_pending_comes_first() -> None:
 
 def test_a_client_before_version_2_is_told_of_its_stale_epoch_first() -> None:
     """EndTxn up to version 4 looks at the identity before what is pending, in every release."""
-    world = World(NEWEST)
+    world = CoordinatedBroker(NEWEST)
     world.put(ONGOING).pending = PREPARE_COMMIT
 
     with pytest.raises(ProducerFenced):
@@ -201,7 +201,7 @@ def test_a_client_before_version_2_is_told_of_its_stale_epoch_first() -> None:
 @pytest.mark.parametrize("version", [3, 5])
 def test_a_commit_cannot_take_the_place_of_a_fence(version: int) -> None:
     """While the coordinator is about to abort, a commit of the same epoch is an error, and the fence stays."""
-    world = World()
+    world = CoordinatedBroker()
     entry = world.put(ONGOING)
     entry.pending = TransactionState.PREPARE_EPOCH_FENCE
 
@@ -214,7 +214,7 @@ def test_a_commit_cannot_take_the_place_of_a_fence(version: int) -> None:
 
 def test_the_last_epoch_rotates() -> None:
     """At epoch 32766 the decision keeps the producer id with 32767 for its markers, and the end has a new one."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(ONGOING, MAX_EPOCH - 1)
 
     answered = world.end(identity(7, MAX_EPOCH - 1))
@@ -229,7 +229,7 @@ def test_the_last_epoch_rotates() -> None:
 
 def test_the_last_epoch_rotates_for_a_retry() -> None:
     """Who lost the answer at epoch 32766 gets the new producer id with the next try."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(ONGOING, MAX_EPOCH - 1)
     answered = world.end(identity(7, MAX_EPOCH - 1))
     world.coordinator.send_markers()
@@ -241,7 +241,7 @@ def test_the_last_epoch_rotates_for_a_retry() -> None:
 
 def test_the_last_epoch_answered_late() -> None:
     """Before 4.0 the first answer at epoch 32766 has the identity of the markers; only the retry learns the next."""
-    world = World(SNAPSHOT_4_0)
+    world = CoordinatedBroker(SNAPSHOT_4_0)
     world.put(ONGOING, MAX_EPOCH - 1)
 
     answered = world.end(identity(7, MAX_EPOCH - 1))
@@ -258,7 +258,7 @@ def test_the_last_epoch_answered_late() -> None:
 )
 def test_epoch_32767(profile: Profile, commit: bool, refused: bool) -> None:
     """An open transaction at epoch 32767 cannot be ended before 4.3; since then it can be aborted."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     world.put(ONGOING, MAX_EPOCH)
 
     if refused:
@@ -274,7 +274,7 @@ def test_epoch_32767(profile: Profile, commit: bool, refused: bool) -> None:
 def test_a_commit_that_is_delayed_ends_the_next_transaction() -> None:
     """KAFKA-17754: without bumps a copy of EndTxn for one transaction ends the next one; with bumps it is fenced."""
     for version, harmed in ((0, True), (2, False)):
-        world = World(NEWEST.under(version))
+        world = CoordinatedBroker(NEWEST.under(version))
         first = world.init()
         world.begin(first)
         second = world.end(first)
@@ -292,7 +292,7 @@ def test_a_commit_that_is_delayed_ends_the_next_transaction() -> None:
 
 def test_the_coordinator_aborts_with_a_newer_epoch() -> None:
     """The coordinator's own abort may carry an epoch above the current one, a client's may not."""
-    world = World(KAFKA_3_9)
+    world = CoordinatedBroker(KAFKA_3_9)
     entry = world.put(ONGOING)
 
     with pytest.raises(ProducerFenced):
@@ -307,7 +307,7 @@ def test_the_coordinator_aborts_with_a_newer_epoch() -> None:
 @pytest.mark.parametrize("profile", [KAFKA_0_11, KAFKA_2_5], ids=["0.11", "2.5"])
 def test_before_2_7_an_end_with_a_newer_epoch_is_written(profile: Profile, commit: bool) -> None:
     """With the epoch that the coordinator knows; the client is fenced, and no marker follows until the log is read."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     world.begin(world.init())
     known = world.metadata()
 
@@ -326,7 +326,7 @@ def test_before_2_7_an_end_with_a_newer_epoch_is_written(profile: Profile, commi
 @pytest.mark.parametrize("profile", [KAFKA_2_7, KAFKA_3_9, KAFKA_4_2.under(0)], ids=["2.7", "3.9", "4.2"])
 def test_since_2_7_an_end_with_a_newer_epoch_changes_nothing(profile: Profile) -> None:
     """A client has the epoch that it was given."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     world.put(ONGOING)
 
     assert ErrorCode.PRODUCER_FENCED == handle_end_txn(world.coordinator, 2, ID, identity(7, EPOCH + 1), True).error
@@ -336,7 +336,7 @@ def test_since_2_7_an_end_with_a_newer_epoch_changes_nothing(profile: Profile) -
 @pytest.mark.parametrize("profile", [KAFKA_0_11, KAFKA_2_5], ids=["0.11", "2.5"])
 def test_before_2_7_a_client_ends_what_is_being_fenced(profile: Profile) -> None:
     """An abort with an epoch above that of the fence takes its place, and the id goes on with the client's epoch."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     entry = world.put(ONGOING)
     entry.begin(fence_epoch(entry.metadata, True, profile))
 
@@ -354,7 +354,7 @@ def test_before_2_7_a_client_ends_what_is_being_fenced(profile: Profile) -> None
 )
 def test_every_failed_fence_raises_the_epoch_before_2_7(profile: Profile, epoch: int) -> None:
     """Since KAFKA-9666 was mended the coordinator remembers that it has raised it, and that nobody was given it."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     entry = world.put(ONGOING)
     world.log.faults += [AppendFault(CoordinatorNotAvailable())] * 2
 
@@ -369,7 +369,7 @@ def test_every_failed_fence_raises_the_epoch_before_2_7(profile: Profile, epoch:
 
 def test_before_2_7_fences_that_fail_use_up_the_epochs() -> None:
     """After the last one the transaction cannot be aborted any more."""
-    world = World(KAFKA_2_5)
+    world = CoordinatedBroker(KAFKA_2_5)
     entry = world.put(ONGOING, MAX_EPOCH - 1)
     world.log.faults += [AppendFault(CoordinatorNotAvailable())]
 
@@ -383,7 +383,7 @@ def test_before_2_7_fences_that_fail_use_up_the_epochs() -> None:
 
 def test_a_failed_fence_is_not_forgotten_for_an_end_that_fails() -> None:
     """The epoch that the fence has raised is not raised again, whoever's abort the log refuses next."""
-    world = World(KAFKA_3_9)
+    world = CoordinatedBroker(KAFKA_3_9)
     entry = world.put(ONGOING)
     world.log.faults += [AppendFault(CoordinatorNotAvailable())] * 2
 
@@ -400,7 +400,7 @@ def test_a_failed_fence_is_not_forgotten_for_an_end_that_fails() -> None:
 
 def test_refusals_name_their_rule() -> None:
     """A refusal says which rule it serves and the values that decided."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(EMPTY)
 
     with pytest.raises(InvalidTxnState, match=r"INVALID_TXN_STATE \[txn.one_outcome\] state=EMPTY"):

@@ -16,11 +16,11 @@ from model_tests.unit.reference.broker.grouped import (
 )
 from reference.broker.group_coordinator import TransactionalCommit
 from reference.broker.group_record import OffsetKey
-from reference.broker.group_requests import NOBODY, Claim, SyncAnswer, SyncRequest
+from reference.broker.group_requests import NOBODY, MemberClaim, SyncAnswer, SyncRequest
 from spec.versions import BEFORE_3_7, KAFKA_2_4, KAFKA_3_9, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ErrorCode
 
-STRANGER: Final = Claim(1, "nobody-knows")
+STRANGER: Final = MemberClaim(1, "nobody-knows")
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ STRANGER: Final = Claim(1, "nobody-knows")
         (lambda m: m._replace(generation=0), ErrorCode.ILLEGAL_GENERATION, ErrorCode.ILLEGAL_GENERATION),
         (lambda m: m._replace(generation=-1), ErrorCode.ILLEGAL_GENERATION, ErrorCode.ILLEGAL_GENERATION),
         (lambda _: STRANGER, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.UNKNOWN_MEMBER_ID),
-        (lambda _: Claim(1, ""), ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.UNKNOWN_MEMBER_ID),
+        (lambda _: MemberClaim(1, ""), ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.UNKNOWN_MEMBER_ID),
         (lambda m: m._replace(group_instance_id="other"), ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.UNKNOWN_MEMBER_ID),
         (lambda _: NOBODY, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.NONE),
     ],
@@ -39,7 +39,7 @@ STRANGER: Final = Claim(1, "nobody-knows")
 )
 @CLASSIC_AND_NEW
 def test_commits_to_a_group_with_members(
-    profile: Profile, claim: Callable[[Claim], Claim], plain: ErrorCode, transactional: ErrorCode
+    profile: Profile, claim: Callable[[MemberClaim], MemberClaim], plain: ErrorCode, transactional: ErrorCode
 ) -> None:
     """Members of the generation commit; without a claim, only a transaction does, fenced by its transactional id."""
     world = GroupWorld(profile)
@@ -53,9 +53,9 @@ def test_commits_to_a_group_with_members(
     )
 
 
-@pytest.mark.parametrize("claim", [NOBODY, Claim(-1, "nobody-knows"), Claim(-1, "", "static")])
+@pytest.mark.parametrize("claim", [NOBODY, MemberClaim(-1, "nobody-knows"), MemberClaim(-1, "", "static")])
 @CLASSIC_AND_NEW
-def test_a_group_without_members_takes_commits_of_no_generation(profile: Profile, claim: Claim) -> None:
+def test_a_group_without_members_takes_commits_of_no_generation(profile: Profile, claim: MemberClaim) -> None:
     """Whatever member they name."""
     world = GroupWorld(profile)
     world.commit(1)
@@ -99,7 +99,7 @@ def test_before_the_assignment_plain_commits_wait() -> None:
     """A member that has joined and not synced is told to go on with the rebalance; its transaction commits."""
     world = GroupWorld()
     joined = world.join(instance="static")[0]
-    claim = Claim(joined.generation, joined.member_id, "static")
+    claim = MemberClaim(joined.generation, joined.member_id, "static")
 
     assert ErrorCode.REBALANCE_IN_PROGRESS == code_of(lambda: world.commit(3, claim))
     assert ErrorCode.NONE == code_of(lambda: world.pend(3, claim))
@@ -162,7 +162,7 @@ def test_members_of_a_coordinator_that_is_loading() -> None:
     world, told = GroupWorld(), list[SyncAnswer]()
     world.groups.shards.begin_loading(0)
 
-    world.groups.heartbeat(GROUP, Claim(1, "m-1"))
-    world.groups.sync(SyncRequest(GROUP, Claim(1, "m-1"), {}), told.append)
+    world.groups.heartbeat(GROUP, MemberClaim(1, "m-1"))
+    world.groups.sync(SyncRequest(GROUP, MemberClaim(1, "m-1"), {}), told.append)
 
     assert [ErrorCode.REBALANCE_IN_PROGRESS] == [answer.error for answer in told]

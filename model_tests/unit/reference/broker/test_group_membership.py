@@ -5,7 +5,7 @@ import pytest
 from model_tests.unit.reference.broker.grouped import CLASSIC_AND_NEW, GROUP, GroupWorld, code_of
 from reference.broker.group_coordinator import GroupConfig
 from reference.broker.group_metadata import ClassicGroup
-from reference.broker.group_requests import Claim, JoinAnswer, JoinRequest
+from reference.broker.group_requests import JoinAnswer, JoinRequest, MemberClaim
 from spec.versions import KAFKA_3_9, Profile
 from spec.vocabulary import ErrorCode, GroupState
 
@@ -25,9 +25,9 @@ def two_members(world: GroupWorld) -> tuple[JoinAnswer, JoinAnswer]:
     return again, second[0]
 
 
-def claim_of(joined: JoinAnswer) -> Claim:
+def claim_of(joined: JoinAnswer) -> MemberClaim:
     """The member that has joined."""
-    return Claim(joined.generation, joined.member_id)
+    return MemberClaim(joined.generation, joined.member_id)
 
 
 def test_a_new_member_is_told_its_id_first() -> None:

@@ -10,7 +10,7 @@ from model_tests.unit.reference.broker.grouped import GROUP, PRODUCER, T0, Group
 from reference.broker.group_checks import check_commit
 from reference.broker.group_coordinator import TransactionalCommit
 from reference.broker.group_metadata import ClassicGroup
-from reference.broker.group_requests import NOBODY, Claim, JoinAnswer, JoinRequest, SyncAnswer, SyncRequest
+from reference.broker.group_requests import NOBODY, JoinAnswer, JoinRequest, MemberClaim, SyncAnswer, SyncRequest
 from spec.versions import PROFILES, Profile
 from spec.vocabulary import ErrorCode, GroupState
 
@@ -18,7 +18,7 @@ NONE, UNKNOWN, ILLEGAL = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.
 FENCED, UNAVAILABLE = ErrorCode.FENCED_INSTANCE_ID, ErrorCode.COORDINATOR_NOT_AVAILABLE
 AWAITED: Final = ErrorCode.REBALANCE_IN_PROGRESS
 NAMELESS: Final = ErrorCode.INVALID_GROUP_ID
-STRANGER: Final = Claim(1, "nobody-knows")
+STRANGER: Final = MemberClaim(1, "nobody-knows")
 FOREIGN: Final = (("another", b""),)
 
 
@@ -34,7 +34,7 @@ def by_release(*rows: tuple[str, object]) -> pytest.MarkDecorator:
     )
 
 
-def named(world: GroupWorld, group: str, claim: Claim = STRANGER) -> list[ErrorCode]:
+def named(world: GroupWorld, group: str, claim: MemberClaim = STRANGER) -> list[ErrorCode]:
     """What a transaction's commit, SyncGroup, Heartbeat and LeaveGroup of a group are answered."""
     asked = TransactionalCommit(0, group, PRODUCER, offsets({T0: 8}), claim)
     synced: list[SyncAnswer] = []
@@ -61,7 +61,7 @@ def test_a_group_without_a_name(profile: Profile, expected: list[ErrorCode]) -> 
 # --- a group that is dead -----------------------------------------------------------------------------------------
 
 
-def dead(world: GroupWorld) -> tuple[ClassicGroup, Claim]:
+def dead(world: GroupWorld) -> tuple[ClassicGroup, MemberClaim]:
     """A group that goes while somebody has it in hand, and its member."""
     claim = world.member()
     group = world.groups.shards.of_group(GROUP).groups[GROUP]
@@ -119,7 +119,7 @@ def test_commits_before_the_assignment(profile: Profile, expected: list[ErrorCod
     """Before 2.4 a stranger, too, is answered REBALANCE_IN_PROGRESS as long as the assignment is awaited."""
     world = GroupWorld(profile)
     joined = world.join()[0]
-    member = Claim(joined.generation, joined.member_id)
+    member = MemberClaim(joined.generation, joined.member_id)
     claims = member, STRANGER, member._replace(generation=joined.generation + 1)
 
     assert expected == [code_of(partial(world.commit, 3, claim)) for claim in claims]
@@ -139,7 +139,7 @@ def test_commits_before_the_assignment(profile: Profile, expected: list[ErrorCod
 )
 @of_releases("2.4", "2.5", "2.7", "3.6", "4.4")
 def test_an_instance_that_nobody_is(
-    profile: Profile, claim: Callable[[Claim], Claim], before: ErrorCode, since: ErrorCode
+    profile: Profile, claim: Callable[[MemberClaim], MemberClaim], before: ErrorCode, since: ErrorCode
 ) -> None:
     """Before 3.0 it does not count in commits and SyncGroup, and the member id decides."""
     world = GroupWorld(profile)
@@ -179,17 +179,17 @@ def test_leaving_under_an_instance_that_nobody_is(profile: Profile, expected: Er
 @pytest.mark.parametrize(
     ("claim", "before", "since"),
     [
-        (lambda m: Claim(m.generation, ""), NONE, UNKNOWN),
-        (lambda m: Claim(m.generation + 1, ""), ILLEGAL, UNKNOWN),
-        (lambda m: Claim(-1, m.member_id), NONE, ILLEGAL),
-        (lambda _: Claim(-1, "nobody-knows"), UNKNOWN, UNKNOWN),
+        (lambda m: MemberClaim(m.generation, ""), NONE, UNKNOWN),
+        (lambda m: MemberClaim(m.generation + 1, ""), ILLEGAL, UNKNOWN),
+        (lambda m: MemberClaim(-1, m.member_id), NONE, ILLEGAL),
+        (lambda _: MemberClaim(-1, "nobody-knows"), UNKNOWN, UNKNOWN),
         (lambda _: NOBODY, NONE, NONE),
     ],
     ids=["generation alone", "past generation alone", "member alone", "stranger alone", "nobody"],
 )
 @of_releases("2.5", "2.7", "3.6", "4.4")
 def test_a_transaction_that_names_half_a_member(
-    profile: Profile, claim: Callable[[Claim], Claim], before: ErrorCode, since: ErrorCode
+    profile: Profile, claim: Callable[[MemberClaim], MemberClaim], before: ErrorCode, since: ErrorCode
 ) -> None:
     """Before 3.0 member and generation count each by itself, where it is named."""
     world = GroupWorld(profile)
@@ -201,16 +201,16 @@ def test_a_transaction_that_names_half_a_member(
 @pytest.mark.parametrize(
     ("claim", "before", "since"),
     [
-        (Claim(-1, "nobody-knows"), UNKNOWN, NONE),
-        (Claim(1, ""), ILLEGAL, UNKNOWN),
-        (Claim(0, ""), NONE, UNKNOWN),
-        (Claim(-1, "", "static"), NONE, NONE),
+        (MemberClaim(-1, "nobody-knows"), UNKNOWN, NONE),
+        (MemberClaim(1, ""), ILLEGAL, UNKNOWN),
+        (MemberClaim(0, ""), NONE, UNKNOWN),
+        (MemberClaim(-1, "", "static"), NONE, NONE),
     ],
     ids=["member", "generation", "first generation", "instance"],
 )
 @of_releases("2.5", "2.7", "3.6", "4.4")
 def test_a_transaction_in_a_group_without_members(
-    profile: Profile, claim: Claim, before: ErrorCode, since: ErrorCode
+    profile: Profile, claim: MemberClaim, before: ErrorCode, since: ErrorCode
 ) -> None:
     """Before 3.0 an empty group is like any other; since, it takes what names no generation."""
     world = GroupWorld(profile)

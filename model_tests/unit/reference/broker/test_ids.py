@@ -1,6 +1,6 @@
 import pytest
 
-from model_tests.unit.reference.broker.coordinated import World
+from model_tests.unit.reference.broker.coordinated import CoordinatedBroker
 from reference.broker.coordinator_errors import UnknownServerError
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.transaction_api import NOBODY, IdentityAnswer, handle_init_producer_id
@@ -54,7 +54,7 @@ def test_a_producer_is_told_that_there_are_no_ids(
     profile: Profile, error: ErrorCode, transactional_id: str | None
 ) -> None:
     """A broker that claims blocks itself fails; one that asks the controller has the client try again."""
-    world = World(profile, allocator=BlockAllocator(2**63 - 1000))
+    world = CoordinatedBroker(profile, allocator=BlockAllocator(2**63 - 1000))
 
     answer = handle_init_producer_id(world.coordinator, 3, transactional_id, 60_000)
 

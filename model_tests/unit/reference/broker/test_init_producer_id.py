@@ -2,7 +2,7 @@
 
 import pytest
 
-from model_tests.unit.reference.broker.coordinated import ID, TIMEOUT_MS, World, identity
+from model_tests.unit.reference.broker.coordinated import ID, TIMEOUT_MS, CoordinatedBroker, identity
 from reference.broker.coordinator_errors import ConcurrentTransactions, InvalidTransactionTimeout, UnknownServerError
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_api import NOBODY, handle_init_producer_id
@@ -20,7 +20,7 @@ def by_name(value: object) -> str:
 
 def test_without_a_transactional_id() -> None:
     """Everybody without a transactional id gets a producer id of its own, whatever else the request says."""
-    coordinator = World().coordinator
+    coordinator = CoordinatedBroker().coordinator
 
     first = coordinator.init_producer_id(None, -5)
     second = coordinator.init_producer_id(None, -5)
@@ -32,27 +32,27 @@ def test_without_a_transactional_id() -> None:
 def test_the_empty_transactional_id() -> None:
     """The empty string is no transactional id."""
     with pytest.raises(InvalidRequest):
-        World().coordinator.init_producer_id("", TIMEOUT_MS)
+        CoordinatedBroker().coordinator.init_producer_id("", TIMEOUT_MS)
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1, 900_001])
 def test_a_timeout_out_of_range(timeout_ms: int) -> None:
     """A timeout is positive and at most the broker's longest."""
     with pytest.raises(InvalidTransactionTimeout):
-        World().init(timeout_ms=timeout_ms)
+        CoordinatedBroker().init(timeout_ms=timeout_ms)
 
 
 @pytest.mark.parametrize("expected", [identity(-1, 0), identity(7, -1)], ids=["no-id", "no-epoch"])
 def test_half_an_expected_identity(expected: ProducerIdentity) -> None:
     """An expected identity has both its parts or none."""
-    answer = handle_init_producer_id(World().coordinator, 4, ID, TIMEOUT_MS, expected)
+    answer = handle_init_producer_id(CoordinatedBroker().coordinator, 4, ID, TIMEOUT_MS, expected)
 
     assert (ErrorCode.INVALID_REQUEST, NOBODY) == answer
 
 
 def test_a_new_id() -> None:
     """The first producer of an id has epoch 0, and the log knows it."""
-    world = World()
+    world = CoordinatedBroker()
 
     first = world.init()
 
@@ -64,12 +64,12 @@ def test_a_new_id() -> None:
 
 def test_a_new_id_takes_any_expected_identity() -> None:
     """What the coordinator has never seen it does not fence."""
-    assert 0 == World().init(expected=(99, 17)).epoch
+    assert 0 == CoordinatedBroker().init(expected=(99, 17)).epoch
 
 
 def test_pending() -> None:
     """While a change is under way the client tries again."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.EMPTY).pending = TransactionState.ONGOING
 
     with pytest.raises(ConcurrentTransactions):
@@ -79,7 +79,7 @@ def test_pending() -> None:
 @pytest.mark.parametrize("state", PREPARED, ids=by_name)
 def test_prepared(state: TransactionState) -> None:
     """A decided transaction is completed first."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(state)
 
     with pytest.raises(ConcurrentTransactions):
@@ -89,7 +89,7 @@ def test_prepared(state: TransactionState) -> None:
 @pytest.mark.parametrize("state", AT_REST, ids=by_name)
 def test_the_next_epoch(state: TransactionState) -> None:
     """A producer that starts gets the next epoch, and the one before is not remembered."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(state)
 
     assert identity(7, 6) == world.init()
@@ -99,7 +99,7 @@ def test_the_next_epoch(state: TransactionState) -> None:
 @pytest.mark.parametrize("state", AT_REST, ids=by_name)
 def test_the_next_epoch_after_the_expected_one(state: TransactionState) -> None:
     """A producer that goes on gets the next epoch, and may ask again with the one it had."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(state)
 
     first = world.init(expected=(7, 5))
@@ -112,7 +112,7 @@ def test_the_next_epoch_after_the_expected_one(state: TransactionState) -> None:
 @pytest.mark.parametrize("expected", [(7, 3), (7, 6), (8, 5)], ids=["older", "newer", "other-id"])
 def test_another_identity_than_expected(expected: tuple[int, int]) -> None:
     """A producer with another identity than the newest is fenced."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.EMPTY)
 
     with pytest.raises(ProducerFenced):
@@ -121,7 +121,7 @@ def test_another_identity_than_expected(expected: tuple[int, int]) -> None:
 
 def test_an_ongoing_transaction_is_aborted_first() -> None:
     """The open transaction of another instance is aborted with a higher epoch, and the client tries again."""
-    world = World(KAFKA_3_9)
+    world = CoordinatedBroker(KAFKA_3_9)
     world.put(TransactionState.ONGOING)
 
     with pytest.raises(ConcurrentTransactions):
@@ -141,7 +141,7 @@ def test_an_ongoing_transaction_is_aborted_first() -> None:
 )
 def test_a_fence_bumps(profile: Profile, epoch: int) -> None:
     """A fence takes the epoch up by one; the snapshot of 4.0 does it twice under version 2 (KAFKA-19367)."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     world.put(TransactionState.ONGOING)
 
     with pytest.raises(ConcurrentTransactions):
@@ -157,7 +157,7 @@ def test_a_fence_bumps(profile: Profile, epoch: int) -> None:
 )
 def test_a_producer_that_fences_itself(profile: Profile, fenced: bool) -> None:
     """Going on over one's own open transaction ends in a fence, except under version 2 since 4.0."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     world.put(TransactionState.ONGOING)
     with pytest.raises(ConcurrentTransactions):
         world.init(expected=(7, 5))
@@ -173,7 +173,7 @@ def test_a_producer_that_fences_itself(profile: Profile, fenced: bool) -> None:
 @pytest.mark.parametrize("epoch", [MAX_EPOCH - 1, MAX_EPOCH])
 def test_the_epochs_are_used_up(epoch: int) -> None:
     """From epoch 32766 on the next producer has a new producer id with epoch 0."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.EMPTY, epoch)
 
     rotated = world.init()
@@ -184,7 +184,7 @@ def test_the_epochs_are_used_up(epoch: int) -> None:
 
 def test_a_rotation_is_repeated_once() -> None:
     """Who lost the answer with the new producer id gets it with the old identity, but only once."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.EMPTY, MAX_EPOCH - 1)
     rotated = world.init(expected=(7, MAX_EPOCH - 1))
 
@@ -196,7 +196,7 @@ def test_a_rotation_is_repeated_once() -> None:
 @pytest.mark.parametrize("epoch", [MAX_EPOCH - 1, MAX_EPOCH])
 def test_another_epoch_than_expected_where_all_are_used_up(epoch: int) -> None:
     """Where the epochs are used up, another expected epoch runs into the broker's own check."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.EMPTY, epoch)
 
     with pytest.raises(UnknownServerError):
@@ -206,7 +206,7 @@ def test_another_epoch_than_expected_where_all_are_used_up(epoch: int) -> None:
 
 def test_an_ongoing_transaction_at_the_last_epoch() -> None:
     """Before 4.3 an open transaction at epoch 32767 is stuck; since then it is aborted without a bump."""
-    stuck, recovers = World(KAFKA_4_2), World(NEWEST)
+    stuck, recovers = CoordinatedBroker(KAFKA_4_2), CoordinatedBroker(NEWEST)
     for world in (stuck, recovers):
         world.put(TransactionState.ONGOING, MAX_EPOCH)
 
@@ -221,7 +221,7 @@ def test_an_ongoing_transaction_at_the_last_epoch() -> None:
 
 def test_two_bumps_leave_the_last_epoch_behind() -> None:
     """KAFKA-19367: fencing epoch 32766 twice overflows; memory keeps epoch 32767, the log knows nothing of it."""
-    world = World(SNAPSHOT_4_0)
+    world = CoordinatedBroker(SNAPSHOT_4_0)
     world.put(TransactionState.ONGOING, MAX_EPOCH - 1)
 
     with pytest.raises(UnknownServerError):
@@ -234,7 +234,7 @@ def test_two_bumps_leave_the_last_epoch_behind() -> None:
 @pytest.mark.parametrize(("profile", "in_memory"), [(KAFKA_4_0, 1000), (KAFKA_4_1, NO_TIMESTAMP)], ids=["4.0", "4.1"])
 def test_the_start_time_of_the_transaction_before(profile: Profile, in_memory: int) -> None:
     """The log says that no transaction has begun; before 4.1 memory keeps the start of the one before all the same."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     world.put(TransactionState.COMPLETE_COMMIT)
 
     world.init()
@@ -250,7 +250,7 @@ def test_the_start_time_of_the_transaction_before(profile: Profile, in_memory: i
 )
 def test_old_clients_know_no_fence(version: int, error: ErrorCode) -> None:
     """Before version 4 a fenced producer is told of an invalid epoch."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(TransactionState.EMPTY)
 
     answer = handle_init_producer_id(world.coordinator, version, ID, TIMEOUT_MS, identity(7, 1))

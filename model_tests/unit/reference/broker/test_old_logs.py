@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from model_tests.unit.reference.broker.coordinated import World
+from model_tests.unit.reference.broker.coordinated import CoordinatedBroker
 from model_tests.unit.reference.broker.test_verification import produced
 from reference.broker.add_partitions_manager import NetworkException
 from reference.broker.partition import AppendResult, Partition
@@ -350,7 +350,7 @@ def test_a_question_of_which_nobody_knows_what_became(
     profile: Profile, error: ErrorCode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """3.6 passes it on as it is (ReplicaManager.appendEntries)."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
 
     def lost(*_: object) -> dict[object, ErrorCode]:
         raise NetworkException

@@ -2,7 +2,7 @@
 
 import pytest
 
-from model_tests.unit.reference.broker.coordinated import ID, T0, T1, TIMEOUT_MS, World, identity
+from model_tests.unit.reference.broker.coordinated import ID, T0, T1, TIMEOUT_MS, CoordinatedBroker, identity
 from model_tests.unit.reference.broker.grouped import GroupWorld
 from reference.broker.coordinator_errors import ConcurrentTransactions, InvalidProducerIdMapping, NotCoordinator
 from reference.broker.group_errors import told
@@ -16,7 +16,7 @@ from reference.broker.transaction_api import (
 from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator, TwoPhases
 from reference.broker.transaction_metadata import NO_TIMEOUT_MS
 from reference.broker.transaction_timeouts import abort_timed_out
-from reference.broker.verification import Verification
+from reference.broker.verification import ProduceVerification
 from reference.errors import ProducerFenced, Refusal, UnsupportedVersion
 from reference.world.coordinator_log import NodeTransactionLog
 from reference.world.messages import Verify
@@ -50,17 +50,17 @@ DOWNGRADED = KAFKA_4_3.under(0)
 def refusal_of(error: ErrorCode) -> Refusal:
     """A refusal with an error code."""
 
-    class Refused(Refusal):
+    class AnyRefusal(Refusal):
         """Whatever the code says."""
 
         code = error
 
-    return Refused()
+    return AnyRefusal()
 
 
-def rotated(profile: Profile) -> World:
+def rotated(profile: Profile) -> CoordinatedBroker:
     """Producer id 7 came to its last epoch and gave way to another, of which a transaction is open."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     world.put(TransactionState.EMPTY, MAX_EPOCH - 1)
     world.begin(world.init(expected=(7, MAX_EPOCH - 1)))
     return world
@@ -128,7 +128,7 @@ def test_before_4_1_the_end_of_a_transaction_of_version_0_keeps_it() -> None:
 @pytest.mark.parametrize(("profile", "kept"), [(SNAPSHOT_4_0, 0), (KAFKA_4_0, 2)], ids=["snapshot", "4.0"])
 def test_who_starts_keeps_the_transaction_version_of_the_end_before(profile: Profile, kept: int) -> None:
     """Since 4.0 the record of an id at rest names the version of the transaction before, in memory and in the log."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     world.put(TransactionState.COMPLETE_COMMIT, client_version=2)
 
     world.init()
@@ -139,7 +139,7 @@ def test_who_starts_keeps_the_transaction_version_of_the_end_before(profile: Pro
 @pytest.mark.parametrize(("profile", "kept"), [(KAFKA_3_9, 0), (SNAPSHOT_4_0, 0), (KAFKA_4_0, 2)])
 def test_an_open_transaction_of_version_2(profile: Profile, kept: int) -> None:
     """Since 4.0 the record of an open transaction names it too."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     world.put(TransactionState.EMPTY)
 
     asked = AddPartitionsRequest(4, ID, identity(7, 5), (T0,))
@@ -151,7 +151,7 @@ def test_an_open_transaction_of_version_2(profile: Profile, kept: int) -> None:
 @pytest.mark.parametrize(("profile", "recorded"), [(SNAPSHOT_4_0, 1), (KAFKA_4_0, 0)], ids=["snapshot", "4.0"])
 def test_a_fence_of_version_1_is_recorded_as_one_of_version_0(profile: Profile, recorded: int) -> None:
     """Since 4.0 an end that leaves the epoch as it is names version 0, whatever version the coordinator has."""
-    world = World(profile.under(1))
+    world = CoordinatedBroker(profile.under(1))
     world.put(TransactionState.ONGOING)
 
     with pytest.raises(ConcurrentTransactions):
@@ -163,7 +163,7 @@ def test_a_fence_of_version_1_is_recorded_as_one_of_version_0(profile: Profile, 
 @pytest.mark.parametrize("profile", [DOWNGRADED, SNAPSHOT_4_0.under(0)], ids=["4.3", "snapshot"])
 def test_an_end_of_version_2_locks_an_id_of_version_0(profile: Profile) -> None:
     """A record of version 0 cannot hold the client's version: the end is refused, and nobody ever clears it."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     world.put(TransactionState.ONGOING)
 
     answers = [handle_end_txn(world.coordinator, version, ID, identity(7, 5), True).error for version in (5, 5, 4)]
@@ -175,7 +175,7 @@ def test_an_end_of_version_2_locks_an_id_of_version_0(profile: Profile) -> None:
 
 def test_a_partition_of_version_2_locks_an_id_of_version_0() -> None:
     """Whoever adds the partition, a broker for a Produce of version 12 or another."""
-    world = World(DOWNGRADED)
+    world = CoordinatedBroker(DOWNGRADED)
     world.put(TransactionState.EMPTY)
 
     with pytest.raises(UnsupportedVersion):
@@ -186,7 +186,7 @@ def test_a_partition_of_version_2_locks_an_id_of_version_0() -> None:
 
 def test_a_new_coordinator_unlocks_an_id_of_version_0() -> None:
     """What was pending is in no log: the id is free once its coordinator has moved."""
-    world = World(DOWNGRADED)
+    world = CoordinatedBroker(DOWNGRADED)
     first = world.init()
     world.begin(first)
     with pytest.raises(UnsupportedVersion):
@@ -200,7 +200,7 @@ def test_a_new_coordinator_unlocks_an_id_of_version_0() -> None:
 
 def test_the_end_of_a_transaction_that_outlived_its_version() -> None:
     """A decision of version 2 that a coordinator of version 0 finds gets its markers, and its end no record."""
-    world = World(NEWEST)
+    world = CoordinatedBroker(NEWEST)
     first = world.init()
     world.begin(first)
     world.end(first)
@@ -226,7 +226,7 @@ def test_the_end_of_a_transaction_that_outlived_its_version() -> None:
 )
 def test_before_2_7_a_fence_has_no_code_of_its_own(profile: Profile, error: ErrorCode) -> None:
     """Every coordinator request of a fenced producer is answered 47 then, whatever its version."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     world.put(TransactionState.ONGOING)
     stale = identity(7, 4)
 
@@ -282,11 +282,11 @@ def test_offsets_of_nobody_are_asked_about(version: int) -> None:
 )
 def test_a_partition_that_is_not_in_the_transaction(profile: Profile, version: int, error: ErrorCode) -> None:
     """The coordinator of 3.6 has no code of its own for it, so that none is turned into an older one."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     producer = world.init()
     world.begin(producer, (T1,))
     own = ErrorCode.TRANSACTION_ABORTABLE if profile.abortable_has_code else ErrorCode.INVALID_TXN_STATE
-    verification = Verification(
+    verification = ProduceVerification(
         profile, world.coordinator, {0: world.partitions[T0]}, {0: T0}, version, world.clock.now
     )
 
@@ -305,7 +305,7 @@ def test_a_partition_that_is_not_in_the_transaction(profile: Profile, version: i
 @pytest.mark.parametrize("error", [ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPPORTED_VERSION])
 def test_a_partition_that_cannot_hold_markers(error: ErrorCode) -> None:
     """It is waited for no longer, and the transaction completes without its marker."""
-    world = World()
+    world = CoordinatedBroker()
     first = world.init()
     world.begin(first, (T0, T1))
     world.refusing[T1] = error
@@ -347,7 +347,7 @@ def test_whether_a_verification_bumps_is_what_the_first_asker_said() -> None:
 )
 def test_two_phases_that_are_refused(allowed: bool, phases: TwoPhases, error: ErrorCode) -> None:
     """The broker must allow them, and no prepared transaction can be kept."""
-    world = World()
+    world = CoordinatedBroker()
     world.coordinator.config = CoordinatorConfig(two_phase_commit=allowed)
 
     with pytest.raises(Refusal) as refused:
@@ -359,7 +359,7 @@ def test_two_phases_that_are_refused(allowed: bool, phases: TwoPhases, error: Er
 
 def test_a_transaction_of_two_phases_has_no_timeout() -> None:
     """Whatever timeout the client names; nobody aborts its transactions for their age."""
-    world = World()
+    world = CoordinatedBroker()
     world.coordinator.config = CoordinatorConfig(two_phase_commit=True)
     world.begin(world.coordinator.init_producer_id(ID, -5, None, TwoPhases(enabled=True)))
     world.clock.advance(2**31 + 1)
@@ -375,7 +375,7 @@ def test_a_transaction_of_two_phases_has_no_timeout() -> None:
 def test_a_deposed_coordinator_answers_what_needs_no_append() -> None:
     """From its cache: that a partition is in the transaction, that an end was carried out; it writes nothing."""
     leaders = {0: 0}
-    world = World(NEWEST)
+    world = CoordinatedBroker(NEWEST)
     shared = world.log
     world.log = NodeTransactionLog(NEWEST, shared, 0, leaders)
     world.coordinator = TransactionCoordinator(NEWEST, world.producer_ids, world.log, world.write, world.clock)

@@ -2,7 +2,15 @@
 
 import pytest
 
-from model_tests.unit.reference.broker.coordinated import EXPIRATION_MS, ID, T0, T1, TIMEOUT_MS, World, identity
+from model_tests.unit.reference.broker.coordinated import (
+    EXPIRATION_MS,
+    ID,
+    T0,
+    T1,
+    TIMEOUT_MS,
+    CoordinatedBroker,
+    identity,
+)
 from reference.broker.coordinator_errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,
@@ -35,7 +43,7 @@ class MessageTooLarge(Refusal):
 BOTH = pytest.mark.parametrize("profile", [KAFKA_3_9, NEWEST], ids=["0", "2"])
 
 
-def begun(world: World) -> None:
+def begun(world: CoordinatedBroker) -> None:
     """Producer 0 with an open transaction of one record in each partition."""
     first = world.init()
     world.begin(first, (T0, T1))
@@ -49,7 +57,7 @@ def begun(world: World) -> None:
 @BOTH
 def test_a_commit_reaches_every_partition(profile: Profile) -> None:
     """After the markers nothing is open, and the id is complete."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     begun(world)
 
     world.end(identity(0, 0))
@@ -63,7 +71,7 @@ def test_a_commit_reaches_every_partition(profile: Profile) -> None:
 
 def test_the_client_is_answered_before_the_markers() -> None:
     """The answer comes with the decision; until the end everybody waits."""
-    world = World()
+    world = CoordinatedBroker()
     begun(world)
     world.end(identity(0, 0))
 
@@ -77,7 +85,7 @@ def test_the_client_is_answered_before_the_markers() -> None:
 
 def test_an_unavailable_partition_is_tried_again() -> None:
     """A partition without leader gets its marker later; the others have theirs, once."""
-    world = World()
+    world = CoordinatedBroker()
     begun(world)
     world.refusing[T0] = ErrorCode.NOT_LEADER_OR_FOLLOWER
     world.end(identity(0, 0))
@@ -94,7 +102,7 @@ def test_an_unavailable_partition_is_tried_again() -> None:
 
 def test_a_deleted_partition_is_left_out() -> None:
     """A partition that no longer exists needs no marker."""
-    world = World()
+    world = CoordinatedBroker()
     begun(world)
     world.refusing[T0] = None
 
@@ -107,7 +115,7 @@ def test_a_deleted_partition_is_left_out() -> None:
 @pytest.mark.parametrize("error", [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED])
 def test_a_refused_marker_leaves_the_id_prepared(error: ErrorCode) -> None:
     """Where somebody newer is at work all sending stops, and the id waits for another coordinator."""
-    world = World()
+    world = CoordinatedBroker()
     begun(world)
     world.refusing[T0] = error
     world.end(identity(0, 0))
@@ -123,7 +131,7 @@ def test_a_refused_marker_leaves_the_id_prepared(error: ErrorCode) -> None:
 
 def test_an_answer_that_no_marker_can_have() -> None:
     """An error that WriteTxnMarkers does not know is our own bug."""
-    world = World()
+    world = CoordinatedBroker()
     begun(world)
     world.refusing[T0] = ErrorCode.INVALID_RECORD
     world.end(identity(0, 0))
@@ -134,7 +142,7 @@ def test_an_answer_that_no_marker_can_have() -> None:
 
 def test_the_end_is_written_again() -> None:
     """If the log does not take the end of a transaction, it is tried again; no marker is written twice."""
-    world = World()
+    world = CoordinatedBroker()
     begun(world)
     world.end(identity(0, 0))
     world.log.faults.append(AppendFault(NotEnoughReplicas()))
@@ -155,7 +163,7 @@ def test_the_end_is_written_again() -> None:
 )
 def test_a_timeout_aborts_and_fences(profile: Profile, epoch: int) -> None:
     """An open transaction past its timeout is aborted under a higher epoch; its producer is fenced."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     begun(world)
     world.clock.advance(TIMEOUT_MS)
     abort_timed_out(world.coordinator)
@@ -173,7 +181,7 @@ def test_a_timeout_aborts_and_fences(profile: Profile, epoch: int) -> None:
 @pytest.mark.parametrize(("profile", "adopts"), [(KAFKA_3_9, False), (NEWEST, True)], ids=["0", "2"])
 def test_a_client_that_slept_through_its_timeout(profile: Profile, adopts: bool) -> None:
     """Its abort is fatal under versions 0 and 1; under version 2 it takes over the fencing epoch and goes on."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     begun(world)
     world.clock.advance(TIMEOUT_MS + 1)
     abort_timed_out(world.coordinator)
@@ -188,7 +196,7 @@ def test_a_client_that_slept_through_its_timeout(profile: Profile, adopts: bool)
 
 def test_a_fence_that_failed_is_not_repeated() -> None:
     """KAFKA-9666: under versions 0 and 1 a fence whose abort the log refused keeps its one bump."""
-    world = World(KAFKA_3_9)
+    world = CoordinatedBroker(KAFKA_3_9)
     begun(world)
     world.clock.advance(TIMEOUT_MS + 1)
     world.log.faults += [AppendFault(NotEnoughReplicas())] * 2
@@ -204,7 +212,7 @@ def test_a_fence_that_failed_is_not_repeated() -> None:
 
 def test_a_fence_that_failed_under_version_2() -> None:
     """Under version 2 the abort itself bumps: if the log refuses it, no epoch is used up."""
-    world = World()
+    world = CoordinatedBroker()
     begun(world)
     world.clock.advance(TIMEOUT_MS + 1)
     world.log.faults.append(AppendFault(NotEnoughReplicas()))
@@ -222,7 +230,7 @@ def test_a_fence_that_failed_under_version_2() -> None:
 )
 def test_an_idle_id_is_forgotten(state: TransactionState) -> None:
     """An id at rest expires; its next producer has a new producer id."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(state)
     world.clock.advance(EXPIRATION_MS - 1)
     expire_ids(world.coordinator)
@@ -243,7 +251,7 @@ def test_an_idle_id_is_forgotten(state: TransactionState) -> None:
 )
 def test_a_busy_id_stays(state: TransactionState) -> None:
     """An id with a transaction does not expire."""
-    world = World()
+    world = CoordinatedBroker()
     world.put(state)
     world.clock.advance(EXPIRATION_MS)
     expire_ids(world.coordinator)
@@ -253,7 +261,7 @@ def test_a_busy_id_stays(state: TransactionState) -> None:
 
 def test_a_tombstone_that_failed() -> None:
     """An id whose tombstone the log refused is still there."""
-    world = World()
+    world = CoordinatedBroker()
     first = world.init()
     world.clock.advance(EXPIRATION_MS)
     world.log.faults.append(AppendFault(NotEnoughReplicas()))
@@ -266,7 +274,7 @@ def test_a_tombstone_that_failed() -> None:
 
 def test_what_an_id_does_by_itself() -> None:
     """An open transaction is aborted one millisecond after its timeout, an id at rest forgotten in time."""
-    world = World()
+    world = CoordinatedBroker()
     first = world.init()
     at_rest = next_change(world.coordinator, ID)
     world.begin(first)
@@ -280,7 +288,7 @@ def test_what_an_id_does_by_itself() -> None:
 @BOTH
 def test_a_crash_before_the_decision(profile: Profile) -> None:
     """The transaction is still open, and its client can end it with the new coordinator."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     begun(world)
     world.crash(1)
 
@@ -295,7 +303,7 @@ def test_a_crash_before_the_decision(profile: Profile) -> None:
 @pytest.mark.parametrize("reached", [0, 1, 2])
 def test_a_crash_after_the_decision(profile: Profile, reached: int) -> None:
     """The outcome stays, with any number of markers written; the new coordinator writes them all."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     begun(world)
     world.refusing = dict.fromkeys((T0, T1)[reached:], ErrorCode.NETWORK_EXCEPTION)
     world.end(identity(0, 0))
@@ -318,7 +326,7 @@ def test_a_crash_after_the_decision(profile: Profile, reached: int) -> None:
 @BOTH
 def test_a_retry_after_the_crash(profile: Profile) -> None:
     """A client that lost the answer asks the new coordinator: it waits, then it is done."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     begun(world)
     world.end(identity(0, 0))
     world.crash(1)
@@ -332,7 +340,7 @@ def test_a_retry_after_the_crash(profile: Profile) -> None:
 
 def test_the_log_ahead_of_memory() -> None:
     """A record that was written although the append failed is what a new coordinator finds."""
-    world = World()
+    world = CoordinatedBroker()
     begun(world)
     world.log.faults.append(AppendFault(NotEnoughReplicas(), written=True))
 
@@ -357,7 +365,7 @@ def test_the_log_ahead_of_memory() -> None:
 )
 def test_what_a_client_is_told_of_the_log(refusal: Refusal, told: type[Refusal]) -> None:
     """The log's refusals are the coordinator's own trouble; what has no name there is told as it is."""
-    world = World()
+    world = CoordinatedBroker()
     world.log.faults.append(AppendFault(refusal))
 
     with pytest.raises(told):
@@ -366,7 +374,7 @@ def test_what_a_client_is_told_of_the_log(refusal: Refusal, told: type[Refusal])
 
 def test_a_retry_across_a_crash_is_fenced() -> None:
     """The last epoch is not in the log: a repeated InitProducerId is fenced by a new coordinator."""
-    world = World()
+    world = CoordinatedBroker()
     world.init()
     world.init(expected=(0, 0))
     world.crash(1)
@@ -377,7 +385,7 @@ def test_a_retry_across_a_crash_is_fenced() -> None:
 
 def test_a_coordinator_that_resigned() -> None:
     """A coordinator that another one replaced answers for nothing, and sends no marker."""
-    world = World()
+    world = CoordinatedBroker()
     begun(world)
     world.end(identity(0, 0))
     world.coordinator.resign(0)
@@ -391,7 +399,7 @@ def test_a_coordinator_that_resigned() -> None:
 
 def test_a_coordinator_that_loads() -> None:
     """While its log is read a coordinator asks for patience."""
-    world = World()
+    world = CoordinatedBroker()
     world.coordinator.states.begin_loading(0, CoordinatorEpoch(5))
 
     with pytest.raises(CoordinatorLoadInProgress):
@@ -401,4 +409,4 @@ def test_a_coordinator_that_loads() -> None:
 def test_an_election_needs_a_higher_epoch() -> None:
     """A coordinator epoch never repeats."""
     with pytest.raises(Impossible):
-        World().coordinator.elect(0, CoordinatorEpoch(0))
+        CoordinatedBroker().coordinator.elect(0, CoordinatorEpoch(0))

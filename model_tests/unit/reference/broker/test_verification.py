@@ -5,10 +5,10 @@ from typing import Final
 
 import pytest
 
-from model_tests.unit.reference.broker.coordinated import ID, T0, T1, World, identity
+from model_tests.unit.reference.broker.coordinated import ID, T0, T1, CoordinatedBroker, identity
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
 from reference.broker.transaction_log import AppendFault
-from reference.broker.verification import Verification
+from reference.broker.verification import ProduceVerification
 from reference.errors import NotEnoughReplicas
 from reference.log.batch import RecordBatch, value_batch
 from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, NEWEST, SNAPSHOT_4_0, Profile
@@ -17,24 +17,26 @@ from spec.vocabulary import CoordinatorEpoch, ErrorCode, TransactionState
 NUMBERS: Final = {0: T0, 1: T1}
 
 
-def produce(world: World, epoch: int = 5, version: int = 9, producer_id: int = 7, name: str = ID) -> PartitionAnswer:
+def produce(
+    world: CoordinatedBroker, epoch: int = 5, version: int = 9, producer_id: int = 7, name: str = ID
+) -> PartitionAnswer:
     """Produce one transactional record to partition 0."""
     batch = value_batch([b"v"], producer_id=producer_id, epoch=epoch, base_sequence=0, transactional=True)
     return produced(world, {0: (batch,)}, version, name)[0]
 
 
 def produced(
-    world: World, batches: Mapping[int, tuple[RecordBatch, ...]], version: int = 9, name: str = ID
+    world: CoordinatedBroker, batches: Mapping[int, tuple[RecordBatch, ...]], version: int = 9, name: str = ID
 ) -> dict[int, PartitionAnswer]:
     """Produce batches."""
     partitions = {number: world.partitions[name] for number, name in NUMBERS.items()}
-    verify = Verification(world.profile, world.coordinator, partitions, NUMBERS, version, world.clock.now)
+    verify = ProduceVerification(world.profile, world.coordinator, partitions, NUMBERS, version, world.clock.now)
     return handle_produce(world.profile, partitions, ProduceRequest(batches, name, -1, version), verify)
 
 
 def test_a_registered_partition() -> None:
     """Data of a partition in the transaction is appended, and opens the transaction there."""
-    world = World(KAFKA_3_9)
+    world = CoordinatedBroker(KAFKA_3_9)
     world.put(TransactionState.ONGOING)
 
     assert ErrorCode.NONE == produce(world).error
@@ -48,7 +50,7 @@ def test_a_registered_partition() -> None:
 )
 def test_a_partition_that_is_not_registered(version: int, error: ErrorCode) -> None:
     """Without registration nothing is appended; the version of Produce says how it is told."""
-    world = World(KAFKA_3_9)
+    world = CoordinatedBroker(KAFKA_3_9)
     world.put(TransactionState.EMPTY)
 
     assert error == produce(world, version=version).error
@@ -57,7 +59,7 @@ def test_a_partition_that_is_not_registered(version: int, error: ErrorCode) -> N
 
 def test_the_broker_registers_for_new_clients() -> None:
     """From version 12 of Produce on the broker itself puts the partition into the transaction."""
-    world = World(NEWEST)
+    world = CoordinatedBroker(NEWEST)
     world.put(TransactionState.EMPTY)
 
     assert ErrorCode.NONE == produce(world, version=12).error
@@ -79,7 +81,7 @@ def test_the_broker_registers_for_new_clients() -> None:
 )
 def test_the_coordinators_errors(state: TransactionState, epoch: int, producer_id: int, error: ErrorCode) -> None:
     """A producer hears errors that it knows: a fence as an invalid epoch, a wait as something to try again."""
-    world = World(KAFKA_3_9)
+    world = CoordinatedBroker(KAFKA_3_9)
     world.put(state)
 
     assert error == produce(world, epoch, producer_id=producer_id).error
@@ -87,7 +89,7 @@ def test_the_coordinators_errors(state: TransactionState, epoch: int, producer_i
 
 def test_a_new_client_waits_by_name() -> None:
     """A client of Produce 12 is told of the transaction before."""
-    world = World(NEWEST)
+    world = CoordinatedBroker(NEWEST)
     world.put(TransactionState.PREPARE_COMMIT)
 
     assert ErrorCode.CONCURRENT_TRANSACTIONS == produce(world, version=12).error
@@ -95,7 +97,7 @@ def test_a_new_client_waits_by_name() -> None:
 
 def test_a_coordinator_that_loads() -> None:
     """While the coordinator reads its log the producer tries again."""
-    world = World(KAFKA_3_9)
+    world = CoordinatedBroker(KAFKA_3_9)
     world.coordinator.states.begin_loading(0, CoordinatorEpoch(1))
 
     assert ErrorCode.NOT_ENOUGH_REPLICAS == produce(world).error
@@ -103,7 +105,7 @@ def test_a_coordinator_that_loads() -> None:
 
 def test_a_registration_that_fails() -> None:
     """Where the coordinator's log does not take the registration the producer tries again."""
-    world = World(NEWEST)
+    world = CoordinatedBroker(NEWEST)
     world.put(TransactionState.EMPTY)
     world.log.faults.append(AppendFault(NotEnoughReplicas()))
 
@@ -112,12 +114,12 @@ def test_a_registration_that_fails() -> None:
 
 def test_the_empty_transactional_id() -> None:
     """The empty string is no transactional id."""
-    assert ErrorCode.INVALID_REQUEST == produce(World(KAFKA_3_9), name="").error
+    assert ErrorCode.INVALID_REQUEST == produce(CoordinatedBroker(KAFKA_3_9), name="").error
 
 
 def test_the_setting_turns_it_off() -> None:
     """Without verification a late batch opens a transaction that nobody ends."""
-    world = World(KAFKA_3_9_UNVERIFIED)
+    world = CoordinatedBroker(KAFKA_3_9_UNVERIFIED)
     world.put(TransactionState.EMPTY)
 
     assert ErrorCode.NONE == produce(world).error
@@ -131,7 +133,7 @@ def test_the_setting_turns_it_off() -> None:
 )
 def test_a_stale_epoch_is_told_first(profile: Profile, error: ErrorCode) -> None:
     """Since 4.1 a partition that knows a higher epoch says so without asking the coordinator (KAFKA-18042)."""
-    world = World(profile)
+    world = CoordinatedBroker(profile)
     world.put(TransactionState.EMPTY, 3)
     world.partitions[T0].append(value_batch([b"v"], producer_id=7, epoch=4, base_sequence=0))
 
@@ -140,7 +142,7 @@ def test_a_stale_epoch_is_told_first(profile: Profile, error: ErrorCode) -> None
 
 def test_an_open_transaction_is_not_verified_again() -> None:
     """Only the first batch of a transaction is verified."""
-    world = World(KAFKA_3_9)
+    world = CoordinatedBroker(KAFKA_3_9)
     world.put(TransactionState.ONGOING)
     produce(world)
     world.coordinator.resign(0)
@@ -151,7 +153,7 @@ def test_an_open_transaction_is_not_verified_again() -> None:
 
 def test_two_producers_in_one_request() -> None:
     """A request is verified for one producer; with two in it nothing is appended."""
-    world = World(KAFKA_3_9)
+    world = CoordinatedBroker(KAFKA_3_9)
     world.put(TransactionState.ONGOING)
     batches = {
         number: (value_batch([b"v"], producer_id=7 + number, epoch=5, base_sequence=0, transactional=True),)
@@ -165,10 +167,10 @@ def test_two_producers_in_one_request() -> None:
 
 def test_the_guard_is_the_coordinators_word() -> None:
     """A marker between question and append takes the guard away, and the batch is refused (KAFKA-14884)."""
-    world = World(KAFKA_3_9)
+    world = CoordinatedBroker(KAFKA_3_9)
     world.put(TransactionState.ONGOING)
     partitions = {0: world.partitions[T0]}
-    verify = Verification(world.profile, world.coordinator, partitions, NUMBERS, 9, world.clock.now)
+    verify = ProduceVerification(world.profile, world.coordinator, partitions, NUMBERS, 9, world.clock.now)
     batch = value_batch([b"v"], producer_id=7, epoch=5, base_sequence=0, transactional=True)
     guard = verify(ID, 0, batch)
     world.end(identity(7, 5), commit=False, version=0)

@@ -4,7 +4,7 @@ from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.partitioners import ByKey, RoundRobin
-from reference.client.producer import IdempotentProducer, Reply
+from reference.client.producer import AttemptReply, IdempotentProducer
 from reference.client.producer_settings import ProducerSettings
 from reference.client.record_producer import RecordProducer
 from reference.client.request_versions import GENERIC_ERRORS
@@ -40,12 +40,12 @@ def run(producer: RecordProducer, now: int = 0) -> list[ProduceCall]:
 
 
 def ack(producer: RecordProducer, call: ProduceCall, offset: int = 0) -> None:
-    replies = {attempt.partition: Reply(ErrorCode.NONE, Offset(offset)) for attempt in call.attempts}
+    replies = {attempt.partition: AttemptReply(ErrorCode.NONE, Offset(offset)) for attempt in call.attempts}
     producer.sender.receive(call, replies, NOW)
 
 
 def refuse(producer: RecordProducer, call: ProduceCall, error: ErrorCode, now: int = 0) -> None:
-    replies = {attempt.partition: Reply(error) for attempt in call.attempts}
+    replies = {attempt.partition: AttemptReply(error) for attempt in call.attempts}
     producer.sender.receive(call, replies, Timestamp(now))
 
 

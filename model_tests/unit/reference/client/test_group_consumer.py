@@ -4,11 +4,11 @@ import pytest
 
 from reference.broker.group_api import OffsetsAnswer
 from reference.broker.group_requests import (
-    Claim,
     FetchedOffset,
     JoinAnswer,
     JoinedMember,
     JoinRequest,
+    MemberClaim,
     OffsetAndMetadata,
     SyncAnswer,
     SyncRequest,
@@ -20,13 +20,13 @@ from reference.client.coordinator_requests import FindCoordinator
 from reference.client.group_consumer import ConsumerSettings, GroupConsumer
 from reference.client.group_exchange import (
     GROUP_MEANINGS,
-    Asked,
     GroupAnswer,
     GroupMeaning,
     GroupOutgoing,
     GroupRequest,
     Heartbeat,
     LeaveGroup,
+    MemberRequest,
     OffsetCommit,
     OffsetFetch,
     group_meaning,
@@ -103,7 +103,7 @@ def test_the_way_into_a_group() -> None:
 
     assert [FindCoordinator, JoinRequest, JoinRequest, SyncRequest, OffsetFetch] == [type(each) for each in asked]
     assert ["", "m-1"] == [each.member_id for each in asked if isinstance(each, JoinRequest)]
-    assert SyncRequest("g", Claim(1, "m-1"), {}) == asked[3]
+    assert SyncRequest("g", MemberClaim(1, "m-1"), {}) == asked[3]
     assert OffsetFetch("g", (T0,), require_stable=True) == asked[4]
     assert ((T0,), {T0: 5}) == (consumer.fetchable, consumer.consumer.positions)
 
@@ -140,7 +140,7 @@ def test_a_member_without_partitions() -> None:
     answer(consumer, synced())
 
     assert ((), []) == (consumer.fetchable, consumer.poll(Timestamp(9)))
-    assert Heartbeat("g", Claim(1, "m-1")) == sent(consumer, 10).request
+    assert Heartbeat("g", MemberClaim(1, "m-1")) == sent(consumer, 10).request
 
 
 def test_an_unstable_offset_is_asked_for_again() -> None:
@@ -176,7 +176,7 @@ def test_every_meaning_is_used() -> None:
     used = {meaning for row in GROUP_MEANINGS.values() for meaning in row}
 
     assert set(GroupMeaning) == used
-    assert {len(Asked)} == {len(row) for row in GROUP_MEANINGS.values()}
+    assert {len(MemberRequest)} == {len(row) for row in GROUP_MEANINGS.values()}
 
 
 AFTERWARDS = {
@@ -194,10 +194,10 @@ AFTERWARDS = {
 
 
 @pytest.mark.parametrize("error", AFTERWARDS, ids=lambda error: error.name)
-@pytest.mark.parametrize("asked", [Asked.HEARTBEAT, Asked.OFFSET_COMMIT], ids=["heartbeat", "commit"])
-def test_after_an_error(consumer: GroupConsumer, asked: Asked, error: ErrorCode) -> None:
+@pytest.mark.parametrize("asked", [MemberRequest.HEARTBEAT, MemberRequest.OFFSET_COMMIT], ids=["heartbeat", "commit"])
+def test_after_an_error(consumer: GroupConsumer, asked: MemberRequest, error: ErrorCode) -> None:
     """An error of a heartbeat or of a commit says what the member still is."""
-    if asked is Asked.HEARTBEAT:
+    if asked is MemberRequest.HEARTBEAT:
         answer(consumer, error, 10)
     else:
         consumer.commit(OFFSETS)
@@ -259,7 +259,7 @@ def test_an_answer_about_a_former_generation_changes_nothing(consumer: GroupCons
 
     consumer.answer(commit.number, {T0: ErrorCode.ILLEGAL_GENERATION}, Timestamp(10))
 
-    assert (Claim(2, "m-1"), MemberState.COMPLETING_REBALANCE) == (consumer.member.claim, consumer.member.state)
+    assert (MemberClaim(2, "m-1"), MemberState.COMPLETING_REBALANCE) == (consumer.member.claim, consumer.member.state)
 
 
 def test_unexpected_errors() -> None:
@@ -267,7 +267,8 @@ def test_unexpected_errors() -> None:
     unexpected = ErrorCode.UNKNOWN_SERVER_ERROR
 
     assert [GroupMeaning.FATAL, GroupMeaning.RETRY, GroupMeaning.FAILS] == [
-        group_meaning(asked, unexpected) for asked in (Asked.JOIN_GROUP, Asked.HEARTBEAT, Asked.OFFSET_COMMIT)
+        group_meaning(asked, unexpected)
+        for asked in (MemberRequest.JOIN_GROUP, MemberRequest.HEARTBEAT, MemberRequest.OFFSET_COMMIT)
     ]
 
 
@@ -322,7 +323,7 @@ def test_an_application_that_is_busy_for_too_long_leaves(consumer: GroupConsumer
 
     request = sent(consumer, 1001).request
 
-    assert LeaveGroup("g", Claim(1, "m-1")) == outgoing.request
+    assert LeaveGroup("g", MemberClaim(1, "m-1")) == outgoing.request
     assert isinstance(request, JoinRequest)
     assert ("", ()) == (request.member_id, consumer.fetchable)
 
@@ -332,7 +333,7 @@ def test_a_busy_application_beats(consumer: GroupConsumer) -> None:
     answered = consumer.beat(Timestamp(10))[0]
     consumer.answer(answered.number, ErrorCode.REBALANCE_IN_PROGRESS, Timestamp(10))
 
-    assert Heartbeat("g", Claim(1, "m-1")) == answered.request
+    assert Heartbeat("g", MemberClaim(1, "m-1")) == answered.request
     assert [] == consumer.beat(Timestamp(19))
     assert [Heartbeat] == [type(each.request) for each in consumer.beat(Timestamp(20))]
 
@@ -355,7 +356,7 @@ def test_a_commit_names_its_generation(consumer: GroupConsumer) -> None:
 
     request = answer(consumer, {T0: ErrorCode.NONE})
 
-    assert OffsetCommit("g", Claim(1, "m-1"), {T0: OffsetAndMetadata(Offset(5))}) == request
+    assert OffsetCommit("g", MemberClaim(1, "m-1"), {T0: OffsetAndMetadata(Offset(5))}) == request
     assert call.error is ErrorCode.NONE
 
 
@@ -430,4 +431,4 @@ def test_the_metadata_of_a_lost_generation_stays(consumer: GroupConsumer) -> Non
 
     consumer.answer(beat.number, ErrorCode.UNKNOWN_MEMBER_ID, Timestamp(10))
 
-    assert (Claim(-1, ""), Claim(1, "m-1")) == (consumer.member.claim, consumer.metadata)
+    assert (MemberClaim(-1, ""), MemberClaim(1, "m-1")) == (consumer.member.claim, consumer.metadata)

@@ -9,11 +9,11 @@ from reference.client.murmur2 import murmur2, to_positive
 from reference.client.partitioners import (
     AtRandom,
     ByKey,
-    Layout,
     Partitioner,
     RoundRobin,
     StickyByBatch,
     StickyByBytes,
+    TopicLayout,
     UnknownPartition,
     checked,
 )
@@ -23,7 +23,7 @@ from reference.client.record_producer import RecordProducer
 from reference.tape import Tape
 from spec.vocabulary import Timestamp
 
-THREE = Layout(3, (0, 1, 2))
+THREE = TopicLayout(3, (0, 1, 2))
 HASHES = {
     b"": 275646681,
     b"21": -973932308,
@@ -60,7 +60,7 @@ def test_a_key_has_its_place() -> None:
     """A key goes to the partition of its hash, also while it has no leader, and does not move for a new batch."""
     partitioner = ByKey(RoundRobin())
 
-    chosen = [partitioner.choose(b"foobar", Layout(10, (0, 1))) for _ in range(3)]
+    chosen = [partitioner.choose(b"foobar", TopicLayout(10, (0, 1))) for _ in range(3)]
 
     assert [6, 6, 6] == chosen
     assert not ByKey(StickyByBatch(Tape.seeded(1))).batch_begins(b"foobar", THREE)
@@ -70,7 +70,7 @@ def test_more_partitions_move_keys() -> None:
     """Which partition a key has depends on how many there are: order by key ends where partitions are added."""
     partitioner = ByKey(RoundRobin())
 
-    places = [partitioner.choose(b"foobar", Layout(count, ())) for count in (2, 3, 10)]
+    places = [partitioner.choose(b"foobar", TopicLayout(count, ())) for count in (2, 3, 10)]
 
     assert [0, 0, 6] == places
 
@@ -79,7 +79,7 @@ def test_round_robin() -> None:
     """One after the other, whatever the key, and past those without a leader."""
     partitioner = RoundRobin()
 
-    chosen = [partitioner.choose(b"k", Layout(3, (0, 2))) for _ in range(4)]
+    chosen = [partitioner.choose(b"k", TopicLayout(3, (0, 2))) for _ in range(4)]
 
     assert [0, 2, 0, 2] == chosen
 
@@ -88,14 +88,14 @@ def test_round_robin_without_any_leader() -> None:
     """With no leader at all every partition has its turn: the records wait."""
     partitioner = RoundRobin()
 
-    assert [0, 1, 2, 0] == [partitioner.choose(None, Layout(3, ())) for _ in range(4)]
+    assert [0, 1, 2, 0] == [partitioner.choose(None, TopicLayout(3, ())) for _ in range(4)]
 
 
 def test_round_robin_after_two_billion_records() -> None:
     """The counter loses its sign, not its turn."""
     partitioner = RoundRobin(2**31 - 1)
 
-    assert [1, 0, 1] == [partitioner.choose(None, Layout(2, (0, 1))) for _ in range(3)]
+    assert [1, 0, 1] == [partitioner.choose(None, TopicLayout(2, (0, 1))) for _ in range(3)]
 
 
 @pytest.mark.parametrize(("skips", "expected"), [(False, [0, 1, 0, 1, 0, 1]), (True, [1, 1, 1, 1, 1, 1])])
@@ -109,7 +109,7 @@ def test_round_robin_skips(skips: bool, expected: list[int]) -> None:
 
 def test_at_random() -> None:
     """Every partition with a leader has its share, and the same tape chooses the same."""
-    layout = Layout(4, (0, 1, 3))
+    layout = TopicLayout(4, (0, 1, 3))
 
     chosen = [AtRandom(tape).choose(None, layout) for tape in [Tape.seeded(5)] for _ in range(300)]
     again = [AtRandom(tape).choose(None, layout) for tape in [Tape.seeded(5)] for _ in range(300)]
@@ -135,7 +135,7 @@ def test_sticky_by_batch() -> None:
 def test_sticky_with_one_partition() -> None:
     """Where there is no other partition it stays."""
     partitioner = StickyByBatch(Tape.seeded(3))
-    alone = Layout(3, (1,))
+    alone = TopicLayout(3, (1,))
 
     partitioner.choose(None, alone)
     partitioner.batch_begins(None, alone)
@@ -169,7 +169,7 @@ def test_sticky_by_bytes(sizes: list[int], batch_ends: bool, leaves: bool) -> No
 @pytest.mark.parametrize(("adaptive", "expected"), [(True, {0: 101, 1: 1, 2: 1}), (False, {0: 35, 1: 34, 2: 34})])
 def test_short_queues_are_chosen_more_often(adaptive: bool, expected: dict[int, int]) -> None:
     """The weight of a partition is the longest queue, and one, without its own."""
-    layout = Layout(3, (0, 1, 2), queued=(0, 100, 100))
+    layout = TopicLayout(3, (0, 1, 2), queued=(0, 100, 100))
     choices = range(sum(expected.values()))
 
     chosen = Counter(

@@ -1,12 +1,12 @@
 import pytest
 
 from reference.broker.ids import ProducerIdentity
-from reference.client.producer import Attempt, IdempotentProducer, Reply
+from reference.client.producer import Attempt, AttemptReply, IdempotentProducer
 from reference.errors import Impossible
 from spec.vocabulary import MAX_EPOCH, Epoch, ErrorCode, Offset, ProducerId, Timestamp
 
 NOW = Timestamp(0)
-OUT_OF_ORDER = Reply(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+OUT_OF_ORDER = AttemptReply(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def sent(attempt: Attempt) -> tuple[int, int]:
 
 
 def ack(producer: IdempotentProducer, attempt: Attempt) -> None:
-    producer.receive(attempt, Reply(ErrorCode.NONE, Offset(attempt.records.base_sequence)))
+    producer.receive(attempt, AttemptReply(ErrorCode.NONE, Offset(attempt.records.base_sequence)))
 
 
 def test_five_batches_are_under_way_at_most(producer: IdempotentProducer) -> None:
@@ -148,7 +148,7 @@ def test_a_refused_batch_fails_and_the_rest_is_renumbered(producer: IdempotentPr
     """A batch that the broker cannot accept is not in the log: what follows starts a new epoch."""
     first, second = producer.drain(0), producer.drain(0)
 
-    producer.receive(first, Reply(ErrorCode.INVALID_RECORD))
+    producer.receive(first, AttemptReply(ErrorCode.INVALID_RECORD))
     producer.lose(second)
     producer.tick(NOW)
 
@@ -158,7 +158,7 @@ def test_a_refused_batch_fails_and_the_rest_is_renumbered(producer: IdempotentPr
 
 def test_a_fenced_producer_sends_no_more(producer: IdempotentProducer) -> None:
     """PRODUCER_FENCED ends the producer."""
-    producer.receive(producer.drain(0), Reply(ErrorCode.PRODUCER_FENCED))
+    producer.receive(producer.drain(0), AttemptReply(ErrorCode.PRODUCER_FENCED))
 
     assert not producer.may_drain(0)
     with pytest.raises(Impossible):
@@ -169,7 +169,7 @@ def test_an_unknown_producer_id_bumps_the_epoch(producer: IdempotentProducer) ->
     """Before 2.5 a broker without state says so, and the producer starts over."""
     attempt = producer.drain(0)
 
-    producer.receive(attempt, Reply(ErrorCode.UNKNOWN_PRODUCER_ID, log_start=Offset(0)))
+    producer.receive(attempt, AttemptReply(ErrorCode.UNKNOWN_PRODUCER_ID, log_start=Offset(0)))
     producer.tick(NOW)
 
     assert (1, 0) == sent(producer.drain(0))

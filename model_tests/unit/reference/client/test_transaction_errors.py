@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from reference.client.transaction_errors import MEANINGS, Meaning, Request, meaning
+from reference.client.transaction_errors import MEANINGS, ErrorHandling, ProducerRequest, meaning
 from spec.vocabulary import ErrorCode
 
 E = ErrorCode
@@ -42,14 +42,14 @@ OF_GROUP: Final = {
 }
 ENDED: Final = {E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, E.INVALID_TXN_STATE, E.INVALID_PRODUCER_ID_MAPPING}
 
-Expected = Mapping[Meaning, set[ErrorCode]]
-NAMED: Final[Mapping[Request, tuple[Expected, Meaning]]] = {
-    Request.PRODUCE: (
+Expected = Mapping[ErrorHandling, set[ErrorCode]]
+NAMED: Final[Mapping[ProducerRequest, tuple[Expected, ErrorHandling]]] = {
+    ProducerRequest.PRODUCE: (
         {
-            Meaning.DONE: {E.DUPLICATE_SEQUENCE_NUMBER},
-            Meaning.RETRY: RETRIABLE,
-            Meaning.BY_SEQUENCE: {E.OUT_OF_ORDER_SEQUENCE_NUMBER, E.UNKNOWN_PRODUCER_ID},
-            Meaning.FATAL: {
+            ErrorHandling.DONE: {E.DUPLICATE_SEQUENCE_NUMBER},
+            ErrorHandling.RETRY: RETRIABLE,
+            ErrorHandling.BY_SEQUENCE: {E.OUT_OF_ORDER_SEQUENCE_NUMBER, E.UNKNOWN_PRODUCER_ID},
+            ErrorHandling.FATAL: {
                 E.PRODUCER_FENCED,
                 E.CLUSTER_AUTHORIZATION_FAILED,
                 E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
@@ -57,82 +57,82 @@ NAMED: Final[Mapping[Request, tuple[Expected, Meaning]]] = {
                 E.INVALID_PRODUCER_ID_MAPPING,
             },
         },
-        Meaning.BUMP,
+        ErrorHandling.BUMP,
     ),
-    Request.FIND_COORDINATOR: (
+    ProducerRequest.FIND_COORDINATOR: (
         {
-            Meaning.RETRY: RETRIABLE,
-            Meaning.ABORTABLE: {E.GROUP_AUTHORIZATION_FAILED, E.TRANSACTION_ABORTABLE},
+            ErrorHandling.RETRY: RETRIABLE,
+            ErrorHandling.ABORTABLE: {E.GROUP_AUTHORIZATION_FAILED, E.TRANSACTION_ABORTABLE},
         },
-        Meaning.FATAL,
+        ErrorHandling.FATAL,
     ),
-    Request.INIT_PRODUCER_ID: (
+    ProducerRequest.INIT_PRODUCER_ID: (
         {
-            Meaning.REFIND: MOVED,
-            Meaning.RETRY: RETRIABLE - MOVED,
-            Meaning.ABORTABLE: {E.TRANSACTION_ABORTABLE},
-            Meaning.UNINITIALIZED: {E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, E.CLUSTER_AUTHORIZATION_FAILED},
+            ErrorHandling.REFIND: MOVED,
+            ErrorHandling.RETRY: RETRIABLE - MOVED,
+            ErrorHandling.ABORTABLE: {E.TRANSACTION_ABORTABLE},
+            ErrorHandling.UNINITIALIZED: {E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, E.CLUSTER_AUTHORIZATION_FAILED},
         },
-        Meaning.FATAL,
+        ErrorHandling.FATAL,
     ),
-    Request.ADD_PARTITIONS: (
+    ProducerRequest.ADD_PARTITIONS: (
         {
-            Meaning.REFIND: MOVED,
-            Meaning.RETRY: RETRIABLE - MOVED,
-            Meaning.BUMP_OR_FATAL: {E.UNKNOWN_PRODUCER_ID},
-            Meaning.FATAL: FENCED | ENDED,
+            ErrorHandling.REFIND: MOVED,
+            ErrorHandling.RETRY: RETRIABLE - MOVED,
+            ErrorHandling.BUMP_OR_FATAL: {E.UNKNOWN_PRODUCER_ID},
+            ErrorHandling.FATAL: FENCED | ENDED,
         },
-        Meaning.ABORTABLE,
+        ErrorHandling.ABORTABLE,
     ),
-    Request.ADD_OFFSETS: (
+    ProducerRequest.ADD_OFFSETS: (
         {
-            Meaning.REFIND: MOVED,
-            Meaning.RETRY: RETRIABLE - MOVED,
-            Meaning.BUMP_OR_FATAL: {E.UNKNOWN_PRODUCER_ID},
-            Meaning.ABORTABLE: {E.GROUP_AUTHORIZATION_FAILED, E.TRANSACTION_ABORTABLE},
+            ErrorHandling.REFIND: MOVED,
+            ErrorHandling.RETRY: RETRIABLE - MOVED,
+            ErrorHandling.BUMP_OR_FATAL: {E.UNKNOWN_PRODUCER_ID},
+            ErrorHandling.ABORTABLE: {E.GROUP_AUTHORIZATION_FAILED, E.TRANSACTION_ABORTABLE},
         },
-        Meaning.FATAL,
+        ErrorHandling.FATAL,
     ),
-    Request.TXN_OFFSET_COMMIT: (
+    ProducerRequest.TXN_OFFSET_COMMIT: (
         {
-            Meaning.REFIND: MOVED | {E.REQUEST_TIMED_OUT},
-            Meaning.RETRY: RETRIABLE - MOVED - {E.REQUEST_TIMED_OUT},
-            Meaning.ABORTABLE: {E.GROUP_AUTHORIZATION_FAILED, E.TRANSACTION_ABORTABLE} | OF_GROUP,
+            ErrorHandling.REFIND: MOVED | {E.REQUEST_TIMED_OUT},
+            ErrorHandling.RETRY: RETRIABLE - MOVED - {E.REQUEST_TIMED_OUT},
+            ErrorHandling.ABORTABLE: {E.GROUP_AUTHORIZATION_FAILED, E.TRANSACTION_ABORTABLE} | OF_GROUP,
         },
-        Meaning.FATAL,
+        ErrorHandling.FATAL,
     ),
-    Request.END_TXN_COMMIT: (
+    ProducerRequest.END_TXN_COMMIT: (
         {
-            Meaning.REFIND: MOVED,
-            Meaning.RETRY: RETRIABLE - MOVED,
-            Meaning.BUMP_OR_FATAL: {E.UNKNOWN_PRODUCER_ID},
-            Meaning.ABORTABLE: {E.TRANSACTION_ABORTABLE},
+            ErrorHandling.REFIND: MOVED,
+            ErrorHandling.RETRY: RETRIABLE - MOVED,
+            ErrorHandling.BUMP_OR_FATAL: {E.UNKNOWN_PRODUCER_ID},
+            ErrorHandling.ABORTABLE: {E.TRANSACTION_ABORTABLE},
         },
-        Meaning.FATAL,
+        ErrorHandling.FATAL,
     ),
-    Request.END_TXN_ABORT: (
+    ProducerRequest.END_TXN_ABORT: (
         {
-            Meaning.REFIND: MOVED,
-            Meaning.RETRY: RETRIABLE - MOVED,
-            Meaning.BUMP_OR_FATAL: {E.UNKNOWN_PRODUCER_ID},
+            ErrorHandling.REFIND: MOVED,
+            ErrorHandling.RETRY: RETRIABLE - MOVED,
+            ErrorHandling.BUMP_OR_FATAL: {E.UNKNOWN_PRODUCER_ID},
         },
-        Meaning.FATAL,
+        ErrorHandling.FATAL,
     ),
 }
 """By request: the errors that are named, and what all others mean."""
 
 
-def expected(request: Request, error: ErrorCode) -> Meaning:
+def expected(request: ProducerRequest, error: ErrorCode) -> ErrorHandling:
     """What the sets say."""
     if error is ErrorCode.NONE:
-        return Meaning.DONE
+        return ErrorHandling.DONE
     named, otherwise = NAMED[request]
     return next((outcome for outcome, errors in named.items() if error in errors), otherwise)
 
 
-@pytest.mark.parametrize("request_", Request, ids=lambda request: request.name)
+@pytest.mark.parametrize("request_", ProducerRequest, ids=lambda request: request.name)
 @pytest.mark.parametrize("error", ErrorCode, ids=lambda error: error.name)
-def test_every_cell(request_: Request, error: ErrorCode) -> None:
+def test_every_cell(request_: ProducerRequest, error: ErrorCode) -> None:
     """Each error in answer to each request is retried, ends the transaction or ends the producer."""
     assert expected(request_, error) == meaning(request_, error)
 
@@ -140,4 +140,4 @@ def test_every_cell(request_: Request, error: ErrorCode) -> None:
 def test_every_error_has_a_row() -> None:
     """No error is left to chance."""
     assert set(ErrorCode) == set(MEANINGS)
-    assert {len(Request)} == {len(row) for row in MEANINGS.values()}
+    assert {len(ProducerRequest)} == {len(row) for row in MEANINGS.values()}

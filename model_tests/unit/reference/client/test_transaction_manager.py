@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from reference.broker.group_requests import NOBODY, Claim, OffsetAndMetadata
+from reference.broker.group_requests import NOBODY, MemberClaim, OffsetAndMetadata
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer, Outgoing
@@ -18,7 +18,7 @@ from reference.client.coordinator_requests import (
     InitProducerId,
     TxnOffsetCommit,
 )
-from reference.client.producer import Attempt, Reply
+from reference.client.producer import Attempt, AttemptReply
 from reference.client.request_versions import BEFORE_BUMPS, GENERIC_ERRORS, TRANSACTION_VERSION_2, RequestVersions
 from reference.client.transaction_states import ClientState, IllegalState, ProducerFailed
 from reference.client.transactional_producer import TransactionalProducer
@@ -81,7 +81,7 @@ def began(producer: TransactionalProducer) -> TransactionalProducer:
     producer.send(0, 1, NOW)
     if not producer.manager.versions.bumps_by_ending:
         answer(producer, ErrorCode.NONE)
-    producer.receive(producer.drain(0), Reply(ErrorCode.NONE, Offset(0)))
+    producer.receive(producer.drain(0), AttemptReply(ErrorCode.NONE, Offset(0)))
     return producer
 
 
@@ -145,14 +145,14 @@ def test_brokers_add_partitions(producer: TransactionalProducer) -> None:
 def test_offsets(producer: TransactionalProducer) -> None:
     """Under versions 0 and 1 the group is added first; then the group's own coordinator is asked."""
     producer.begin()
-    result = producer.send_offsets_to_transaction("g", OFFSETS, Claim(1, "m"))
+    result = producer.send_offsets_to_transaction("g", OFFSETS, MemberClaim(1, "m"))
     versions = producer.manager.versions
 
     if not versions.bumps_by_ending:
-        assert AddOffsets(3, ID, identity(0), "g", OFFSETS, Claim(1, "m")) == answer(producer, ErrorCode.NONE)
+        assert AddOffsets(3, ID, identity(0), "g", OFFSETS, MemberClaim(1, "m")) == answer(producer, ErrorCode.NONE)
     asked = sent(producer)
 
-    expected = TxnOffsetCommit(versions.txn_offset_commit, ID, identity(0), "g", OFFSETS, Claim(1, "m"))
+    expected = TxnOffsetCommit(versions.txn_offset_commit, ID, identity(0), "g", OFFSETS, MemberClaim(1, "m"))
     assert (4, expected) == (asked.node, asked.request)
     producer.answer(asked.number, CoordinatorAnswer(partitions={T0: ErrorCode.NONE}))
     assert ErrorCode.NONE == result.error
@@ -162,7 +162,7 @@ def test_offsets(producer: TransactionalProducer) -> None:
 def test_old_commits_name_no_member(producer: TransactionalProducer) -> None:
     """Before version 3 of TxnOffsetCommit nobody is told which member asks."""
     producer.begin()
-    producer.send_offsets_to_transaction("g", OFFSETS, Claim(1, "m"))
+    producer.send_offsets_to_transaction("g", OFFSETS, MemberClaim(1, "m"))
     answer(producer, ErrorCode.NONE)
 
     asked = sent(producer).request
@@ -284,7 +284,7 @@ def test_errors_of_several_partitions(
 def test_after_an_abortable_error(producer: TransactionalProducer) -> None:
     """Only an abort is let; then a new epoch is asked for, or comes with the answer; before 2.5 there is none."""
     began(producer)
-    producer.receive(on_the_way(producer), Reply(ErrorCode.INVALID_RECORD))
+    producer.receive(on_the_way(producer), AttemptReply(ErrorCode.INVALID_RECORD))
     assert (ClientState.ABORTABLE_ERROR, ErrorCode.INVALID_RECORD) == standing(producer)
     with pytest.raises(ProducerFailed):
         producer.commit()
@@ -310,7 +310,7 @@ def test_after_an_abortable_error(producer: TransactionalProducer) -> None:
 def test_a_new_epoch_forgets_the_sequences(producer: TransactionalProducer) -> None:
     """Nothing that was known of the old epoch is left to be mistaken for the new one's."""
     began(producer)
-    producer.receive(on_the_way(producer), Reply(ErrorCode.INVALID_RECORD))
+    producer.receive(on_the_way(producer), AttemptReply(ErrorCode.INVALID_RECORD))
     producer.abort()
     while producer.state is not ClientState.READY:
         answer(producer, CoordinatorAnswer(identity=identity(1)))
@@ -382,7 +382,7 @@ def test_a_good_answer_after_the_end(producer: TransactionalProducer) -> None:
         answer(producer, ErrorCode.NONE)
         answer(producer, ErrorCode.NONE)
     outgoing = sent(producer)
-    producer.receive(producer.drain(0), Reply(ErrorCode.PRODUCER_FENCED))
+    producer.receive(producer.drain(0), AttemptReply(ErrorCode.PRODUCER_FENCED))
 
     producer.answer(outgoing.number, CoordinatorAnswer(partitions={T0: ErrorCode.NONE}))
 
@@ -398,7 +398,7 @@ def test_a_batch_that_fails_while_the_transaction_is_committed(producer: Transac
     result = producer.commit()
     assert producer.poll() is None
 
-    producer.receive(attempt, Reply(ErrorCode.INVALID_PRODUCER_EPOCH))
+    producer.receive(attempt, AttemptReply(ErrorCode.INVALID_PRODUCER_EPOCH))
 
     assert producer.poll() is None
     assert ErrorCode.INVALID_PRODUCER_EPOCH == result.error
@@ -414,7 +414,7 @@ def test_a_gap_is_closed(producer: TransactionalProducer) -> None:
     began(producer)
     attempts = [on_the_way(producer) for _ in range(3)]
 
-    producer.receive(attempts[0], Reply(ErrorCode.TRANSACTION_ABORTABLE))
+    producer.receive(attempts[0], AttemptReply(ErrorCode.TRANSACTION_ABORTABLE))
     producer.lose(attempts[1])
 
     assert 1 == producer.drain(0).records.base_sequence
@@ -432,7 +432,7 @@ def test_out_of_order(producer: TransactionalProducer, earlier: bool, expected: 
     attempts = [on_the_way(producer) for _ in range(2)]
     attempt = attempts[1] if earlier else attempts[0]
 
-    producer.receive(attempt, Reply(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
+    producer.receive(attempt, AttemptReply(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
 
     assert expected == producer.state
 
@@ -450,7 +450,7 @@ def test_out_of_order(producer: TransactionalProducer, earlier: bool, expected: 
 def test_unknown_producer(producer: TransactionalProducer, log_start: int, expected: tuple[ClientState, int]) -> None:
     """Where all acknowledged records are gone the sequences start over; where they are not, state was lost."""
     began(producer)
-    reply = Reply(ErrorCode.UNKNOWN_PRODUCER_ID, log_start=Offset(log_start))
+    reply = AttemptReply(ErrorCode.UNKNOWN_PRODUCER_ID, log_start=Offset(log_start))
 
     producer.receive(on_the_way(producer), reply)
 

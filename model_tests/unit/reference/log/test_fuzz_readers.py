@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model_tests.unit.damages import Damage, damaged, damages, first_changed, fuzzed
+from model_tests.unit.damages import PlantedDamage, damaged, damages, first_changed, fuzzed
 from reference.broker.producer_entry import CachedBatch, ProducerEntry
 from reference.broker.txn_index import AbortedTxn
 from reference.errors import UnsupportedCodec
@@ -87,7 +87,7 @@ def scratch() -> Iterator[int]:
 
 @fuzzed()
 @given(damages(len(SEGMENT), LENGTHS))
-def test_a_damaged_segment_gives_only_what_was_written(wrong: list[Damage]) -> None:
+def test_a_damaged_segment_gives_only_what_was_written(wrong: list[PlantedDamage]) -> None:
     """Everything before the damage is read, all bytes are accounted for, and no batch is one that nobody wrote."""
     data = damaged(SEGMENT, wrong)
     whole = first_changed(SEGMENT, data)
@@ -111,7 +111,7 @@ def test_a_damaged_segment_gives_only_what_was_written(wrong: list[Damage]) -> N
 
 @fuzzed()
 @given(damages(len(SEGMENT), LENGTHS), st.integers(1, 2 * len(SEGMENT)))
-def test_chunks_of_any_size_tell_the_same(scratch: int, wrong: list[Damage], chunk_size: int) -> None:
+def test_chunks_of_any_size_tell_the_same(scratch: int, wrong: list[PlantedDamage], chunk_size: int) -> None:
     """A segment that is read in chunks from its file has the batches and the damage of one that is read at once."""
     data = damaged(SEGMENT, wrong)
     os.ftruncate(scratch, 0)
@@ -129,7 +129,7 @@ COUNTS: Final = st.sampled_from((1, 3, 0, -1, 2**31 - 1))
 @fuzzed()
 @given(BODIES, COUNTS, st.integers(0, 7), st.booleans())
 def test_a_malformed_body_is_named(
-    wrong: tuple[RecordBatch, list[Damage]], count: int, codec: int, keeps_codec: bool
+    wrong: tuple[RecordBatch, list[PlantedDamage]], count: int, codec: int, keeps_codec: bool
 ) -> None:
     """A body whose checksum was made to fit: its records are read, or it is said why not."""
     batch, wrongs = wrong
@@ -209,7 +209,7 @@ DAMAGED_FILES: Final = st.one_of(
 
 @fuzzed()
 @given(DAMAGED_FILES)
-def test_a_damaged_file_is_refused_or_taken_as_it_is(wrong: tuple[str, list[Damage]]) -> None:
+def test_a_damaged_file_is_refused_or_taken_as_it_is(wrong: tuple[str, list[PlantedDamage]]) -> None:
     """A file that is read says exactly what its bytes say; any other is refused with the place of the damage."""
     content, rewritten, _ = FORMS[wrong[0]]
     data = damaged(content, wrong[1])
@@ -222,7 +222,7 @@ def test_a_damaged_file_is_refused_or_taken_as_it_is(wrong: tuple[str, list[Dama
 
 @fuzzed()
 @given(damages(len(FORMS["snapshot"][0]), [6, 10, 18]))
-def test_a_snapshot_with_a_checksum_that_fits_gives_only_its_producers(wrong: list[Damage]) -> None:
+def test_a_snapshot_with_a_checksum_that_fits_gives_only_its_producers(wrong: list[PlantedDamage]) -> None:
     """Where the checksum was made to fit, the count must still be that of the entries, and each is in the file."""
     data = damaged(FORMS["snapshot"][0], wrong)
     data = data[:2] + crc32c.crc32c(data[6:]).to_bytes(4, "big") + data[6:]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from model_tests.unit.damages import Damage, Kind, damaged, damages, first_changed, fuzzed
+from model_tests.unit.damages import ByteDamageKind, PlantedDamage, damaged, damages, first_changed, fuzzed
 from model_tests.unit.reference.log.test_recovery import PROFILE, SMALL, data, newest, written
 from reference.broker.producer_state import ProducerState
 from reference.errors import Refusal
@@ -24,7 +24,13 @@ from reference.log.recovery import Recovered, recover
 from reference.log.repairs import RepairKind
 from spec.vocabulary import ControlType, LeaderEpoch, Offset, Timestamp
 
-SHIFTING: Final = {Kind.COPY, Kind.INSERT, Kind.REMOVE, Kind.REPEAT, Kind.SWAP}
+SHIFTING: Final = {
+    ByteDamageKind.COPY,
+    ByteDamageKind.INSERT,
+    ByteDamageKind.REMOVE,
+    ByteDamageKind.REPEAT,
+    ByteDamageKind.SWAP,
+}
 """Damages that can put a whole batch where another one was, or take it out. If offsets still ascend that is not told
 from a log that was cleaned; the same is true of a segment that is cut between two batches.
 """
@@ -44,7 +50,7 @@ LOGS: Final = [name for name in FILES if name.endswith(file_names.LOG)]
 BATCHES: Final = [batch for name in LOGS for batch in intact_batches(FILES[name])]
 
 
-def some_damaged(files: dict[str, bytes]) -> st.SearchStrategy[dict[str, list[Damage]]]:
+def some_damaged(files: dict[str, bytes]) -> st.SearchStrategy[dict[str, list[PlantedDamage]]]:
     """Up to three of the files with something wrong."""
     one = st.one_of([st.tuples(st.just(name), damages(len(content), most=2)) for name, content in files.items()])
     return st.lists(one, min_size=1, max_size=3, unique_by=lambda wrong: wrong[0]).map(dict)
@@ -89,14 +95,14 @@ def written_before(files: dict[str, bytes]) -> list[RecordBatch]:
     return before
 
 
-def spoiled(files: dict[str, bytes], wrong: dict[str, list[Damage]]) -> dict[str, bytes]:
+def spoiled(files: dict[str, bytes], wrong: dict[str, list[PlantedDamage]]) -> dict[str, bytes]:
     """All files, some of them damaged."""
     return {name: damaged(content, wrong.get(name, ())) for name, content in files.items()}
 
 
 @fuzzed(share=0.4)
 @given(some_damaged(FILES))
-def test_after_a_crash_what_was_written_before_the_damage_stands(wrong: dict[str, list[Damage]]) -> None:
+def test_after_a_crash_what_was_written_before_the_damage_stands(wrong: dict[str, list[PlantedDamage]]) -> None:
     """The log is what was written up to the damage, every byte that is gone is named, the state is that of the log."""
     files = spoiled(FILES, wrong)
     before = written_before(files)
@@ -116,7 +122,7 @@ def test_after_a_crash_what_was_written_before_the_damage_stands(wrong: dict[str
 
 @fuzzed(share=0.3)
 @given(some_damaged(STOPPED))
-def test_after_a_clean_stop_damage_beside_the_log_costs_no_batch(wrong: dict[str, list[Damage]]) -> None:
+def test_after_a_clean_stop_damage_beside_the_log_costs_no_batch(wrong: dict[str, list[PlantedDamage]]) -> None:
     """Where only indexes, snapshots or checkpoints are damaged, every offset is found; else what was written before."""
     files = spoiled(STOPPED, wrong)
     before = written_before(files)
@@ -138,7 +144,7 @@ def test_after_a_clean_stop_damage_beside_the_log_costs_no_batch(wrong: dict[str
 @pytest.mark.slow
 @fuzzed(share=0.3)
 @given(some_damaged({name: FILES[name] for name in LOGS}))
-def test_damage_that_every_checksum_vouches_for_is_followed_or_cut(wrong: dict[str, list[Damage]]) -> None:
+def test_damage_that_every_checksum_vouches_for_is_followed_or_cut(wrong: dict[str, list[PlantedDamage]]) -> None:
     """Strange headers and markers end the log or become part of it; a second recovery finds nothing more to do."""
     files = {name: resealed(content) if name in wrong else content for name, content in spoiled(FILES, wrong).items()}
 
@@ -213,7 +219,7 @@ def resealed(content: bytes) -> bytes:
     return bytes(sealed)
 
 
-def are_written(batches: list[RecordBatch], files: dict[str, bytes], wrong: dict[str, list[Damage]]) -> bool:
+def are_written(batches: list[RecordBatch], files: dict[str, bytes], wrong: dict[str, list[PlantedDamage]]) -> bool:
     """Whether offsets ascend and nothing is there that was not written, nor missing between."""
     parts = [checked_part(batch) for batch in batches]
     ascend = all(one.last_offset < two.base_offset for one, two in pairwise(batches))

@@ -2,14 +2,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference.log.batch import value_batch
-from reference.log.reader import Damage, DamageKind, Placed, read_batches
+from reference.log.reader import BatchDamage, DamageKind, Placed, read_batches
 
 FIRST = value_batch([b"first"], producer_id=1, epoch=0, base_sequence=0).encode()
 SECOND = value_batch([b"second"], producer_id=1, epoch=0, base_sequence=1).encode()
 
 
 def kinds(data: bytes) -> list[DamageKind | None]:
-    return [found.kind if isinstance(found, Damage) else None for found in read_batches(data)]
+    return [found.kind if isinstance(found, BatchDamage) else None for found in read_batches(data)]
 
 
 def test_batches_follow_each_other() -> None:

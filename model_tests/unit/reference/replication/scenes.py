@@ -9,8 +9,8 @@ from reference.replication.leadership import ReplicaConfig
 from reference.replication.messages import (
     UNDEFINED,
     AskEpochEnd,
-    Fetch,
-    Fetched,
+    FetchRequest,
+    FollowerFetchResult,
     LeaderAndIsr,
     PartitionState,
 )
@@ -68,9 +68,11 @@ def produce(made: Replica, batches: int = 1) -> None:
         made.append(0, blank_batch(1), -1, 11)
 
 
-def fetch(follower: int, offset: int, leader_epoch: int = 0, last_epoch: int = -1, number: int = 1) -> Fetch:
+def fetch(follower: int, offset: int, leader_epoch: int = 0, last_epoch: int = -1, number: int = 1) -> FetchRequest:
     """A follower's Fetch."""
-    return Fetch(number, follower, EPOCHS[follower], LeaderEpoch(leader_epoch), Offset(offset), LeaderEpoch(last_epoch))
+    return FetchRequest(
+        number, follower, EPOCHS[follower], LeaderEpoch(leader_epoch), Offset(offset), LeaderEpoch(last_epoch)
+    )
 
 
 def catch_up(follower: Replica, from_leader: Replica, now: Timestamp = NOW, rounds: int = 20) -> list[str]:
@@ -85,7 +87,7 @@ def catch_up(follower: Replica, from_leader: Replica, now: Timestamp = NOW, roun
         if isinstance(request, AskEpochEnd):
             following.receive_end(request, from_leader.epoch_end(request), now)
             continue
-        answer: Fetched = from_leader.fetch(request, now)[0]
+        answer: FollowerFetchResult = from_leader.fetch(request, now)[0]
         following.receive(request, answer, now)
         knows = answer.high_watermark == from_leader.log.high_watermark and answer.diverging == UNDEFINED
         if knows and not answer.batches and answer.error is ErrorCode.NONE:
@@ -99,10 +101,10 @@ def followed(made: Replica) -> Following:
     return made.following
 
 
-def fetch_of(made: Replica) -> Fetch:
+def fetch_of(made: Replica) -> FetchRequest:
     """The next Fetch of a follower."""
     asked = followed(made).ask(EPOCHS[made.node])
-    assert isinstance(asked, Fetch)
+    assert isinstance(asked, FetchRequest)
     return asked
 
 

@@ -4,15 +4,15 @@ import pytest
 
 from model_tests.unit.reference.replication.scenes import EPOCHS, LATER, NOW, fetch, produce, replica, word
 from reference.errors import Refusal
-from reference.replication.broker import Broker
+from reference.replication.broker import BrokerProcess
 from reference.replication.messages import Altered
 from spec.versions import KAFKA_2_7, NEWEST, Profile
 from spec.vocabulary import ErrorCode
 
 
-def leading(profile: Profile = NEWEST) -> Broker:
+def leading(profile: Profile = NEWEST) -> BrokerProcess:
     """Broker 0 leads partition 0, and one of its followers is out of sync."""
-    made = Broker(profile, 0, {0: replica(0, profile)})
+    made = BrokerProcess(profile, 0, {0: replica(0, profile)})
     made.registered(EPOCHS[0])
     made.hear(0, word(0, 0, 0, (0, 1)), NOW)
     produce(made.replicas[0])

@@ -21,7 +21,7 @@ THREE = (0, 1, 2)
 BOTH = pytest.mark.parametrize("profile", [KAFKA_2_7, KAFKA_4_0, NEWEST], ids=["zookeeper", "kraft", "kraft-elr"])
 
 
-class Told(list[tuple[str, int, Row]]):
+class ControllerMessages(list[tuple[str, int, Row]]):
     """What a controller told."""
 
     def __call__(self, api: str, partition: int, columns: Row) -> None:
@@ -35,7 +35,7 @@ def office(
     """A controller in office."""
     kind = KRaftController if profile.quorum_controller else ZooKeeperController
     config = ControllerConfig(TIMEOUT, unclean, min_insync)
-    made = kind(profile, 0, metadata or Metadata(), config, Told())
+    made = kind(profile, 0, metadata or Metadata(), config, ControllerMessages())
     made.take_office(NOW)
     return made
 
@@ -168,7 +168,7 @@ def test_who_lost_the_tail_of_its_log_is_not_eligible() -> None:
     comes(made, 2, clean=False, now=now)
 
     told = made._tell
-    assert isinstance(told, Told)
+    assert isinstance(told, ControllerMessages)
     elections = [columns for api, _, columns in told if api == "LeaderElection"]
     assert NO_LEADER == elections[-1]["elected"]
     comes(made, 1, now=now)
@@ -184,7 +184,7 @@ def test_where_nobody_is_eligible_whoever_led_last_leads_uncleanly() -> None:
         comes(made, broker, clean=False, now=now)
 
     told = made._tell
-    assert isinstance(told, Told)
+    assert isinstance(told, ControllerMessages)
     elections = [columns for api, _, columns in told if api == "LeaderElection"]
     assert (2, "Unclean") == (elections[-1]["elected"], elections[-1]["election"])
     assert frozenset({2}) == made.metadata.partitions[0].insync

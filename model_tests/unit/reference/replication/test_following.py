@@ -18,7 +18,7 @@ from model_tests.unit.reference.replication.scenes import (
     write,
 )
 from reference.log.batch import blank_batch, marker_batch
-from reference.replication.messages import AskEpochEnd, Fetched
+from reference.replication.messages import AskEpochEnd, FollowerFetchResult
 from reference.replication.replica import Replica
 from spec.versions import KAFKA_0_11, KAFKA_2_0, KAFKA_2_5, KAFKA_2_7, NEWEST, Profile
 from spec.vocabulary import ControlType, ErrorCode, LeaderEpoch, Offset
@@ -155,7 +155,7 @@ def test_an_answer_to_an_earlier_fetch_is_dropped() -> None:
     behind.take_over(word(0, 0), NOW)
     first, second = fetch_of(behind), fetch_of(behind)
     batch = blank_batch(1).at(Offset(0), LeaderEpoch(0))
-    answer = Fetched(ErrorCode.NONE, (batch,), Offset(0), Offset(0), Offset(1))
+    answer = FollowerFetchResult(ErrorCode.NONE, (batch,), Offset(0), Offset(0), Offset(1))
 
     followed(behind).receive(first, answer, NOW)
     dropped = behind.log.log_end

@@ -6,7 +6,7 @@ from model_tests.unit.reference.replication.scenes import EPOCHS, LATER, NOW, fe
 from reference.recorder import Row
 from reference.replication.follower_progress import FollowerProgress
 from reference.replication.leadership import Leadership, ReplicaConfig
-from reference.replication.messages import Altered, Fetch
+from reference.replication.messages import Altered, FetchRequest
 from reference.replication.replica import Delayed, Replica
 from spec.versions import KAFKA_1_0, KAFKA_2_5, KAFKA_3_6, NEWEST, Profile
 from spec.vocabulary import ErrorCode, Offset, Timestamp
@@ -119,7 +119,7 @@ def test_a_fetch_of_an_earlier_incarnation_counts_for_nobody() -> None:
         (fetch(1, 0, leader_epoch=5, last_epoch=9), ErrorCode.OFFSET_OUT_OF_RANGE),
     ],
 )
-def test_a_fetch_that_is_refused(asked: Fetch, error: ErrorCode) -> None:
+def test_a_fetch_that_is_refused(asked: FetchRequest, error: ErrorCode) -> None:
     """It names another epoch than the leader's, or an offset or epoch that the leader knows nothing of."""
     made = leader(epoch=5)
 

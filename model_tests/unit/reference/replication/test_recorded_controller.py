@@ -24,7 +24,7 @@ from model_tests.traces.logs.kafka_log_folders import list_logs
 from reference.errors import Refusal
 from reference.replication import kraft_controller
 from reference.replication.controller import ControllerConfig
-from reference.replication.elections import Candidate, Elected, Election, present_or_first, valid_leaders
+from reference.replication.elections import Candidate, Elected, ElectionReason, present_or_first, valid_leaders
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.messages import PartitionState
 from reference.replication.metadata import BrokerRegistration, Metadata
@@ -63,7 +63,7 @@ class Retold:
         if present:
             self.controller.elect_where_nobody_leads()
         else:
-            self.controller.change_all(Election.ONLINE, gone=frozenset({number}))
+            self.controller.change_all(ElectionReason.ONLINE, gone=frozenset({number}))
         if self.shown != before:
             if self.expected is not None:
                 self.differing.append((ABSENT, self.expected, before))
@@ -74,7 +74,7 @@ class Retold:
         recorded = (change["leader"], change["epoch"], frozenset(change["isr"]))
         cause = "a broker" if self.expected else "a proposal" if change["epoch"] == self.shown[1] else "preference"
         if cause == "a proposal":
-            self.controller.change(0, frozenset(change["isr"]), Election.ONLINE)
+            self.controller.change(0, frozenset(change["isr"]), ElectionReason.ONLINE)
         elif cause == "preference":
             with suppress(Refusal):
                 self.controller.elect_preferred(0)

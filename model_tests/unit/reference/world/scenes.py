@@ -7,8 +7,8 @@ from reference.broker.transaction_metadata import TopicPartition, TransactionMet
 from reference.client.consumer import Consumer
 from reference.client.coordinator_requests import EndTxn
 from reference.replica_rows import TOPIC
-from reference.world.instances import Instance
-from reference.world.messages import Asked, Request, WriteMarker
+from reference.world.instances import ApplicationRun
+from reference.world.messages import CoordinatorCall, Request, WriteMarker
 from reference.world.settling import settle
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld
@@ -25,7 +25,7 @@ def new_world(profile: Profile = NEWEST, shape: TransactionShape | None = None) 
     return TransactionWorld(profile, shape)
 
 
-def started(world: TransactionWorld, transactional_id: str = ID) -> Instance:
+def started(world: TransactionWorld, transactional_id: str = ID) -> ApplicationRun:
     """An instance with a producer id."""
     instance = world.application_starts(transactional_id)
     world.application_initializes(instance)
@@ -33,7 +33,7 @@ def started(world: TransactionWorld, transactional_id: str = ID) -> Instance:
     return instance
 
 
-def began(world: TransactionWorld, instance: Instance, *partitions: TopicPartition) -> Instance:
+def began(world: TransactionWorld, instance: ApplicationRun, *partitions: TopicPartition) -> ApplicationRun:
     """The instance in a transaction that has one acknowledged record on each of the partitions."""
     world.application_begins(instance)
     for partition in partitions or (T0, T1):
@@ -42,7 +42,7 @@ def began(world: TransactionWorld, instance: Instance, *partitions: TopicPartiti
     return instance
 
 
-def ended(world: TransactionWorld, instance: Instance, commit: bool = True) -> None:
+def ended(world: TransactionWorld, instance: ApplicationRun, commit: bool = True) -> None:
     """The transaction is ended, and whatever follows from that has happened."""
     end = world.application_commits if commit else world.application_aborts
     end(instance)
@@ -65,7 +65,7 @@ def deliver_replies(world: TransactionWorld) -> None:
 
 def is_end(request: Request) -> bool:
     """Whether it is an EndTxn."""
-    return isinstance(request.body, Asked) and isinstance(request.body.request, EndTxn)
+    return isinstance(request.body, CoordinatorCall) and isinstance(request.body.request, EndTxn)
 
 
 def is_marker(request: Request, partition: TopicPartition | None = None) -> bool:
@@ -73,7 +73,7 @@ def is_marker(request: Request, partition: TopicPartition | None = None) -> bool
     return isinstance(request.body, WriteMarker) and partition in (None, request.body.partition)
 
 
-def decided(world: TransactionWorld, instance: Instance, commit: bool = True) -> None:
+def decided(world: TransactionWorld, instance: ApplicationRun, commit: bool = True) -> None:
     """The end of the transaction is decided and the producer told; no marker is sent yet."""
     (world.application_commits if commit else world.application_aborts)(instance)
     world.producer_asks(instance)

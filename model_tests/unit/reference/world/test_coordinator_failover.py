@@ -23,7 +23,7 @@ from model_tests.unit.reference.world.scenes import (
 )
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.transaction_states import ClientState
-from reference.world.instances import Instance
+from reference.world.instances import ApplicationRun
 from reference.world.messages import Request
 from reference.world.settling import settle
 from reference.world.transaction_world import TransactionWorld
@@ -42,7 +42,7 @@ def world(profile: Profile) -> TransactionWorld:
 
 
 @pytest.fixture
-def producer(world: TransactionWorld) -> Instance:
+def producer(world: TransactionWorld) -> ApplicationRun:
     return began(world, started(world))
 
 
@@ -65,7 +65,7 @@ def markers(world: TransactionWorld) -> list[ControlType]:
 
 @versions
 @outcomes
-def test_before_prepare(world: TransactionWorld, producer: Instance, commit: bool) -> None:
+def test_before_prepare(world: TransactionWorld, producer: ApplicationRun, commit: bool) -> None:
     """The transaction stays open, and its producer ends it at the new coordinator."""
     world.coordinator_fails_over(0, 1)
     assert TransactionState.ONGOING == known(world).state
@@ -77,7 +77,7 @@ def test_before_prepare(world: TransactionWorld, producer: Instance, commit: boo
 
 
 @versions
-def test_before_prepare_without_its_producer(world: TransactionWorld, producer: Instance) -> None:
+def test_before_prepare_without_its_producer(world: TransactionWorld, producer: ApplicationRun) -> None:
     """The new coordinator knows when the transaction began, and aborts it in time."""
     world.application_crashes(producer)
     world.coordinator_fails_over(0, 1)
@@ -93,7 +93,9 @@ def test_before_prepare_without_its_producer(world: TransactionWorld, producer: 
 @versions
 @outcomes
 @pytest.mark.parametrize("written", [0, 1, 2], ids=["no-marker", "one-marker", "all-markers"])
-def test_between_prepare_and_complete(world: TransactionWorld, producer: Instance, commit: bool, written: int) -> None:
+def test_between_prepare_and_complete(
+    world: TransactionWorld, producer: ApplicationRun, commit: bool, written: int
+) -> None:
     """What was decided stays decided, whichever markers were written: the new coordinator writes them all again."""
     decided(world, producer, commit)
     world.coordinator_sends_markers(0)
@@ -112,7 +114,7 @@ def test_between_prepare_and_complete(world: TransactionWorld, producer: Instanc
 
 @versions
 @outcomes
-def test_prepare_without_an_answer(world: TransactionWorld, producer: Instance, commit: bool) -> None:
+def test_prepare_without_an_answer(world: TransactionWorld, producer: ApplicationRun, commit: bool) -> None:
     """The producer asks the new coordinator again and is told the same outcome."""
     (world.application_commits if commit else world.application_aborts)(producer)
     world.producer_asks(producer)
@@ -129,7 +131,7 @@ def test_prepare_without_an_answer(world: TransactionWorld, producer: Instance, 
 
 @versions
 @outcomes
-def test_after_complete(world: TransactionWorld, producer: Instance, commit: bool) -> None:
+def test_after_complete(world: TransactionWorld, producer: ApplicationRun, commit: bool) -> None:
     """The new coordinator has nothing to do, and the producer goes on with it."""
     ended(world, producer, commit)
     before = world.brokers.partitions[T0].leader.log_end
@@ -144,7 +146,7 @@ def test_after_complete(world: TransactionWorld, producer: Instance, commit: boo
 
 
 @versions
-def test_a_zombie_coordinator_cannot_decide(world: TransactionWorld, producer: Instance) -> None:
+def test_a_zombie_coordinator_cannot_decide(world: TransactionWorld, producer: ApplicationRun) -> None:
     """The old coordinator's log is closed to it: the producer is sent to the new one."""
     world.coordinator_fails_over(0, 1)
     world.application_commits(producer)
@@ -158,7 +160,7 @@ def test_a_zombie_coordinator_cannot_decide(world: TransactionWorld, producer: I
 
 
 @pytest.mark.parametrize("profile", BY_VERSION[:2], ids=BY_VERSION_IDS[:2])
-def test_a_zombie_coordinator_promises_what_it_cannot_keep(world: TransactionWorld, producer: Instance) -> None:
+def test_a_zombie_coordinator_promises_what_it_cannot_keep(world: TransactionWorld, producer: ApplicationRun) -> None:
     """Under versions 0 and 1 a zombie takes the end of a transaction for that of the one before, and says yes.
 
     A limit of these versions: the reader never sees what the producer was told is committed.
@@ -197,7 +199,7 @@ def test_a_zombie_coordinator_answers_from_memory() -> None:
 
 
 @versions
-def test_a_zombie_coordinator_cannot_decide_otherwise(world: TransactionWorld, producer: Instance) -> None:
+def test_a_zombie_coordinator_cannot_decide_otherwise(world: TransactionWorld, producer: ApplicationRun) -> None:
     """Neither a timeout nor a marker of the old coordinator changes what the new one has decided."""
     decided(world, producer)
     world.coordinator_sends_markers(0)
@@ -219,7 +221,7 @@ def test_a_zombie_coordinator_cannot_decide_otherwise(world: TransactionWorld, p
 
 
 @versions
-def test_a_marker_of_an_old_coordinator(world: TransactionWorld, producer: Instance) -> None:
+def test_a_marker_of_an_old_coordinator(world: TransactionWorld, producer: ApplicationRun) -> None:
     """It comes in the next transaction, after a marker of the new coordinator, and ends nothing."""
     decided(world, producer)
     world.coordinator_sends_markers(0)
@@ -240,7 +242,7 @@ def test_a_marker_of_an_old_coordinator(world: TransactionWorld, producer: Insta
 
 
 @versions
-def test_a_coordinator_that_loads(world: TransactionWorld, producer: Instance) -> None:
+def test_a_coordinator_that_loads(world: TransactionWorld, producer: ApplicationRun) -> None:
     """Until the log is read the producer waits; then it is answered."""
     world.coordinator_fails_over(0, 1, loads=False)
     world.application_commits(producer)
@@ -254,7 +256,7 @@ def test_a_coordinator_that_loads(world: TransactionWorld, producer: Instance) -
 
 
 @versions
-def test_a_node_that_restarts(world: TransactionWorld, producer: Instance) -> None:
+def test_a_node_that_restarts(world: TransactionWorld, producer: ApplicationRun) -> None:
     """Whatever a node had in memory is in its log: it is elected again and goes on."""
     world.broker_restarts(0)
     world.application_commits(producer)
@@ -269,7 +271,7 @@ def test_a_node_that_restarts(world: TransactionWorld, producer: Instance) -> No
 
 
 @versions
-def test_a_verification_under_way_is_lost(world: TransactionWorld, producer: Instance) -> None:
+def test_a_verification_under_way_is_lost(world: TransactionWorld, producer: ApplicationRun) -> None:
     """A batch whose verification got lost is sent again, and is in the log once."""
     ended(world, producer)
     world.application_begins(producer)

@@ -3,7 +3,7 @@
 from model_tests.unit.reference.world.scenes import T0, T1, began, ended, new_world, started
 from reference.broker.group_requests import NOBODY
 from reference.client.transaction_states import ClientState
-from reference.world.instances import Instance
+from reference.world.instances import ApplicationRun
 from reference.world.loops import SESSION_TIMEOUT_MS, Loop
 from reference.world.settling import settle
 from reference.world.transaction_world import TransactionWorld
@@ -19,7 +19,7 @@ def joined(world: TransactionWorld) -> Loop:
     return loop
 
 
-def transforms(world: TransactionWorld, instance: Instance, loop: Loop) -> None:
+def transforms(world: TransactionWorld, instance: ApplicationRun, loop: Loop) -> None:
     """One record of output, and the offsets of the input."""
     began(world, instance, T1)
     world.application_sends_offsets(instance, world.loops.group, world.loops.consumed(loop), loop.claim)

@@ -17,13 +17,13 @@ from model_tests.unit.reference.world.scenes import (
     read,
     started,
 )
-from reference.broker.group_requests import Claim, OffsetAndMetadata
+from reference.broker.group_requests import MemberClaim, OffsetAndMetadata
 from reference.client.consumer import Consumer
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import TxnOffsetCommit
 from reference.client.transaction_states import ClientState
-from reference.world.instances import Instance
-from reference.world.messages import Asked, Request
+from reference.world.instances import ApplicationRun
+from reference.world.messages import CoordinatorCall, Request
 from reference.world.settling import settle
 from reference.world.transaction_world import TransactionWorld
 from spec.versions import Profile
@@ -46,11 +46,11 @@ def world(profile: Profile) -> TransactionWorld:
 
 
 @pytest.fixture
-def transformer(world: TransactionWorld) -> Instance:
+def transformer(world: TransactionWorld) -> ApplicationRun:
     return started(world, "transformer")
 
 
-def transform(world: TransactionWorld, transformer: Instance, claim: Claim | None = None) -> Consumer:
+def transform(world: TransactionWorld, transformer: ApplicationRun, claim: MemberClaim | None = None) -> Consumer:
     """Read the first partition from where the group is, write to the second, and send the offsets along."""
     consumer = Consumer([T0])
     world.readers.consumer_starts(consumer, GROUP)
@@ -58,14 +58,14 @@ def transform(world: TransactionWorld, transformer: Instance, claim: Claim | Non
     world.application_begins(transformer)
     for _ in received:
         world.application_sends(transformer, T1)
-    world.application_sends_offsets(transformer, GROUP, consumer.consumed(), claim or Claim())
+    world.application_sends_offsets(transformer, GROUP, consumer.consumed(), claim or MemberClaim())
     settle(world)
     return consumer
 
 
 def is_offset_commit(request: Request) -> bool:
     """Whether it is a TxnOffsetCommit."""
-    return isinstance(request.body, Asked) and isinstance(request.body.request, TxnOffsetCommit)
+    return isinstance(request.body, CoordinatorCall) and isinstance(request.body.request, TxnOffsetCommit)
 
 
 def committed(world: TransactionWorld, *, require_stable: bool = False) -> tuple[ErrorCode, int]:
@@ -76,7 +76,7 @@ def committed(world: TransactionWorld, *, require_stable: bool = False) -> tuple
 
 
 @versions
-def test_a_commit_commits_both(world: TransactionWorld, transformer: Instance) -> None:
+def test_a_commit_commits_both(world: TransactionWorld, transformer: ApplicationRun) -> None:
     """After the commit the group goes on behind what it has read, and its output is visible."""
     transform(world, transformer)
     assert (ErrorCode.NONE, -1) == committed(world)
@@ -88,7 +88,7 @@ def test_a_commit_commits_both(world: TransactionWorld, transformer: Instance) -
 
 
 @versions
-def test_an_abort_drops_both(world: TransactionWorld, transformer: Instance) -> None:
+def test_an_abort_drops_both(world: TransactionWorld, transformer: ApplicationRun) -> None:
     """After an abort the group reads the same records again, and the next attempt is the only one that counts."""
     transform(world, transformer)
     ended(world, transformer, commit=False)
@@ -102,7 +102,7 @@ def test_an_abort_drops_both(world: TransactionWorld, transformer: Instance) -> 
 
 
 @versions
-def test_offsets_alone(world: TransactionWorld, transformer: Instance) -> None:
+def test_offsets_alone(world: TransactionWorld, transformer: ApplicationRun) -> None:
     """A transaction may have no records at all; the group's partition is its only participant."""
     world.application_begins(transformer)
     world.application_sends_offsets(transformer, GROUP, {T0: OffsetAndMetadata(Offset(3))})
@@ -113,7 +113,7 @@ def test_offsets_alone(world: TransactionWorld, transformer: Instance) -> None:
 
 
 @versions
-def test_undecided_offsets_are_unstable(world: TransactionWorld, transformer: Instance) -> None:
+def test_undecided_offsets_are_unstable(world: TransactionWorld, transformer: ApplicationRun) -> None:
     """Until the marker is on the group's partition a stable fetch waits, though the producer has its answer."""
     transform(world, transformer)
     decided(world, transformer)
@@ -127,9 +127,9 @@ def test_undecided_offsets_are_unstable(world: TransactionWorld, transformer: In
 
 
 @versions
-def test_a_member_of_a_past_generation(world: TransactionWorld, transformer: Instance) -> None:
+def test_a_member_of_a_past_generation(world: TransactionWorld, transformer: ApplicationRun) -> None:
     """Who is no member any more can only abort, and goes on afterwards."""
-    transform(world, transformer, Claim(generation=7, member_id="gone"))
+    transform(world, transformer, MemberClaim(generation=7, member_id="gone"))
 
     assert ClientState.ABORTABLE_ERROR == transformer.producer.state
     assert ErrorCode.ILLEGAL_GENERATION == transformer.producer.manager.machine.error
@@ -143,7 +143,7 @@ def test_a_member_of_a_past_generation(world: TransactionWorld, transformer: Ins
 
 
 @versions
-def test_the_group_coordinator_fails_over(world: TransactionWorld, transformer: Instance) -> None:
+def test_the_group_coordinator_fails_over(world: TransactionWorld, transformer: ApplicationRun) -> None:
     """The new coordinator finds the pending offsets in the log, and decides them with the marker."""
     transform(world, transformer)
     world.group_coordinator_fails_over(0, 1)
@@ -156,7 +156,7 @@ def test_the_group_coordinator_fails_over(world: TransactionWorld, transformer: 
 
 
 @versions
-def test_the_old_group_coordinator_takes_no_offsets(world: TransactionWorld, transformer: Instance) -> None:
+def test_the_old_group_coordinator_takes_no_offsets(world: TransactionWorld, transformer: ApplicationRun) -> None:
     """A commit that is on its way to it finds that it coordinates the group no more, and goes to the new one."""
     world.application_begins(transformer)
     world.application_sends_offsets(transformer, GROUP, {T0: OffsetAndMetadata(Offset(3))})
@@ -175,7 +175,7 @@ def test_the_old_group_coordinator_takes_no_offsets(world: TransactionWorld, tra
 
 
 @versions
-def test_a_commit_of_offsets_gets_lost(world: TransactionWorld, transformer: Instance) -> None:
+def test_a_commit_of_offsets_gets_lost(world: TransactionWorld, transformer: ApplicationRun) -> None:
     """The answer is lost, the request repeated: it is in the log twice and counts once."""
     world.application_begins(transformer)
     world.application_sends_offsets(transformer, GROUP, {T0: OffsetAndMetadata(Offset(3))})
@@ -205,7 +205,7 @@ def consume(world: TransactionWorld) -> Consumer:
 
 
 @versions
-def test_offsets_first_is_at_most_once(world: TransactionWorld, transformer: Instance) -> None:
+def test_offsets_first_is_at_most_once(world: TransactionWorld, transformer: ApplicationRun) -> None:
     """A crash after the offsets and before the output: the records are never transformed."""
     world.readers.consumer_commits(GROUP, consume(world).consumed())
     world.application_crashes(transformer)
@@ -215,7 +215,7 @@ def test_offsets_first_is_at_most_once(world: TransactionWorld, transformer: Ins
 
 
 @versions
-def test_output_first_is_at_least_once(world: TransactionWorld, transformer: Instance) -> None:
+def test_output_first_is_at_least_once(world: TransactionWorld, transformer: ApplicationRun) -> None:
     """A crash after the output and before the offsets: the records are transformed twice."""
     for instance in (transformer, started(world, "another")):
         world.application_begins(instance)

@@ -11,7 +11,7 @@ from reference.client.transaction_states import ClientState
 from reference.world.pipeline_rounds import catch_up, deliver_to_nodes, play_pipelines
 from reference.world.pipelines import GROUP, PipelineWorld
 from reference.world.transaction_shape import TransactionShape
-from reference.world.worker import Order, Phase, Worker
+from reference.world.worker import Order, WorkerPhase, WorkerRun
 from spec.versions import NEWEST
 
 ROUNDS = 120
@@ -55,7 +55,7 @@ def test_a_world_of_pipelines_has_the_partitions_of_its_two_topics_and_no_others
     assert ("words", "counts") == world.brokers.authorizer.topics
 
 
-def start(world: PipelineWorld, name: str, order: Order = Order.IN_TRANSACTION) -> Worker:
+def start(world: PipelineWorld, name: str, order: Order = Order.IN_TRANSACTION) -> WorkerRun:
     settings = MemberSettings(GROUP, client_id=name, session_timeout_ms=6000, heartbeat_ms=1000, max_poll_ms=10_000)
     return world.worker_starts(name, order, settings)
 
@@ -96,15 +96,15 @@ def test_no_more_active_workers_than_partitions() -> None:
     assert [1, 1] == [len(worker.consumer.fetchable) for worker in workers[1:]]
 
 
-def crash_before_commit(world: PipelineWorld, worker: Worker) -> None:
+def crash_before_commit(world: PipelineWorld, worker: WorkerRun) -> None:
     """Everything is written, and the offsets are in the transaction."""
-    until(world, lambda: worker.phase is Phase.SENDING_OFFSETS and not worker.is_blocked)
+    until(world, lambda: worker.phase is WorkerPhase.SENDING_OFFSETS and not worker.is_blocked)
     world.worker_crashes(worker)
 
 
-def crash_between(world: PipelineWorld, worker: Worker) -> None:
+def crash_between(world: PipelineWorld, worker: WorkerRun) -> None:
     """One of offsets and output is committed, the other one is not."""
-    until(world, lambda: worker.phase in (Phase.COMMITTING_FIRST, Phase.COMMITTING_LAST))
+    until(world, lambda: worker.phase in (WorkerPhase.COMMITTING_FIRST, WorkerPhase.COMMITTING_LAST))
     if worker.order is Order.OFFSETS_FIRST:
         world.worker_goes_on(worker)
         deliver_to_nodes(world)
@@ -142,7 +142,7 @@ def test_a_zombie(version: int) -> None:
     """A worker that stood still until its session expired cannot commit, and what it has read is read by another."""
     world = world_with(WORDS, version)
     zombie = start(world, "one")
-    until(world, lambda: zombie.phase is Phase.READING and bool(zombie.consumer.fetchable))
+    until(world, lambda: zombie.phase is WorkerPhase.READING and bool(zombie.consumer.fetchable))
     for _ in range(2):
         world.worker_goes_on(zombie)
     written = zombie.phase
@@ -151,10 +151,10 @@ def test_a_zombie(version: int) -> None:
     caught_up = catch_up(world, ROUNDS)
 
     world.worker_resumes(zombie)
-    until(world, lambda: zombie.phase is Phase.ENDING or not zombie.works)
+    until(world, lambda: zombie.phase is WorkerPhase.ENDING or not zombie.works)
     catch_up(world, ROUNDS)
 
-    assert (Phase.SENDING_OFFSETS, True) == (written, caught_up)
+    assert (WorkerPhase.SENDING_OFFSETS, True) == (written, caught_up)
     assert zombie.instance.transactions[0].is_aborted
     assert dict(Counter(WORDS)) == counted(world)
 
@@ -165,7 +165,7 @@ def test_a_coordinator_moves(moved: str, version: int) -> None:
     """Members find their new coordinator, and nothing is counted twice or lost."""
     world = world_with(WORDS, version)
     worker = start(world, "one")
-    until(world, lambda: worker.phase is Phase.SENDING_OFFSETS)
+    until(world, lambda: worker.phase is WorkerPhase.SENDING_OFFSETS)
     if moved == "node":
         world.broker_restarts(0)
     if moved in ("transactions", "node"):
@@ -182,7 +182,7 @@ def test_a_rebalance_while_a_transaction_is_open() -> None:
     """Who joins waits for the open transaction's offsets: a stable fetch tells it nothing before they are decided."""
     world = world_with(WORDS)
     first = start(world, "one")
-    until(world, lambda: first.phase is Phase.SENDING_OFFSETS and not first.is_blocked)
+    until(world, lambda: first.phase is WorkerPhase.SENDING_OFFSETS and not first.is_blocked)
     world.worker_crashes(first)
     second = start(world, "two")
 

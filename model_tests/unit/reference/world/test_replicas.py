@@ -7,23 +7,23 @@ from functools import cache
 import pytest
 
 from reference.broker.partition import Partition
-from reference.faults import NO_FAULTS, Faults
+from reference.faults import NO_FAULTS, FaultRates
 from reference.recorder import Row
 from reference.replication.replica import Replica
 from reference.schedule_replicas import ReplicasScheduler, drawn_replicas
 from reference.simulate import simulate
 from reference.tape import Tape
-from reference.trace import COLUMNS, Kind
+from reference.trace import COLUMNS, ColumnType
 from reference.world.replicas import ReplicasWorld
-from reference.world.replicas_shape import ReplicasShape, Writer
+from reference.world.replicas_shape import ReplicaProducer, ReplicasShape
 from spec.versions import KAFKA_0_11, KAFKA_2_0, KAFKA_2_5, KAFKA_2_7, KAFKA_3_9, NEWEST, PROFILES, Profile
 
 TURNS = 600
-KEPT = replace(Faults(), power=0, deletion=0)
+KEPT = replace(FaultRates(), power=0, deletion=0)
 """Whatever reached a log is on disk, and nobody deletes it."""
 
-ALL = (Writer(idempotent=False), Writer(idempotent=False))
-ONE = (Writer(acks=1, idempotent=False),)
+ALL = (ReplicaProducer(idempotent=False), ReplicaProducer(idempotent=False))
+ONE = (ReplicaProducer(acks=1, idempotent=False),)
 BY_HIGH_WATERMARK = replace(KAFKA_0_11, truncates_by_leader_epoch=False)
 EVERY_TEN = 10
 
@@ -34,7 +34,7 @@ def world(profile: Profile, seed: int, **shape: object) -> ReplicasWorld:
     return ReplicasWorld(profile, replace(drawn, **shape), seed)  # type: ignore[arg-type]
 
 
-def run(made: ReplicasWorld, seed: int, faults: Faults = KEPT, turns: int = TURNS) -> list[str]:
+def run(made: ReplicasWorld, seed: int, faults: FaultRates = KEPT, turns: int = TURNS) -> list[str]:
     """Let a world go its way and come to rest; what was wrong meanwhile."""
     scheduler = ReplicasScheduler(made, Tape.seeded(seed), faults)
     wrong = []
@@ -98,7 +98,7 @@ def test_what_is_acknowledged_is_kept(profile: Profile, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_exactly_once_while_brokers_remember(seed: int) -> None:
     """Leaders change, messages are lost, late and copied; no broker has to start again."""
-    made = world(NEWEST, seed, writers=(Writer(), Writer()), unclean_allowed=False)
+    made = world(NEWEST, seed, writers=(ReplicaProducer(), ReplicaProducer()), unclean_allowed=False)
 
     wrong = run(made, seed, replace(KEPT, restart=0, shutdown=0))
 
@@ -122,7 +122,9 @@ HUNTED = range(60)
         pytest.param(NEWEST, {"writers": ALL}, replace(KEPT, power=900, restart=15), id="power-loss"),
     ],
 )
-def test_a_setting_that_loses_what_was_acknowledged(profile: Profile, shape: dict[str, object], faults: Faults) -> None:
+def test_a_setting_that_loses_what_was_acknowledged(
+    profile: Profile, shape: dict[str, object], faults: FaultRates
+) -> None:
     """The same kind of run that keeps everything elsewhere; some run of a few shows it."""
     setting = {"unclean_allowed": False, "partitions": 1} | shape
 
@@ -214,7 +216,7 @@ def test_a_decision_has_more_than_one_outcome(api: str, column: str) -> None:
 
 def test_a_row_has_every_column_with_its_type() -> None:
     """Flat scalars; what does not apply is absent."""
-    types = {Kind.INTEGER: int, Kind.BOOLEAN: bool, Kind.TEXT: str}
+    types = {ColumnType.INTEGER: int, ColumnType.BOOLEAN: bool, ColumnType.TEXT: str}
 
     for row in rows(NEWEST):
         assert [column.name for column in COLUMNS] == list(row)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reference.faults import Faults
+from reference.faults import FaultRates
 from reference.schedule_replicas import ReplicasScheduler, drawn_replicas
 from reference.tape import Tape
 from reference.world.replicas_strangers import (
@@ -17,7 +17,7 @@ from reference.world.replicas_strangers import (
 from spec.versions import PROFILES
 from spec.vocabulary import ErrorCode
 
-WITHOUT_STRANGERS = Faults(strange=0)
+WITHOUT_STRANGERS = FaultRates(strange=0)
 
 
 def grown(seed: int, profile: str) -> ReplicasScheduler:

@@ -23,7 +23,7 @@ from model_tests.unit.reference.world.scenes import (
 from reference.broker.ids import ProducerIdentity
 from reference.client.transaction_states import ClientState, IllegalState, ProducerFailed
 from reference.errors import NotEnoughReplicas
-from reference.world.instances import Instance
+from reference.world.instances import ApplicationRun
 from reference.world.settling import settle
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld
@@ -41,12 +41,12 @@ def world(profile: Profile) -> TransactionWorld:
 
 
 @pytest.fixture
-def producer(world: TransactionWorld) -> Instance:
+def producer(world: TransactionWorld) -> ApplicationRun:
     return started(world)
 
 
 @versions
-def test_commit(world: TransactionWorld, producer: Instance) -> None:
+def test_commit(world: TransactionWorld, producer: ApplicationRun) -> None:
     """Nothing is visible before the commit, everything after it."""
     began(world, producer)
 
@@ -60,7 +60,7 @@ def test_commit(world: TransactionWorld, producer: Instance) -> None:
 
 
 @versions
-def test_abort(world: TransactionWorld, producer: Instance) -> None:
+def test_abort(world: TransactionWorld, producer: ApplicationRun) -> None:
     """What was aborted stays in the log, and no reader of committed data receives it."""
     began(world, producer)
 
@@ -72,7 +72,7 @@ def test_abort(world: TransactionWorld, producer: Instance) -> None:
 
 
 @versions
-def test_one_transaction_after_the_other(world: TransactionWorld, producer: Instance) -> None:
+def test_one_transaction_after_the_other(world: TransactionWorld, producer: ApplicationRun) -> None:
     """Sequences go on, or start again with each epoch; every second transaction is aborted."""
     for ordinal in range(6):
         began(world, producer, T0)
@@ -82,7 +82,9 @@ def test_one_transaction_after_the_other(world: TransactionWorld, producer: Inst
 
 
 @versions
-def test_batches_that_were_never_sent_are_dropped_by_an_abort(world: TransactionWorld, producer: Instance) -> None:
+def test_batches_that_were_never_sent_are_dropped_by_an_abort(
+    world: TransactionWorld, producer: ApplicationRun
+) -> None:
     """An abort does not wait for what is not under way."""
     began(world, producer, T0)
     unsent = world.application_sends(producer, T1)
@@ -93,7 +95,7 @@ def test_batches_that_were_never_sent_are_dropped_by_an_abort(world: Transaction
 
 
 @versions
-def test_the_end_waits_for_every_batch(world: TransactionWorld, producer: Instance) -> None:
+def test_the_end_waits_for_every_batch(world: TransactionWorld, producer: ApplicationRun) -> None:
     """No EndTxn is sent while a batch is under way."""
     began(world, producer, T0)
     world.application_sends(producer, T0)
@@ -108,7 +110,7 @@ def test_the_end_waits_for_every_batch(world: TransactionWorld, producer: Instan
 
 
 @versions
-def test_an_empty_transaction_asks_nobody(world: TransactionWorld, producer: Instance) -> None:
+def test_an_empty_transaction_asks_nobody(world: TransactionWorld, producer: ApplicationRun) -> None:
     """Where nothing was sent the end is settled by the producer itself."""
     world.application_begins(producer)
     world.application_commits(producer)
@@ -119,7 +121,7 @@ def test_an_empty_transaction_asks_nobody(world: TransactionWorld, producer: Ins
 
 
 @versions
-def test_calls_in_the_wrong_order(world: TransactionWorld, producer: Instance) -> None:
+def test_calls_in_the_wrong_order(world: TransactionWorld, producer: ApplicationRun) -> None:
     """Illegal calls raise and change nothing; the same call again waits for the first one."""
     with pytest.raises(IllegalState):
         world.application_sends(producer, T0)
@@ -141,7 +143,7 @@ def test_calls_in_the_wrong_order(world: TransactionWorld, producer: Instance) -
 
 
 @versions
-def test_the_next_instance_aborts_what_was_left_open(world: TransactionWorld, producer: Instance) -> None:
+def test_the_next_instance_aborts_what_was_left_open(world: TransactionWorld, producer: ApplicationRun) -> None:
     """A crash leaves a transaction open; the next instance gets its identity only once that is aborted."""
     began(world, producer)
     world.application_crashes(producer)
@@ -154,7 +156,7 @@ def test_the_next_instance_aborts_what_was_left_open(world: TransactionWorld, pr
 
 
 @versions
-def test_a_crash_hears_no_answer(world: TransactionWorld, producer: Instance) -> None:
+def test_a_crash_hears_no_answer(world: TransactionWorld, producer: ApplicationRun) -> None:
     """What an application has sent before it crashed still counts; it learns nothing of it."""
     began(world, producer)
     world.application_commits(producer)
@@ -168,7 +170,7 @@ def test_a_crash_hears_no_answer(world: TransactionWorld, producer: Instance) ->
 
 
 @versions
-def test_a_zombie_is_fenced(world: TransactionWorld, producer: Instance) -> None:
+def test_a_zombie_is_fenced(world: TransactionWorld, producer: ApplicationRun) -> None:
     """An instance that is replaced in the middle of a transaction can neither commit it nor send more."""
     zombie = began(world, producer)
     successor = started(world)
@@ -184,7 +186,7 @@ def test_a_zombie_is_fenced(world: TransactionWorld, producer: Instance) -> None
 
 
 @versions
-def test_data_of_a_zombie(world: TransactionWorld, producer: Instance) -> None:
+def test_data_of_a_zombie(world: TransactionWorld, producer: ApplicationRun) -> None:
     """A batch of a replaced instance is refused where its transaction was, and fails the rest of it."""
     zombie = began(world, producer, T0)
     started(world)
@@ -199,7 +201,7 @@ def test_data_of_a_zombie(world: TransactionWorld, producer: Instance) -> None:
 # --- timeouts and exhausted epochs ----------------------------------------------------------------------------------
 
 
-def paused_until_aborted(world: TransactionWorld, producer: Instance) -> None:
+def paused_until_aborted(world: TransactionWorld, producer: ApplicationRun) -> None:
     """The producer pauses for so long that its transaction is aborted."""
     began(world, producer)
     world.clock.advance(TIMEOUT_MS + 1)
@@ -208,7 +210,7 @@ def paused_until_aborted(world: TransactionWorld, producer: Instance) -> None:
 
 
 @versions
-def test_a_transaction_that_takes_too_long(world: TransactionWorld, producer: Instance) -> None:
+def test_a_transaction_that_takes_too_long(world: TransactionWorld, producer: ApplicationRun) -> None:
     """It is aborted, its epoch goes up, and a reader goes past it."""
     paused_until_aborted(world, producer)
 
@@ -217,7 +219,7 @@ def test_a_transaction_that_takes_too_long(world: TransactionWorld, producer: In
 
 
 @versions
-def test_a_paused_producer_cannot_commit(world: TransactionWorld, producer: Instance) -> None:
+def test_a_paused_producer_cannot_commit(world: TransactionWorld, producer: ApplicationRun) -> None:
     """Whatever the version, a commit after the timeout is fatal and nothing becomes visible."""
     paused_until_aborted(world, producer)
 
@@ -228,7 +230,7 @@ def test_a_paused_producer_cannot_commit(world: TransactionWorld, producer: Inst
 
 
 @versions
-def test_a_paused_producer_that_aborts(world: TransactionWorld, producer: Instance) -> None:
+def test_a_paused_producer_that_aborts(world: TransactionWorld, producer: ApplicationRun) -> None:
     """Under versions 0 and 1 its abort is fatal; under 2 it takes over the epoch of the timeout and goes on."""
     paused_until_aborted(world, producer)
 
@@ -271,7 +273,7 @@ def test_the_last_epoch_rotates_the_producer_id(epoch: int) -> None:
 
 
 @versions
-def test_an_id_that_is_forgotten(world: TransactionWorld, producer: Instance) -> None:
+def test_an_id_that_is_forgotten(world: TransactionWorld, producer: ApplicationRun) -> None:
     """After a week at rest the id is forgotten: its producer is refused, and the next one has a new producer id."""
     began(world, producer)
     ended(world, producer)
@@ -291,7 +293,7 @@ def test_an_id_that_is_forgotten(world: TransactionWorld, producer: Instance) ->
 
 
 @versions
-def test_an_answer_to_the_end_is_lost(world: TransactionWorld, producer: Instance) -> None:
+def test_an_answer_to_the_end_is_lost(world: TransactionWorld, producer: ApplicationRun) -> None:
     """The producer looks for the coordinator, asks again, and learns the outcome."""
     began(world, producer)
     world.application_commits(producer)
@@ -307,7 +309,7 @@ def test_an_answer_to_the_end_is_lost(world: TransactionWorld, producer: Instanc
 
 @versions
 @pytest.mark.parametrize("arrives", [True, False], ids=["answer-lost", "request-lost"])
-def test_a_batch_is_lost(world: TransactionWorld, producer: Instance, arrives: bool) -> None:
+def test_a_batch_is_lost(world: TransactionWorld, producer: ApplicationRun, arrives: bool) -> None:
     """It is sent again as it was, and is in the log once."""
     began(world, producer, T0)
     sent = world.application_sends(producer, T0)
@@ -325,7 +327,7 @@ def test_a_batch_is_lost(world: TransactionWorld, producer: Instance, arrives: b
 
 
 @versions
-def test_a_delayed_end(world: TransactionWorld, producer: Instance) -> None:
+def test_a_delayed_end(world: TransactionWorld, producer: ApplicationRun) -> None:
     """An EndTxn that was given up ends the next transaction under versions 0 and 1 (KAFKA-17754), not under 2."""
     began(world, producer, T0)
     world.application_aborts(producer)
@@ -345,7 +347,7 @@ def test_a_delayed_end(world: TransactionWorld, producer: Instance) -> None:
 
 
 @versions
-def test_a_partition_that_is_away_delays_only_itself(world: TransactionWorld, producer: Instance) -> None:
+def test_a_partition_that_is_away_delays_only_itself(world: TransactionWorld, producer: ApplicationRun) -> None:
     """The other partition has its marker; the transaction is complete when the missing one is back."""
     began(world, producer)
     world.partition_goes_away(T1)
@@ -365,7 +367,7 @@ def test_a_partition_that_is_away_delays_only_itself(world: TransactionWorld, pr
 
 
 @versions
-def test_the_next_transaction_waits_for_the_markers(world: TransactionWorld, producer: Instance) -> None:
+def test_the_next_transaction_waits_for_the_markers(world: TransactionWorld, producer: ApplicationRun) -> None:
     """The producer is told of its commit before the markers; its next records wait until they are written."""
     began(world, producer, T0)
     decided(world, producer)
@@ -425,7 +427,9 @@ def test_a_leader_that_is_replaced_in_the_middle(profile: Profile) -> None:
 
 @versions
 @pytest.mark.parametrize("written", [True, False], ids=["written", "not-written"])
-def test_an_append_to_the_coordinators_log_fails(world: TransactionWorld, producer: Instance, written: bool) -> None:
+def test_an_append_to_the_coordinators_log_fails(
+    world: TransactionWorld, producer: ApplicationRun, written: bool
+) -> None:
     """Its memory goes back; the decision that timed out after it was written is found by the next coordinator."""
     began(world, producer)
     world.coordinator_log_fails(0, NotEnoughReplicas(), written=written)
@@ -443,7 +447,7 @@ def test_an_append_to_the_coordinators_log_fails(world: TransactionWorld, produc
 
 
 @versions
-def test_an_append_fails_and_the_coordinator_stays(world: TransactionWorld, producer: Instance) -> None:
+def test_an_append_fails_and_the_coordinator_stays(world: TransactionWorld, producer: ApplicationRun) -> None:
     """The producer asks again, and the transaction is decided once."""
     began(world, producer)
     world.coordinator_log_fails(0, NotEnoughReplicas(), written=True)

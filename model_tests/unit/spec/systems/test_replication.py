@@ -5,15 +5,15 @@ from functools import cache
 
 import pytest
 
-from model_tests.verify.looking import Instanced, controlled, vacuous
+from model_tests.verify.model_checking import Instanced, controlled, vacuous
 from model_tests.verify.replication_searches import DEEPEST, INSTANCES, built, searched
-from model_tests.verify.results import Effort
+from model_tests.verify.results import RunEffort
 from spec.engines.bmc import search
 from spec.engines.explore import Exploration, explore, replayed
 from spec.engines.verdict import Happening, Holds, Refuted
 from spec.systems.replication.controls import CONTROLS, BrokenReplication
 from spec.systems.replication.system import replication
-from spec.systems.replication.world import Knobs
+from spec.systems.replication.world import ReplicationKnobs
 from spec.versions import NEWEST
 
 COUNTS = {
@@ -96,7 +96,7 @@ def test_a_state_of_interest_is_reached(goal: str) -> None:
 
 def test_everything_happens() -> None:
     """Each action does in some instance; the whole instance reaches every goal."""
-    everything = replication(Knobs(restarts=True, hears_late=True)).actions
+    everything = replication(ReplicationKnobs(restarts=True, hears_late=True)).actions
 
     happened = {name for instance_name in COUNTS for name in seen(instance_name).happened}
 
@@ -127,18 +127,18 @@ def test_every_control_is_here_and_in_the_report() -> None:
     """A new one has its depth pinned; the deep effort confirms the deepest by bounded search."""
     assert list(DEPTHS) == [change.name for change in CONTROLS]
     assert len(CONTROLS) == len(searched().broken)
-    assert max(DEPTHS.values()) == DEEPEST[Effort.DEEP]
+    assert max(DEPTHS.values()) == DEEPEST[RunEffort.DEEP]
 
 
 @pytest.mark.parametrize(
     "unfenced",
     [
-        Knobs(without=frozenset({"fenced_leader_epoch"}), hears_late=True),
-        Knobs(profile=replace(NEWEST, fetch_names_leader_epoch=False), hears_late=True),
+        ReplicationKnobs(without=frozenset({"fenced_leader_epoch"}), hears_late=True),
+        ReplicationKnobs(profile=replace(NEWEST, fetch_names_leader_epoch=False), hears_late=True),
     ],
     ids=["not compared", "before KIP-320"],
 )
-def test_a_leader_of_a_past_epoch_must_not_answer_followers_of_a_later_one(unfenced: Knobs) -> None:
+def test_a_leader_of_a_past_epoch_must_not_answer_followers_of_a_later_one(unfenced: ReplicationKnobs) -> None:
     """It would count them, and take for committed what an in-sync replica does not have."""
     broken = built("unfenced", unfenced)
 
@@ -150,7 +150,7 @@ def test_a_leader_of_a_past_epoch_must_not_answer_followers_of_a_later_one(unfen
 
 def test_a_leader_goes_on_waiting_for_who_restarts_when_it_was_let_in() -> None:
     """A past leader's proposal was granted, the follower was elected and restarts: the leader must not commit alone."""
-    small = built("restarts, and one in sync is enough", Knobs(appends=1, elections=1, restarts=True))
+    small = built("restarts, and one in sync is enough", ReplicationKnobs(appends=1, elections=1, restarts=True))
 
     verdict = explore(small.system, small.finite, small.system.claims).verdict
 
@@ -177,7 +177,7 @@ STALE_PROPOSAL = (
 
 def test_the_proposal_of_a_past_leader_is_refused() -> None:
     """Three replicas are too many to search in a test: the story is told step by step."""
-    three = built("three replicas", Knobs(replicas=3, appends=1))
+    three = built("three replicas", ReplicationKnobs(replicas=3, appends=1))
 
     with pytest.raises(ValueError, match=r"controller_lets_return\(0\) cannot happen"):
         replayed(three.system, three.finite, STALE_PROPOSAL)
@@ -186,7 +186,7 @@ def test_the_proposal_of_a_past_leader_is_refused() -> None:
 def test_the_proposal_of_a_past_leader_would_lose_records() -> None:
     """With none of the controller's comparisons who lacks what is committed is let in, and elected."""
     comparisons = frozenset({"stale_leader_epoch", "not_the_leader", "stale_in_sync_set"})
-    three = built("three replicas", Knobs(replicas=3, appends=1, without=comparisons))
+    three = built("three replicas", ReplicationKnobs(replicas=3, appends=1, without=comparisons))
 
     last = replayed(three.system, three.finite, STALE_PROPOSAL)
 

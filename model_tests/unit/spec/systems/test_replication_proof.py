@@ -9,11 +9,11 @@ from spec.engines.finite import instance_of
 from spec.engines.induction import Prover
 from spec.engines.verdict import Holds, passed
 from spec.systems.replication.proof import LEMMAS, UNBOUNDED, proved
-from spec.systems.replication.world import Knobs
+from spec.systems.replication.world import ReplicationKnobs
 from spec.versions import KAFKA_4_0, Profile
 
 
-def unproved(knobs: Knobs) -> list[str]:
+def unproved(knobs: ReplicationKnobs) -> list[str]:
     return [str(each) for each in Prover(proved(knobs)).obligations() if not passed(each.verdict)]
 
 
@@ -51,7 +51,7 @@ def test_no_lemma_is_idle(lemma: str) -> None:
 
 def test_the_lemmas_hold_in_every_state_of_an_instance() -> None:
     """They are about the system that is searched."""
-    knobs = Knobs(appends=1, elections=1, min_in_sync=2, losses=1, restarts=True, hears_late=True)
+    knobs = ReplicationKnobs(appends=1, elections=1, min_in_sync=2, losses=1, restarts=True, hears_late=True)
     system = proved(knobs)
 
     verdict = explore(system, instance_of(system, knobs.sizes()), system.claims).verdict

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from model_tests.verify.looking import Instanced, controlled
+from model_tests.verify.model_checking import Instanced, controlled
 from spec.algebra import any_of
 from spec.engines.bmc import search
 from spec.engines.explore import Exploration, explore, replayed
@@ -14,10 +14,10 @@ from spec.engines.verdict import Happening, Holds, Refuted
 from spec.systems.transactions.broken import NOTHING, BrokenTransactions, quiet
 from spec.systems.transactions.broken_versions import OF_VERSIONS
 from spec.systems.transactions.controls import CONTROLS
+from spec.systems.transactions.decisions import decisions, remembered
 from spec.systems.transactions.instances import INSTANCES
 from spec.systems.transactions.system import transactions
-from spec.systems.transactions.taking import decisions, remembered
-from spec.systems.transactions.world import EVERYTHING, Bounds, Knobs
+from spec.systems.transactions.world import EVERYTHING, Bounds, TransactionKnobs
 from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, NEWEST, SNAPSHOT_4_0
 
 COUNTS = {
@@ -97,7 +97,7 @@ LARGE_WHEN_MENDED = (
 )
 
 
-def built(knobs: Knobs, name: str = "") -> Instanced:
+def built(knobs: TransactionKnobs, name: str = "") -> Instanced:
     system = transactions(knobs, remembered(decisions(knobs)))
     return Instanced(name, system, transactions(knobs), instance_of(system, knobs.sizes()))
 
@@ -108,7 +108,7 @@ def seen(name: str) -> Exploration:
     return explore(instance.system, instance.finite)
 
 
-def sought(knobs: Knobs, claim: str) -> Holds | Refuted:
+def sought(knobs: TransactionKnobs, claim: str) -> Holds | Refuted:
     instance = built(knobs)
     verdict = explore(instance.system, instance.finite, [instance.system.claim(claim)]).verdict
     assert isinstance(verdict, Holds | Refuted)
@@ -149,7 +149,7 @@ def test_every_small_instance_is_pinned() -> None:
 def test_every_action_happens_somewhere() -> None:
     """Nothing that is held to hold rests on an action that cannot happen."""
     happened = frozenset[str]().union(*(seen(name).happened for name in COUNTS))
-    knobs = Knobs(times_out=True, bounds=Bounds(coordinators=2))
+    knobs = TransactionKnobs(times_out=True, bounds=Bounds(coordinators=2))
     late = built(quiet(NEWEST, clients_bump=True))
     met = explore(late.system, late.finite, []).happened
 
@@ -276,7 +276,7 @@ def test_verification_stops_what_hangs_only_with_its_guard() -> None:
 def test_every_action_is_left_in_or_out_by_its_knob() -> None:
     """Where nothing fails nothing fails over; version 2 adds no partitions by itself."""
     calm = {action.name for action in transactions(quiet(NEWEST)).actions}
-    loud = {action.name for action in transactions(replace(Knobs(), state_expires=True)).actions}
+    loud = {action.name for action in transactions(replace(TransactionKnobs(), state_expires=True)).actions}
 
     assert not calm & {"leader_fails_over", "transaction_times_out", "coordinator_fails_over", "client_adds_partition"}
     assert {"leader_fails_over", "leader_forgets", "coordinator_aborts"} <= loud

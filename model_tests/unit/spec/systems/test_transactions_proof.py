@@ -12,10 +12,10 @@ from spec.engines.induction import Obligation, Prover, prove
 from spec.engines.solving import FEW, contradiction
 from spec.engines.verdict import Holds, Proved, passed
 from spec.systems.transactions.broken import NEAR_THE_END, quiet
+from spec.systems.transactions.decisions import decisions, remembered
 from spec.systems.transactions.proof import PROVED, UNBOUNDED, proved
 from spec.systems.transactions.system import transactions
-from spec.systems.transactions.taking import decisions, remembered
-from spec.systems.transactions.world import EXHAUSTED, ONGOING, Bounds, Knobs
+from spec.systems.transactions.world import EXHAUSTED, ONGOING, Bounds, TransactionKnobs
 from spec.versions import NEWEST, SNAPSHOT_4_0
 
 
@@ -25,11 +25,11 @@ def found() -> tuple[Obligation, ...]:
 
 
 @cache
-def prover(knobs: Knobs) -> Prover:
+def prover(knobs: TransactionKnobs) -> Prover:
     return Prover(proved(knobs))
 
 
-def obligation(knobs: Knobs, name: str) -> Obligation:
+def obligation(knobs: TransactionKnobs, name: str) -> Obligation:
     """The one obligation of this name, without the others."""
     claim, _, action = name.partition(" under ")
     system = proved(knobs)

@@ -1,0 +1,72 @@
+"""A counterexample told as a sequence diagram: for each action of a system, who tells whom what."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
+
+from model_tests.diagrams.events import Ending, Event, Sequence, participants_of
+from spec.bugs.bug import Bug, SearchCase
+from spec.engines.explore import walked
+from spec.engines.finite import instance_of
+from spec.engines.verdict import Happening, Trace
+from spec.systems.language import State
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One action of a counterexample: the state before it, what happens, the state after it."""
+
+    before: State
+    happening: Happening
+    after: State
+
+    @property
+    def at(self) -> tuple[int, ...]:
+        """The arguments of the action."""
+        return self.happening.at
+
+
+Teller: TypeAlias = Callable[[Moment], Iterator[Event]]
+Preface: TypeAlias = Callable[[SearchCase], Iterator[Event]]
+
+
+def nothing_first(_: SearchCase) -> Iterator[Event]:
+    """Most instances need no words."""
+    yield from ()
+
+
+@dataclass(frozen=True, slots=True)
+class ActionNarration:
+    """How the actions of a system are told.
+
+    Attributes:
+        participants: everybody who may appear, from left to right.
+        actions: for each action its events.
+        preface: what is to be said of an instance before its first step.
+    """
+
+    participants: tuple[str, ...]
+    actions: Mapping[str, Teller]
+    preface: Preface = nothing_first
+
+
+def told(bug: Bug, case: SearchCase, trace: Trace, telling: ActionNarration) -> Sequence:
+    """The counterexample of a bug as a diagram."""
+    system = case.instance.searched()
+    states = walked(system, instance_of(system, case.instance.sizes), trace)
+    moments = [
+        Moment(before, happening, after) for (before, after), happening in zip(pairwise(states), trace, strict=True)
+    ]
+    first, *others = (tuple(telling.actions[moment.happening.action](moment)) for moment in moments)
+    steps = ((*telling.preface(case), *first), *others)
+    return Sequence(
+        f"{bug.name}: {bug.title} ({case.profile})",
+        participants_of(steps, telling.participants),
+        steps,
+        Ending(bug.rule.id, f"it is no longer so that {_continued(case.asked(system).sentence)}"),
+    )
+
+
+def _continued(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]

@@ -1,0 +1,82 @@
+"""Cells of the crossing shown again: a sample of each layer, each mutant put to the place where the layer saw it.
+
+Traces are left out: they are made by the reference, and their steps move whenever it changes.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from model_tests.mutants.decisions.call_sites import JudgedCall
+from model_tests.mutants.decisions.crossing import CrossingCell, Sight, names_a_rule
+from model_tests.mutants.decisions.hunting import judged
+from model_tests.mutants.decisions.layers import AUDIT, KNOWN_BUGS, NAMING, SEARCHES, SESSIONS, TRACES
+from model_tests.mutants.decisions.made import DecisionMutant, by_name
+from model_tests.mutants.decisions.replayed_kills import SEED, sessions_named
+from model_tests.verify import results
+from spec.rules import RULES
+
+Sizes = Mapping[str, int]
+"""How many cells of each layer are shown."""
+
+FEW: Final[Sizes] = MappingProxyType({SESSIONS: 10, "proofs": 2})
+SOME: Final[Sizes] = MappingProxyType({SESSIONS: 40, "proofs": 6, SEARCHES: 3, KNOWN_BUGS: 3, AUDIT: 2})
+ALL: Final[Sizes] = MappingProxyType(dict.fromkeys(NAMING, 1000))
+
+LONGEST: Final = 10.0
+"""Of a sample, seconds in which a cell was found; a deep run shows the others too."""
+
+REMEMBER: Final = (SEARCHES, AUDIT)
+"""Layers whose places are held against what they said with nothing broken."""
+
+
+def showable(cells: Sequence[CrossingCell], layer: str, known: Mapping[str, DecisionMutant]) -> list[CrossingCell]:
+    """The cells of a layer in which a rule was named, as far as the mutant is still made."""
+    seen = (cell for cell in cells if cell.layer == layer and cell.sight is Sight.SEEN and cell.mutant in known)
+    return [cell for cell in seen if names_a_rule(cell.rules) and layer != TRACES]
+
+
+def all_showable(cells: Sequence[CrossingCell]) -> int:
+    """How many cells there are that can be shown."""
+    known = by_name()
+    return sum(len(showable(cells, layer, known)) for layer in NAMING)
+
+
+def shown_cells(cells: Sequence[CrossingCell], sizes: Sizes, seed: int = SEED) -> tuple[results.PlantedDefect, ...]:
+    """So many cells of each layer, each mutant planted and put to the place that is told."""
+    return tuple(mutant for layer, size in sizes.items() for mutant in _of_layer(cells, layer, size, seed))
+
+
+def _of_layer(cells: Sequence[CrossingCell], layer: str, size: int, seed: int) -> Iterator[results.PlantedDefect]:
+    known = by_name()
+    able = showable(cells, layer, known)
+    if size < len(able):
+        able = [cell for cell in able if cell.seconds <= LONGEST]
+    chosen = random.Random(f"{seed} {layer}").sample(able, min(size, len(able)))
+    places = _places(layer, {cell.place for cell in chosen})
+    for cell in chosen:
+        yield _shown(cell, known[cell.mutant], places.get(cell.place))
+
+
+def _places(layer: str, names: set[str]) -> dict[str, JudgedCall]:
+    if layer == SESSIONS:
+        return sessions_named(names)
+    made: Callable[[], Iterator[JudgedCall]] = NAMING[layer]
+    found = {place.name: place for place in made() if place.name in names} if names else {}
+    if layer in REMEMBER:
+        for place in found.values():
+            place.violated()
+    return found
+
+
+def _shown(cell: CrossingCell, mutant: DecisionMutant, place: JudgedCall | None) -> results.PlantedDefect:
+    started = time.monotonic()
+    named, _ = ((), "") if place is None else judged(mutant, place)
+    killers = tuple(f"{cell.layer} {rule} in {cell.place}" for rule in named if rule in RULES)
+    rule = next(RULES[rule] for rule in cell.rules if rule in RULES)
+    seconds = round(time.monotonic() - started, 3)
+    return results.PlantedDefect(
+        f"crossing of {cell.decision} with {cell.layer}: {cell.mutant}", rule, killers, seconds
+    )

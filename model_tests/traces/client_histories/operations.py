@@ -1,0 +1,137 @@
+"""A client history as columns: what was called, how it ended, what it sent and what it was given.
+
+Places, keys, values and names of processes are numbers: those of the first time that each was met. A key is a
+partition, whatever the history calls it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum, unique
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Facts: TypeAlias = npt.NDArray[np.bool_]
+
+UNKNOWN: Final = -1
+"""Number of a value that the history does not tell, and of a process that nobody names."""
+
+UNREAD: Final = "lines that cannot be read are left out"
+"""Why a history with damage is not whole."""
+
+NEVER: Final = 2**62
+"""Place in the history of an operation's end that it does not have."""
+
+MOST: Final = 2**63 - 1
+"""The largest offset that there can be."""
+
+
+@unique
+class OperationResult(IntEnum):
+    """What the client was told of an operation in the end."""
+
+    OK = 0
+    INFO = 1  # nobody knows whether it happened
+    FAIL = 2  # it did not happen
+
+
+@unique
+class Via(IntEnum):
+    """How a process came to the partitions that it reads."""
+
+    UNKNOWN = 0
+    ASSIGN = 1  # it chose them: nobody takes them away
+    SUBSCRIBE = 2  # its group chose for it, and may choose anew between two polls
+    TRACKED = 3  # likewise, and the history tells each time that it did
+
+
+@dataclass(frozen=True, slots=True)
+class OperationRecords:
+    """Records that were sent, or given to a reader, in the order of the history.
+
+    Attributes:
+        operation: row of the operation.
+        mop: which part of the operation it was.
+        key: number of the partition.
+        offset: -1 where it is not told.
+        value: number of the value, -1 where it is not told.
+    """
+
+    operation: Integers
+    mop: Integers
+    key: Integers
+    offset: Integers
+    value: Integers
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self.operation)
+
+
+@dataclass(frozen=True, slots=True)
+class Breaks:
+    """Where a process stops reading on: its next read of a partition need not follow the one before.
+
+    Attributes:
+        process: whose.
+        at: place in the history.
+        key: the partition that is broken off; for `kept`, one that goes on while all others break off.
+    """
+
+    process: Integers
+    at: Integers
+    key: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """A whole history.
+
+    Attributes:
+        index: what the history calls each operation: its index, or its line.
+        process: number of the process.
+        outcome: `OperationResult`.
+        invoked: place in the history at which it began.
+        completed: place at which it ended, `NEVER` if it did not.
+        atomic: its records are in one transaction.
+        via: `Via` of the process at that time.
+        name: what it is called (`:txn`), by operation.
+        sent: records that were to be sent.
+        given: records that a reader was given.
+        broken: partitions that a process stops reading on.
+        reset: at which places a process begins anew with all partitions, but for those that `kept` has.
+        kept: the partitions that it goes on with.
+        from_start: partitions that some process is known to have read from the start.
+        processes: names of processes; `keys` of partitions; `values` of values: by number.
+        partial: why what is absent from the history may yet have happened; empty if it is whole.
+        aside: lines that could not be read, by reason.
+        passed_over: lines that were read and tell nothing of records, by what they are.
+    """
+
+    index: Integers
+    process: Integers
+    outcome: Integers
+    invoked: Integers
+    completed: Integers
+    atomic: Facts
+    via: Integers
+    name: Integers
+    sent: OperationRecords
+    given: OperationRecords
+    broken: Breaks
+    reset: Breaks
+    kept: Breaks
+    from_start: Integers
+    processes: Sequence[object]
+    keys: Sequence[object]
+    values: Sequence[object]
+    names: Sequence[str]
+    partial: tuple[str, ...] = ()
+    aside: Mapping[str, int] = field(default_factory=dict)
+    passed_over: Mapping[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """How many operations have ended, or never will."""
+        return len(self.index)

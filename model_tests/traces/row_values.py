@@ -1,0 +1,59 @@
+"""What a row is judged to: formulas, and the arrays and records that are made of them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from spec.algebra import Term
+
+
+@dataclass(frozen=True, slots=True)
+class Integers:
+    """An array of integers."""
+
+    items: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedValue:
+    """A value where a fact holds; null elsewhere."""
+
+    fact: Term
+    value: "Value"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedValues:
+    """Values by name."""
+
+    fields: Mapping[str, "Value"]
+
+
+@dataclass(frozen=True, slots=True)
+class Those:
+    """An array of the records whose facts hold, in this order; there is at least one, and all have the same fields."""
+
+    members: tuple[tuple[Term, NamedValues], ...]
+
+
+Value: TypeAlias = Term | Integers | GuardedValue | NamedValues | Those
+"""What a result can be."""
+
+
+def terms_of(value: Value) -> Iterator[Term]:
+    """The formulas that a value is made of."""
+    match value:
+        case Integers(items):
+            yield from items
+        case GuardedValue(fact, inner):
+            yield fact
+            yield from terms_of(inner)
+        case NamedValues(fields):
+            for inner in fields.values():
+                yield from terms_of(inner)
+        case Those(members):
+            for fact, record in members:
+                yield fact
+                yield from terms_of(record)
+        case _:
+            yield value

@@ -1,0 +1,93 @@
+"""Samples of a batch: appends to the solver, traces to the reference; whoever does not agree is named."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model_tests.monitor.judges import append_judge
+from model_tests.reports import VIOLATED
+from model_tests.traces import cross_check, trace_files
+from model_tests.traces.check_report import CheckReport, JudgeSample
+from model_tests.traces.session import session
+from model_tests.traces.simulate import trace_of
+from model_tests.traces.solver_sample import disagreements
+from model_tests.traces.solver_verdicts import VERDICT, differing_verdicts
+from model_tests.unit.traces.conftest import NEWEST_PRODUCERS, written
+from spec.engines.reading_z3 import INTEGERS
+from spec.protocol.append import append
+
+
+def test_a_trace_that_comes_again_differs_in_nothing(true_rows: list[dict[str, Any]]) -> None:
+    """The seed says every byte of it."""
+    assert (-1, "") == cross_check.difference(true_rows, trace_of(NEWEST_PRODUCERS, len(true_rows)))
+
+
+@pytest.mark.parametrize("step", [0, 57, 119])
+def test_a_changed_step_is_named_with_what_the_reference_has(true_rows: list[dict[str, Any]], step: int) -> None:
+    """The first step that differs, its column, and both values."""
+    true_rows[step]["time_ms"] += 1
+    true = true_rows[step]["time_ms"] - 1
+
+    found = cross_check.difference(true_rows, trace_of(NEWEST_PRODUCERS, len(true_rows)))
+
+    assert (step, f"time_ms is {true + 1}, the reference has {true}") == found
+
+
+def test_a_trace_of_another_length_is_named(true_rows: list[dict[str, Any]]) -> None:
+    """What the reference makes besides is told by its number of steps."""
+    again = trace_of(NEWEST_PRODUCERS, len(true_rows))
+
+    assert (119, "119 steps, the reference makes 120") == cross_check.difference(true_rows[:-1], again)
+
+
+def test_a_sample_that_differs_is_a_violation() -> None:
+    """Whatever the rules say of it."""
+    sample = JudgeSample("z3", 10, 9, 1, ("trace 1, step 2: the solver decides otherwise than Python",))
+    report = CheckReport(1, 1, 0.0, (), (), (), (), samples=(sample,))
+
+    assert VIOLATED == report.exit_code
+    assert "appends put to the solver: 9 of 10 asked for, 1 differ" == str(sample)
+
+
+def test_the_solver_disagrees_with_a_decision_that_is_not_the_one(true_rows: list[dict[str, Any]]) -> None:
+    """The comparison can fail: a decision that never accepts is found out on every append that is accepted."""
+    appends = [row for row in true_rows if row["origin"] >= 0 and row["appended"]][:3]
+
+    def refusing(entry: Any, request: Any, profile: Any, verification: Any) -> Any:
+        decided = append(entry, request, profile, verification)
+        return replace(decided, branch=decided.branch + 1)
+
+    assert [] == disagreements(appends, INTEGERS)
+    assert appends == disagreements(appends, INTEGERS, refusing)
+
+
+def test_the_solver_disagrees_with_a_verdict_that_is_not_the_one(true_rows: list[dict[str, Any]]) -> None:
+    """A branch, a rule that was not at stake, and a violation that is none: each is told, with both values."""
+    appends = [row for row in true_rows if row["origin"] >= 0][:4]
+    judge = append_judge(appends[0]["profile"])
+    true = [{**row, **dict(zip(VERDICT, judge(row), strict=True))} for row in appends]
+    false = [{**row, name: row[name] + 1} for row, name in zip(true, VERDICT, strict=False)]
+
+    assert [] == list(differing_verdicts(true))
+    told = [said for _, said in differing_verdicts(false)]
+    assert [
+        f"{name} is {row[name]}, the solver has {row[name] - 1}" for row, name in zip(false, VERDICT, strict=True)
+    ] == told
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
+def test_samples_are_drawn_and_judged_on_the_executors(true_rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Of a true and a false trace the reference names the false one; the solver agrees on every append."""
+    false = [dict(row) for row in trace_of(NEWEST_PRODUCERS + 4, steps=60)]
+    false[30]["world_ms"] += 7
+    steps = trace_files.read(session(), str(written([*true_rows, *false], tmp_path))).steps
+
+    again = cross_check.to_the_reference(steps, 5)
+    solved = cross_check.to_the_solver(steps, 12)
+
+    assert (2, 1) == (again.put, again.differing)
+    assert again.told[0].startswith(f"trace {NEWEST_PRODUCERS + 4}, step 30: world_ms is ")
+    assert (12, 0, ()) == (solved.put, solved.differing, solved.told)

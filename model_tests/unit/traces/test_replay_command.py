@@ -1,0 +1,74 @@
+"""The command that shows a violating step again is one that does."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from model_tests.traces import simulate
+from model_tests.traces.check_report import StepViolation
+from model_tests.traces.replay_command import command_of, with_commands
+from model_tests.traces.schema import Row
+from model_tests.traces.trace_directory import BEGUN
+
+SEED = 4
+"""Of a trace of one partition, to which anything is sent."""
+
+
+def begun(directory: Path, steps: int, reference: str) -> Path:
+    """A directory of simulated traces, with a folder of a workload."""
+    (directory / "raw").mkdir(parents=True)
+    (directory / BEGUN).write_text(json.dumps({"steps": steps, "reference": reference}))
+    return directory / "raw" / "000000000000-000000000000.parquet"
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> int:
+    """The first append of a seed's trace, which a defect of the reference has answered with another offset."""
+    true = simulate.trace_of(SEED)
+    at: int = next(row["step"] for row in true if row["appended"])
+
+    def trace_of(seed: int, steps: int = simulate.STEPS) -> list[Row]:
+        wrong = {**true[at], "last_offset": true[at]["last_offset"] + 1}
+        return [*true[:at], wrong, *true[at + 1 : steps]]
+
+    monkeypatch.setattr(simulate, "trace_of", trace_of)
+    return at
+
+
+def command(path: str, step: int, rule: str = "fence.stale_epoch") -> str:
+    """For a violation in the trace of the seed."""
+    (violation,) = with_commands([StepViolation(SEED, step, rule, "", {}, {}, {}, "")], path)
+    return violation.replay
+
+
+def test_what_the_same_reference_made_is_made_again(tmp_path: Path, broken: int) -> None:
+    """By its seed and length, wherever in the directory it was found, if the seed shows it."""
+    usual = begun(tmp_path / "usual", simulate.STEPS, simulate.reference())
+    longer = begun(tmp_path / "longer", 300, simulate.reference())
+
+    for place in (usual, usual.parent, usual.parent.parent):
+        assert f"eos replay --seed {SEED} --step {broken}" == command(str(place), broken)
+    assert f"eos replay --seed {SEED} --steps 300 --step {broken}" == command(str(longer), broken)
+
+
+def test_what_its_seed_does_not_show_is_read_where_it_lies(tmp_path: Path, broken: int) -> None:
+    """The file was changed: there, another step breaks the rule, or the same one breaks another."""
+    file = begun(tmp_path, simulate.STEPS, simulate.reference())
+
+    assert f"eos replay {file} --trace {SEED} --step {broken + 1}" == command(str(file), broken + 1)
+    assert f"eos replay {file} --trace {SEED} --step {broken}" == command(str(file), broken, "txn.atomic")
+
+
+def test_what_another_reference_made_is_read_where_it_lies(tmp_path: Path, broken: int) -> None:
+    """Its seed would make another trace."""
+    file = begun(tmp_path, simulate.STEPS, "another")
+
+    assert f"eos replay {file} --trace {SEED} --step {broken}" == command(str(file), broken)
+    assert f"eos replay {file} --trace {SEED} --step {broken}" == command(f"file://{file}", broken)
+
+
+@pytest.mark.parametrize(("path", "told"), [("a b.ndjson", "'a b.ndjson' --trace 7"), ("s3a://b/t", "from s3a://b/t")])
+def test_a_path_is_said_so_that_it_can_be_typed(path: str, told: str) -> None:
+    """A name with a space is quoted; what is elsewhere is to be fetched first."""
+    assert told in command_of(path)(7, 3)

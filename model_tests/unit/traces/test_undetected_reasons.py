@@ -1,0 +1,187 @@
+"""What no rule can see of a corrupted trace is told by what is missing, and what should have been seen by nothing."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from model_tests.traces import undetected_reasons
+from model_tests.traces.chains import of_kind
+from model_tests.traces.corruption_report import judged
+from model_tests.traces.equivalent_traces import Reason
+from model_tests.traces.random_corruption import CorruptionKind, RandomlyCorruptedTrace
+from model_tests.traces.schema import Row
+from model_tests.traces.simulate import WORKLOADS, trace_of
+from model_tests.traces.undetected_reasons import MissingEvidence, RuleInputDifference, difference, why_unseen
+from model_tests.traces.verdicts import LINK
+from spec.versions import PROFILES
+
+SEEDS = range(12_000, 12_000 + 2 * len(WORKLOADS) * len(PROFILES))
+
+
+@pytest.fixture(scope="module")
+def traces() -> list[list[Row]]:
+    return [list(trace_of(seed)) for seed in SEEDS]
+
+
+def numbered(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The steps with the numbers of their places."""
+    return tuple({**row, "step": step} for step, row in enumerate(rows))
+
+
+def without(rows: Sequence[Row], place: int) -> RandomlyCorruptedTrace:
+    """The trace with a step left out."""
+    return RandomlyCorruptedTrace(CorruptionKind.DROP, place, place, "", numbered([*rows[:place], *rows[place + 1 :]]))
+
+
+def changed(rows: Sequence[Row], place: int, column: str, value: Any) -> RandomlyCorruptedTrace:
+    """The trace with another value in a column of a step."""
+    kind = CorruptionKind.RETIME if column == "time_ms" else CorruptionKind.RELABEL
+    false = [{**row, column: value} if row["step"] == place else row for row in rows]
+    return RandomlyCorruptedTrace(kind, place, place, column, numbered(false))
+
+
+def first_unseen(
+    traces: Sequence[Sequence[Row]], fits: Callable[[Row], bool], wanted: Reason | MissingEvidence | None
+) -> RandomlyCorruptedTrace | None:
+    """The first such step that can be left out unseen, for this reason."""
+    for rows in traces:
+        for row in rows:
+            found = without(rows, row["step"]) if fits(row) else None
+            if found is not None and not judged(found.rows)[0] and why_unseen(rows, found) is wanted:
+                return found
+    return None
+
+
+@pytest.mark.parametrize(
+    ("seed", "place", "api", "wanted"),
+    [
+        (1515, 106, "FollowerHighWatermark", MissingEvidence.WATERMARK),
+        (607, 90, "LeaderHighWatermark", MissingEvidence.WATERMARK),
+        (1686, 9, "ClientSend", MissingEvidence.BEGINNING),
+    ],
+)
+def test_what_comes_once_in_thousands_of_corruptions_has_a_reason(
+    seed: int, place: int, api: str, wanted: MissingEvidence
+) -> None:
+    """The next step of the log tells of no leader epoch; nobody is told what became of the first thing sent."""
+    rows = trace_of(seed)
+    found = without(rows, place)
+
+    assert api == rows[place]["api"]
+    assert not judged(found.rows)[0]
+    assert wanted is why_unseen(rows, found)
+
+
+@pytest.mark.parametrize(
+    ("fits", "wanted"),
+    [
+        (lambda row: row["api"] == "ClientAcknowledged", MissingEvidence.ARRIVAL),
+        (lambda row: row["api"] == "ReplicaFetch" and row["before_log_end"] == 0, MissingEvidence.BEGINNING),
+        (lambda row: row["api"] == "LeaderFailover", MissingEvidence.UNSHOWN),
+        (lambda row: row["api"] == "ClientFetched", MissingEvidence.TURN),
+        (lambda row: row["api"] == "ClientSend", MissingEvidence.LAST_SENT),
+        (lambda row: row["api"] == "OffsetsForLeaderEpoch", Reason.OBSERVED),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_a_step_that_can_be_left_out_unseen_says_why(
+    traces: Sequence[Sequence[Row]], fits: Callable[[Row], bool], wanted: Reason | MissingEvidence
+) -> None:
+    """Each reason is that of some step of the reference's own traces."""
+    assert first_unseen(traces, fits, wanted) is not None
+
+
+def test_what_a_leader_hears_and_no_later_step_shows_is_not_told(traces: Sequence[Sequence[Row]]) -> None:
+    """It leads on in its epoch, and no rule asks for the partition epoch: without the step the trace may be true."""
+
+    def leads_on(row: Row) -> bool:
+        return bool(row["api"] == "BecomeLeader" and row["leader_epoch_after"] == row["leader_epoch"] >= 0)
+
+    assert first_unseen(traces, leads_on, MissingEvidence.UNSHOWN) is not None
+    assert first_unseen(traces, leads_on, None) is None
+
+
+def test_what_a_chain_goes_on_from_is_missed(traces: Sequence[Sequence[Row]]) -> None:
+    """A batch that is left out is reported; were no rule broken by it, no reason would be found either."""
+    rows, place = next(
+        (rows, row["step"])
+        for rows in traces
+        for row in rows[20:100]
+        if row["api"] == "Produce" and row["appended"] and row["before_log_end"] > 0 and goes_on(rows, row)
+    )
+    found = without(rows, place)
+
+    assert judged(found.rows)[0]
+    assert "previous_log" in difference(rows, found).gained
+    assert why_unseen(rows, found) is None
+
+
+def goes_on(rows: Sequence[Row], row: Row) -> bool:
+    """Whether a later step and an earlier one are at the same log."""
+    here = [
+        o["step"]
+        for o in rows
+        if o["after_log_end"] >= 0 and all(o[n] == row[n] for n in ("node", "topic", "partition"))
+    ]
+    return bool(here[0] < row["step"] < here[-1])
+
+
+def test_another_time_that_decides_the_same_is_shown_by_deciding_again(traces: Sequence[Sequence[Row]]) -> None:
+    """No other step is asked otherwise; a time by which a later step goes is not harmless."""
+    ended = next((rows, row) for rows in traces for row in rows if row["api"] == "EndTxn" and row["error"] > 0)
+    fetched = next(
+        (rows, row)
+        for rows in traces
+        for row in rows
+        if row["api"] == "FetchFollower" and row["caught_up_ms"] >= 0 and fetches_again(rows, row)
+    )
+    harmless, harmful = (changed(rows, row["step"], "time_ms", row["time_ms"] + 7) for rows, row in (ended, fetched))
+
+    assert why_unseen(ended[0], harmless) is Reason.AGAIN
+    assert difference(ended[0], harmless) == (True, frozenset(), frozenset(), frozenset())
+    assert judged(harmful.rows)[0]
+    assert "previous_progress" in difference(fetched[0], harmful).gained
+
+
+def fetches_again(rows: Sequence[Row], row: Row) -> bool:
+    """Whether the same follower fetches later from the leader of the same epoch, which takes note of it."""
+    names = ("node", "topic", "partition", "broker", "leader_epoch", "api")
+    return any(
+        all(later[name] == row[name] for name in names) and later["follower_fetch_ms"] == row["time_ms"]
+        for later in rows[row["step"] + 1 :]
+    )
+
+
+def test_a_trace_of_which_less_is_asked_is_no_neighbour(
+    traces: Sequence[Sequence[Row]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside another step a rule may hold; one that is put to fewer steps than before has looked away."""
+    rows, place = next(
+        (rows, row["step"])
+        for rows in traces
+        for row in rows
+        if row["api"] == "OffsetsForLeaderEpoch" and row["topic"] and goes_on(rows, row)
+    )
+    found = changed(rows, place, "node", "elsewhere")
+    seen = RuleInputDifference(own=True, gained=frozenset({"previous_log"}), lost=frozenset(), fewer=frozenset())
+
+    monkeypatch.setattr(undetected_reasons, "difference", lambda *_: seen)
+    assert why_unseen(rows, found) is MissingEvidence.NEIGHBOUR
+
+    monkeypatch.setattr(undetected_reasons, "difference", lambda *_: seen._replace(fewer=frozenset({"watermarks"})))
+    assert why_unseen(rows, found) is None
+
+
+def test_a_step_that_becomes_the_first_on_its_key_leaves_no_check_unasked(traces: list[list[Row]]) -> None:
+    """A batch told of another producer has none before it: that its links ask nothing of it now hides nothing."""
+    names = {link.name for link in of_kind(LINK)}
+    seen = 0
+    for rows in traces[:: len(WORKLOADS)]:
+        appended = [row for row in rows if row["origin"] >= 0 and row["appended"] and row["producer_id"] >= 0]
+        for row in appended[-1:]:
+            found = difference(rows, changed(rows, row["step"], "producer_id", 999_999))
+            seen += 1
+            assert not found.fewer & names, row["step"]
+
+    assert seen > len(PROFILES) // 2

@@ -1,0 +1,205 @@
+"""Facts of the words of refusals, for all inputs: who reads one acts on it rightly. And of the answers to markers.
+
+No proof of a system takes them for granted: each says of one decision what its rule asks of it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, implies, negate, same
+from spec.protocol import append, committing, completing, registering, verification
+from spec.protocol.completing import MarkerRequest
+from spec.protocol.records import AppendRequest, ProducerEntry
+from spec.systems.decision_lemmas import About, Fact, stated
+from spec.versions import KAFKA_3_9, NEWEST, Profile
+from spec.vocabulary import ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class VersionedError:
+    """An error, and the version of the request that is answered."""
+
+    error: Term = 0
+    version: Term = 0
+
+
+_RETRIED: Final = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+)
+"""What a client takes for a passing trouble, and tries again (Kafka's RetriableException)."""
+
+_OF_COORDINATORS: Final = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.NETWORK_EXCEPTION,
+)
+"""Words that mean nothing to who sends to a leader."""
+
+_OF_LOGS: Final = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.MESSAGE_TOO_LARGE,
+    ErrorCode.RECORD_LIST_TOO_LARGE,
+    ErrorCode.INVALID_FETCH_SIZE,
+)
+"""Words that mean nothing to who commits offsets."""
+
+_TO_FIND_ANEW: Final = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
+
+
+def _is_one_of(error: Term, errors: Iterable[ErrorCode]) -> Term:
+    return any_of(*(error == code.value for code in errors))
+
+
+def _is_fatal(error: Term) -> Term:
+    return _is_one_of(error, (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH))
+
+
+def producer_understands(of: VersionedError) -> Term:
+    """Why data may not join a transaction is told so that a producer tries again exactly where that can help.
+
+    No version is told a word that it does not know, or that belongs to coordinators.
+    """
+    told = verification.told(of.error, of.version)
+    abortable = ErrorCode.TRANSACTION_ABORTABLE.value
+    return all_of(
+        same(_is_one_of(told, _RETRIED), _is_one_of(of.error, _RETRIED)),
+        same(told == 0, of.error == 0),
+        same(_is_fatal(told), _is_fatal(of.error)),
+        negate(_is_one_of(told, _OF_COORDINATORS)),
+        negate(told == ErrorCode.PRODUCER_FENCED.value),
+        implies(told == abortable, of.version >= 11),
+        implies(told == ErrorCode.CONCURRENT_TRANSACTIONS.value, of.version >= 12),
+        implies(all_of(of.error == abortable, of.version >= 11), told == abortable),
+    )
+
+
+def committer_understands(profile: Profile, of: VersionedError) -> Term:
+    """Why offsets may not join a transaction is told so that a producer tries again exactly where that can help.
+
+    Only a group whose coordinator is another one has to be found anew, or one that was too slow since 4.0. No version
+    is told a word that it does not know, or that belongs to logs, but for the one that 4.0 and later let through.
+    """
+    told = committing.told(of.error, of.version, profile)
+    abortable = ErrorCode.TRANSACTION_ABORTABLE.value
+    through = () if profile.scala_group_errors else (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,)
+    slow = () if profile.scala_group_errors else (ErrorCode.REQUEST_TIMED_OUT,)
+    of_logs = tuple(code for code in _OF_LOGS if code not in through)
+    moved = (
+        *_TO_FIND_ANEW,
+        *slow,
+        *(code for code in of_logs if code in _RETRIED and code is not ErrorCode.NETWORK_EXCEPTION),
+    )
+    return all_of(
+        same(_is_one_of(told, _RETRIED), _is_one_of(of.error, _RETRIED)),
+        same(_is_one_of(told, _TO_FIND_ANEW), _is_one_of(of.error, moved)),
+        same(told == 0, of.error == 0),
+        same(_is_fatal(told), _is_fatal(of.error)),
+        negate(_is_one_of(told, (*of_logs, ErrorCode.PRODUCER_FENCED))),
+        implies(told == abortable, of.version >= 4),
+        implies(all_of(of.error == abortable, of.version >= 4), told == abortable),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What becomes of the partitions of a request, whether one of them is there, and whether all are."""
+
+    error: Term = 0
+    exists: Term = True
+    all_exist: Term = True
+
+
+def partitions_are_told_their_fate(of: Together) -> Term:
+    """Partitions join a transaction together or not at all, while offsets are committed of those that are there.
+
+    Whoever asks for a partition that is not there is told so of that one.
+    """
+    joined = registering.refused_together(of.error, of.exists, of.all_exist)
+    committed = committing.of_partition(of.error, of.exists)
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value
+    return implies(
+        implies(of.all_exist, of.exists),
+        all_of(
+            implies(of.all_exist, joined == of.error),
+            implies(negate(of.all_exist), negate(joined == 0)),
+            implies(negate(of.exists), all_of(joined == unknown, committed == unknown)),
+            implies(all_of(of.exists, negate(of.all_exist)), negate(_is_one_of(joined, _RETRIED))),
+            implies(of.exists, committed == of.error),
+        ),
+    )
+
+
+# --- markers --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """A marker on its way to a partition: whose, by which coordinator, and how its partitions were added."""
+
+    producer_id: Term = 0
+    producer_epoch: Term = 0
+    coordinator_epoch: Term = 0
+    added_by_version: Term = 0
+    log_end: Term = 0
+
+
+def marker_is_taken_or_given_up(profile: Profile, entry: ProducerEntry, of: Marking) -> Term:
+    """A partition takes a marker, and is done with it; or knows of something as new, and none is sent any more."""
+    decided = append.append(entry, _marker(of), profile)
+    taken, error = decided.reply.appended, decided.reply.error
+    newer = any_of(entry.epoch >= of.producer_epoch, entry.coordinator_epoch > of.coordinator_epoch)
+    return implies(
+        of.producer_id >= 0,
+        all_of(
+            same(completing.is_done(error), taken),
+            same(completing.is_given_up(error), negate(taken)),
+            implies(negate(taken), newer),
+            implies(taken, negate(decided.entry.in_transaction)),
+        ),
+    )
+
+
+def marker_has_the_clients_version(profile: Profile, entry: ProducerEntry, of: Marking) -> Term:
+    """A transaction whose partitions brokers have added ends with a higher epoch; any other one with its own."""
+    decided = append.append(entry, _marker(of), profile)
+    own = all_of(entry.in_transaction, entry.epoch == of.producer_epoch, of.producer_epoch < profile.max_epoch)
+    current = all_of(of.producer_id >= 0, entry.coordinator_epoch <= of.coordinator_epoch)
+    return implies(all_of(own, current), same(decided.reply.appended, of.added_by_version < 4))
+
+
+def _marker(of: Marking) -> AppendRequest:
+    version = registering.client_version(of.added_by_version)
+    marker = MarkerRequest(of.producer_id, of.producer_epoch, of.coordinator_epoch, version)
+    return completing.to_append(marker, of.log_end)
+
+
+def answer_facts() -> tuple[Fact, ...]:
+    """For the newest release; what is told of offsets also for the last one before 4.0."""
+    marking: About = (("entry", ProducerEntry), ("of", Marking))
+    refused: About = (("of", VersionedError),)
+    return (
+        stated(producer_understands, rules.TXN_REGISTERED_BEFORE_DATA, refused),
+        stated(committer_understands, rules.TXN_REGISTERED_BEFORE_DATA, refused, NEWEST),
+        stated(committer_understands, rules.TXN_REGISTERED_BEFORE_DATA, refused, KAFKA_3_9),
+        stated(partitions_are_told_their_fate, rules.TXN_REGISTERED_BEFORE_DATA, (("of", Together),)),
+        stated(marker_is_taken_or_given_up, rules.TXN_MARKER_ONCE, marking, NEWEST),
+        stated(marker_has_the_clients_version, rules.TXN_MARKER_ONCE, marking, NEWEST),
+    )

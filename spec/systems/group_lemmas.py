@@ -1,0 +1,291 @@
+"""Facts of groups and of their commits for all inputs: a generation that has ended writes nothing, a present one does.
+
+No proof of a system takes them for granted: each says of one decision what its rule asks of it.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
+from spec.protocol import append, committing, groups, offsets, verification
+from spec.protocol.committing import CommitRequest
+from spec.protocol.groups import GroupEntry, KnownClaim
+from spec.protocol.judge import entries_agree
+from spec.protocol.offsets import OffsetEntry
+from spec.protocol.records import MetVerification, ProducerEntry
+from spec.protocol.verification import NOTHING_ASKED
+from spec.systems.decision_lemmas import About, Fact, stated
+from spec.versions import KAFKA_3_9, NEWEST, Profile
+from spec.vocabulary import ABSENT, ErrorCode, GroupState
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What else requests say: their versions, and whether they name a group."""
+
+    join_version: Term = 0
+    commit_version: Term = 0
+    group_unnamed: Term = False
+    refused: Term = 0
+
+
+def past_members_are_fenced(
+    profile: Profile, group: GroupEntry, joining: KnownClaim, past: KnownClaim, said: Said
+) -> Term:
+    """Once a member has joined, or the last one has left, no generation from before commits, or brings an assignment.
+
+    Only a static member that comes back without its id goes on where it was (KIP-345).
+    """
+    joined = groups.join(group, joining, said.join_version, profile)
+    was_let_in = all_of(joined.error == 0, _is_possible(joining))
+    comes_back = all_of(joining.instance_known, negate(joining.member_given))
+    unchanged = _same_group(joined.entry, group)
+    ended = all_of(_begins(group, joined.entry), _refuses_all(profile, joined.entry, past, said))
+    named = all_of(past.generation >= 0, past.generation <= group.generation)
+    return all_of(
+        implies(all_of(was_let_in, named), any_of(ended, all_of(comes_back, unchanged))),
+        implies(negate(joined.error == 0), unchanged),
+        implies(named, _refuses_all(profile, groups.left(group), past, said)),
+        _begins(group, groups.left(group)),
+    )
+
+
+def members_join_as_themselves(profile: Profile, group: GroupEntry, joining: KnownClaim, said: Said) -> Term:
+    """Who comes with a member id is one that the group knows, as it knows the instance id, of this member alone.
+
+    Who has neither gets a member id first, since version 4 (KIP-394). Nobody joins a group that is gone.
+    """
+    joined = groups.join(group, joining, said.join_version, profile)
+    let_in = joined.error == 0
+    known = implies(joining.member_given, joining.member_known)
+    static = all_of(joining.member_given, joining.instance_given)
+    alone = implies(static, all_of(joining.instance_known, joining.instance_matches))
+    stranger = negate(any_of(joining.member_given, joining.instance_given))
+    asked_again = all_of(stranger, said.join_version >= 4)
+    dead = group.state == GroupState.DEAD.value
+    return same(let_in, all_of(known, alone, negate(asked_again), negate(dead)))
+
+
+def _begins(before: GroupEntry, after: GroupEntry) -> Term:
+    """The next generation."""
+    return after.generation == before.generation + 1
+
+
+def present_members_commit(profile: Profile, group: GroupEntry, member: KnownClaim, said: Said) -> Term:
+    """A member of the present generation gets its assignment, and from then on commits, in transactions or without."""
+    current = all_of(member.member_known, member.generation == group.generation, _is_known(member), group.known)
+    awaits = group.state == GroupState.COMPLETING_REBALANCE.value
+    synced = groups.sync(group, member, profile)
+    stable = synced.entry.state == GroupState.STABLE.value
+    plain, transactional = _commits(profile, synced.entry, member, said)
+    takes = all_of(plain.error == 0, implies(_is_confirmed(said), transactional.error == 0))
+    return implies(
+        all_of(current, awaits, group.generation >= 1),
+        all_of(synced.error == 0, stable, synced.entry.generation == group.generation, takes),
+    )
+
+
+def unconfirmed_offsets_are_refused(profile: Profile, group: GroupEntry, member: KnownClaim, said: Said) -> Term:
+    """Offsets join a transaction only in a group with a name, and only once the transaction's coordinator agrees.
+
+    That the group has no name is told before anything else.
+    """
+    _, decided = _commits(profile, group, member, said)
+    refused = negate(said.refused == 0)
+    unnamed = decided.error == ErrorCode.INVALID_GROUP_ID.value
+    return all_of(
+        implies(said.group_unnamed, unnamed),
+        implies(refused, negate(decided.error == 0)),
+    )
+
+
+def group_outlives_its_coordinator(profile: Profile, group: GroupEntry, past: KnownClaim, said: Said) -> Term:
+    """A group with offsets in the log is known to its next coordinator as it was; else no generation of it goes on."""
+    recorded = groups.after_commit(group, profile, recorded=True, transactional=said.group_unnamed)
+    unrecorded = groups.after_commit(group, profile, recorded=False, transactional=False)
+    kept, gone = groups.reloaded(recorded, has_records=True), groups.reloaded(group, has_records=False)
+    plain, _ = _commits(profile, gone, past, said)
+    simple, _ = _commits(profile, kept, groups.NOBODY, said)
+    return all_of(
+        kept.known,
+        _same_group(replace(kept, known=group.known), group),
+        _same_group(unrecorded, group),
+        negate(gone.known),
+        implies(past.generation >= 0, negate(plain.error == 0)),
+        implies(groups.is_empty(group), simple.error == 0),
+    )
+
+
+def _commits(
+    profile: Profile, group: GroupEntry, member: KnownClaim, said: Said
+) -> tuple[committing.CommitDecision, committing.CommitDecision]:
+    request = CommitRequest(said.commit_version, said.refused, member, said.group_unnamed)
+    return (
+        committing.commit(group, request, profile),
+        committing.commit_in_transaction(group, request, profile),
+    )
+
+
+def _refuses_all(profile: Profile, group: GroupEntry, past: KnownClaim, said: Said) -> Term:
+    plain, transactional = _commits(profile, group, past, said)
+    synced = groups.sync(group, past, profile)
+    return all_of(
+        negate(plain.error == 0),
+        negate(transactional.error == 0),
+        negate(synced.error == 0),
+        _same_group(synced.entry, group),
+    )
+
+
+def _is_possible(claim: KnownClaim) -> Term:
+    """An instance that the group knows is one that the request names, and has a member id only if it matches."""
+    return implies(claim.instance_known, claim.instance_given)
+
+
+def _is_known(claim: KnownClaim) -> Term:
+    """The group knows the instance that the request names, by this member's id."""
+    return all_of(
+        claim.member_given, implies(claim.instance_given, all_of(claim.instance_known, claim.instance_matches))
+    )
+
+
+def _is_confirmed(said: Said) -> Term:
+    return all_of(said.refused == 0, negate(said.group_unnamed))
+
+
+def _same_group(one: GroupEntry, other: GroupEntry) -> Term:
+    return all_of(same(one.known, other.known), one.state == other.state, one.generation == other.generation)
+
+
+# --- offsets --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsCommitInput:
+    """A commit of some offsets: by whom, how many, where the log ends, and whether its coordinator agreed."""
+
+    producer_id: Term = 0
+    producer_epoch: Term = 0
+    offsets: Term = 1
+    log_end: Term = 0
+
+
+def offsets_wait_for_their_marker(profile: Profile, entry: ProducerEntry, commit: OffsetsCommitInput) -> Term:
+    """Offsets of a transaction get into the log whatever the producer's sequences, and are open there from then on.
+
+    Those of no transaction take as many offsets, and leave every producer as it was.
+    """
+    batch = committing.to_append(commit.producer_id, commit.producer_epoch, commit.offsets, commit.log_end)
+    decided = append.append(entry, batch, profile, MetVerification(verification_guarded=True))
+    plain = append.append(entry, committing.to_append_plain(commit.offsets, commit.log_end), profile)
+    since = decided.entry.txn_first_offset
+    last = commit.log_end + commit.offsets - 1
+    return implies(
+        all_of(commit.producer_id >= 0, commit.offsets >= 1, commit.log_end >= 0, commit.producer_epoch >= entry.epoch),
+        all_of(
+            decided.reply.appended,
+            decided.reply.last_offset == last,
+            decided.entry.epoch == commit.producer_epoch,
+            since == _first_open(entry, commit),
+            plain.reply.appended,
+            plain.reply.last_offset == last,
+            entries_agree(entry, plain.entry),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """A TxnOffsetCommit of some version that gets to a partition."""
+
+    version: Term = 0
+    offsets: Term = 1
+
+
+def offsets_join_their_transaction(
+    profile: Profile, entry: ProducerEntry, commit: OffsetsCommitInput, joining: Joining
+) -> Term:
+    """Versions from 5 on let the group's coordinator add its partition, so that it asks whatever its switch says.
+
+    For older ones the client has added it, and the coordinator asks only where it verifies. None asks while the
+    transaction has offsets there.
+    """
+    batch = committing.to_append(commit.producer_id, commit.producer_epoch, joining.offsets, commit.log_end)
+    version = committing.as_produce(joining.version)
+    asks = verification.is_asked(entry, batch, version, profile)
+    adds = verification.asked(NOTHING_ASKED, batch, version).bumps
+    has_offsets = all_of(entry.in_transaction, entry.epoch == commit.producer_epoch)
+    due = any_of(joining.version >= 5, profile.partition_verification)
+    return implies(
+        commit.producer_id >= 0, all_of(same(asks, all_of(due, negate(has_offsets))), same(adds, joining.version >= 5))
+    )
+
+
+def _first_open(entry: ProducerEntry, commit: OffsetsCommitInput) -> Term:
+    return choose(entry.in_transaction, entry.txn_first_offset, commit.log_end)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsFetchInput:
+    """An OffsetFetch: its version, and whether it asks for stable offsets; and a wait for a transaction."""
+
+    version: Term = 0
+    required: Term = False
+    any_pending: Term = False
+
+
+def stable_offset_is_decided(committed: OffsetEntry, fetch: OffsetsFetchInput) -> Term:
+    """Whoever asks for stable offsets, as versions from 7 on can, is told none while a transaction has one pending."""
+    stable = offsets.asks_stable(fetch.version, fetch.required)
+    told = offsets.fetch(committed, fetch.any_pending, stable=stable)
+    waits = all_of(fetch.required, fetch.version >= 7, fetch.any_pending)
+    return all_of(
+        same(negate(told.error == 0), waits),
+        implies(waits, told.offset == ABSENT),
+        implies(negate(waits), told.offset == committed.offset),
+    )
+
+
+_FENCE: Final = rules.OFFSETS_GENERATION_FENCE
+_MEMBER: Final[About] = (("group", GroupEntry), ("member", KnownClaim), ("said", Said))
+_PAST: Final[About] = (("group", GroupEntry), ("past", KnownClaim), ("said", Said))
+
+
+def group_facts() -> tuple[Fact, ...]:
+    """For the newest release, and for the last one that had the older group coordinator."""
+    of_releases = (
+        fact
+        for profile in (NEWEST, KAFKA_3_9)
+        for fact in (
+            stated(past_members_are_fenced, _FENCE, (_PAST[0], ("joining", KnownClaim), *_PAST[1:]), profile),
+            stated(present_members_commit, _FENCE, _MEMBER, profile),
+            stated(unconfirmed_offsets_are_refused, rules.TXN_REGISTERED_BEFORE_DATA, _MEMBER, profile),
+            stated(group_outlives_its_coordinator, _FENCE, _PAST, profile),
+        )
+    )
+    joining: About = (("group", GroupEntry), ("joining", KnownClaim), ("said", Said))
+    return (
+        *of_releases,
+        stated(members_join_as_themselves, _FENCE, joining, NEWEST),
+        stated(
+            offsets_wait_for_their_marker,
+            rules.OFFSETS_ATOMIC,
+            (("entry", ProducerEntry), ("commit", OffsetsCommitInput)),
+            NEWEST,
+        ),
+        *(
+            stated(
+                offsets_join_their_transaction,
+                rules.TXN_REGISTERED_BEFORE_DATA,
+                (("entry", ProducerEntry), ("commit", OffsetsCommitInput), ("joining", Joining)),
+                profile,
+            )
+            for profile in (NEWEST, replace(NEWEST, name="unverified", partition_verification=False))
+        ),
+        stated(
+            stable_offset_is_decided,
+            rules.OFFSETS_STABLE_FETCH,
+            (("committed", OffsetEntry), ("fetch", OffsetsFetchInput)),
+        ),
+    )

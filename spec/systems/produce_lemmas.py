@@ -1,0 +1,135 @@
+"""Facts of Produce around the log, for all inputs: what gets to it, and that an answer is true.
+
+No proof of a system takes them for granted: each says of one decision what its rule asks of it.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, implies, negate, same
+from spec.protocol import append, produce
+from spec.protocol.produce import PartitionProduce
+from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry
+from spec.systems.decision_lemmas import About, Fact, stated
+from spec.versions import KAFKA_0_11, KAFKA_2_4, NEWEST, Profile
+from spec.vocabulary import ABSENT, ErrorCode, Origin
+
+
+@dataclass(frozen=True, slots=True)
+class ProduceAroundLog:
+    """A Produce around the log, and where the log begins."""
+
+    version: Term = 0
+    acks: Term = -1
+    names_transaction: Term = False
+    any_transactional: Term = False
+    partition_exists: Term = True
+    batch_count: Term = 1
+    producers_mixed: Term = False
+    log_start: Term = 0
+
+    @property
+    def request(self) -> PartitionProduce:
+        """As the broker sees it before the log."""
+        return PartitionProduce(
+            self.version,
+            self.acks,
+            self.names_transaction,
+            self.any_transactional,
+            self.partition_exists,
+            self.batch_count,
+            self.producers_mixed,
+        )
+
+
+def log_is_asked_about_what_is_whole(of: ProduceAroundLog) -> Term:
+    """The log sees one batch for a partition that is there, of one transaction if of any, that awaits what there is.
+
+    Whoever is refused before is told an error, and nothing about the log.
+    """
+    admission = produce.admit(of.request)
+    told = produce.refused(admission)
+    known = any_of(of.acks == -1, of.acks == 0, of.acks == 1)
+    of_transaction = implies(of.any_transactional, of.names_transaction)
+    whole = all_of(of.partition_exists, of.batch_count == 1, of_transaction, negate(of.producers_mixed), known)
+    silent = all_of(told.base_offset == ABSENT, told.log_start_offset == ABSENT, negate(told.append_time_told))
+    return all_of(
+        same(produce.is_admitted(admission), whole), implies(negate(whole), all_of(silent, negate(told.error == 0)))
+    )
+
+
+def only_whole_batches_are_taken(
+    profile: Profile, entry: ProducerEntry, request: AppendRequest, seen: MetVerification
+) -> Term:
+    """A client's batch is taken, or known as a resend, only if it is one, of data, and counts its records.
+
+    It begins at offset 0, as it was made, and has a sequence if it has a producer.
+    """
+    reply = append.append(entry, request, profile, seen).reply
+    counted = all_of(request.record_count >= 1, request.last_offset_delta == request.record_count - 1)
+    numbered = implies(request.producer_id >= 0, request.base_sequence >= 0)
+    one = all_of(request.batch_count == 1, request.sent_base_offset == 0, negate(request.control))
+    whole = all_of(one, counted, numbered)
+    taken = any_of(reply.appended, reply.duplicate)
+    refused = all_of(negate(taken), reply.error == ErrorCode.INVALID_RECORD.value)
+    return implies(request.origin == Origin.CLIENT.value, any_of(whole, refused))
+
+
+def produce_is_answered_truly(
+    profile: Profile, entry: ProducerEntry, request: AppendRequest, seen: MetVerification, of: ProduceAroundLog
+) -> Term:
+    """Success is told exactly of a batch that is in the log, with its offset; a resend is known by a time of appending.
+
+    Versions from 5 on also tell where the log begins, by which a producer knows what the broker has forgotten.
+    """
+    decided = append.append(entry, request, profile, seen)
+    told = produce.answered(of.request, decided.reply, of.log_start)
+    appended, duplicate = decided.reply.appended, decided.reply.duplicate
+    return all_of(
+        same(told.error == 0, any_of(appended, duplicate)),
+        implies(appended, told.base_offset == request.base_offset),
+        implies(negate(told.error == 0), told.base_offset == ABSENT),
+        same(told.append_time_told, duplicate),
+        implies(of.version >= 5, told.log_start_offset == of.log_start),
+        implies(of.version < 5, told.log_start_offset == ABSENT),
+    )
+
+
+def unknown_producer_starts_as_its_release_says(profile: Profile, request: AppendRequest) -> Term:
+    """Of a producer that a partition does not know any first batch is taken, or one that starts at 0 alone.
+
+    Any other is told UNKNOWN_PRODUCER_ID by releases that have the word, and else to be out of order.
+    """
+    consent = MetVerification(verification_guarded=True)
+    decided = append.append(ProducerEntry(), request, profile, consent).reply
+    unknown = (
+        ErrorCode.UNKNOWN_PRODUCER_ID if profile.unknown_producer_error else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    )
+    taken = any_of(profile.any_first_sequence, request.base_sequence == 0)
+    sent = all_of(
+        request.origin == Origin.CLIENT.value,
+        negate(request.control),
+        request.producer_id >= 0,
+        request.producer_epoch >= 0,
+        request.base_sequence >= 0,
+        all_of(request.batch_count == 1, request.sent_base_offset == 0),
+        all_of(request.record_count > 0, request.last_offset_delta + 1 == request.record_count),
+    )
+    return implies(sent, all_of(same(decided.appended, taken), implies(negate(taken), decided.error == unknown.value)))
+
+
+_BATCH: Final[About] = (("entry", ProducerEntry), ("request", AppendRequest), ("verification", MetVerification))
+
+
+def produce_facts() -> tuple[Fact, ...]:
+    """For the newest release, and for older ones of how a producer that is not known may start."""
+    return (
+        stated(log_is_asked_about_what_is_whole, rules.SEQ_WELL_FORMED, (("of", ProduceAroundLog),)),
+        stated(only_whole_batches_are_taken, rules.SEQ_WELL_FORMED, _BATCH, NEWEST),
+        stated(produce_is_answered_truly, rules.SEQ_DUPLICATE_WINDOW, (*_BATCH, ("of", ProduceAroundLog)), NEWEST),
+        *(
+            stated(unknown_producer_starts_as_its_release_says, rules.SEQ_FIRST, (("request", AppendRequest),), profile)
+            for profile in (NEWEST, KAFKA_2_4, KAFKA_0_11)
+        ),
+    )
